@@ -1,0 +1,69 @@
+# Everything sets itself up: Python 3.11 or later and make are all that must be there.
+# Run `make` for the list.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+SETUP := $(or $(PYTHON),python3) requirements/install.py
+IN := .venv/bin/python requirements/toolchain.py
+RUN := $(IN) run .venv/bin/python
+UV := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	--no-config --no-emit-index-url --no-emit-find-links
+
+SOURCES ?=
+FILES ?= 300
+APP ?= examples.census.app:app
+CODE ?= .
+STAGE ?= dev
+SEED ?= 20261120
+ifeq ($(SEED),random)
+override SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+endif
+TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requirements)
+CONTEXT := -c stage=$(STAGE) -c app=$(APP) -c code=$(CODE)
+SYNTH := --app ".venv/bin/python infra/app.py" --output cdk.out
+
+.PHONY: help demo test bench lint local synth deploy pins clean setup setup-all
+
+help: ## this list
+	@echo "sedano: tasks, events and documents on AWS with no servers to run"
+	@echo
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+
+demo: setup-all ## a census of Python sources on a local AWS, with duplicates and kills (SOURCES=dir FILES=n)
+	@$(RUN) -m examples.census.demo $(if $(SOURCES),--sources "$(SOURCES)") --files $(FILES)
+
+test: setup-all lint ## lint, types and every test, fast ones first (SEED=n, SEED=random)
+	@$(RUN) -m pytest --hypothesis-seed=$(SEED)
+
+bench: setup-all ## the numbers the design is held to, with the peers measured in the same run
+	@$(RUN) -m benchmarks
+
+lint: setup ## ruff and mypy
+	@.venv/bin/ruff check .
+	@.venv/bin/mypy $(TYPED)
+
+local: setup-all ## your app on a local AWS until Ctrl-C (APP=module:attribute CODE=dir)
+	@$(RUN) -m sedano.local --app "$(APP)" --code "$(CODE)"
+
+synth: setup ## the CloudFormation templates in cdk.out (APP= CODE= STAGE=)
+	@$(IN) cdk synth --quiet $(SYNTH) $(CONTEXT)
+
+deploy: setup ## your app into the AWS account of your credentials (APP= CODE= STAGE=)
+	@$(IN) cdk deploy --all $(SYNTH) $(CONTEXT)
+
+pins: setup ## pin what requirements/*.in ask for to today's versions
+	@cd requirements && for set in build layer dev ministack; do ../$(UV) $$set.in -o $$set.txt; done
+
+clean: ## remove what was built (not the environments: rm -r .venv .venv-ministack node_modules)
+	@rm -rf build dist cdk.out .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log
+	@find . -name __pycache__ -not -path './.venv*' -not -path './node_modules/*' -prune -exec rm -rf {} +
+
+setup:
+	@$(SETUP) dev
+
+setup-all:
+	@$(SETUP) dev ministack

