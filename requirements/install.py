@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -88,7 +89,7 @@ def show(line: str, seen: int, total: int) -> int:
     return seen
 
 
-def follow(lines: TextIO, log: TextIO, total: int) -> deque[str]:
+def follow(lines: Iterable[str], log: TextIO, total: int) -> deque[str]:
     """Copy pip's output to the log, show progress, return its last words."""
     last: deque[str] = deque(maxlen=20)
     seen = 0
@@ -110,7 +111,7 @@ def install(environment: Environment, name: str) -> None:
     quiet = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     pip = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=quiet)
     with pip, log.open("w") as kept:
-        last = follow(pip.stdout or sys.stdin, kept, total)
+        last = follow(pip.stdout or (), kept, total)
     if pip.returncode:
         raise InstallError(f"pip failed on requirements/{name} (all of it in {log}):\n{''.join(last)}")
 

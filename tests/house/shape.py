@@ -1,0 +1,112 @@
+"""Rules about size, names and words: a room is small, says what it is, and holds nothing unfinished."""
+
+import ast
+import re
+
+from tests.house.tree import Function, Source
+
+FILE_LINES = 300
+FUNCTION_LINES = 30
+README_LINES = 25
+HANDLER_LINES = 25
+VAGUE = frozenset({"util", "utils", "helper", "helpers", "common", "base", "core", "misc", "shared", "stuff", "lib"})
+NAMED_ANYWAY = {"infra/stacks/core.py": "Core is the name of the deployed stack"}
+DOUBLES = frozenset({"monkeypatch", "mocker"})
+
+# Written in two halves, so that this file obeys its own rules.
+UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+MACHINE = re.compile(
+    r"pypi" + r"\.org|files\.python" + r"hosted|registry\.npm" + r"js|registry\.yarn" + r"pkg|-{2}(?:extra-)?index-url"
+    r"|file:/{2}/|(?<![\w.])/(?:ro" + r"ot|wo" + r"rk|Us" + r"ers|ho" + r"me/\w+|tmp/l" + r"ab|opt/(?:wheels|pypi))\b"
+)
+SPEAKS_OF_ADDRESSES = frozenset({"Makefile"})  # it turns them off: --no-emit-index-url
+
+
+def fits_on_a_few_screens(source: Source) -> list[str]:
+    """A file has one subject and at most 300 lines."""
+    lines = len(source.text.splitlines())
+    return [f"{source.path}: {lines} lines; at most {FILE_LINES}"] if lines > FILE_LINES else []
+
+
+def length(function: Function) -> int:
+    """The lines of a function without its decorators and docstring."""
+    whole = (function.end_lineno or function.lineno) - function.lineno + 1
+    first = function.body[0]
+    documented = ast.get_docstring(function, clean=False) is not None
+    return whole - ((first.end_lineno or first.lineno) - first.lineno + 1 if documented else 0)
+
+
+def functions_are_short(source: Source) -> list[str]:
+    """A function has at most 30 lines."""
+    return [
+        f"{source.path}:{function.lineno}: {function.name} has {lines} lines; at most {FUNCTION_LINES}"
+        for function in source.functions
+        if (lines := length(function)) > FUNCTION_LINES
+    ]
+
+
+def has_a_name_that_says_something(source: Source) -> list[str]:
+    """No file and no folder is called after nothing in particular."""
+    parts = [*source.path.split("/")[:-1], source.stem]
+    vague = sorted(VAGUE & set(parts))
+    return [f"{source.path}: {', '.join(vague)} says nothing"] if vague and source.path not in NAMED_ANYWAY else []
+
+
+def says_what_it_is(source: Source) -> list[str]:
+    """A module opens by saying what it is; an empty one may be silent outside the library."""
+    silent = not source.text.strip() and not source.is_library
+    return [] if silent or ast.get_docstring(source.tree) else [f"{source.path}: has no docstring"]
+
+
+def public_things_are_documented(source: Source) -> list[str]:
+    """Every public function and class of the library has a docstring."""
+    named = [node for node in source.tree.body if isinstance(node, ast.ClassDef | Function)]
+    silent = [node for node in named if not node.name.startswith("_") and not ast.get_docstring(node)]
+    return [f"{source.path}:{node.lineno}: {node.name} has no docstring" for node in silent]
+
+
+def nothing_unfinished(source: Source) -> list[str]:
+    """No note that something is to be done later."""
+    return [f"{source.path}: says {found.group()}" for found in UNFINISHED.finditer(source.text)]
+
+
+def names_no_machine(source: Source) -> list[str]:
+    """No package index and no path of somebody's machine."""
+    if source.path in SPEAKS_OF_ADDRESSES:
+        return []
+    return [f"{source.path}: names {found.group()!r}" for found in MACHINE.finditer(source.text)]
+
+
+def tests_replace_nothing(source: Source) -> list[str]:
+    """Tests use the real component or a shipped one; nothing is patched."""
+    complaints = [
+        f"{source.path}:{function.lineno}: {function.name} patches; pass in what it needs"
+        for function in source.functions
+        if DOUBLES & {argument.arg for argument in function.args.args}
+    ]
+    mocked = any(
+        (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("unittest" + ".mock"))
+        or (isinstance(node, ast.alias) and node.name in ("unittest" + ".mock", "mock"))
+        for node in source.nodes
+    )
+    return complaints + ([f"{source.path}: mocks"] if mocked else [])
+
+
+def readme_fits_a_glance(source: Source) -> list[str]:
+    """A folder's README has at most 25 lines."""
+    lines = len(source.text.splitlines())
+    return [f"{source.path}: {lines} lines; at most {README_LINES}"] if lines > README_LINES else []
+
+
+def every_folder_says_what_it_is(paths: list[str]) -> list[str]:
+    """Each top folder has a README."""
+    folders = {path.split("/")[0] for path in paths if "/" in path and not path.startswith(".")}
+    return [f"{folder}/ has no README.md" for folder in sorted(folders) if f"{folder}/README.md" not in paths]
+
+
+def handler_decides_nothing(source: Source) -> list[str]:
+    """The handler of a Lambda function is a few lines without a decision."""
+    lines = len(source.text.splitlines())
+    complaints = [f"{source.path}: {lines} lines; at most {HANDLER_LINES}"] if lines > HANDLER_LINES else []
+    decides = any(isinstance(node, ast.If | ast.For | ast.While | ast.Try | ast.Match) for node in source.nodes)
+    return complaints + ([f"{source.path}: decides something"] if decides else [])

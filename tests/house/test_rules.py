@@ -1,0 +1,126 @@
+"""Every house rule catches a planted violation and leaves what is allowed alone."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.house import imports, purity, shape
+from tests.house.tree import LIBRARY, Source
+
+Rule = Callable[[Source], list[str]]
+
+ENGINE = f"{LIBRARY}engine/worker.py"
+MODEL = f"{LIBRARY}model/clock.py"
+AWS = f"{LIBRARY}aws/ledger.py"
+APP = f"{LIBRARY}app.py"
+TEST = "tests/unit/test_clock.py"
+LONG_FUNCTION = "def long():\n" + "    x = 1\n" * 30
+DOCUMENTED = 'def documented():\n    """' + "words\n" * 20 + '"""\n' + "    x = 1\n" * 27
+CONDITION = "Condition" + "Expression"
+
+REFUSED: list[tuple[Rule, str, str]] = [
+    (imports.only_floors_below, MODEL, "from sedano.ports import Ledger"),
+    (imports.only_floors_below, MODEL, "import sedano.engine.worker"),
+    (imports.only_floors_below, MODEL, "from ..engine import worker"),
+    (imports.only_floors_below, ENGINE, "from sedano.aws.ledger import DynamoLedger"),
+    (imports.only_floors_below, ENGINE, "from sedano.memory import MemoryLedger"),
+    (imports.only_floors_below, ENGINE, "from sedano import app"),
+    (imports.only_floors_below, ENGINE, "from sedano import Sedano"),
+    (imports.only_floors_below, APP, "from sedano.bootstrap import connect"),
+    (imports.only_floors_below, f"{LIBRARY}views/overview.py", "from sedano.web import page"),
+    (imports.only_floors_below, f"{LIBRARY}drawer/things.py", ""),
+    (imports.one_room_knows_engine_and_aws, APP, "import sedano.engine.worker\nimport sedano.aws.ledger"),
+    (imports.visitors_use_their_door, "functions/worker/handler.py", "from sedano.engine import worker"),
+    (imports.visitors_use_their_door, "glue_jobs/timeline.py", "from sedano.aws import blobs"),
+    (imports.visitors_use_their_door, "infra/app.py", "from sedano import settings"),
+    (imports.at_the_top, ENGINE, "def late():\n    import json"),
+    (imports.at_the_top, ENGINE, "try:\n    import json\nexcept ImportError:\n    json = None"),
+    (imports.no_type_checking, ENGINE, "from typing import " + "TYPE" + "_CHECKING"),
+    (imports.no_type_checking, ENGINE, "import typing\nif typing." + "TYPE" + "_CHECKING: pass"),
+    (imports.late_only_where_allowed, ENGINE, "import importlib"),
+    (imports.late_only_where_allowed, ENGINE, "from importlib import import_module"),
+    (imports.late_only_where_allowed, ENGINE, "json = __import__('json')"),
+    (purity.imports_only_pure, MODEL, "import time"),
+    (purity.imports_only_pure, MODEL, "import boto3"),
+    (purity.imports_only_pure, MODEL, "from threading import Thread"),
+    (purity.imports_only_pure, MODEL, "from uuid import uuid4"),
+    (purity.imports_only_pure, MODEL, "from sedano.ports import Clock"),
+    (purity.calls_only_pure, MODEL, "import uuid\nx = uuid.uuid4()"),
+    (purity.calls_only_pure, MODEL, "import threading\nx = threading.Thread()"),
+    (purity.calls_only_pure, MODEL, "from datetime import datetime\nx = datetime.now()"),
+    (purity.calls_only_pure, MODEL, "import datetime\nx = datetime.date.today()"),
+    (purity.calls_only_pure, MODEL, "x = open('file')"),
+    (purity.expressions_in_their_room, AWS, f"client.put_item({CONDITION}='x')"),
+    (purity.expressions_in_their_room, AWS, f"x = {{'{CONDITION}': 'x'}}"),
+    (purity.expressions_in_their_room, AWS, "x = 'attribute" + "_not_exists(pk)'"),
+    (shape.fits_on_a_few_screens, ENGINE, "x = 1\n" * 301),
+    (shape.functions_are_short, ENGINE, LONG_FUNCTION),
+    (shape.functions_are_short, ENGINE, LONG_FUNCTION.replace("def", "async def")),
+    (shape.functions_are_short, ENGINE, f"class A:\n    {LONG_FUNCTION.replace('    ', '        ')}"),
+    (shape.has_a_name_that_says_something, f"{LIBRARY}aws/utils.py", ""),
+    (shape.has_a_name_that_says_something, f"{LIBRARY}common/queues.py", ""),
+    (shape.says_what_it_is, ENGINE, ""),
+    (shape.says_what_it_is, TEST, "x = 1"),
+    (shape.public_things_are_documented, ENGINE, "def work(): ..."),
+    (shape.public_things_are_documented, ENGINE, "class Worker: ..."),
+    (shape.nothing_unfinished, "docs/walk.md", "TO" + "DO: write this"),
+    (shape.nothing_unfinished, ENGINE, "# FIX" + "ME later"),
+    (shape.names_no_machine, "requirements/dev.txt", "--extra-" + "index-url https://example.org"),
+    (shape.names_no_machine, "package-lock.json", "https://registry.npm" + "js.org/aws-cdk"),
+    (shape.names_no_machine, "docs/walk.md", "see /ho" + "me/someone/sedano"),
+    (shape.tests_replace_nothing, TEST, "def test_time(monkey" + "patch): ..."),
+    (shape.tests_replace_nothing, TEST, "from unittest" + ".mock import Mock"),
+    (shape.tests_replace_nothing, TEST, "from unittest import " + "mock"),
+    (shape.readme_fits_a_glance, "infra/README.md", "line\n" * 26),
+    (shape.handler_decides_nothing, "functions/worker/handler.py", "x = 1\n" * 26),
+    (shape.handler_decides_nothing, "functions/worker/handler.py", "if True:\n    x = 1"),
+]
+
+ACCEPTED: list[tuple[Rule, str, str]] = [
+    (imports.only_floors_below, MODEL, "from sedano.errors import SedanoError\nfrom sedano.model.states import State"),
+    (imports.only_floors_below, ENGINE, "from sedano.ports import Ledger\nfrom . import publisher"),
+    (imports.only_floors_below, APP, "from sedano.task import Task\nfrom sedano.engine import publisher"),
+    (imports.only_floors_below, f"{LIBRARY}__init__.py", "from sedano.app import Sedano"),
+    (imports.only_floors_below, f"{LIBRARY}cli/main.py", "from sedano.views import overview"),
+    (imports.one_room_knows_engine_and_aws, f"{LIBRARY}bootstrap.py", "from sedano import aws, engine"),
+    (imports.visitors_use_their_door, "functions/worker/handler.py", "from sedano.bootstrap import worker"),
+    (imports.visitors_use_their_door, "glue_jobs/pipeline/timeline.py", "from sedano.model import states"),
+    (imports.late_only_where_allowed, APP, "import importlib"),
+    (imports.late_only_where_allowed, ENGINE, "from importlib.metadata import version"),
+    (purity.imports_only_pure, MODEL, "from uuid import UUID, uuid5\nfrom collections.abc import Mapping"),
+    (purity.imports_only_pure, MODEL, "from threading import Lock"),
+    (purity.calls_only_pure, MODEL, "from datetime import datetime\nx = datetime.fromtimestamp(0)"),
+    (purity.expressions_in_their_room, purity.EXPRESSION_ROOM, f"x = {{'{CONDITION}': 'x'}}"),
+    (purity.expressions_in_their_room, AWS, f'"""Every {CONDITION} stands in expressions."""'),
+    (shape.functions_are_short, ENGINE, DOCUMENTED),
+    (shape.has_a_name_that_says_something, "infra/stacks/core.py", ""),
+    (shape.says_what_it_is, "infra/__init__.py", ""),
+    (shape.public_things_are_documented, ENGINE, "def _step(): ..."),
+    (shape.names_no_machine, "docs/layer.md", "a layer lies under /opt/python, scratch under /tmp"),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), REFUSED, ids=[rule.__name__ for rule, _, _ in REFUSED])
+def test_the_rule_catches(rule: Rule, path: str, text: str) -> None:
+    assert rule(Source(path, text)) != []
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), ACCEPTED, ids=[rule.__name__ for rule, _, _ in ACCEPTED])
+def test_the_rule_leaves_alone(rule: Rule, path: str, text: str) -> None:
+    assert rule(Source(path, text)) == []
+
+
+def test_a_circle_of_three_is_found_and_named() -> None:
+    circle = [
+        Source(f"{LIBRARY}model/a.py", "from sedano.model.b import x"),
+        Source(f"{LIBRARY}model/b.py", "from sedano.model import c"),
+        Source(f"{LIBRARY}model/c.py", "from .a import x"),
+    ]
+    assert "sedano.model.a" in imports.no_cycles(circle)[0]
+    assert imports.no_cycles(circle[:2]) == []
+
+
+def test_a_folder_without_a_readme_is_named() -> None:
+    assert shape.every_folder_says_what_it_is(["infra/app.py", ".ci/run", "docs/README.md"]) == [
+        "infra/ has no README.md"
+    ]
