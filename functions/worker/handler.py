@@ -1,0 +1,5 @@
+"""The worker: a batch of commands in, which of them failed out."""
+
+from sedano.bootstrap import worker
+
+handler = worker()

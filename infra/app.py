@@ -1,0 +1,42 @@
+"""The CDK app: `python -m infra.app`, which the CDK's command line and `sedano.local` both run.
+
+    cdk deploy --all -c stage=prod -c app=shop.tasks:app -c code=src
+
+Settings come from the context (`-c name=value`); `infra/README.md` lists them.
+"""
+
+import sys
+
+import aws_cdk as cdk
+
+from infra import nag
+from infra.assets import AssetError
+from infra.config import ConfigError, StageConfig
+from infra.stacks.core import CoreStack
+from infra.stacks.state import StateStack
+
+
+def build(app: cdk.App) -> None:
+    """Adds the two stacks that the context of `app` describes."""
+    config = StageConfig.from_context(app.node.try_get_context)
+    state = StateStack(app, f"sedano-{config.stage}-state", config=config)
+    core = CoreStack(app, f"sedano-{config.stage}-core", config=config, state=state)
+    core.add_stack_dependency(state)
+    cdk.Tags.of(app).add("sedano:stage", config.stage)
+
+
+def main() -> int:
+    """Writes the cloud assembly; a setting that cannot be used ends it with one sentence."""
+    app = cdk.App()
+    nag.check(app)
+    try:
+        build(app)
+    except (ConfigError, AssetError) as error:
+        sys.stderr.write(f"sedano: {error}\n")
+        return 2
+    app.synth()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

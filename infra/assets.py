@@ -1,0 +1,81 @@
+"""Directories that become Lambda layers: copied into place once, under a name that only their content decides.
+
+The hash of a layer is a hash of what it is made from: the bytes and the relative names of its sources. Times, owners,
+absolute paths and the order in which a file system lists its entries change nothing, so an unchanged tree is never
+published twice and two machines agree.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+#: What no layer contains: results of running, of tools and of version control, and a layer's own page for the reader.
+NOT_CODE = ("__pycache__", "*.pyc", "*.egg-info", ".*", "cdk.out", "node_modules")
+
+
+class AssetError(RuntimeError):
+    """A layer could not be put together."""
+
+
+def sources(directory: Path) -> Iterator[Path]:
+    """Every file under `directory` that belongs into a layer, in an order that is the same everywhere."""
+    for path in sorted(directory.rglob("*")):
+        inside = path.relative_to(directory)
+        if path.is_file() and not any(Path(part).match(pattern) for part in inside.parts for pattern in NOT_CODE):
+            yield path
+
+
+def digest(*directories: Path, and_bytes: bytes = b"") -> str:
+    """The hash of what `directories` contain, and of `and_bytes`."""
+    total = hashlib.sha256(and_bytes)
+    for directory in directories:
+        for path in sources(directory):
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            total.update(f"{path.relative_to(directory).as_posix()}\0{content}\n".encode())
+    return total.hexdigest()
+
+
+def copy(directory: Path, target: Path) -> None:
+    """Copies what belongs into a layer from `directory` to `target`."""
+    for path in sources(directory):
+        destination = target / path.relative_to(directory)
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, destination)
+
+
+def once(target: Path, fill: Callable[[Path], None]) -> Path:
+    """Lets `fill` write into `target` unless it exists; whoever comes second finds it whole or not at all."""
+    if not target.is_dir():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            filling = Path(scratch) / target.name
+            filling.mkdir()
+            fill(filling)
+            _give(filling, target)
+    return target
+
+
+def _give(filling: Path, target: Path) -> None:
+    try:
+        filling.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
+
+
+def install(requirements: Path, target: Path) -> None:
+    """Installs the packages that `requirements` pins by hash into `target`, without what differs between machines."""
+    options = ["--quiet", "--disable-pip-version-check", "--no-compile", "--no-deps", "--only-binary", ":all:"]
+    pins = ["--require-hashes", "--requirement", str(requirements), "--target", str(target)]
+    command = [sys.executable, "-m", "pip", "install", *options, *pins]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise AssetError(f"installing {requirements.name} for the layer failed:\n{done.stderr.strip()}")
+    for volatile in ("RECORD", "INSTALLER", "REQUESTED"):
+        for path in target.glob(f"*.dist-info/{volatile}"):
+            path.unlink()
+    shutil.rmtree(target / "bin", ignore_errors=True)

@@ -1,0 +1,103 @@
+"""A function: its code, a role of its own that can do nothing yet, a log group of its own, and its limits stated."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.config import StageConfig
+from infra.nag import acknowledge, acknowledge_wildcard
+
+_NOT_CODE = ["README.md", "__pycache__", "*.pyc"]
+_RETENTION = {
+    1: logs.RetentionDays.ONE_DAY,
+    7: logs.RetentionDays.ONE_WEEK,
+    14: logs.RetentionDays.TWO_WEEKS,
+    30: logs.RetentionDays.ONE_MONTH,
+    90: logs.RetentionDays.THREE_MONTHS,
+    180: logs.RetentionDays.SIX_MONTHS,
+    365: logs.RetentionDays.ONE_YEAR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a function runs: its source, the layers it stands on, and its environment."""
+
+    source: Path
+    layers: Sequence[lambda_.ILayerVersion]
+    environment: Mapping[str, str]
+
+
+class Function(Construct):
+    """One function. What it may do is said with `allow`, by whoever composes it with what it uses."""
+
+    def __init__(
+        self, scope: Construct, name: str, *, config: StageConfig, content: Content, may_loop: bool = False
+    ) -> None:
+        """`may_loop`: the function's messages may come back to it, and `hops` in each bounds how often."""
+        super().__init__(scope, name)
+        self._config = config
+        self._role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        log_group = logs.LogGroup(
+            self, "Logs", retention=_RETENTION[config.retention], removal_policy=RemovalPolicy.DESTROY
+        )
+        self.allow(["logs:CreateLogStream", "logs:PutLogEvents"], log_group.log_group_arn)
+        loops = lambda_.RecursiveLoop.ALLOW if may_loop else lambda_.RecursiveLoop.TERMINATE
+        self._function = self._make(content, log_group, loops)
+        acknowledge(
+            self._function,
+            "AwsSolutions-L1",
+            "Python 3.13 is what Glue 6 runs, and one library serves the functions and the Glue jobs.",
+        )
+
+    def _make(self, content: Content, log_group: logs.ILogGroup, loops: lambda_.RecursiveLoop) -> lambda_.Function:
+        return lambda_.Function(
+            self,
+            "Function",
+            runtime=lambda_.Runtime(self._config.python, lambda_.RuntimeFamily.PYTHON),
+            architecture=lambda_.Architecture.ARM_64,
+            handler="handler.handler",
+            code=lambda_.Code.from_asset(str(content.source), exclude=_NOT_CODE),
+            layers=list(content.layers),
+            environment=dict(content.environment),
+            role=self._role,
+            memory_size=self._config.memory,
+            timeout=Duration.seconds(self._config.timeout),
+            recursive_loop=loops,
+            log_group=log_group,
+            logging_format=lambda_.LoggingFormat.JSON,
+            system_log_level_v2=lambda_.SystemLogLevel.WARN,
+            application_log_level_v2=lambda_.ApplicationLogLevel.INFO,
+        )
+
+    def allow(self, actions: Sequence[str], *resources: str) -> None:
+        """Lets the function's role call `actions` on `resources` (ARNs), and on nothing else."""
+        self._role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=list(resources)))
+
+    def allow_objects(self, actions: Sequence[str], objects: str, reason: str) -> None:
+        """Lets the role call `actions` on `objects` (an ARN that ends in `*`); `reason`: why none can be named."""
+        self.allow(actions, objects)
+        acknowledge_wildcard(self._role.node.find_child("DefaultPolicy"), objects, reason)
+
+    def consume(self, name: str, queue: sqs.IQueue) -> None:
+        """Feeds batches of `queue` to the function, which answers which of their messages failed."""
+        self.allow(
+            ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"],
+            queue.queue_arn,
+        )
+        lambda_.EventSourceMapping(
+            self,
+            name,
+            target=self._function,
+            event_source_arn=queue.queue_arn,
+            batch_size=self._config.batch,
+            max_concurrency=self._config.concurrency,
+            report_batch_item_failures=True,
+        )

@@ -1,0 +1,52 @@
+"""Queues: encrypted, reached over TLS only, and never losing a message that cannot be handled."""
+
+from aws_cdk import Duration
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.nag import acknowledge
+
+#: How often SQS hands a message out before it is set aside. The worker counts crashes itself and stops far earlier;
+#: this bounds what it cannot count, such as an invocation that never reached it.
+MAX_RECEIVES = 20
+RETENTION = Duration.days(14)
+
+
+class WorkQueue(Construct):
+    """A queue that a function consumes, with the dead-letter queue for what it could not."""
+
+    def __init__(self, scope: Construct, name: str, *, visibility: int) -> None:
+        super().__init__(scope, name)
+        dead_letters = sqs.DeadLetterQueue(queue=_queue(self, "Dead"), max_receive_count=MAX_RECEIVES)
+        self.queue = _queue(self, "Queue", visibility=Duration.seconds(visibility), dead_letters=dead_letters)
+
+
+class ParkedQueue(Construct):
+    """Where a message rests that a function refuses: its body as it came, the reason in its attributes."""
+
+    def __init__(self, scope: Construct, name: str) -> None:
+        super().__init__(scope, name)
+        self.queue = _queue(self, "Queue")
+        acknowledge(
+            self.queue,
+            "AwsSolutions-SQS3",
+            "No function consumes this queue, so nothing can fail here: it is itself where failed messages rest.",
+        )
+
+
+def _queue(
+    scope: Construct,
+    name: str,
+    *,
+    visibility: Duration | None = None,
+    dead_letters: sqs.DeadLetterQueue | None = None,
+) -> sqs.Queue:
+    return sqs.Queue(
+        scope,
+        name,
+        enforce_ssl=True,
+        encryption=sqs.QueueEncryption.SQS_MANAGED,
+        retention_period=RETENTION,
+        visibility_timeout=visibility,
+        dead_letter_queue=dead_letters,
+    )

@@ -1,0 +1,42 @@
+"""cdk-nag's AWS Solutions rules over every stack, and the form in which one finding is acknowledged with one reason.
+
+A finding is acknowledged on the construct that it names and nowhere higher, so that a new construct is judged anew.
+"""
+
+import json
+
+from aws_cdk import App, Stack, Validations
+from cdk_nag import AwsSolutionsChecks
+from constructs import IConstruct
+
+
+def check(app: App) -> None:
+    """Lets the synthesis of `app` fail on every finding that no reason acknowledges."""
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+
+
+def acknowledge(construct: IConstruct, finding: str, reason: str) -> None:
+    """Accepts one `finding` (its full id, such as `AwsSolutions-S1`) on `construct`, for `reason`.
+
+    The id goes into the metadata itself: the library's own form splits an id at `::`, which findings about resources
+    contain.
+    """
+    construct.node.add_metadata(Validations.ACKNOWLEDGED_RULES_METADATA_KEY, {finding: reason})
+
+
+def acknowledge_wildcard(policy: IConstruct, arn: str, reason: str) -> None:
+    """Accepts that `policy` names the resources of `arn`, which ends in `*`, for `reason`."""
+    shown = _shown(Stack.of(policy).resolve(arn))
+    acknowledge(policy, f"AwsSolutions-IAM5[Resource::{shown}]", reason)
+
+
+def _shown(value: object) -> str:
+    """A resolved template value in the one line by which cdk-nag names it."""
+    match value:
+        case str():
+            return value
+        case {"Ref": name}:
+            return f"<{name}>"
+        case {"Fn::Join": ["", [*parts]]}:
+            return "".join(_shown(part) for part in parts)
+    return json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,117 @@
+"""What a stage runs: the queues, and the three functions that consume them.
+
+    command queues -> worker -> command queues, events, records, parked
+    events         -> router -> command queues, records, parked
+    records        -> recorder -> history bucket, parked
+
+Every permission is written here, where the two things that it joins are both known.
+"""
+
+from collections.abc import Mapping
+
+from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.config import StageConfig
+from infra.constructs.function import Content, Function
+from infra.constructs.layers import ROOT, application_layer, library_layer
+from infra.constructs.queue import ParkedQueue, WorkQueue
+from infra.stacks.state import BLOBS, CONTROL, HISTORY, LEDGER, SETTINGS, StateStack
+
+#: The prefix under which the recorder writes; the pipeline reads the same one.
+HISTORY_PREFIX = "events/"
+
+
+class CoreStack(Stack):
+    """The queues and functions of one stage."""
+
+    def __init__(self, scope: Construct, name: str, *, config: StageConfig, state: StateStack) -> None:
+        super().__init__(scope, name, description=f"sedano, stage {config.stage}: what runs")
+        self._config = config
+        self._state = state
+        self._commands = {queue: self._work_queue(f"Commands-{queue}") for queue in config.queues}
+        self._events = self._work_queue("Events")
+        self._records = self._work_queue("Records")
+        self._parked = ParkedQueue(self, "Parked").queue
+        self._layers: list[lambda_.ILayerVersion] = [
+            library_layer(self, "Library"),
+            application_layer(self, "Application", config.code),
+        ]
+        environment = {**self._environment(), **{name: state.output(output) for name, output in SETTINGS.items()}}
+        self._add_worker(environment)
+        self._add_router(environment)
+        self._add_recorder(environment)
+        self._add_outputs()
+
+    def _work_queue(self, name: str) -> sqs.Queue:
+        return WorkQueue(self, name, visibility=self._config.visibility).queue
+
+    def _table(self, name: str, output: str) -> dynamodb.ITable:
+        return dynamodb.Table.from_table_name(self, name, self._state.output(output))
+
+    def _bucket(self, name: str, output: str) -> s3.IBucket:
+        return s3.Bucket.from_bucket_name(self, name, self._state.output(output))
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "SEDANO_APP": self._config.app,
+            "SEDANO_STAGE": self._config.stage,
+            "SEDANO_QUEUES": self._command_urls(),
+            "SEDANO_EVENTS_QUEUE": self._events.queue_url,
+            "SEDANO_RECORDS_QUEUE": self._records.queue_url,
+            "SEDANO_PARKED_QUEUE": self._parked.queue_url,
+        }
+
+    def _command_urls(self) -> str:
+        return self.to_json_string({name: queue.queue_url for name, queue in self._commands.items()})
+
+    def _command_arns(self) -> list[str]:
+        return [queue.queue_arn for queue in self._commands.values()]
+
+    def _function(self, name: str, environment: Mapping[str, str], *, may_loop: bool) -> Function:
+        named = {**environment, "POWERTOOLS_SERVICE_NAME": f"sedano-{name}"}
+        content = Content(ROOT / "functions" / name, self._layers, named)
+        return Function(self, name.title(), config=self._config, content=content, may_loop=may_loop)
+
+    def _add_worker(self, environment: Mapping[str, str]) -> None:
+        worker = self._function("worker", environment, may_loop=True)
+        for name, queue in self._commands.items():
+            worker.consume(f"From-{name}", queue)
+        targets = [self._events.queue_arn, self._records.queue_arn, self._parked.queue_arn]
+        worker.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
+        read_and_write = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
+        worker.allow([*read_and_write, "dynamodb:BatchGetItem"], self._table("Ledger", LEDGER).table_arn)
+        worker.allow(read_and_write, self._table("Control", CONTROL).table_arn)
+        worker.allow_objects(
+            ["s3:GetObject", "s3:PutObject"],
+            self._bucket("Blobs", BLOBS).arn_for_objects("*"),
+            reason="The key of a large value is the hash of its content, so the keys cannot be listed beforehand.",
+        )
+
+    def _add_router(self, environment: Mapping[str, str]) -> None:
+        router = self._function("router", environment, may_loop=True)
+        router.consume("From-events", self._events)
+        targets = [self._records.queue_arn, self._parked.queue_arn]
+        router.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
+
+    def _add_recorder(self, environment: Mapping[str, str]) -> None:
+        recorder = self._function("recorder", environment, may_loop=False)
+        recorder.consume("From-records", self._records)
+        recorder.allow(["sqs:SendMessage"], self._parked.queue_arn)
+        recorder.allow_objects(
+            ["s3:PutObject"],
+            self._bucket("History", HISTORY).arn_for_objects(f"{HISTORY_PREFIX}*"),
+            reason="The key of a record is its day and a hash of its content, so the keys cannot be listed beforehand.",
+        )
+
+    def _add_outputs(self) -> None:
+        CfnOutput(self, "SedanoStage", value=self._config.stage)
+        CfnOutput(self, "SedanoApp", value=self._config.app)
+        CfnOutput(self, "SedanoQueues", value=self._command_urls())
+        CfnOutput(self, "SedanoEventsQueue", value=self._events.queue_url)
+        CfnOutput(self, "SedanoRecordsQueue", value=self._records.queue_url)
+        CfnOutput(self, "SedanoParkedQueue", value=self._parked.queue_url)

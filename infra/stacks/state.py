@@ -1,0 +1,48 @@
+"""What a stage remembers: the ledger, the control table, large values, and the history of what happened.
+
+This stack changes rarely and is deployed first. In production nothing in it is deleted with it. Its outputs are all
+that other stacks know of it.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from aws_cdk import CfnOutput, Fn, Stack
+from constructs import Construct
+
+from infra.config import StageConfig
+from infra.constructs.bucket import Bucket
+from infra.constructs.table import Table
+
+LEDGER = "SedanoLedgerTable"
+CONTROL = "SedanoControlTable"
+BLOBS = "SedanoBlobsBucket"
+HISTORY = "SedanoHistoryBucket"
+
+#: Which setting of the library each output is the value of.
+SETTINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "SEDANO_LEDGER_TABLE": LEDGER,
+        "SEDANO_CONTROL_TABLE": CONTROL,
+        "SEDANO_BLOBS_BUCKET": BLOBS,
+        "SEDANO_HISTORY_BUCKET": HISTORY,
+    }
+)
+
+
+class StateStack(Stack):
+    """The tables and buckets of one stage."""
+
+    def __init__(self, scope: Construct, name: str, *, config: StageConfig) -> None:
+        super().__init__(scope, name, description=f"sedano, stage {config.stage}: what is remembered")
+        permanent = config.permanent
+        CfnOutput(self, LEDGER, value=Table(self, "Ledger", permanent=permanent).table.table_name)
+        CfnOutput(self, CONTROL, value=Table(self, "Control", permanent=permanent).table.table_name)
+        blobs = Bucket(self, "Blobs", permanent=permanent, days=config.blob_days)
+        history = Bucket(self, "History", permanent=permanent)
+        CfnOutput(self, BLOBS, value=blobs.bucket.bucket_name)
+        CfnOutput(self, HISTORY, value=history.bucket.bucket_name)
+
+    def output(self, name: str) -> str:
+        """The value of one of this stack's outputs, as another stack refers to it."""
+        return Fn.get_stack_output(self.stack_name, name)

@@ -1,0 +1,97 @@
+"""Creates the stacks of a cloud assembly on a fresh endpoint, as `cdk deploy` does, through CloudFormation.
+
+For the local stage only: it creates and never updates, and it grants whatever the template asks for. A real account is
+deployed to with the CDK's own command line (`make deploy`).
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import boto3
+
+from sedano.local import assembly
+from sedano.local.failure import LocalStageError
+
+_BOOTSTRAP_VERSION = ("/cdk-bootstrap/hnb659fds/version", "31")
+_DONE = "CREATE_COMPLETE"
+SECONDS_TO_CREATE = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Stacks that were created: their names, and the settings by which the library finds what they hold."""
+
+    stacks: tuple[str, ...]
+    settings: Mapping[str, str]
+
+
+def deploy(session: boto3.Session, endpoint_url: str, directory: Path) -> Deployment:
+    """Creates every stack of the cloud assembly in `directory` and waits for each.
+
+    Raises `LocalStageError` with CloudFormation's reason when a resource cannot be created.
+    """
+    target = _Target(session, endpoint_url)
+    settings: dict[str, str] = {}
+    stacks = assembly.stacks(directory)
+    for stack in stacks:
+        for asset in stack.assets:
+            target.publish(asset)
+        settings.update(assembly.settings(target.create(stack)))
+    return Deployment(tuple(stack.name for stack in stacks), MappingProxyType(settings))
+
+
+class _Target:
+    """The endpoint that the stacks are created on, prepared as `cdk bootstrap` would."""
+
+    def __init__(self, session: boto3.Session, endpoint_url: str) -> None:
+        self._cloudformation = session.client("cloudformation", endpoint_url=endpoint_url)
+        self._s3 = session.client("s3", endpoint_url=endpoint_url)
+        account = session.client("sts", endpoint_url=endpoint_url).get_caller_identity()["Account"]
+        self._places = {"${AWS::AccountId}": account, "${AWS::Region}": self._s3.meta.region_name}
+        self._buckets: set[str] = set()
+        name, version = _BOOTSTRAP_VERSION
+        session.client("ssm", endpoint_url=endpoint_url).put_parameter(
+            Name=name, Value=version, Type="String", Overwrite=True
+        )
+
+    def publish(self, asset: assembly.Asset) -> None:
+        """Uploads one asset to where the template will look for it."""
+        bucket = self._filled(asset.bucket)
+        if bucket not in self._buckets:
+            self._s3.create_bucket(Bucket=bucket)
+            self._buckets.add(bucket)
+        self._s3.put_object(Bucket=bucket, Key=self._filled(asset.key), Body=asset.body())
+
+    def _filled(self, text: str) -> str:
+        for place, value in self._places.items():
+            text = text.replace(place, value)
+        return text
+
+    def create(self, stack: assembly.StackFiles) -> dict[str, str]:
+        """Creates one stack; its outputs."""
+        self._cloudformation.create_stack(
+            StackName=stack.name, TemplateBody=stack.template, Capabilities=["CAPABILITY_NAMED_IAM"]
+        )
+        deadline = time.monotonic() + SECONDS_TO_CREATE
+        described = self._described(stack.name)
+        while described["StackStatus"].endswith("IN_PROGRESS") and time.monotonic() < deadline:
+            time.sleep(0.1)
+            described = self._described(stack.name)
+        if described["StackStatus"] != _DONE:
+            raise LocalStageError(f"stack {stack.name} is {described['StackStatus']}: {self._reasons(stack.name)}")
+        return {output["OutputKey"]: output["OutputValue"] for output in described.get("Outputs", [])}
+
+    def _described(self, name: str) -> Mapping[str, Any]:
+        return self._cloudformation.describe_stacks(StackName=name)["Stacks"][0]
+
+    def _reasons(self, name: str) -> str:
+        events = self._cloudformation.describe_stack_events(StackName=name)["StackEvents"]
+        failed = [event for event in reversed(events) if event["ResourceStatus"].endswith("FAILED")]
+        reasons = [
+            f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', 'no reason')}" for event in failed
+        ]
+        return "; ".join(reasons) or "no resource says why"

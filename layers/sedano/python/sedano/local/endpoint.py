@@ -1,0 +1,161 @@
+"""An AWS endpoint on this machine: ministack in an environment of its own, on 127.0.0.1 and a free port.
+
+It starts empty, keeps everything in memory and under one directory, and ends with the process that started it, however
+that ends. Its log is a file, so nothing it says is lost when a test fails.
+"""
+
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import boto3
+
+from sedano.local.failure import LocalStageError
+from sedano.local.processes import FunctionProcess, function_processes
+
+HOST = "127.0.0.1"
+REGION = "us-east-1"
+SECONDS_TO_START = 60.0
+_ATTEMPTS = 3
+_KEEPER = Path(__file__).with_name("keeper.py")
+_INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
+_LINES_SHOWN = 15
+
+
+class Endpoint:
+    """A running endpoint; use it in a `with` statement, which waits until it answers and stops it at the end."""
+
+    def __init__(self, python: Path, directory: Path) -> None:
+        """Starts it: `python` is the interpreter of ministack's environment, `directory` is for its log and files."""
+        if not python.exists():
+            raise LocalStageError(f"{python} is missing: `python requirements/install.py ministack` makes it")
+        self._python = python
+        self._directory = directory.resolve()
+        self._scratch = self._directory / "tmp"
+        self.log = self._directory / "endpoint.log"
+        self._start()
+
+    def _start(self) -> None:
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        self.port = _free_port()
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [str(self._python), str(_KEEPER), "ministack"],
+                cwd=self._directory,
+                env=self._settings(),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _settings(self) -> dict[str, str]:
+        """Nothing of ours leaks into the functions: they see what Lambda would show them."""
+        inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        return {
+            **inherited,
+            "BIND_HOST": HOST,
+            "GATEWAY_PORT": str(self.port),
+            "IOT_MTLS_ENABLED": "0",
+            "MINISTACK_HOST": HOST,
+            "MINISTACK_REGION": REGION,
+            "TMPDIR": str(self._scratch),
+        }
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://{HOST}:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What makes every AWS client of a process use this endpoint."""
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+        }
+
+    def session(self) -> boto3.Session:
+        """AWS clients for it; each needs `endpoint_url=endpoint.url`."""
+        return boto3.Session(
+            aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
+            region_name=REGION,
+        )
+
+    def wait_until_ready(self) -> None:
+        """Returns when it answers; a port that another program took in the meantime is given up for a new one."""
+        for _ in range(_ATTEMPTS):
+            if self._answers_before(time.monotonic() + SECONDS_TO_START):
+                return
+            self.stop()
+            self._start()
+        self.stop()
+        raise LocalStageError(f"the local endpoint does not start; the end of {self.log}:\n{self.last_lines()}")
+
+    def _answers_before(self, deadline: float) -> bool:
+        while self._process.poll() is None and time.monotonic() < deadline:
+            if _is_healthy(self.port):
+                return True
+            time.sleep(0.05)
+        return False
+
+    def wait(self) -> int:
+        """Returns its exit status when it has ended by itself."""
+        return self._process.wait()
+
+    def functions(self) -> list[FunctionProcess]:
+        """The processes that it runs functions in right now; killing one is what a crash of Lambda looks like."""
+        return function_processes(self._process.pid)
+
+    def last_lines(self) -> str:
+        """The end of its log."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:])
+
+    def stop(self) -> None:
+        """Ends it and every function it runs, and removes its files except the log."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        try:
+            self.wait_until_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_healthy(port: int) -> bool:
+    connection = http.client.HTTPConnection(HOST, port, timeout=2)
+    try:
+        connection.request("GET", "/_ministack/health")
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,51 @@
+"""A whole local stage, from nothing to settings: the endpoint starts while the stacks are synthesised."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from sedano.local.deploy import deploy
+from sedano.local.endpoint import Endpoint
+from sedano.local.synth import ROOT, synthesise
+
+ENDPOINT_PYTHON = ROOT / ".venv-ministack" / "bin" / "python"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalStage:
+    """A stage that runs: its endpoint, its stacks, and what a client's environment must hold to use it."""
+
+    endpoint: Endpoint
+    stacks: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def stage_context(app: str, code: Path, queues: Sequence[str]) -> dict[str, str]:
+    """The settings of a local stage, as the CDK app reads them."""
+    return {"app": app, "code": str(code.resolve()), "queues": ",".join(queues), "local": "true"}
+
+
+@contextmanager
+def local_stage(
+    *, app: str, code: Path, directory: Path, queues: Sequence[str] = ("default",), **context: str
+) -> Iterator[LocalStage]:
+    """Runs a stage of `app` (module:attribute, found in `code`) until the `with` statement ends.
+
+    `directory` takes the endpoint's log and the cloud assembly; `context` is for further settings of the stage, such
+    as `timeout="10"`. Raises `LocalStageError` when a part of it cannot run, with what to do.
+    """
+    endpoint = Endpoint(ENDPOINT_PYTHON, directory)
+    try:
+        assembly = synthesise({**stage_context(app, code, queues), **context}, directory / "cdk.out")
+        endpoint.wait_until_ready()
+        yield _deployed(endpoint, assembly)
+    finally:
+        endpoint.stop()
+
+
+def _deployed(endpoint: Endpoint, assembly: Path) -> LocalStage:
+    deployment = deploy(endpoint.session(), endpoint.url, assembly)
+    environment = MappingProxyType({**endpoint.environment, **deployment.settings})
+    return LocalStage(endpoint, deployment.stacks, environment)

@@ -1,0 +1,38 @@
+"""The resources that other tests stand on are those of the templates."""
+
+import json
+
+from tests.plugins.resources import QUEUES, Resources
+
+
+def test_every_setting_of_the_library_that_names_a_resource_is_there(resources: Resources) -> None:
+    assert set(resources.settings) == {
+        "SEDANO_APP",
+        "SEDANO_STAGE",
+        "SEDANO_QUEUES",
+        "SEDANO_EVENTS_QUEUE",
+        "SEDANO_RECORDS_QUEUE",
+        "SEDANO_PARKED_QUEUE",
+        "SEDANO_LEDGER_TABLE",
+        "SEDANO_CONTROL_TABLE",
+        "SEDANO_BLOBS_BUCKET",
+        "SEDANO_HISTORY_BUCKET",
+    }
+    assert set(json.loads(resources.settings["SEDANO_QUEUES"])) == set(QUEUES)
+
+
+def test_a_queue_on_moto_keeps_the_times_and_the_dead_letters_of_the_template(resources: Resources) -> None:
+    url = json.loads(resources.settings["SEDANO_QUEUES"])["default"]
+    attributes = resources.session.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    assert attributes["VisibilityTimeout"] == "36"
+    assert json.loads(attributes["RedrivePolicy"])["maxReceiveCount"] == 20
+
+
+def test_tables_and_buckets_on_moto_can_be_written_at_once(resources: Resources) -> None:
+    for setting in ("SEDANO_LEDGER_TABLE", "SEDANO_CONTROL_TABLE"):
+        table = resources.settings[setting]
+        client = resources.session.client("dynamodb")
+        client.put_item(TableName=table, Item={"pk": {"S": "one"}})
+        assert client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]["AttributeName"] == "ttl"
+    for setting in ("SEDANO_BLOBS_BUCKET", "SEDANO_HISTORY_BUCKET"):
+        resources.session.client("s3").put_object(Bucket=resources.settings[setting], Key="one", Body=b"1")

@@ -1,0 +1,63 @@
+"""AWS for tests: the synthesised templates, their resources on moto, and the whole stage on ministack.
+
+`resources`           every table, queue and bucket of a stage on moto, fresh for each test, in this process
+`ministack`           the stage deployed on a real endpoint, once a test run: functions consume its queues
+`ministack_resources` tables, queues and buckets of the same shape on that endpoint, which no function consumes
+"""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from sedano.local import LocalStage, local_stage
+from sedano.local.endpoint import REGION
+from sedano.local.stage import stage_context
+from sedano.local.synth import synthesise
+from tests.aws_from_template import create_resources
+
+APP = "tiny:app"
+CODE = Path(__file__).resolve().parents[1] / "deploy" / "app"
+QUEUES = ("default", "bulk")
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """A stage's tables, queues and buckets: the settings that name them, and clients that reach them."""
+
+    session: boto3.Session
+    endpoint_url: str | None
+    settings: Mapping[str, str]
+
+
+@pytest.fixture(scope="session")
+def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cloud assembly of a local stage, synthesised once a test run."""
+    return synthesise(stage_context(APP, CODE, QUEUES), tmp_path_factory.mktemp("local") / "cdk.out")
+
+
+@pytest.fixture
+def resources(assembly: Path) -> Iterator[Resources]:
+    """A stage's tables, queues and buckets on moto, empty. Single-threaded: moto is not atomic across threads."""
+    with mock_aws():
+        session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
+        yield Resources(session, None, create_resources(assembly, session))
+
+
+@pytest.fixture(scope="session")
+def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
+    """A whole stage of the application in tests/deploy/app on an endpoint of its own, until the test run ends."""
+    with local_stage(app=APP, code=CODE, queues=QUEUES, directory=tmp_path_factory.mktemp("ministack")) as stage:
+        yield stage
+
+
+@pytest.fixture
+def ministack_resources(ministack: LocalStage, assembly: Path) -> Resources:
+    """Tables, queues and buckets for one test on the deployed stage's endpoint; nothing else touches them."""
+    session, url = ministack.endpoint.session(), ministack.endpoint.url
+    settings = create_resources(assembly, session, endpoint_url=url, prefix=f"t{secrets.token_hex(6)}-")
+    return Resources(session, url, settings)
