@@ -24,7 +24,6 @@ override SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
 TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requirements)
 CONTEXT := -c stage=$(STAGE) -c app=$(APP) -c code=$(CODE)
-SYNTH := --app ".venv/bin/python infra/app.py" --output cdk.out
 
 .PHONY: help demo test bench lint local synth deploy pins clean setup setup-all
 
@@ -49,17 +48,17 @@ lint: setup ## ruff and mypy
 local: setup-all ## your app on a local AWS until Ctrl-C (APP=module:attribute CODE=dir)
 	@$(RUN) -m sedano.local --app "$(APP)" --code "$(CODE)"
 
-synth: setup ## the CloudFormation templates in cdk.out (APP= CODE= STAGE=)
-	@$(IN) cdk synth --quiet $(SYNTH) $(CONTEXT)
+synth: setup ## the CloudFormation templates in build/cdk.out (APP= CODE= STAGE=)
+	@$(IN) cdk synth --quiet --no-notices $(CONTEXT)
 
 deploy: setup ## your app into the AWS account of your credentials (APP= CODE= STAGE=)
-	@$(IN) cdk deploy --all $(SYNTH) $(CONTEXT)
+	@$(IN) cdk deploy --all $(CONTEXT)
 
 pins: setup ## pin what requirements/*.in ask for to today's versions
 	@cd requirements && for set in build layer dev ministack; do ../$(UV) $$set.in -o $$set.txt; done
 
 clean: ## remove what was built (not the environments: rm -r .venv .venv-ministack node_modules)
-	@rm -rf build dist cdk.out .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log
+	@rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log
 	@find . -name __pycache__ -not -path './.venv*' -not -path './node_modules/*' -prune -exec rm -rf {} +
 
 setup:
