@@ -250,8 +250,12 @@ class TestTimeline:
         waiting = timeline_of(event("started", 1), event("sent", 2))
         assert (waiting.wait_seconds, waiting.run_seconds, waiting.total_seconds) == (None, None, None)
 
-    def test_clocks_that_disagree_show_as_negative_latencies(self):
-        assert timeline_of(event("sent", 1, 10.0), event("started", 2, 9.5)).wait_seconds == -0.5
+    def test_a_task_that_was_published_again_has_no_wait_until_it_starts(self):
+        again = timeline_of(event("sent", 1), event("started", 2), event("retried", 3), event("sent", 4))
+        assert again.wait_seconds is None
+
+    def test_a_latency_that_would_be_negative_is_unknown(self):
+        assert timeline_of(event("sent", 1, 10.0), event("started", 2, 9.5)).wait_seconds is None
 
 
 def test_celerys_state_itself_depends_on_the_order_of_arrival():

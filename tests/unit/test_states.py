@@ -79,7 +79,9 @@ def test_an_event_type_names_its_class():
     assert states.class_of(states.type_of("retried")) == "retried"
 
 
-@pytest.mark.parametrize("event_type", ["worker-online", "message-duplicate", "claim-stolen", "task", "mytask-sent", ""])
+@pytest.mark.parametrize(
+    "event_type", ["worker-online", "message-duplicate", "claim-stolen", "task", "mytask-sent", ""]
+)
 def test_an_event_that_is_not_about_a_task_has_no_class(event_type):
     assert states.class_of(event_type) is None
 

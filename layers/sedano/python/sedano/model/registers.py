@@ -18,7 +18,7 @@ is fed each event once and in order. Out of order ``State`` gets about 7 % of th
 
 Where this differs from ``State``, on purpose. A null says nothing, where ``State`` writes it over a value. The
 fields of one subject (`SUBJECTS`) come from one event, never mixed from several. And ``first``, the only minimum,
-keeps the earliest stamp, because the time from end to end begins at the first publication, not at the last.
+keeps the earliest time, because the time from end to end begins at the first publication, not at the last.
 """
 
 import json
@@ -50,16 +50,12 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """All that is kept of a task's events: the first stamp, the last of each class, the last on each subject."""
+    """All that is kept of a task: when its first event was, the last of each class, the last on each subject."""
 
-    first: Stamp
+    uuid: str
+    first: float
     last: Mapping[str, Stamp]
     said: Mapping[str, Said]
-
-    @property
-    def uuid(self) -> str:
-        """The id of the task."""
-        return self.first.uuid
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +65,8 @@ class Timeline:
     ``times`` holds the time of the last event of each class that was seen, in seconds since 1970; ``fields`` the
     fields of `SUBJECTS`, None where nothing was said; ``finished`` the time of the event that ended the task.
     Latencies are seconds: from the last publication to the start, of the run, and from the first event to the end.
-    They are None while they cannot be known, and negative where the clocks of two machines disagree.
+    They are differences of wall clocks, and None while one end is not known or where they would be negative: the task
+    was published again and has not started yet, or the clocks of two machines disagree.
     """
 
     uuid: str
@@ -99,7 +96,7 @@ def lift(event: Mapping[str, Any]) -> Registers | None:
         for subject, fields in SUBJECTS.items()
         if event.get(fields[0]) is not None
     }
-    return Registers(at, {kept: at}, said)
+    return Registers(at.uuid, at.timestamp, {kept: at}, said)
 
 
 def join(left: Registers, right: Registers) -> Registers:
@@ -111,7 +108,7 @@ def join(left: Registers, right: Registers) -> Registers:
         raise ValueError(f"registers of two tasks cannot be joined: {left.uuid} and {right.uuid}")
     last = {**left.last, **{c: max(at, left.last.get(c, at)) for c, at in right.last.items()}}
     said = {**left.said, **{s: max(word, left.said.get(s, word), key=_weight) for s, word in right.said.items()}}
-    return Registers(min(left.first, right.first), last, said)
+    return Registers(left.uuid, min(left.first, right.first), last, said)
 
 
 def fold(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Registers], list[Mapping[str, Any]]]:
@@ -133,7 +130,8 @@ def finalise(registers: Registers) -> Timeline:
     last = registers.last
     decisive = _decisive(last)
     state = state_of(class_of(decisive.type) or CUSTOM)
-    end = decisive if state in TERMINAL else None
+    finished = decisive.timestamp if state in TERMINAL else None
+    times = {event_class: at.timestamp for event_class, at in last.items() if event_class != CUSTOM}
     fields = _fields(registers.said)
     run = fields["runtime"]
     workers = [at for event_class, at in last.items() if event_class != CLIENT]
@@ -142,12 +140,12 @@ def finalise(registers: Registers) -> Timeline:
         state=state,
         worker=max(workers).hostname if workers else None,
         client=last[CLIENT].hostname if CLIENT in last else None,
-        times={event_class: at.timestamp for event_class, at in last.items() if event_class != CUSTOM},
+        times=times,
         fields=fields,
-        finished=None if end is None else end.timestamp,
-        wait_seconds=_between(last.get(CLIENT), last.get("started")),
-        run_seconds=_between(last.get("started"), end) if run is None else run,
-        total_seconds=_between(registers.first, end),
+        finished=finished,
+        wait_seconds=_between(times.get(CLIENT), times.get("started")),
+        run_seconds=_between(times.get("started"), finished) if run is None else run,
+        total_seconds=_between(registers.first, finished),
     )
 
 
@@ -167,9 +165,9 @@ def _fields(said: Mapping[str, Said]) -> dict[str, Any]:
     }
 
 
-def _between(begin: Stamp | None, end: Stamp | None) -> float | None:
-    """Return the seconds from *begin* to *end*; None unless both are known and *end* is the later one or the same."""
-    return end.timestamp - begin.timestamp if begin is not None and end is not None and begin <= end else None
+def _between(begin: float | None, end: float | None) -> float | None:
+    """Return the seconds from *begin* to *end*; None unless both are known and time went forward."""
+    return end - begin if begin is not None and end is not None and begin <= end else None
 
 
 def _weight(said: Said) -> tuple[Stamp, str]:

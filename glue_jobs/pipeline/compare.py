@@ -1,0 +1,25 @@
+"""Events against the ledger: two tellings of the same tasks, written by different hands, must agree."""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from glue_jobs.pipeline.schema import LEDGER
+from sedano.model.states import TRANSITIONS, seen_as
+
+
+def read_ledger(spark: SparkSession, path: str) -> DataFrame:
+    """Read JSON lines ``{"uuid", "state"}``; a malformed one ends the job, for nothing could be said of its task."""
+    return spark.read.schema(LEDGER).option("mode", "FAILFAST").json(path)
+
+
+def mismatches(tasks: DataFrame, ledger: DataFrame) -> DataFrame:
+    """Return the tasks of *ledger* (`schema.LEDGER`) whose timeline in *tasks* (`schema.TASKS`) tells another state.
+
+    Rows of ``uuid``, ``ledger`` (in the words of events) and ``events``; the latter is null for a task of which no
+    event was seen. Tasks that the ledger does not know are no mismatch: not every task keeps a record.
+    """
+    renamed = [F.when(F.col("state") == s, F.lit(seen_as(s))) for s in TRANSITIONS if seen_as(s) != s]
+    expected = ledger.select("uuid", F.coalesce(*renamed, F.col("state")).alias("ledger"))
+    told = tasks.select("uuid", F.col("state").alias("events"))
+    agrees = F.col("events").eqNullSafe(F.col("ledger"))
+    return expected.join(told, on="uuid", how="left").where(~agrees)

@@ -1,0 +1,37 @@
+"""Invocations: what the workers' lines say of batches, AWS calls and billed time; and how often each event happened.
+
+These are sums, and a sum counts a line that was delivered twice two times. So lines are reduced to events first:
+the fields of the total order are an event's identity.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from glue_jobs.pipeline.schema import CALLS, LINES, ORDER, WORKERS
+
+_INVOCATION = "worker-invocation"
+
+
+def invocations(events: DataFrame) -> DataFrame:
+    """Return the rows of *events* (`schema.LINE`) that tell of one invocation each, every invocation once."""
+    return events.where(F.col("type") == _INVOCATION).dropDuplicates(list(ORDER))
+
+
+def workers(invoked: DataFrame) -> DataFrame:
+    """Sum *invoked* (from `invocations`) by worker; rows of `schema.WORKERS`."""
+    sums = [F.coalesce(F.sum(column), F.lit(0)).alias(column) for column in ("messages", "duration_ms")]
+    counts = [F.count("*").alias("invocations"), F.count(F.when(F.col("cold"), True)).alias("cold")]
+    return invoked.groupBy("hostname").agg(*counts, *sums).select(WORKERS.names)
+
+
+def calls(invoked: DataFrame) -> DataFrame:
+    """Sum the AWS calls of *invoked* (from `invocations`) by worker and operation; rows of `schema.CALLS`."""
+    each = invoked.select("hostname", F.explode("calls").alias("call", "calls"))
+    return each.groupBy("hostname", "call").agg(F.sum("calls").alias("calls")).select(CALLS.names)
+
+
+def lines(events: DataFrame) -> DataFrame:
+    """Count the events of each type, and the lines that carried them; rows of `schema.LINES`."""
+    once = events.groupBy(*ORDER).agg(F.count("*").alias("copies"))
+    counts = [F.count("*").alias("events"), F.sum("copies").alias("lines")]
+    return once.groupBy("type").agg(*counts).select(LINES.names)

@@ -1,0 +1,97 @@
+"""The contract: every column that the jobs read and write, with its unit.
+
+Times are seconds since 1970 (UTC) as floating point numbers, as Celery writes them. A field that a line lacks is
+null; a field that is not listed here is not read. Fields that stand for the order of events and for what an event
+says on a subject are listed by `sedano.model`; only their types stand here.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from pyspark.sql.types import BooleanType, DataType, DoubleType, LongType, MapType, StringType, StructField, StructType
+
+from sedano.model.order import Stamp
+from sedano.model.states import STATE_OF_CLASS, SUBJECTS
+
+_TEXT, _WHOLE, _REAL, _FLAG = StringType(), LongType(), DoubleType(), BooleanType()
+_COUNTS = MapType(_TEXT, _WHOLE)
+
+#: The fields that place an event in the total order and identify it.
+ORDER: Final = Stamp._fields
+#: The fields that every line needs, and those that a line about a task needs besides.
+NEEDED: Final = ("type", "timestamp")
+NEEDED_OF_TASKS: Final = tuple(field for field in ORDER if field not in NEEDED)
+#: What is said on the subjects of a task.
+SAID: Final = tuple(field for fields in SUBJECTS.values() for field in fields)
+#: The times of the last event of each class.
+TIMES: Final = tuple(STATE_OF_CLASS)
+
+_TYPES: Final[Mapping[str, DataType]] = {
+    **dict.fromkeys(("clock", "pid", "retries"), _WHOLE),
+    **dict.fromkeys(("timestamp", "runtime"), _REAL),
+}
+
+
+def _columns(names: Iterable[str], types: Mapping[str, DataType]) -> list[StructField]:
+    """Return a column for each of *names*: of the type given, else text."""
+    return [StructField(name, types.get(name, _TEXT)) for name in names]
+
+
+def _table(**types: DataType) -> StructType:
+    """Return a schema of these columns, in this order."""
+    return StructType(_columns(types, types))
+
+
+#: One line of the history. The last four belong to ``worker-invocation``: messages of the batch, AWS calls by
+#: ``service.Operation``, milliseconds, and whether the environment was new.
+LINE: Final = StructType(
+    [
+        *_columns((*ORDER, *SAID), _TYPES),
+        StructField("messages", _WHOLE),
+        StructField("calls", _COUNTS),
+        StructField("duration_ms", _REAL),
+        StructField("cold", _FLAG),
+    ]
+)
+
+#: A line that could not be used: why, from which file, and its text.
+QUARANTINE: Final = _table(reason=_TEXT, source=_TEXT, text=_TEXT)
+
+#: Every line as it was landed; the columns of `QUARANTINE` are null in a good one.
+LANDED: Final = StructType([*LINE.fields, *QUARANTINE.fields])
+
+#: One row a task. The latencies: from the last publication to the start, of the run, from the first event to the end.
+TASKS: Final = StructType(
+    [
+        *_columns(("uuid", "state", "worker", "client"), {}),
+        *_columns(SAID, _TYPES),
+        *_columns((*TIMES, "finished"), dict.fromkeys((*TIMES, "finished"), _REAL)),
+        *_table(wait_seconds=_REAL, run_seconds=_REAL, total_seconds=_REAL).fields,
+    ]
+)
+
+#: The latencies of `TASKS` by task name: how many tasks, and for each latency the percentiles and the largest.
+LATENCY: Final = _table(
+    name=_TEXT,
+    tasks=_WHOLE,
+    **{
+        f"{latency}_{figure}": _REAL
+        for latency in ("wait_seconds", "run_seconds", "total_seconds")
+        for figure in ("p50", "p90", "p99", "max")
+    },
+)
+
+#: Invocations of each worker, with the messages they were given and the time they were billed for.
+WORKERS: Final = _table(hostname=_TEXT, invocations=_WHOLE, cold=_WHOLE, messages=_WHOLE, duration_ms=_REAL)
+
+#: AWS calls of each worker.
+CALLS: Final = _table(hostname=_TEXT, call=_TEXT, calls=_WHOLE)
+
+#: How many events of each type there are, and on how many lines they were delivered.
+LINES: Final = _table(type=_TEXT, events=_WHOLE, lines=_WHOLE)
+
+#: Tasks published, started and finished in the interval that begins at `second`.
+THROUGHPUT: Final = _table(second=_WHOLE, sent=_WHOLE, started=_WHOLE, finished=_WHOLE)
+
+#: What the ledger says of a task.
+LEDGER: Final = _table(uuid=_TEXT, state=_TEXT)

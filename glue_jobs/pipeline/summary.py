@@ -1,0 +1,77 @@
+"""The summary: the tables of one run as a few hundred numbers of JSON, for a report or a gate."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+
+from glue_jobs.pipeline.latency import latency
+from glue_jobs.pipeline.throughput import throughput
+
+#: A person reads a curve, not every second of it.
+MOST_INTERVALS = 120
+
+
+def summary(tables: Mapping[str, DataFrame]) -> dict[str, Any]:
+    """Return what the *tables* of a run (by name, as the job writes them) come to."""
+    tasks = tables["tasks"]
+    by_type = {row["type"]: {"events": row["events"], "lines": row["lines"]} for row in tables["lines"].collect()}
+    everyone = _first(latency(tasks, F.lit("all")))
+    return {
+        "tasks": tasks.count(),
+        "states": _counts(tasks, "state"),
+        "lines": sum(count["lines"] for count in by_type.values()),
+        "events": sum(count["events"] for count in by_type.values()),
+        "by_type": dict(sorted(by_type.items())),
+        "quarantined": tables["quarantine"].count(),
+        "reasons": _counts(tables["quarantine"], "reason"),
+        "latency": {key: value for key, value in everyone.items() if key != "name"},
+        "latency_by_task": [row.asDict() for row in tables["latency"].orderBy("name").collect()],
+        **_invoked(tables["workers"], tables["calls"]),
+        "throughput": _curve(tasks),
+    }
+
+
+def disagreement(differing: DataFrame) -> dict[str, int]:
+    """Return how many tasks differ between ledger and events, and how many the events do not know (`compare`)."""
+    missing = F.col("events").isNull()
+    row = differing.agg(
+        F.count(F.when(~missing, True)).alias("mismatches"), F.count(F.when(missing, True)).alias("missing")
+    )
+    return _first(row)
+
+
+def _invoked(workers: DataFrame, calls: DataFrame) -> dict[str, Any]:
+    """Return the sums over all workers."""
+    sums = [F.sum(column).alias(column) for column in ("invocations", "cold", "messages", "duration_ms")]
+    total = _first(workers.agg(F.count("*").alias("workers"), *sums))
+    by_call = calls.groupBy("call").agg(F.sum("calls").alias("calls")).orderBy("call").collect()
+    return {
+        **{key: value or 0 for key, value in total.items()},
+        "calls": {row["call"]: row["calls"] for row in by_call},
+    }
+
+
+def _curve(tasks: DataFrame) -> dict[str, Any]:
+    """Return the throughput in intervals wide enough (``seconds``) that there are at most `MOST_INTERVALS` of them."""
+    moments = [F.col(step) for step in ("sent", "started", "finished")]
+    bounds = _first(tasks.agg(F.min(F.least(*moments)).alias("begin"), F.max(F.greatest(*moments)).alias("end")))
+    if bounds["begin"] is None:
+        return {"seconds": 1, "intervals": []}
+    width = max(1, math.ceil((bounds["end"] - bounds["begin"]) / (MOST_INTERVALS - 1)))
+    rows = throughput(tasks, width).orderBy("second").collect()
+    return {"seconds": width, "intervals": [row.asDict() for row in rows]}
+
+
+def _counts(table: DataFrame, column: str) -> dict[str, int]:
+    """Return how many rows of *table* have each value of *column*."""
+    rows = table.groupBy(column).agg(F.count("*").alias("rows")).orderBy(column).collect()
+    return {row[column]: row["rows"] for row in rows}
+
+
+def _first(table: DataFrame) -> dict[str, Any]:
+    """Return the first row as a dictionary; an empty one when there is none."""
+    row: Row | None = table.first()
+    return {} if row is None else row.asDict()

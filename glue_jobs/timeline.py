@@ -1,0 +1,37 @@
+"""Tell every task's timeline from the event history: the entry script, for a laptop, Glue and EMR alike.
+
+python -m glue_jobs.timeline --source events/ --target build/history --ledger ledger.jsonl
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from glue_jobs.pipeline.job import run
+from glue_jobs.pipeline.session import session
+
+
+def arguments(given: Sequence[str]) -> argparse.Namespace:
+    """Read the options; the ones that only Glue knows (``--JOB_NAME`` and the like) are passed over."""
+    parser = argparse.ArgumentParser(prog="glue_jobs.timeline", description=__doc__, allow_abbrev=False)
+    parser.add_argument(
+        "--source", required=True, help="folder or prefix of *.jsonl.gz files of events, read recursively"
+    )
+    parser.add_argument("--target", required=True, help="folder or prefix for the tables; a former run's are replaced")
+    parser.add_argument("--ledger", help='JSON lines {"uuid", "state"}: final states to compare the timelines with')
+    return parser.parse_known_args(given)[0]
+
+
+def main(given: Sequence[str]) -> None:
+    """Run the job and print its summary."""
+    options = arguments(given)
+    spark = session("sedano timeline")
+    try:
+        print(json.dumps(run(spark, options.source, options.target, options.ledger), indent=2))
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
