@@ -1,0 +1,54 @@
+"""Blobs in S3 under their own digest: `blobs/<sha256>`. Immutable, so written only where nothing is (`If-None-Match`),
+and verified when read.
+
+A claim check comes from a message, so nothing in it is trusted: the digest must be one before it becomes part of a key,
+no more is read than was declared plus one byte, and the bytes must have that digest.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Any
+
+from sedano.aws.objects import Bucket
+from sedano.errors import MessageRefused
+from sedano.model import refusals
+from sedano.model.messages import BlobRef
+
+PREFIX = "blobs/"
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+
+class S3Blobs:
+    """The claim check's store.
+
+    Args:
+        client: an S3 client of botocore, or one that is made when first used (`Session.later`).
+        bucket: the bucket's name.
+    """
+
+    def __init__(self, client: Any, bucket: str) -> None:
+        """Use *bucket*; no call is made yet."""
+        self._bucket = Bucket(client, bucket)
+
+    def put(self, data: bytes) -> BlobRef:
+        """Keep *data* and return its claim check; the same bytes give the same one."""
+        digest = sha256(data).hexdigest()
+        self._bucket.put_once(PREFIX + digest, data)
+        return BlobRef(digest, len(data))
+
+    def get(self, ref: BlobRef) -> bytes:
+        """Return the bytes; raise `MessageRefused` (code `blob`) when missing, longer than declared, or of another
+        digest.
+        """
+        if not _DIGEST.fullmatch(ref.digest):
+            raise MessageRefused(refusals.BLOB, "dataref", "is not a digest")
+        data = self._bucket.read(PREFIX + ref.digest, ref.size + 1)
+        if data is None:
+            raise MessageRefused(refusals.BLOB, "dataref", "no such blob in this deployment")
+        if len(data) != ref.size:
+            raise MessageRefused(refusals.BLOB, "datasize", f"declared {ref.size} bytes, but the blob has another size")
+        if sha256(data).hexdigest() != ref.digest:
+            raise MessageRefused(refusals.BLOB, "dataref", "the blob's bytes are not those of its digest")
+        return data

@@ -1,0 +1,48 @@
+"""The history of worker events in S3: `events/dt=YYYY-MM-DD/<sha256 of the lines>.jsonl.gz`, what the Spark job reads.
+
+A name is the digest of the lines it holds, so a recorder that is delivered the same message twice writes the same
+object once, and nothing in the history ever changes. The compression bears no time, so the same lines are the same
+bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+from sedano.aws.objects import Bucket
+from sedano.errors import OptionError
+
+PREFIX = "events/"
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class S3Events:
+    """The history bucket.
+
+    Args:
+        client: an S3 client of botocore, or one that is made when first used (`Session.later`).
+        bucket: the bucket's name.
+    """
+
+    def __init__(self, client: Any, bucket: str) -> None:
+        """Use *bucket*; no call is made yet."""
+        self._bucket = Bucket(client, bucket)
+
+    def append(self, day: str, lines: bytes) -> str:
+        """Keep *lines* (JSON lines) of *day* (YYYY-MM-DD) once and return the object's name."""
+        if not _DAY.fullmatch(day):
+            raise OptionError(f"day: {day[:20]!r} is not YYYY-MM-DD")
+        name = f"{PREFIX}dt={day}/{sha256(lines).hexdigest()}.jsonl.gz"
+        self._bucket.put_once(name, gzip.compress(lines, mtime=0))
+        return name
+
+    def read(self) -> Iterator[bytes]:
+        """Yield the contents of every object, in the order of their names."""
+        for name in self._bucket.names(PREFIX):
+            data = self._bucket.read(name)
+            if data is not None:
+                yield gzip.decompress(data)

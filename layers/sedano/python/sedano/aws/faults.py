@@ -1,0 +1,68 @@
+"""Errors of botocore, mapped at the rim: the rest of sedano never sees one.
+
+Throttling, timeouts, refused connections and a service's own failures become `Unavailable`: trying later is safe. What
+no retry can mend (a missing table, a denied action, bad credentials, a call the service calls invalid) becomes
+`ConfigurationError` with the service, the operation and the service's own words.
+"""
+
+from __future__ import annotations
+
+from botocore import exceptions
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+
+from sedano.errors import ConfigurationError, SedanoError, TooLarge, Unavailable
+
+AWS_ERRORS = (ClientError, BotoCoreError)
+"""What a client's call may raise."""
+
+_LATER = frozenset({
+    "InternalFailure",
+    "InternalServerError",
+    "InternalError",
+    "KmsThrottled",
+    "LimitExceededException",
+    "OperationAborted",
+    "OverLimit",
+    "PriorRequestNotComplete",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "RequestThrottledException",
+    "RequestTimeout",
+    "ServiceUnavailable",
+    "SlowDown",
+    "ThrottledException",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+    "TransactionConflictException",
+    "TransactionInProgressException",
+})  # fmt: skip
+
+
+def code_of(error: Exception) -> str:
+    """Return the service's error code, or an empty text when no service answered."""
+    return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""
+
+
+def status_of(error: Exception) -> int:
+    """Return the HTTP status, or 0 when no service answered."""
+    return (
+        int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+        if isinstance(error, ClientError)
+        else 0
+    )
+
+
+def fault(error: Exception, call: str) -> SedanoError:
+    """Return what *error* means for the caller; *call* is `service.Operation`."""
+    if not isinstance(error, ClientError):
+        if isinstance(error, (exceptions.ConnectionError, HTTPClientError)):
+            return Unavailable(f"{call}: no answer: {error}")
+        return ConfigurationError(f"{call}: {error}")
+    code, text = code_of(error), str(error.response.get("Error", {}).get("Message", ""))
+    if code in _LATER or status_of(error) >= 500:
+        return Unavailable(f"{call}: {code}: {text}")
+    if code == "ValidationException" and "size" in text and "exceeded" in text:
+        return TooLarge(f"{call}: {text}")
+    return ConfigurationError(f"{call}: {code}: {text}")

@@ -1,0 +1,40 @@
+"""Keys of the tables: a kind, then percent-encoded parts, joined by `#`. Injective: different parts never give the same
+key.
+
+An encoded part holds no `#`, so parts cannot run into each other. A part whose encoding would pass DynamoDB's 2 048
+bytes for a key is replaced by `=` and its SHA-256; no encoded part begins with `=`, so the two forms never meet.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from urllib.parse import quote
+
+TASK, JOIN, MEMBER = "TASK#", "JOIN#", "MEMBER#"
+LONGEST_PART = 600
+
+
+def part(text: str) -> str:
+    """Return *text* as one part of a key."""
+    encoded = quote(text, safe="", errors="surrogatepass")
+    return encoded if len(encoded) <= LONGEST_PART else "=" + sha256(encoded.encode()).hexdigest()
+
+
+def task(task_id: str) -> str:
+    """Return the key of a task's record."""
+    return TASK + part(task_id)
+
+
+def join(join_id: str) -> str:
+    """Return the key of a join."""
+    return JOIN + part(join_id)
+
+
+def node(join_id: str, node_key: str) -> str:
+    """Return the key of one node of a join."""
+    return f"{JOIN}{part(join_id)}#{part(node_key)}"
+
+
+def member(name: str) -> str:
+    """Return the key of a member."""
+    return MEMBER + part(name)

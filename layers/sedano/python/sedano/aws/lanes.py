@@ -1,0 +1,87 @@
+"""Lanes: the calls of one batch go out together, on a few threads that live as long as their owner.
+
+A batch of one stays on the caller's thread. Work on the same thing stays in one lane, in order: the caller gives each
+item a name, and equal names never overtake each other (moto is not atomic across threads, and a service need not keep
+the order of two calls).
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+Work = tuple[Callable[[], None], threading.Event]
+
+
+class Lanes:
+    """At most *number* calls at a time. Threads start with the first batch that needs them; 1 means none."""
+
+    __slots__ = ("_lock", "_started", "_waiting", "number")
+
+    def __init__(self, number: int) -> None:
+        """Allow *number* calls at a time."""
+        self.number = number
+        self._waiting: queue.SimpleQueue[Work] = queue.SimpleQueue()
+        self._started = 0
+        self._lock = threading.Lock()
+
+    def each(self, call: Callable[[In], Out], items: Sequence[In], names: Sequence[str]) -> list[Out]:
+        """Return `call(item)` for each item, in order; the first exception is raised when all calls have ended."""
+        shares = self._shares(names)
+        if len(shares) <= 1:
+            return [call(item) for item in items]
+        answers: list[Any] = [None] * len(items)
+        errors: list[BaseException] = []
+        steps = [_step(call, items, share, answers, errors) for share in shares]
+        self._start(len(shares) - 1)
+        ends = [threading.Event() for _ in steps[1:]]
+        for step, end in zip(steps[1:], ends, strict=True):
+            self._waiting.put((step, end))
+        steps[0]()
+        for end in ends:
+            end.wait()
+        if errors:
+            raise errors[0]
+        return answers
+
+    def _shares(self, names: Sequence[str]) -> list[list[int]]:
+        together: dict[str, list[int]] = {}
+        for position, name in enumerate(names):
+            together.setdefault(name, []).append(position)
+        shares: list[list[int]] = [[] for _ in range(min(self.number, len(together)))]
+        for turn, positions in enumerate(together.values()):
+            shares[turn % len(shares)].extend(positions)
+        return shares
+
+    def _start(self, wanted: int) -> None:
+        with self._lock:
+            while self._started < min(wanted, self.number - 1):
+                self._started += 1
+                threading.Thread(
+                    target=_lane, args=(self._waiting,), name=f"sedano-lane-{self._started}", daemon=True
+                ).start()
+
+
+def _lane(waiting: queue.SimpleQueue[Work]) -> None:
+    while True:
+        step, end = waiting.get()
+        step()
+        end.set()
+
+
+def _step(
+    call: Callable[[In], Out], items: Sequence[In], share: list[int], answers: list[Any], errors: list[BaseException]
+) -> Callable[[], None]:
+    def step() -> None:
+        try:
+            for position in share:
+                answers[position] = call(items[position])
+        except BaseException as error:  # noqa: BLE001 - it is raised again on the caller's thread
+            errors.append(error)
+
+    return step

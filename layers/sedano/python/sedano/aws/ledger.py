@@ -1,0 +1,165 @@
+"""The ledger in one DynamoDB table: `sedano.ports.Ledger` by the writes of `sedano.aws.expressions`.
+
+Promises: nothing is read before it is written; a refusal brings the item in the way; an own write whose answer was lost
+is recognised; a task that is out of reach or too large answers for itself and leaves its neighbours alone. Only a fault
+that strikes all of them (a missing table, a denied action) raises, as `ConfigurationError`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sedano.aws import expressions, items, keys
+from sedano.aws.expressions import Write
+from sedano.aws.lanes import Lanes
+from sedano.aws.table import Table
+from sedano.errors import SedanoError, TooLarge, Unavailable
+from sedano.model import states, tail
+from sedano.model.join import Arrival, Arrived, Join
+from sedano.model.records import Claim, ClaimAnswer, Claimed, Outcome, RecordAnswer, Recorded, TaskRecord
+
+LANES = 8
+"""How many calls of one batch go out at a time: ten claims cost two waits instead of ten."""
+
+
+class DynamoLedger:
+    """The ledger over DynamoDB.
+
+    Args:
+        client: a DynamoDB client of botocore.
+        table: the table's name; its partition key is `pk` (a string), its TTL attribute `ttl`.
+        lanes: calls of one batch that go out at a time; 1 keeps everything on the caller's thread.
+        now: seconds since the epoch; decides only when joins may be deleted.
+    """
+
+    def __init__(self, client: Any, table: str, lanes: int = LANES, now: Callable[[], float] = time.time) -> None:
+        """Use *table* through *client*; no call is made yet."""
+        self._table = Table(client, table)
+        self._lanes = Lanes(lanes)
+        self._now = now
+
+    def claim(self, claims: Sequence[Claim]) -> list[ClaimAnswer]:
+        """Grant each claim where no record exists (unless it must), or where one is PENDING or RETRY at the same
+        attempt.
+        """
+        return self._lanes.each(self._claim, claims, [claim.task_id for claim in claims])
+
+    def steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer:
+        """Grant *claim* where the record is still exactly the expired claim that was *seen*."""
+        values = items.claim_values(claim)
+        values[":att"] = {"N": str(seen.fence)}
+        values[":seen"] = {"S": seen.nonce}
+        values[":lapsed"] = {"N": items.whole_ms(seen.expires)}
+        return self._hold(expressions.STEAL, claim, values)
+
+    def record(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
+        """Record each outcome where its nonce and fence still hold the task; an own earlier write counts."""
+        return self._lanes.each(self._record, outcomes, [outcome.task_id for outcome in outcomes])
+
+    def keep(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
+        """Record each terminal outcome where no record exists, or one that nobody holds."""
+        return self._lanes.each(self._keep, outcomes, [outcome.task_id for outcome in outcomes])
+
+    def reserve(self, task_id: str, message_id: str, now: float, until: float) -> TaskRecord | None:
+        """Reserve a task id as PENDING until *until*; return None when reserved, else the record in the way."""
+        values = {
+            ":mid": {"S": message_id},
+            ":now": {"N": items.whole_ms(now)},
+            ":until": {"N": items.whole_ms(until)},
+            ":ttl": items.ttl(until),
+        }
+        done, item = self._table.update(expressions.RESERVE, keys.task(task_id), values)
+        if done or item is None:
+            return None
+        record = items.record(task_id, item)
+        return None if record.state == states.PENDING and record.message_id == message_id else record
+
+    def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
+        """Return the records that exist, strongly consistent, by task id."""
+        wanted = {keys.task(task_id): task_id for task_id in task_ids}
+        found = self._table.read(list(wanted))
+        return {wanted[key]: items.record(wanted[key], item) for key, item in found.items()}
+
+    def forget(self, task_ids: Sequence[str]) -> None:
+        """Drop result, error and outbox of terminal records; the records themselves stay until they age out."""
+        self._lanes.each(self._forget, task_ids, task_ids)
+
+    def open_join(self, join: Join) -> None:
+        """Open a join where it is not open yet; opening it again changes nothing."""
+        self._table.put(expressions.OPEN_JOIN, items.join_item(keys.join(join.join_id), join, self._now()))
+
+    def arrive(self, arrivals: Sequence[Arrival]) -> list[Arrived | SedanoError]:
+        """Add each arrival to its node's sets; arrivals of one call at one node are one write."""
+        nodes: dict[str, list[Arrival]] = {}
+        for arrival in arrivals:
+            nodes.setdefault(keys.node(arrival.join_id, arrival.node.key), []).append(arrival)
+        answers = dict(zip(nodes, self._lanes.each(self._arrive, list(nodes.items()), list(nodes)), strict=True))
+        return [answers[keys.node(arrival.join_id, arrival.node.key)] for arrival in arrivals]
+
+    def read_join(self, join_id: str) -> Join | None:
+        """Return an open join, strongly consistent."""
+        item = self._table.read_one(keys.join(join_id))
+        return items.join(item) if item is not None else None
+
+    def _claim(self, claim: Claim) -> ClaimAnswer:
+        values = items.claim_values(claim)
+        values[":try"] = {"N": str(claim.attempt)}
+        return self._hold(expressions.RECLAIM if claim.must_exist else expressions.CLAIM, claim, values)
+
+    def _hold(self, write: Write, claim: Claim, values: items.Values) -> ClaimAnswer:
+        try:
+            done, item = self._table.update(write, keys.task(claim.task_id), values, returns="ALL_NEW")
+        except Unavailable as error:
+            return error
+        record = items.record(claim.task_id, item) if item is not None else None
+        mine = record is not None and record.state == states.RUNNING and record.nonce == claim.nonce
+        return Claimed(done or mine, record)
+
+    def _record(self, outcome: Outcome) -> RecordAnswer:
+        return self._end(expressions.RECORD, outcome, {":att": {"N": str(outcome.fence)}})
+
+    def _keep(self, outcome: Outcome) -> RecordAnswer:
+        return self._end(expressions.KEEP, outcome, {":mid": {"S": outcome.message_id}})
+
+    def _end(self, write: Write, outcome: Outcome, more: Mapping[str, Mapping[str, str]]) -> RecordAnswer:
+        text = tail.write(outcome)
+        refused = tail.too_large(outcome, text)
+        if refused is not None:
+            return refused
+        try:
+            done, item = self._table.update(
+                write, keys.task(outcome.task_id), {**items.outcome_values(outcome, text), **more}
+            )
+        except (Unavailable, TooLarge) as error:
+            return error
+        if done or item is None:
+            return Recorded(done)
+        record = items.record(outcome.task_id, item)
+        return Recorded(True) if _mine(write, outcome, record) else Recorded(False, record)
+
+    def _forget(self, task_id: str) -> None:
+        self._table.update(expressions.FORGET, keys.task(task_id), {})
+
+    def _arrive(self, node: tuple[str, list[Arrival]]) -> Arrived | SedanoError:
+        key, arrivals = node
+        fallen = {str(arrival.child) for arrival in arrivals if arrival.failed}
+        values: items.Values = {
+            ":children": {"NS": sorted({str(arrival.child) for arrival in arrivals})},
+            ":ttl": items.ttl(self._now()),
+        }
+        if fallen:
+            values[":fallen"] = {"NS": sorted(fallen)}
+        try:
+            _, item = self._table.update(
+                expressions.ARRIVE_FAILED if fallen else expressions.ARRIVE, key, values, returns="ALL_NEW"
+            )
+        except Unavailable as error:
+            return error
+        return items.arrived(item or {})
+
+
+def _mine(write: Write, outcome: Outcome, record: TaskRecord) -> bool:
+    mark = (record.state, record.nonce, record.attempt) == (outcome.state, outcome.nonce, items.attempt_of(outcome))
+    return mark and (write is expressions.KEEP or record.fence == outcome.fence)

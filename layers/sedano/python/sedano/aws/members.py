@@ -1,0 +1,65 @@
+"""Members of the cluster in the control table, which stands apart from the ledger: another trust zone (DESIGN §7).
+
+A heartbeat is one conditional write; an older one that comes late is refused and forgotten. Reading is a scan: the
+table holds a few items a worker, and only views and the controller read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sedano.aws import keys
+from sedano.aws.expressions import BEAT
+from sedano.aws.faults import AWS_ERRORS, fault
+from sedano.aws.table import Table
+from sedano.ports import MemberRecord
+
+MEMBER_LIFETIME_S = 30 * 86_400
+
+
+class DynamoMembers:
+    """The members of one deployment.
+
+    Args:
+        client: a DynamoDB client of botocore.
+        table: the control table's name; its partition key is `pk` (a string), its TTL attribute `ttl`.
+    """
+
+    def __init__(self, client: Any, table: str) -> None:
+        """Use *table*; no call is made yet."""
+        self._client = client
+        self._name = table
+        self._table = Table(client, table)
+
+    def beat(self, member: MemberRecord) -> None:
+        """Write the member's heartbeat; an older one (smaller clock) never replaces a newer one."""
+        values = {
+            ":clk": {"N": str(member.clock)},
+            ":st": {"S": member.state},
+            ":inflight": {"N": str(member.in_flight)},
+            ":seen": {"N": str(round(member.seen * 1000))},
+            ":ttl": {"N": str(int(member.seen) + MEMBER_LIFETIME_S)},
+        }
+        self._table.update(BEAT, keys.member(member.name), {**values, ":name": {"S": member.name}})
+
+    def read(self) -> list[MemberRecord]:
+        """Return all members, by name."""
+        try:
+            pages = self._client.get_paginator("scan").paginate(TableName=self._name, ConsistentRead=True)
+            found = [
+                _member(item) for page in pages for item in page["Items"] if item["pk"]["S"].startswith(keys.MEMBER)
+            ]
+        except AWS_ERRORS as error:
+            raise fault(error, "dynamodb.Scan") from error
+        return sorted(found, key=lambda member: member.name)
+
+
+def _member(item: Mapping[str, Mapping[str, Any]]) -> MemberRecord:
+    return MemberRecord(
+        item["nm"]["S"],
+        int(item["clk"]["N"]),
+        item["st"]["S"],
+        int(item["inflight"]["N"]),
+        int(item["seen"]["N"]) / 1000,
+    )

@@ -1,0 +1,178 @@
+"""Queues over SQS: batches of ten and of at most 1 MiB, each entry answered for itself.
+
+Promises: a queue's name is a key looked up in what this deployment knows, never an address taken from a message. What
+SQS would refuse is found before the call, so one bad message costs nothing and delays nobody. When SQS is away, the
+first batch that finds out answers for the rest: the caller is never kept waiting once for each batch. A tenant becomes
+the `MessageGroupId`, which on a standard queue means fairness between tenants (SQS fair queues), not order.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sedano.aws.faults import AWS_ERRORS, code_of, fault
+from sedano.errors import ConfigurationError, SedanoError, Unavailable, UnknownQueue
+from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, batches, objection, weigh
+from sedano.ports import Delivery, Outgoing
+
+POLL_S = 5
+"""The longest single poll: below the read timeout of the session's clients."""
+_GONE = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"})
+_LAPSED = frozenset(
+    {
+        "AWS.SimpleQueueService.MessageNotInflight",
+        "MessageNotInflight",
+        "ReceiptHandleIsInvalid",
+        "InvalidParameterValue",
+    }
+)
+
+
+class SqsQueues:
+    """The queues of one deployment.
+
+    Args:
+        client: an SQS client of botocore.
+        urls: each queue's URL by its key, such as `commands:default`.
+        monotonic: seconds that never run backwards; measures how long `receive` has waited.
+    """
+
+    def __init__(self, client: Any, urls: Mapping[str, str], monotonic: Callable[[], float] = time.monotonic) -> None:
+        """Use the queues at *urls*; no call is made yet."""
+        self._client = client
+        self._urls = dict(urls)
+        self._monotonic = monotonic
+
+    def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+        """Send all, ten to a call and within the byte limit; answer None for each that was accepted."""
+        self._url(queue)
+        answers = [objection(message.body, message.delay, message.tenant, message.attributes) for message in messages]
+        fit = [position for position, answer in enumerate(answers) if answer is None]
+        weights = [weigh(messages[position].body, messages[position].attributes) for position in fit]
+        away: Unavailable | None = None
+        for batch in batches(weights):
+            positions = fit[batch.start : batch.stop]
+            away = away or self._send_batch(queue, messages, positions, answers)
+            if away is not None:
+                for position in positions:
+                    answers[position] = away
+        return answers
+
+    def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Delivery]:
+        """Return up to *most* (at most 10) messages, waiting up to *wait* seconds for the first."""
+        until = self._monotonic() + wait
+        while True:
+            left = until - self._monotonic()
+            found = self._poll(queue, min(most, MAX_ENTRIES), max(0, min(POLL_S, round(left))))
+            if found or self._monotonic() >= until - 0.5:
+                return found
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        """Acknowledge these messages of one queue.
+
+        Raises:
+            Unavailable: some were not acknowledged and will be delivered again, which does no harm.
+        """
+        failed: list[str] = []
+        for start in range(0, len(deliveries), MAX_ENTRIES):
+            some = deliveries[start : start + MAX_ENTRIES]
+            entries = [{"Id": str(number), "ReceiptHandle": delivery.receipt} for number, delivery in enumerate(some)]
+            answer = self._call("DeleteMessageBatch", some[0].queue, self._client.delete_message_batch, Entries=entries)
+            failed += [
+                f"{entry['Code']}: {entry.get('Message', '')}"
+                for entry in answer.get("Failed", ())
+                if entry["Code"] not in _LAPSED
+            ]
+        if failed:
+            raise Unavailable(f"sqs.DeleteMessageBatch: {len(failed)} messages: {failed[0]}")
+
+    def hold(self, delivery: Delivery, seconds: float) -> None:
+        """Make a received message invisible for *seconds* (0 to 43 200) from now; one that is visible again already
+        stays so.
+        """
+        whole = -int(-min(max(seconds, 0.0), MAX_HOLD_S) // 1)
+        url = self._url(delivery.queue)
+        try:
+            self._client.change_message_visibility(
+                QueueUrl=url, ReceiptHandle=delivery.receipt, VisibilityTimeout=whole
+            )
+        except AWS_ERRORS as error:
+            if code_of(error) not in _LAPSED:
+                raise self._fault(error, "ChangeMessageVisibility", delivery.queue) from error
+
+    def _url(self, key: str) -> str:
+        try:
+            return self._urls[key]
+        except KeyError:
+            raise UnknownQueue(f"{key}: not a queue of this deployment; known are {', '.join(self._urls)}") from None
+
+    def _call(self, operation: str, queue: str, method: Callable[..., Any], **parameters: Any) -> Mapping[str, Any]:
+        url = self._url(queue)
+        try:
+            answer: Mapping[str, Any] = method(QueueUrl=url, **parameters)
+        except AWS_ERRORS as error:
+            raise self._fault(error, operation, queue) from error
+        return answer
+
+    def _fault(self, error: Exception, operation: str, queue: str) -> SedanoError:
+        if code_of(error) in _GONE:
+            return ConfigurationError(f"sqs.{operation}: the queue of {queue} does not exist: {self._urls[queue]}")
+        return fault(error, f"sqs.{operation}")
+
+    def _send_batch(
+        self, queue: str, messages: Sequence[Outgoing], positions: Sequence[int], answers: list[SedanoError | None]
+    ) -> Unavailable | None:
+        entries = [_entry(position, messages[position]) for position in positions]
+        try:
+            answer = self._call("SendMessageBatch", queue, self._client.send_message_batch, Entries=entries)
+        except Unavailable as error:
+            return error
+        for failed in answer.get("Failed", ()):
+            answers[int(failed["Id"])] = _refusal(failed)
+        return None
+
+    def _poll(self, queue: str, most: int, wait: int) -> list[Delivery]:
+        answer = self._call(
+            "ReceiveMessage",
+            queue,
+            self._client.receive_message,
+            MaxNumberOfMessages=most,
+            WaitTimeSeconds=wait,
+            MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
+            MessageAttributeNames=["All"],
+        )
+        return [_delivery(queue, message) for message in answer.get("Messages", ())]
+
+
+def _entry(position: int, message: Outgoing) -> Mapping[str, Any]:
+    entry: dict[str, Any] = {"Id": str(position), "MessageBody": message.body}
+    if message.delay:
+        entry["DelaySeconds"] = message.delay
+    if message.tenant is not None:
+        entry["MessageGroupId"] = message.tenant
+    if message.attributes:
+        entry["MessageAttributes"] = {
+            name: {"DataType": "String", "StringValue": value} for name, value in message.attributes.items()
+        }
+    return entry
+
+
+def _refusal(failed: Mapping[str, Any]) -> SedanoError:
+    text = f"sqs.SendMessageBatch: {failed['Code']}: {failed.get('Message', '')}"
+    return SedanoError(text) if failed.get("SenderFault") else Unavailable(text)
+
+
+def _delivery(queue: str, message: Mapping[str, Any]) -> Delivery:
+    system = message.get("Attributes", {})
+    given = message.get("MessageAttributes", {})
+    return Delivery(
+        queue,
+        message["MessageId"],
+        message["ReceiptHandle"],
+        message["Body"],
+        int(system.get("ApproximateReceiveCount", 1)),
+        int(system.get("SentTimestamp", 0)) / 1000,
+        {name: value["StringValue"] for name, value in given.items() if "StringValue" in value},
+    )

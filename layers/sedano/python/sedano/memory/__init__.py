@@ -1,0 +1,70 @@
+"""Every port over dicts: for tests (yours too), for simulations, and the oracle of the conformance suites.
+
+Nothing here sleeps, reads a clock of its own or draws randomness of its own: time is a `VirtualClock` that moves when
+you say so, ids come from a seed, so a run repeats exactly. All of it may be used from several threads.
+
+>>> from sedano import memory >>> ports = memory.ports(queues=("default",), seed=1) >>>
+ports.blobs.get(ports.blobs.put(b"text")) b'text'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sedano.memory.host import SeededEntropy, VirtualClock
+from sedano.memory.ledger import MemoryLedger
+from sedano.memory.queues import MemoryQueues
+from sedano.memory.stores import MemoryBlobs, MemoryEvents, MemoryMembers
+from sedano.memory.telemetry import MemoryTelemetry
+from sedano.ports import EVENTS, PARKED, RECORDS, Ports, command_queue
+
+__all__ = [
+    "MemoryBlobs",
+    "MemoryEvents",
+    "MemoryLedger",
+    "MemoryMembers",
+    "MemoryQueues",
+    "MemoryTelemetry",
+    "SeededEntropy",
+    "VirtualClock",
+    "ports",
+    "queue_keys",
+]
+
+START = 1_767_225_600.0
+"""Where a virtual clock starts unless told otherwise: 2026-01-01T00:00:00Z."""
+
+
+def queue_keys(queues: Sequence[str]) -> tuple[str, ...]:
+    """Return the keys of a deployment with these command *queues*."""
+    return (*map(command_queue, queues), EVENTS, RECORDS, PARKED)
+
+
+def ports(
+    queues: Sequence[str] = ("default",),
+    seed: int = 0,
+    *,
+    start: float = START,
+    visibility: float = 30.0,
+    max_receives: int = 5,
+) -> Ports:
+    """Return a whole deployment in memory.
+
+    Args:
+        queues: names of the command queues.
+        seed: decides every id, nonce and jitter.
+        start: what the virtual clock shows first, in seconds since the epoch.
+        visibility: seconds for which a received message stays invisible.
+        max_receives: receipts after which a message goes to its queue's dead letters.
+    """
+    clock = VirtualClock(start)
+    return Ports(
+        ledger=MemoryLedger(clock),
+        queues=MemoryQueues(clock, queue_keys(queues), visibility, max_receives),
+        blobs=MemoryBlobs(),
+        events=MemoryEvents(),
+        members=MemoryMembers(),
+        clock=clock,
+        entropy=SeededEntropy(seed),
+        telemetry=MemoryTelemetry(),
+    )

@@ -1,0 +1,222 @@
+"""The ledger over dicts: the same conditional writes as `sedano.aws.expressions`, in words, under one lock. The oracle.
+
+Times are kept in whole milliseconds, as the table keeps them, so what was written and what is read back compare equal
+everywhere.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sedano.errors import SedanoError
+from sedano.model import states, tail
+from sedano.model.join import Arrival, Arrived, Join
+from sedano.model.records import (
+    RECORD_LIFETIME_S,
+    Claim,
+    ClaimAnswer,
+    Claimed,
+    Outcome,
+    RecordAnswer,
+    Recorded,
+    TaskRecord,
+)
+from sedano.ports import Clock
+
+_OPEN = (states.PENDING, states.RETRY)
+
+
+def whole_ms(seconds: float) -> float:
+    """Return *seconds* rounded to the millisecond."""
+    return round(seconds * 1000) / 1000
+
+
+class MemoryLedger:
+    """Task records and joins in dicts."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Start empty; *clock* only decides what `age_out` drops."""
+        self._clock = clock
+        self._records: dict[str, TaskRecord] = {}
+        self._until: dict[str, float] = {}
+        self._joins: dict[str, Join] = {}
+        self._nodes: dict[tuple[str, str], tuple[set[int], set[int]]] = {}
+        self._lock = threading.Lock()
+
+    def claim(self, claims: Sequence[Claim]) -> list[ClaimAnswer]:
+        """Grant each claim where no record exists (unless it must), or where one is PENDING or RETRY at the same
+        attempt.
+        """
+        with self._lock:
+            return [self._claim(claim) for claim in claims]
+
+    def steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer:
+        """Grant *claim* where the record is still exactly the expired claim that was *seen*."""
+        with self._lock:
+            record = self._records.get(claim.task_id)
+            if record is not None and record.state == states.RUNNING and _sight(record) == _sight(seen):
+                return self._hold(claim, record, record.claims + 1)
+            return _mine(claim, record)
+
+    def record(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
+        """Record each outcome where its nonce and fence still hold the task."""
+        with self._lock:
+            return [self._record(outcome) for outcome in outcomes]
+
+    def keep(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
+        """Record each terminal outcome where no record exists, or one that nobody holds."""
+        with self._lock:
+            return [self._keep(outcome) for outcome in outcomes]
+
+    def reserve(self, task_id: str, message_id: str, now: float, until: float) -> TaskRecord | None:
+        """Reserve a task id as PENDING until *until*; return None when reserved, else the record in the way."""
+        with self._lock:
+            record = self._records.get(task_id)
+            lapsed = record is not None and record.state == states.PENDING and record.reserved < whole_ms(now)
+            if record is not None and not lapsed:
+                mine = record.state == states.PENDING and record.message_id == message_id
+                return None if mine else record
+            known = record or TaskRecord(task_id, states.PENDING)
+            fresh = replace(known, attempt=0, message_id=message_id, reserved=whole_ms(until))
+            self._store(fresh, until)
+            return None
+
+    def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
+        """Return the records that exist, by task id."""
+        with self._lock:
+            return {task_id: self._records[task_id] for task_id in task_ids if task_id in self._records}
+
+    def forget(self, task_ids: Sequence[str]) -> None:
+        """Drop result, error and outbox of terminal records."""
+        with self._lock:
+            for task_id in task_ids:
+                record = self._records.get(task_id)
+                if record is not None and record.state in states.TERMINAL:
+                    self._records[task_id] = _bare(record)
+
+    def open_join(self, join: Join) -> None:
+        """Open a join where it is not open yet."""
+        with self._lock:
+            self._joins.setdefault(join.join_id, join)
+
+    def arrive(self, arrivals: Sequence[Arrival]) -> list[Arrived | SedanoError]:
+        """Add each arrival to its node's sets; arrivals of one call at the same node see each other."""
+        with self._lock:
+            nodes = [
+                self._nodes.setdefault((arrival.join_id, arrival.node.key), (set(), set())) for arrival in arrivals
+            ]
+            for arrival, (done, failed) in zip(arrivals, nodes, strict=True):
+                done.add(arrival.child)
+                if arrival.failed:
+                    failed.add(arrival.child)
+            return [Arrived(frozenset(done), frozenset(failed)) for done, failed in nodes]
+
+    def read_join(self, join_id: str) -> Join | None:
+        """Return an open join."""
+        with self._lock:
+            return self._joins.get(join_id)
+
+    def age_out(self) -> list[str]:
+        """Drop the records whose lifetime has passed, as the table's TTL does, and return their ids."""
+        with self._lock:
+            now = self._clock.now()
+            aged = [task_id for task_id, until in self._until.items() if until + RECORD_LIFETIME_S <= now]
+            for task_id in aged:
+                del self._records[task_id], self._until[task_id]
+            return aged
+
+    def _store(self, record: TaskRecord, until: float) -> None:
+        self._records[record.task_id] = record
+        self._until[record.task_id] = until
+
+    def _claim(self, claim: Claim) -> Claimed:
+        record = self._records.get(claim.task_id)
+        if record is None:
+            if claim.must_exist:
+                return Claimed(False, None)
+            return self._hold(claim, TaskRecord(claim.task_id, states.PENDING), 1)
+        if record.state in _OPEN and record.attempt == claim.attempt:
+            return self._hold(claim, record, 1)
+        return _mine(claim, record)
+
+    def _hold(self, claim: Claim, record: TaskRecord, claims: int) -> Claimed:
+        held = replace(
+            record,
+            state=states.RUNNING,
+            attempt=claim.attempt,
+            fence=record.fence + 1,
+            claims=claims,
+            nonce=claim.nonce,
+            message_id=claim.message_id,
+            expires=whole_ms(claim.expires),
+            clock=claim.clock,
+            name=claim.name,
+        )
+        self._store(held, claim.expires)
+        return Claimed(True, held)
+
+    def _record(self, outcome: Outcome) -> RecordAnswer:
+        refused = tail.too_large(outcome, tail.write(outcome))
+        if refused is not None:
+            return refused
+        record = self._records.get(outcome.task_id)
+        held = record is not None and (record.nonce, record.fence) == (outcome.nonce, outcome.fence)
+        if record is None or not held:
+            return Recorded(False, record)
+        if record.state == states.RUNNING:
+            self._store(_ended(record, outcome), outcome.at)
+            return Recorded(True)
+        own = (record.state, record.attempt) == (outcome.state, _attempt(outcome))
+        return Recorded(True) if own else Recorded(False, record)
+
+    def _keep(self, outcome: Outcome) -> RecordAnswer:
+        refused = tail.too_large(outcome, tail.write(outcome))
+        if refused is not None:
+            return refused
+        record = self._records.get(outcome.task_id)
+        free = record is None or record.state == states.PENDING
+        if free or (record is not None and record.state == states.RETRY and record.attempt == outcome.attempt):
+            known = record or TaskRecord(outcome.task_id, states.PENDING)
+            kept = replace(known, nonce=outcome.nonce, message_id=outcome.message_id)
+            self._store(_ended(kept, outcome), outcome.at)
+            return Recorded(True)
+        own = record is not None and (record.state, record.nonce) == (outcome.state, outcome.nonce)
+        return Recorded(True) if own else Recorded(False, record)
+
+
+def _sight(record: TaskRecord) -> tuple[int, str, float]:
+    return record.fence, record.nonce, whole_ms(record.expires)
+
+
+def _mine(claim: Claim, record: TaskRecord | None) -> Claimed:
+    own = record is not None and record.state == states.RUNNING and record.nonce == claim.nonce
+    return Claimed(own, record)
+
+
+def _attempt(outcome: Outcome) -> int:
+    return outcome.next_attempt if outcome.state == states.RETRY else outcome.attempt
+
+
+def _ended(record: TaskRecord, outcome: Outcome) -> TaskRecord:
+    return replace(
+        record,
+        state=outcome.state,
+        attempt=_attempt(outcome),
+        clock=outcome.clock,
+        name=outcome.name,
+        result=outcome.result,
+        result_ref=outcome.result_ref,
+        error=outcome.error,
+        outbox=outcome.outbox,
+        outbox_ref=outcome.outbox_ref,
+        not_before=whole_ms(outcome.not_before),
+        section=outcome.section,
+    )
+
+
+def _bare(record: TaskRecord) -> TaskRecord:
+    return replace(
+        record, result=None, result_ref=None, error=None, outbox=(), outbox_ref=None, not_before=0.0, section=None
+    )

@@ -1,0 +1,178 @@
+"""SQS standard queues over dicts: delay, visibility, receipts, redrive to dead letters. Deterministic: oldest visible
+first.
+
+What SQS may do and this does not by itself (deliver twice, out of order) a test causes on purpose: `duplicate`, and
+time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sedano.errors import SedanoError, UnknownQueue
+from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, objection
+from sedano.ports import PARKED, Clock, Delivery, Outgoing
+
+POLL_S = 0.1
+"""How finely a waiting `receive` looks again."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    number: int
+    message_id: str
+    outgoing: Outgoing
+    sent: float
+    visible: float
+    receives: int = 0
+    receipt: str = ""
+
+
+@dataclass(slots=True)
+class _Queue:
+    """What lies in one queue; *order* is a heap of (visible from, number) in which an entry that is out of date is
+    skipped.
+    """
+
+    kept: dict[int, _Kept] = field(default_factory=dict)
+    order: list[tuple[float, int]] = field(default_factory=list)
+    dead: list[_Kept] = field(default_factory=list)
+
+
+class MemoryQueues:
+    """The queues of one deployment in memory.
+
+    Args:
+        clock: decides what is visible.
+        keys: the keys of the queues that exist, such as `commands:default`, `events`.
+        visibility: seconds for which a received message stays invisible.
+        max_receives: receipts after which the next one puts the message aside (see `dead`); the parked queue keeps its
+            messages.
+    """
+
+    def __init__(self, clock: Clock, keys: Sequence[str], visibility: float = 30.0, max_receives: int = 5) -> None:
+        """Make empty queues."""
+        self._clock = clock
+        self._queues: Mapping[str, _Queue] = {key: _Queue() for key in keys}
+        self._visibility = visibility
+        self._max_receives = max_receives
+        self._numbers = 0
+        self._lock = threading.Lock()
+
+    def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+        """Send all; answer None for each that was accepted."""
+        target = self._queue(queue)
+        now = self._clock.now()
+        answers: list[SedanoError | None] = []
+        with self._lock:
+            for message in messages:
+                refused = objection(message.body, message.delay, message.tenant, message.attributes)
+                if refused is None:
+                    self._add(target, message, now)
+                answers.append(refused)
+        return answers
+
+    def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Delivery]:
+        """Return up to *most* visible messages, the oldest first, letting the clock run for up to *wait* seconds for
+        the first.
+        """
+        source = self._queue(queue)
+        until = self._clock.now() + wait
+        while True:
+            now = self._clock.now()
+            with self._lock:
+                found = self._take(queue, source, min(most, MAX_ENTRIES), now)
+            if found or now >= until:
+                return found
+            self._clock.sleep(min(POLL_S, until - now))
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        """Acknowledge these messages; one that was received again since is not deleted by its old receipt."""
+        for delivery in deliveries:
+            target = self._queue(delivery.queue)
+            with self._lock:
+                kept = _held(target, delivery)
+                if kept is not None:
+                    del target.kept[kept.number]
+
+    def hold(self, delivery: Delivery, seconds: float) -> None:
+        """Make a received message invisible for *seconds* from now."""
+        target = self._queue(delivery.queue)
+        with self._lock:
+            kept = _held(target, delivery)
+            if kept is not None:
+                _show(target, kept, self._clock.now() + min(max(seconds, 0.0), MAX_HOLD_S))
+
+    def depth(self, queue: str) -> int:
+        """Return how many messages lie in *queue*: visible, delayed and in flight."""
+        with self._lock:
+            return len(self._queue(queue).kept)
+
+    def next_visible(self, queue: str) -> float | None:
+        """Return when (epoch s) the next message of *queue* becomes or became visible; None when the queue is empty."""
+        with self._lock:
+            return min((kept.visible for kept in self._queue(queue).kept.values()), default=None)
+
+    def peek(self, queue: str) -> list[Outgoing]:
+        """Return what lies in *queue*, in the order of sending, without receiving it."""
+        with self._lock:
+            return [kept.outgoing for kept in self._queue(queue).kept.values()]
+
+    def dead(self, queue: str) -> list[Outgoing]:
+        """Return the dead letters of *queue*, the oldest first."""
+        with self._lock:
+            return [kept.outgoing for kept in self._queue(queue).dead]
+
+    def duplicate(self, delivery: Delivery) -> None:
+        """Deliver this message once more, as an at-least-once queue may do at any time."""
+        outgoing = Outgoing(delivery.body, attributes=delivery.attributes)
+        with self._lock:
+            self._add(self._queue(delivery.queue), outgoing, self._clock.now())
+
+    def _queue(self, key: str) -> _Queue:
+        try:
+            return self._queues[key]
+        except KeyError:
+            raise UnknownQueue(f"{key}: not a queue of this deployment; known are {', '.join(self._queues)}") from None
+
+    def _add(self, target: _Queue, message: Outgoing, now: float) -> None:
+        self._numbers += 1
+        number = self._numbers
+        kept = target.kept[number] = _Kept(number, f"m-{number}", message, now, now + message.delay)
+        _show(target, kept, kept.visible)
+
+    def _take(self, key: str, source: _Queue, most: int, now: float) -> list[Delivery]:
+        found: list[Delivery] = []
+        while source.order and source.order[0][0] <= now and len(found) < most:
+            visible, number = heapq.heappop(source.order)
+            kept = source.kept.get(number)
+            if kept is None or kept.visible != visible:
+                continue
+            if kept.receives >= self._max_receives and key != PARKED:
+                source.dead.append(source.kept.pop(number))
+            else:
+                found.append(self._deliver(key, source, kept, now))
+        return found
+
+    def _deliver(self, key: str, source: _Queue, kept: _Kept, now: float) -> Delivery:
+        kept.receives += 1
+        kept.receipt = f"{kept.message_id}#{kept.receives}"
+        _show(source, kept, now + self._visibility)
+        message = kept.outgoing
+        return Delivery(
+            key, kept.message_id, kept.receipt, message.body, kept.receives, kept.sent, dict(message.attributes)
+        )
+
+
+def _show(queue: _Queue, kept: _Kept, visible: float) -> None:
+    kept.visible = visible
+    heapq.heappush(queue.order, (visible, kept.number))
+
+
+def _held(queue: _Queue, delivery: Delivery) -> _Kept | None:
+    number = delivery.message_id.removeprefix("m-")
+    kept = queue.kept.get(int(number)) if number.isdigit() else None
+    return kept if kept is not None and kept.receipt == delivery.receipt else None

@@ -1,0 +1,89 @@
+"""Blobs, the history of events, and members, over dicts."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from hashlib import sha256
+
+from sedano.errors import MessageRefused, OptionError
+from sedano.model import refusals
+from sedano.model.messages import BlobRef
+from sedano.ports import MemberRecord
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class MemoryBlobs:
+    """Blobs in a dict under their digest."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._kept: dict[str, bytes] = {}
+
+    def put(self, data: bytes) -> BlobRef:
+        """Keep *data* and return its claim check."""
+        digest = sha256(data).hexdigest()
+        self._kept.setdefault(digest, bytes(data))
+        return BlobRef(digest, len(data))
+
+    def get(self, ref: BlobRef) -> bytes:
+        """Return the bytes of *ref*, or raise `MessageRefused` (code `blob`)."""
+        data = self._kept.get(ref.digest)
+        if data is None:
+            raise MessageRefused(refusals.BLOB, "dataref", "no such blob in this deployment")
+        if len(data) != ref.size:
+            raise MessageRefused(refusals.BLOB, "datasize", f"declared {ref.size} bytes, but the blob has another size")
+        if sha256(data).hexdigest() != ref.digest:
+            raise MessageRefused(refusals.BLOB, "dataref", "the blob's bytes are not those of its digest")
+        return data
+
+    def damage(self, ref: BlobRef, data: bytes | None) -> None:
+        """Replace the bytes of *ref*, or lose them (None): what a broken or hostile store would do, for tests."""
+        if data is None:
+            self._kept.pop(ref.digest, None)
+        else:
+            self._kept[ref.digest] = data
+
+
+class MemoryEvents:
+    """The history in a dict by name."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._kept: dict[str, bytes] = {}
+
+    def append(self, day: str, lines: bytes) -> str:
+        """Keep *lines* of *day* once and return the object's name."""
+        if not _DAY.fullmatch(day):
+            raise OptionError(f"day: {day[:20]!r} is not YYYY-MM-DD")
+        name = f"events/dt={day}/{sha256(lines).hexdigest()}.jsonl.gz"
+        self._kept.setdefault(name, bytes(lines))
+        return name
+
+    def read(self) -> Iterator[bytes]:
+        """Yield the contents of every object, in the order of their names."""
+        for name in sorted(self._kept):
+            yield self._kept[name]
+
+
+class MemoryMembers:
+    """Members in a dict by name."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._kept: dict[str, MemberRecord] = {}
+        self._lock = threading.Lock()
+
+    def beat(self, member: MemberRecord) -> None:
+        """Keep the heartbeat unless a newer one (larger clock) is kept."""
+        with self._lock:
+            known = self._kept.get(member.name)
+            if known is None or known.clock < member.clock:
+                self._kept[member.name] = member
+
+    def read(self) -> list[MemberRecord]:
+        """Return all members, by name."""
+        with self._lock:
+            return [self._kept[name] for name in sorted(self._kept)]

@@ -1,0 +1,68 @@
+"""Telemetry that keeps what it was told, for assertions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line that was logged."""
+
+    level: str
+    message: str
+    fields: Mapping[str, Any]
+
+
+class MemoryTelemetry:
+    """Keeps every line in `lines` and every metric; `counted` and `messages` answer the usual questions of a test."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.lines: list[Line] = []
+        self.flushes = 0
+        self._counts: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
+        self._calls: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def log(self, level: str, message: str, **fields: Any) -> None:
+        """Keep one line."""
+        with self._lock:
+            self.lines.append(Line(level, message, fields))
+
+    def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
+        """Add to a metric."""
+        key = (metric, tuple(sorted(dimensions.items())))
+        with self._lock:
+            self._counts[key] = self._counts.get(key, 0) + value
+
+    def counted(self, metric: str, **dimensions: str) -> float:
+        """Return the sum of *metric* over everything that bears these *dimensions*."""
+        wanted = dimensions.items()
+        with self._lock:
+            return sum(
+                value
+                for (name, found), value in self._counts.items()
+                if name == metric and wanted <= dict(found).items()
+            )
+
+    def messages(self, level: str | None = None) -> list[str]:
+        """Return the messages that were logged, of one *level* or of all."""
+        return [line.message for line in self.lines if level in (None, line.level)]
+
+    def called(self, operation: str, times: int = 1) -> None:
+        """Note that *operation* (`service.Operation`) was called, for a fake of an AWS client."""
+        with self._lock:
+            self._calls[operation] = self._calls.get(operation, 0) + times
+
+    def calls(self) -> Mapping[str, int]:
+        """Return how many AWS calls were noted; memory itself makes none."""
+        with self._lock:
+            return dict(self._calls)
+
+    def flush(self) -> None:
+        """Count the flush; nothing is buffered."""
+        self.flushes += 1

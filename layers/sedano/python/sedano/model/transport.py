@@ -1,0 +1,75 @@
+"""What a queue takes: the limits of SQS as pure functions, the same for memory and for AWS.
+
+A message weighs its body and its attributes in UTF-8 bytes (names, types and values); one message and one batch of ten
+may weigh at most 1 MiB. A body is XML-legal Unicode, because SQS speaks of it in XML: ours are ASCII JSON, so the check
+is one pass in C.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from sedano.errors import MessageRefused, OptionError, SedanoError, TooLarge
+from sedano.model import refusals
+
+MAX_BYTES = 1_048_576
+"""The most bytes of one message, and of one batch."""
+MAX_ENTRIES = 10
+"""The most messages of one batch."""
+MAX_DELAY_S = 900
+MAX_HOLD_S = 43_200
+MAX_ATTRIBUTES = 10
+
+_TYPE_BYTES = len("String")
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TENANT = re.compile(r"[A-Za-z0-9!-/:-@\[-`{-~]{1,128}")
+
+
+def weigh(body: str, attributes: Mapping[str, str]) -> int:
+    """Return the bytes that a message counts for."""
+    total = len(body) if body.isascii() else len(body.encode("utf-8", "surrogatepass"))
+    for name, value in attributes.items():
+        total += len(name.encode()) + _TYPE_BYTES + len(value.encode())
+    return total
+
+
+def objection(body: str, delay: int, tenant: str | None, attributes: Mapping[str, str]) -> SedanoError | None:
+    """Return why a queue would refuse this message, or None: looked at before sending, so one bad message costs no
+    call.
+    """
+    size = weigh(body, attributes)
+    if size > MAX_BYTES:
+        return TooLarge(f"body: {size} bytes with its attributes; a message may have {MAX_BYTES}")
+    if not body:
+        return MessageRefused(refusals.MALFORMED, "body", "is empty")
+    if not (body.isascii() and body.isprintable()) and (bad := _ILLEGAL.search(body)):
+        return MessageRefused(
+            refusals.MALFORMED, "body", f"U+{ord(bad[0]):04X} at {bad.start()} is not legal in a queue"
+        )
+    if not 0 <= delay <= MAX_DELAY_S:
+        return OptionError(f"delay: {delay} is not between 0 and {MAX_DELAY_S} seconds")
+    if tenant is not None and not _TENANT.fullmatch(tenant):
+        return OptionError(f"tenant: {tenant[:40]!r} is not 1 to 128 printable ASCII characters without spaces")
+    return _attributes(attributes) if attributes else None
+
+
+def _attributes(attributes: Mapping[str, str]) -> SedanoError | None:
+    if len(attributes) > MAX_ATTRIBUTES:
+        return OptionError(f"attributes: {len(attributes)} are more than {MAX_ATTRIBUTES}")
+    for name, value in attributes.items():
+        if not value or _ILLEGAL.search(value):
+            return OptionError(f"attributes.{name}: is empty or has a character that is not legal in a queue")
+    return None
+
+
+def batches(weights: Sequence[int]) -> Iterator[range]:
+    """Yield runs of positions, each at most ten messages and together at most 1 MiB; one message is never split."""
+    start, total = 0, 0
+    for position, weight in enumerate(weights):
+        if position - start == MAX_ENTRIES or (position > start and total + weight > MAX_BYTES):
+            yield range(start, position)
+            start, total = position, 0
+        total += weight
+    if start < len(weights):
+        yield range(start, len(weights))
