@@ -2,7 +2,8 @@
 
 `python requirements/install.py [dev] [ministack]` (all of them without an argument). Needs Python 3.11 and its standard
 library, nothing else. An environment is stamped with the digest of what it was made from, so a second run returns at
-once, a changed requirement file installs the change, and an interrupted run starts again where pip's cache ends.
+once, a changed requirement file makes it anew, and an interrupted run starts again where pip's cache ends.
+This file is readable to Python 3.8 and later, so that an old Python gets an answer rather than a syntax error.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def create(environment: Environment) -> None:
 
 def show(line: str, seen: int, total: int) -> int:
     """Translate one line of pip into progress; return how many packages have been seen."""
-    if line.startswith("Collecting "):
+    if line.startswith(("Collecting ", "Processing ")):
         seen += 1
         if seen % SHOWN_EVERY == 0:
             say(f"  {seen} of about {total} packages")
@@ -107,7 +108,7 @@ def install(environment: Environment, name: str) -> None:
     command += ["--no-input", "--progress-bar", "off", "-r", str(requirements)]
     log = ROOT / "build" / "setup" / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    total = requirements.read_text().count("==")
+    total = sum("==" in line and not line.startswith(" ") for line in requirements.read_text().splitlines())
     quiet = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     pip = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=quiet)
     with pip, log.open("w") as kept:
