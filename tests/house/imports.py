@@ -20,13 +20,13 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "model",
         "ports",
         "memory engine aws",
-        "app task result guards context settings testing event canvas",
+        "app task event canvas result guards settings testing",
         "bootstrap",
         "views",
         "cli local web",
     )
 )
-FRONT = next(floor for floor, rooms in enumerate(FLOORS) if "app" in rooms)
+FRONT = next(floor for floor, rooms in enumerate(FLOORS) if "app" in rooms)  # and every file that is not named above
 DOOR = "the package itself"  # sedano/__init__.py stands above the front rooms and below whatever uses the package
 
 LATE = {
@@ -69,27 +69,26 @@ def entered(source: Source) -> set[str]:
     return set().union(*(rooms_of(module, names) for module, names in imported(source)))
 
 
-def floor_of(room: str) -> int | None:
-    """The floor of a room, or nothing when it has none."""
+def floor_of(room: str) -> int:
+    """The floor of a room; a file without a floor of its own is a room of the front door."""
     if room == DOOR:
         return FRONT + 1
-    return next((floor for floor, rooms in enumerate(FLOORS) if room in rooms), None)
+    return next((floor for floor, rooms in enumerate(FLOORS) if room in rooms), FRONT)
 
 
 def only_floors_below(source: Source) -> list[str]:
     """A module of the library imports floors below its own; front rooms also one another."""
     parts = source.module.split(".")
     room = parts[1] if len(parts) > 1 else DOOR
+    if len(parts) > 2 and not any(room in rooms for rooms in FLOORS):
+        return [f"{source.path}: the folder {room} stands on no floor; give it one in tests/house/imports.py"]
     here = floor_of(room)
-    if here is None:
-        return [f"{source.path}: the room {room!r} stands on no floor; give it one in tests/house/imports.py"]
-    complaints = []
-    for other in sorted(entered(source) - {room}):
-        there = floor_of(other)
-        neighbours = here == there == FRONT
-        if there is None or not (there < here or neighbours):
-            complaints.append(f"{source.path}: {room} may not import {other}; only floors below its own")
-    return complaints
+    reached = {other: floor_of(other) for other in entered(source) - {room}}
+    return [
+        f"{source.path}: {room} may not import {other}; only floors below its own"
+        for other, there in sorted(reached.items())
+        if there > here or (there == here != FRONT)
+    ]
 
 
 def one_room_knows_engine_and_aws(source: Source) -> list[str]:
