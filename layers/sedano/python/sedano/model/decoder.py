@@ -1,0 +1,174 @@
+"""Reads messages and values (see `codec`): strict JSON, then the table of the message's kind, then the rules between
+attributes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from sedano.errors import MessageRefused
+from sedano.model import refusals, wire
+from sedano.model.lineage import DEFAULT_BUDGET, ROOT, Lineage
+from sedano.model.messages import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Gather, Member, Message
+from sedano.model.strict import load
+
+Found = dict[str, Any]
+
+
+def decode(body: str | bytes) -> Message:
+    """Return the message that *body* is.
+
+    Raises:
+        MessageRefused: it is none, or one of a newer protocol (code ``newer-protocol``); the error names the field.
+    """
+    envelope = load(body, wire.MAX_BYTES, wire.MAX_DEPTH)
+    if type(envelope) is not dict:
+        raise MessageRefused(refusals.SCHEMA, "body", "a message is a JSON object")
+    kind = envelope.get("type")
+    known = _KINDS.get(kind) if type(kind) is str else None
+    if known is None:
+        _refuse_kind(kind)
+    table, build = known
+    found = wire.attributes(envelope, table)
+    try:
+        found["specversion"]
+        return build(found)
+    except KeyError as missing:
+        raise MessageRefused(refusals.SCHEMA, missing.args[0], "is missing") from None
+
+
+def decode_value(text: str | bytes) -> Any:
+    """Return the value of JSON *text*; raise `MessageRefused` when it is not what `encode_value` writes."""
+    return load(text, wire.MAX_DATA_BYTES, wire.MAX_VALUE_DEPTH, "value")
+
+
+def decode_data(data: str | bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments in a command's claim-checked *data*; raise `MessageRefused` when it is not what
+    `encode_data` writes.
+    """
+    args, kwargs = wire.COMMAND["data"](load(data, wire.MAX_DATA_BYTES, wire.MAX_DATA_DEPTH, "data"))
+    return args, kwargs
+
+
+def decode_event_data(data: str | bytes) -> dict[str, Any]:
+    """Return the fields in an event's claim-checked *data*; raise `MessageRefused` when it is not what
+    `encode_event_data` writes.
+    """
+    fields: dict[str, Any] = wire.EVENT["data"](load(data, wire.MAX_DATA_BYTES, wire.MAX_DATA_DEPTH, "data"))
+    return fields
+
+
+def _refuse_kind(kind: object) -> NoReturn:
+    if kind is None:
+        raise MessageRefused(refusals.SCHEMA, "type", "is missing")
+    parts = _VERSIONED(kind) if isinstance(kind, str) else None
+    if parts is None or int(parts[2]) <= PROTOCOL_VERSION:
+        raise wire.refuse("type", kind, f"one of {', '.join(_KINDS)}")
+    raise MessageRefused(
+        refusals.NEWER, "type", f"{kind} is newer than this deployment's version {PROTOCOL_VERSION} of the protocol"
+    )
+
+
+def _command(found: Found) -> Command:
+    message_id: str = found["id"]
+    get = found.get
+    args, kwargs = get("data") or ((), {})
+    plain = Command(
+        id=message_id,
+        task_id=found.get("taskid", message_id),
+        task=found["subject"],
+        source=found["source"],
+        time=get("time", 0.0),
+        clock=get("clock", 0),
+        args=args,
+        kwargs=kwargs,
+    )
+    return plain if _PLAIN.issuperset(found) else _special(plain, found)
+
+
+def _special(plain: Command, found: Found) -> Command:
+    """Return the command with the attributes that not every one has."""
+    member, gather = _together(found, "joinid", "joinindex", "joinsize"), _together(found, "gatherid", "gathersize")
+    if member is not None and member[1] >= member[2]:
+        raise MessageRefused(refusals.SCHEMA, "joinindex", f"{member[1]} is not below joinsize {member[2]}")
+    get = found.get
+    return replace(
+        plain,
+        attempt=get("attempt", 0),
+        expires=get("expirytime"),
+        ignore_result=get("ignoreresult", False),
+        member=None if member is None else Member(*member),
+        gather=None if gather is None else Gather(*gather),
+        section=get("section"),
+        **_sent(found),
+    )
+
+
+def _event(found: Found) -> Event:
+    get = found.get
+    return Event(
+        id=found["id"],
+        name=found["subject"],
+        source=found["source"],
+        time=get("time", 0.0),
+        clock=get("clock", 0),
+        data=get("data") or {},
+        **_sent(found),
+    )
+
+
+def _document(found: Found) -> Document:
+    get = found.get
+    value, error = get("data") or (None, None)
+    return Document(
+        id=found["id"],
+        task_id=found["taskid"],
+        task=found["subject"],
+        source=found["source"],
+        time=get("time", 0.0),
+        clock=get("clock", 0),
+        state=found["state"],
+        value=value,
+        error=error,
+    )
+
+
+def _sent(found: Found) -> dict[str, Any]:
+    """Return the fields that commands and events have in common."""
+    ref = _together(found, "dataref", "datasize")
+    if ref is not None and "data" in found:
+        raise MessageRefused(refusals.SCHEMA, "data", "stands beside dataref; the data is here or there")
+    get = found.get
+    hops, budget = get("hops", 0), get("budget", DEFAULT_BUDGET)
+    lineage = Lineage(get("rootid"), get("parentid"), hops, budget)
+    return {
+        "lineage": ROOT if lineage == ROOT else lineage,
+        "tenant": get("tenant"),
+        "traceparent": get("traceparent"),
+        "data_ref": None if ref is None else BlobRef(*ref),
+    }
+
+
+def _together(found: Found, *names: str) -> list[Any] | None:
+    """Return the values of attributes that only make sense together, or None when none of them is there."""
+    values = [found[name] for name in names if name in found]
+    if values and len(values) < len(names):
+        missing = next(name for name in names if name not in found)
+        raise MessageRefused(
+            refusals.SCHEMA, missing, f"is missing beside {', '.join(name for name in names if name in found)}"
+        )
+    return values or None
+
+
+_VERSIONED = re.compile(r"sedano\.(command|event|document)\.v([1-9][0-9]{0,8})").fullmatch
+_PLAIN = frozenset(
+    ("specversion", "type", "id", "source", "subject", "time", "clock", "taskid", "datacontenttype", "data")
+)
+_KINDS: dict[str, tuple[wire.Table, Callable[[Found], Message]]] = {
+    "sedano.command.v1": (wire.COMMAND, _command),
+    "sedano.event.v1": (wire.EVENT, _event),
+    "sedano.document.v1": (wire.DOCUMENT, _document),
+}

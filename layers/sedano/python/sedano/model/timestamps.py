@@ -1,0 +1,64 @@
+"""Moments on the wire: RFC 3339 in UTC with microseconds (``2026-11-20T11:00:00.123456Z``), and seconds since the
+epoch in the code.
+
+Reads every RFC 3339 time with upper-case ``T`` and ``Z`` from 1970 to 9999, offsets included; digits beyond the
+microsecond are dropped and a leap second (``:60``) is refused. A moment that is a whole number of microseconds
+survives the round trip exactly until 2106 (a double has no more room for later ones). Both directions remember the
+seconds they met last: a batch bears few different ones.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+LAST_SECOND = 253_402_300_799
+"""The last second that four digits of a year can say (since the epoch)."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PARTS = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:[0-9]{2})"
+).fullmatch
+
+
+def write(moment: float) -> str:
+    """Return *moment* (epoch seconds) as RFC 3339 text.
+
+    Raises:
+        ValueError: it lies before 1970 or beyond the year 9999.
+    """
+    if not 0 <= moment < LAST_SECOND:
+        raise ValueError(f"{moment} does not lie between 1970 and 9999")
+    second = int(moment)
+    micros = round((moment - second) * 1e6)
+    if micros == 1_000_000:
+        second, micros = second + 1, 0
+    return f"{_second_text(second)}.{micros:06d}Z"
+
+
+def read(text: str) -> float:
+    """Return the epoch seconds of RFC 3339 *text*.
+
+    Raises:
+        ValueError: it is not such a text, names a day that does not exist, or lies before 1970 or beyond the year 9999.
+    """
+    parts = _PARTS(text)
+    if parts is None:
+        raise ValueError("not a time such as 2026-11-20T11:00:00.123456Z (RFC 3339)")
+    second, fraction, zone = parts.groups()
+    micros = int(fraction[:6].ljust(6, "0")) if fraction else 0
+    return (_second(second + zone) * 1_000_000 + micros) / 1_000_000
+
+
+@lru_cache(maxsize=128)
+def _second_text(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).isoformat()[:19]
+
+
+@lru_cache(maxsize=128)
+def _second(text: str) -> int:
+    second = (datetime.fromisoformat(text) - _EPOCH) // timedelta(seconds=1)
+    if not 0 <= second < LAST_SECOND:
+        raise ValueError("does not lie between 1970 and 9999")
+    return second
