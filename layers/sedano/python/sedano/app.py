@@ -1,0 +1,170 @@
+"""The app: what a user declares tasks and events on, and what publishes them.
+
+    app = Sedano("shop")
+
+    @app.task
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    add.delay(2, 3).get()   # 5
+
+An app is a value in the user's module, not a global of the library. It reaches the outside through ports that are bound at the first use:
+to AWS by the settings of the environment, or to whatever `attach` was given (`sedano.testing`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar, overload
+
+from sedano.engine.registry import Registry, TaskSpec
+from sedano.errors import ConfigurationError, OptionError
+from sedano.event import EventType
+from sedano.model.parameters import Parameters
+from sedano.model.retry import DEFAULT, NEVER, Retry
+from sedano.model.signature import DELIVERIES, Delivery, Signature
+from sedano.outlet import Outlet
+from sedano.ports import Ports
+from sedano.result import AsyncResult
+from sedano.task import P, R, Task
+
+C = TypeVar("C")
+AWS = "sedano.bootstrap:connect"
+"""What binds an app to AWS, by name: `import sedano` does not import boto3."""
+
+
+class Sedano:
+    """An application: its tasks, its events, and its way to the outside.
+
+    Args:
+        name: the app's name; task names are ``<module>.<function>`` and do not depend on it.
+        queues: the names of the command queues that its tasks may use; each must exist in the deployment.
+        retry: the retry policy of tasks that declare none.
+        connect: ``module:function`` that returns the ports at the first use; the default binds to AWS.
+    """
+
+    def __init__(self, name: str, *, queues: tuple[str, ...] = ("default",), retry: Retry = DEFAULT, connect: str = AWS) -> None:
+        """Declare an app; nothing is imported, read or connected before the first use."""
+        self.name, self.queues, self.retry, self.connect = name, queues, retry, connect
+        self.registry = Registry()
+        self._outlet: Outlet | None = None
+        self._lock = threading.Lock()
+
+    @overload
+    def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
+
+    @overload
+    def task(
+        self, /, *, name: str | None = ..., queue: str = ..., delivery: Delivery = ..., retry: Retry | bool | None = ...,
+        ignore_result: bool = ..., expires: float | None = ...,
+    ) -> Callable[[Callable[P, R]], Task[P, R]]: ...  # fmt: skip
+
+    def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+        """Declare a task; use it bare or with options.
+
+        Args:
+            name: how messages name it; by default ``<module>.<function>``.
+            queue: the command queue it is sent to.
+            delivery: ``claimed`` (one recorded effect, 2 writes), ``record_once`` (one recorded effect, runs may overlap, 1 write) or
+                ``at_least_once`` (no write without a result).
+            retry: a policy; ``False`` for none; by default the app's.
+            ignore_result: keep no result.
+            expires: seconds after publication from which it must not start any more.
+
+        Raises:
+            OptionError: an option is unknown or cannot be honoured, or another task has the name.
+        """
+        if function is not None:
+            return self._register(function)
+        return lambda f: self._register(f, **options)
+
+    def event(self, cls: type[C]) -> EventType[C]:
+        """Declare a domain event: a class whose annotated fields are its data.
+
+        Raises:
+            OptionError: another event has the name.
+        """
+        event = EventType(cls, self)
+        if event.name in self.registry.subscriptions:
+            raise OptionError(f"event {event.name}: declared twice")
+        self.registry.subscriptions[event.name] = []
+        return event
+
+    def send_task(self, name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
+        """Publish a task by name, also one that this process does not know (Celery's `send_task`)."""
+        return self.outlet.publish(Signature(name, args, kwargs or {}).set(**options))
+
+    def result(self, task_id: str) -> AsyncResult[Any]:
+        """Return the result of the task with this id, published by whomever."""
+        return AsyncResult(self.outlet, task_id)
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Send what this block publishes in tens, the rest when it ends, also when it ends with an error."""
+        with self.outlet.batch():
+            yield
+
+    @property
+    def outlet(self) -> Outlet:
+        """The way out, connected at the first use."""
+        with self._lock:
+            if self._outlet is None:
+                module, _, function = self.connect.partition(":")
+                self._outlet = Outlet(self.name, self.registry, getattr(importlib.import_module(module), function)())
+                self._outlet.survive_exit()
+            return self._outlet
+
+    def attach(self, ports: Ports | None) -> None:
+        """Bind this app to *ports*; None unbinds it, so that the next use connects anew."""
+        with self._lock:
+            self._outlet = Outlet(self.name, self.registry, ports) if ports is not None else None
+
+    def close(self) -> None:
+        """Send what is still kept back; what cannot be sent is spooled on disk for the next process, and said so in the log."""
+        with self._lock:
+            outlet = self._outlet
+        if outlet is not None:
+            outlet.close()
+
+    def run_loop(self) -> Any:
+        """Return what runs async bodies, or None when no task of this app is async: only then is asyncio imported."""
+        if not any(spec.is_async for spec in self.registry.tasks.values()):
+            return None
+        return importlib.import_module("sedano.engine.loop").run_together
+
+    def _register(
+        self, function: Callable[..., Any], *, name: str | None = None, queue: str = "default", delivery: Delivery = "claimed",
+        retry: Retry | bool | None = None, ignore_result: bool = False, expires: float | None = None,
+    ) -> Task[Any, Any]:  # fmt: skip
+        name = name or f"{function.__module__}.{function.__qualname__}"
+        if name in self.registry.tasks:
+            raise OptionError(f"task {name}: declared twice; give one of them another name")
+        if queue not in self.queues:
+            raise OptionError(f"queue: {queue!r} is none of this app's queues {self.queues}; name it in Sedano(queues=…)")
+        if delivery not in DELIVERIES:
+            raise OptionError(f"delivery: {delivery!r} is none of {', '.join(DELIVERIES)}")
+        policy = self.retry if retry is None or retry is True else NEVER if retry is False else retry
+        is_async = inspect.iscoroutinefunction(function)
+        spec = TaskSpec(name, function, Parameters(function), is_async, delivery, policy, ignore_result, queue, expires)
+        self.registry.tasks[name] = spec
+        return Task(spec, self)
+
+
+def load(reference: str) -> Sedano:
+    """Return the app that ``module:attribute`` names.
+
+    Raises:
+        ConfigurationError: there is no such module or attribute, or it is not an app.
+    """
+    module, _, attribute = reference.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute or "app")
+    except (ImportError, AttributeError, ValueError) as wrong:
+        raise ConfigurationError(f"SEDANO_APP={reference!r}: {wrong}; expected module:attribute of a Sedano app") from wrong
+    if not isinstance(found, Sedano):
+        raise ConfigurationError(f"SEDANO_APP={reference!r} is a {type(found).__name__}, not a Sedano app")
+    return found

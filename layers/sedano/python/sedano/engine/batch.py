@@ -1,0 +1,102 @@
+"""One invocation's batch: the records that pass from step to step, and what was decided about each message so far.
+
+    Delivery → Job (decoded, let in) → Held (may run) → Ran (body ended) → Judged (what to record, what follows) → acknowledged
+
+Every message ends in exactly one way: acknowledged, given back (the queue delivers it again), or set aside in the parked queue with its
+reason. `Batch.given_back` is what the handler reports; whatever is not in it is deleted by the queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sedano.engine.chronicle import Chronicle
+from sedano.engine.drafts import Addressed, Draft
+from sedano.engine.registry import TaskSpec
+from sedano.model.messages import Command
+from sedano.model.outcome import Run, Verdict
+from sedano.model.records import Outcome, TaskRecord
+from sedano.ports import Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A command that was let in: the delivery, the message, the task; when and at which clock it was received."""
+
+    delivery: Delivery
+    command: Command
+    task: TaskSpec
+    received: float
+    received_clock: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A job that may run: with the *record* of its claim, or None when its delivery needs none. *verdict* is set when it must not run."""
+
+    job: Job
+    record: TaskRecord | None
+    stillborn: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A body that ended: the run, its result as JSON text, the drafts in its outbox, and when it started and ended."""
+
+    held: Held
+    run: Run
+    result: str | None
+    drafts: Sequence[Draft]
+    started: float
+    started_clock: int
+    ended: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What becomes of it: the verdict, what to record (None: nothing) and the stamped messages of the outbox."""
+
+    ran: Ran
+    verdict: Verdict
+    outcome: Outcome | None
+    posted: Sequence[Addressed]
+
+
+@dataclass(frozen=True, slots=True)
+class Parking:
+    """A message to set aside, with the reason's code, the field and the detail."""
+
+    delivery: Delivery
+    code: str
+    field: str
+    detail: str
+
+
+@dataclass(slots=True)
+class Batch:
+    """What this invocation has decided so far. *deadline*: when it will be stopped (epoch s)."""
+
+    deadline: float
+    chronicle: Chronicle
+    given_back: list[Delivery] = field(default_factory=list)
+    parkings: list[Parking] = field(default_factory=list)
+    counts: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def give_back(self, delivery: Delivery) -> None:
+        """Let the queue deliver this message again."""
+        self.given_back.append(delivery)
+
+    def park(self, delivery: Delivery, code: str, field_name: str, detail: str) -> None:
+        """Set this message aside when the batch ends."""
+        self.parkings.append(Parking(delivery, code, field_name, detail))
+
+    def count(self, metric: str, task: str) -> None:
+        """Add one to *metric* of a registered task."""
+        key = (metric, task)
+        self.counts[key] = self.counts.get(key, 0) + 1
+
+
+Arguments = tuple[Sequence[Any], Mapping[str, Any]]
+"""The positional and keyword arguments of a body."""

@@ -1,0 +1,103 @@
+"""Worker events, packed: what happened in one invocation leaves as one message and becomes event lines later, off the hot path.
+
+A run is one row of a packed record; `unpack` (the recorder calls it) turns the row into the event lines that Celery's monitors know:
+task-sent, task-received, task-started and how it ended. `task-sent` is told by the worker from what the message says of its publisher, so
+publishing costs no second call. Other happenings (a duplicate, a steal, a parked message) are lines from the beginning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sedano.errors import MessageRefused
+from sedano.model import refusals
+
+VERSION = 1
+SUCCEEDED, FAILED, RETRIED, REVOKED = "task-succeeded", "task-failed", "task-retried", "task-revoked"
+_FIELDS = (
+    "uuid", "name", "queue", "root_id", "parent_id", "retries", "source", "sent", "sent_clock", "received", "received_clock",
+    "started", "started_clock", "ended", "ended_clock", "end", "runtime", "exception",
+)  # fmt: skip
+Row = tuple[Any, ...]
+"""One run, in the order of `_FIELDS`; times are epoch seconds, *runtime* seconds, *end* the class of the last event or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Who tells: the worker's host name with its environment, and its process id."""
+
+    hostname: str
+    pid: int
+
+
+class Chronicle:
+    """Collects the happenings of one invocation."""
+
+    __slots__ = ("host", "lines", "rows")
+
+    def __init__(self, host: Host) -> None:
+        """Collect on behalf of *host*."""
+        self.host = host
+        self.rows: list[Row] = []
+        self.lines: list[dict[str, Any]] = []
+
+    def line(self, kind: str, clock: int, timestamp: float, **fields: Any) -> None:
+        """Add one event line of type *kind*."""
+        self.lines.append({"type": kind, "clock": clock, "timestamp": timestamp, **fields})
+
+    def pack(self) -> str | None:
+        """Return everything as the body of one message, or None when nothing happened."""
+        if not self.rows and not self.lines:
+            return None
+        packed = {"v": VERSION, "host": self.host.hostname, "pid": self.host.pid, "rows": self.rows, "lines": self.lines}
+        return json.dumps(packed, separators=(",", ":"))
+
+
+def unpack(body: str) -> list[dict[str, Any]]:
+    """Return the event lines of a packed record.
+
+    Raises:
+        MessageRefused: the body is not a packed record of this version (code `bad-record`), with the field that is wrong.
+    """
+    packed = _parsed(body)
+    who = {"hostname": packed["host"], "pid": packed["pid"], "utcoffset": 0}
+    events = [event for row in packed["rows"] for event in _events(row, who)]
+    events += [{**who, **line} for line in packed["lines"]]
+    return events
+
+
+def _parsed(body: str) -> dict[str, Any]:
+    try:
+        packed = json.loads(body)
+    except (ValueError, RecursionError) as wrong:
+        raise MessageRefused(refusals.RECORD, "body", str(wrong)) from None
+    shape = {"v": int, "host": str, "pid": int, "rows": list, "lines": list}
+    for name, kind in shape.items():
+        if not isinstance(packed, dict) or type(packed.get(name)) is not kind:
+            raise MessageRefused(refusals.RECORD, name, f"expected {kind.__name__}")
+    if packed["v"] != VERSION:
+        raise MessageRefused(refusals.NEWER, "v", f"version {packed['v']} is newer than {VERSION}")
+    if not all(isinstance(r, list) and len(r) == len(_FIELDS) for r in packed["rows"]):
+        raise MessageRefused(refusals.RECORD, "rows", f"each row has {len(_FIELDS)} fields")
+    if not all(isinstance(line, dict) and isinstance(line.get("timestamp"), int | float) for line in packed["lines"]):
+        raise MessageRefused(refusals.RECORD, "lines", "each line is an object with a timestamp")
+    return packed
+
+
+def _events(row: list[Any], who: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    run = dict(zip(_FIELDS, row, strict=True))
+    task = {"uuid": run["uuid"], "name": run["name"], "root_id": run["root_id"], "parent_id": run["parent_id"], "retries": run["retries"]}
+    yield {
+        **who, **task, "type": "task-sent", "hostname": run["source"], "pid": 0, "queue": run["queue"], "timestamp": run["sent"],
+        "clock": run["sent_clock"],
+    }  # fmt: skip
+    yield {**who, **task, "type": "task-received", "queue": run["queue"], "timestamp": run["received"], "clock": run["received_clock"]}
+    if run["started"] is not None:
+        yield {**who, "uuid": run["uuid"], "type": "task-started", "timestamp": run["started"], "clock": run["started_clock"]}
+    if run["end"] is not None:
+        end = {"uuid": run["uuid"], "type": run["end"], "timestamp": run["ended"], "clock": run["ended_clock"]}
+        extra = {name: run[name] for name in ("runtime", "exception") if run[name] is not None}
+        yield {**who, **end, **extra}

@@ -1,0 +1,95 @@
+"""The claim step: become the one holder of each task, or learn from the record in the way what to do instead.
+
+The rule itself is pure (`sedano.model.claim`); here it is carried out. Tasks whose delivery needs no claim pass through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sedano.engine.batch import Batch, Held, Job
+from sedano.engine.following import Following
+from sedano.engine.lanes import Lanes
+from sedano.errors import SedanoError
+from sedano.model import refusals
+from sedano.model.claim import Action, Decision, decide
+from sedano.model.clock import LamportClock
+from sedano.model.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
+from sedano.ports import Ports
+
+GUARD_S = 1.0
+"""A claim outlives its invocation by this much, so that clocks may differ a little."""
+STEALS = 3
+"""How often one delivery tries to take over an expired claim before it comes back later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claiming:
+    """Claims tasks. *most_claims*: claims of one attempt after which a task counts as poison."""
+
+    ports: Ports
+    lamport: LamportClock
+    lanes: Lanes
+    following: Following
+    most_claims: int
+
+    def claim(self, jobs: Sequence[Job], batch: Batch) -> list[Held]:
+        """Return the jobs that may run, each with the record of its claim; decide the others in *batch*."""
+        plain = [Held(job, None) for job in jobs if job.task.mode(job.command) != "claimed"]
+        claimed = [job for job in jobs if job.task.mode(job.command) == "claimed"]
+        if not claimed:
+            return plain
+        claims = [self._claim(job, batch) for job in claimed]
+        answers = self.lanes.map(self.ports.ledger.claim, claims)
+        held = [self._settle(job, claim, answer, batch) for job, claim, answer in zip(claimed, claims, answers, strict=True)]
+        return plain + [h for h in held if h is not None]
+
+    def _claim(self, job: Job, batch: Batch) -> Claim:
+        command = job.command
+        old = command.time < job.received - RECORD_LIFETIME_S
+        return Claim(
+            command.task_id, command.attempt, command.id, self.ports.entropy.nonce(), batch.deadline + GUARD_S, job.received_clock,
+            command.task, must_exist=command.attempt > 0 or old,
+        )  # fmt: skip
+
+    def _settle(self, job: Job, claim: Claim, answer: ClaimAnswer, batch: Batch) -> Held | None:
+        for _ in range(STEALS):
+            if isinstance(answer, SedanoError):
+                self.ports.telemetry.log("warning", "claim not answered", task_id=claim.task_id, error=str(answer))
+                break
+            if answer.granted:
+                return Held(job, answer.record)
+            decision = decide(claim, answer.record, self.ports.clock.now(), self.most_claims)
+            if decision.action is Action.RUN:
+                return Held(job, answer.record)
+            if decision.action not in (Action.STEAL, Action.POISON) or answer.record is None:
+                return self._refused(job, answer.record, decision, batch)
+            answer = self.ports.ledger.steal(claim, answer.record)
+            if not isinstance(answer, SedanoError) and answer.granted:
+                return self._stolen(job, answer.record, decision, batch)
+        batch.give_back(job.delivery)
+        return None
+
+    def _stolen(self, job: Job, record: TaskRecord | None, decision: Decision, batch: Batch) -> Held:
+        batch.count("ClaimsStolen", job.task.name)
+        now = self.ports.clock.now()
+        batch.chronicle.line("claim-stolen", self.lamport.forward(), now, uuid=job.command.task_id, name=job.task.name)
+        return Held(job, record, decision.reason if decision.action is Action.POISON else None)
+
+    def _refused(self, job: Job, record: TaskRecord | None, decision: Decision, batch: Batch) -> None:
+        if decision.action is Action.QUARANTINE:
+            batch.park(job.delivery, refusals.QUARANTINE, "taskid", "there is no record of this task's earlier attempts")
+            return
+        batch.count("Duplicates", job.task.name)
+        batch.chronicle.line(
+            "message-duplicate", self.lamport.forward(), self.ports.clock.now(), uuid=job.command.task_id, name=job.task.name,
+            absorbed=decision.action.value,
+        )  # fmt: skip
+        if decision.action is Action.WAIT:
+            self.ports.queues.hold(job.delivery, decision.seconds + 1.0 + self.ports.entropy.unit())
+            batch.give_back(job.delivery)
+        elif decision.action is Action.FOLLOW_AGAIN and record is not None:
+            self.following.follow_again(job, record, batch)
+        elif decision.action is Action.RETRY_AGAIN and record is not None:
+            self.following.retry_again(job, record, batch)

@@ -1,0 +1,67 @@
+"""The task that is running now: its identity for the user, and its outbox for what it publishes.
+
+What a task publishes while it runs is not sent at once: it is kept in the outbox, recorded together with the outcome and sent before the
+message is acknowledged (the transactional outbox). So a crash never leaves half of it, and an attempt that will be retried sends nothing.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from sedano.engine.drafts import Draft
+from sedano.model.messages import Command
+
+
+@dataclass(slots=True)
+class TaskContext:
+    """The running task. *deadline* is when its claim ends (epoch s); *fence* rises with every claim: hand it to what you write to."""
+
+    command: Command
+    fence: int
+    deadline: float
+    clock: int
+    outbox: list[Draft] = field(default_factory=list)
+    published: int = 0
+    sections: int = 0
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+        return self.command.task_id
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
+        return self.command.task
+
+    @property
+    def attempt(self) -> int:
+        """The number of this attempt, from 0."""
+        return self.command.attempt
+
+    @property
+    def root_id(self) -> str:
+        """The id of the task that everything began with."""
+        return self.command.lineage.root_id or self.command.task_id
+
+    @property
+    def parent_id(self) -> str | None:
+        """The id of the task that published this one, if one did."""
+        return self.command.lineage.parent_id
+
+    @property
+    def tenant(self) -> str | None:
+        """Who this task is run for."""
+        return self.command.tenant
+
+    @property
+    def traceparent(self) -> str:
+        """The W3C trace parent: the publisher's, or one derived from the root and this task."""
+        if self.command.traceparent:
+            return self.command.traceparent
+        trace, span = (i.replace("-", "").lower() for i in (self.root_id, self.id))
+        return f"00-{trace[:32]:0>32}-{span[-16:]:0>16}-01"
+
+
+CURRENT: ContextVar[TaskContext | None] = ContextVar("sedano_task", default=None)

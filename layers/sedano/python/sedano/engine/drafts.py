@@ -1,0 +1,120 @@
+"""A draft is a message that was asked for and is not stamped yet: its queue, its content, no clock, no ancestry.
+
+`Composer` stamps drafts: the logical clock, the lineage, a fresh message id; data beyond 60 KB goes to the blob store and the message
+carries its claim check (Hohpe and Woolf, Claim Check; CloudEvents `dataref`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sedano.model import codec
+from sedano.model.clock import LamportClock
+from sedano.model.lineage import ROOT, Lineage
+from sedano.model.messages import BlobRef, Command, Event, Gather, Member, Section
+from sedano.ports import EVENTS, Blobs, Clock, Entropy, Outgoing, command_queue
+
+CLAIM_CHECK_BYTES = 60_000
+"""Data longer than this travels through the blob store: SQS bills each started 64 KB."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandDraft:
+    """Ask for task *task* on *queue* (a command queue's name) under the id *task_id*."""
+
+    queue: str
+    task_id: str
+    task: str
+    args: Sequence[Any] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    delay: int = 0
+    attempt: int = 0
+    expires: float | None = None
+    tenant: str | None = None
+    traceparent: str | None = None
+    ignore_result: bool = False
+    member: Member | None = None
+    gather: Gather | None = None
+    section: Section | None = None
+    data_ref: BlobRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventDraft:
+    """Say that the event *name* happened."""
+
+    name: str
+    data: Mapping[str, Any]
+    event_id: str
+    tenant: str | None = None
+    traceparent: str | None = None
+
+
+Draft = CommandDraft | EventDraft
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """A message ready to send, with the key of its queue."""
+
+    queue: str
+    outgoing: Outgoing
+
+
+class Composer:
+    """Stamps and encodes drafts on behalf of *source*."""
+
+    __slots__ = ("_blobs", "_clock", "_entropy", "_lamport", "source")
+
+    def __init__(self, source: str, lamport: LamportClock, clock: Clock, entropy: Entropy, blobs: Blobs) -> None:
+        """Name the publisher (*source*) and the ports that stamping needs."""
+        self.source = source
+        self._lamport = lamport
+        self._clock = clock
+        self._entropy = entropy
+        self._blobs = blobs
+
+    def compose(self, draft: Draft, lineage: Lineage = ROOT) -> Addressed:
+        """Return *draft* as a message; raise `Unserialisable` or `TooLarge` when its data cannot travel."""
+        if isinstance(draft, CommandDraft):
+            return self._command(draft, lineage)
+        return self._event(draft, lineage)
+
+    def check(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BlobRef | None:
+        """Put a command's data into the blob store when it is too long to travel; return its claim check, or None."""
+        if _short(args) and not kwargs:
+            return None
+        data = codec.encode_data(args, kwargs)
+        return self._blobs.put(data) if len(data) > CLAIM_CHECK_BYTES else None
+
+    def _command(self, draft: CommandDraft, lineage: Lineage) -> Addressed:
+        ref = draft.data_ref or self.check(draft.args, draft.kwargs)
+        command = Command(
+            self._entropy.uuid(), draft.task_id, draft.task, self.source, self._clock.now(), self._lamport.forward(),
+            () if ref else draft.args, {} if ref else draft.kwargs, draft.attempt, lineage, draft.expires, draft.tenant, draft.traceparent,
+            draft.ignore_result, draft.member, draft.gather, draft.section, ref,
+        )  # fmt: skip
+        return Addressed(command_queue(draft.queue), Outgoing(codec.encode(command), draft.delay, draft.tenant))
+
+    def _event(self, draft: EventDraft, lineage: Lineage) -> Addressed:
+        event = Event(
+            draft.event_id, draft.name, self.source, self._clock.now(), self._lamport.forward(), draft.data, lineage, draft.tenant, draft.traceparent
+        )
+        body = codec.encode(event)
+        if len(body) > CLAIM_CHECK_BYTES:
+            ref = self._blobs.put(codec.encode_event_data(draft.data))
+            event = Event(
+                draft.event_id, draft.name, self.source, event.time, event.clock, {}, lineage, draft.tenant, draft.traceparent, ref
+            )
+            body = codec.encode(event)
+        return Addressed(EVENTS, Outgoing(body, 0, draft.tenant))
+
+
+def _short(args: Sequence[Any]) -> bool:
+    """Tell, without encoding, that *args* are a few scalars."""
+    return len(args) < 8 and all(type(a) in _SCALARS or (type(a) is str and len(a) < 1_000) for a in args)
+
+
+_SCALARS = frozenset({int, float, bool, type(None)})

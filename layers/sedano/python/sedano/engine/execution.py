@@ -1,0 +1,168 @@
+"""Running a body: get its arguments, call it, and turn whatever happens into a value.
+
+`async def` bodies share one event loop (`sedano.engine.loop`, bound late: programs without async tasks do not pay for it); `def` bodies run
+on the threads of the concurrency budget, inline when that is one.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from sedano.engine.batch import Arguments, Batch, Held, Ran
+from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.gathering import Gathering, HeaderFailed
+from sedano.engine.notices import TELEMETRY
+from sedano.engine.sections import mark_of
+from sedano.errors import ArgumentError, MessageRefused, SedanoError, Unserialisable
+from sedano.model import codec, refusals
+from sedano.model.clock import LamportClock
+from sedano.model.outcome import Run
+from sedano.model.records import ErrorRecord
+from sedano.ports import Ports
+
+TRACEBACK_CHARACTERS = 4_000
+MESSAGE_CHARACTERS = 2_000
+
+RunLoop = Callable[[Sequence[tuple[Held, Arguments]], "Execution", float, Callable[[Ran], None]], list[Held]]
+"""Runs async bodies together until a deadline, hands over each that ended, and returns those that did not."""
+
+
+class NotReady(Exception):
+    """What the body needs is out of reach now; the message comes back later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Runs bodies. *guard*: seconds before the deadline after which no body is started."""
+
+    ports: Ports
+    lamport: LamportClock
+    gathering: Gathering
+    pool: ThreadPoolExecutor | None
+    run_loop: RunLoop | None
+    guard: float
+
+    def run(self, held: Sequence[Held], batch: Batch, finished: Callable[[Ran], None]) -> None:
+        """Run every body and hand each that ended to *finished*; those that may not start any more are given back."""
+        TELEMETRY.set(self.ports.telemetry)
+        waiting: list[tuple[Held, Arguments]] = []
+        for one in held:
+            prepared = self._prepare(one, batch)
+            if prepared is None:
+                continue
+            if isinstance(prepared, Run):
+                finished(self.ended(one, prepared, None))
+            else:
+                waiting.append((one, prepared))
+        self._run_async([w for w in waiting if w[0].job.task.is_async], batch, finished)
+        self._run_sync([w for w in waiting if not w[0].job.task.is_async], batch, finished)
+
+    def context(self, held: Held, deadline: float) -> TaskContext:
+        """Return the context that the body of *held* sees."""
+        fence = held.record.fence if held.record is not None else 0
+        return TaskContext(held.job.command, fence, deadline, self.lamport.forward())
+
+    def ended(self, held: Held, run: Run, context: TaskContext | None, started: float | None = None) -> Ran:
+        """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""
+        now = self.ports.clock.now()
+        result = None
+        if run.error is None:
+            try:
+                result = codec.encode_value(run.value, "result")
+            except Unserialisable as wrong:
+                run = Run(error=ErrorRecord("Unserialisable", str(wrong)), poisonous=True)
+        drafts = context.outbox if context is not None else ()
+        clock = context.clock if context is not None else self.lamport.forward()
+        return Ran(held, run, result, drafts, started if started is not None else now, clock, now)
+
+    def _prepare(self, held: Held, batch: Batch) -> Arguments | Run | None:
+        if held.stillborn is not None:
+            batch.park(held.job.delivery, refusals.POISON, "taskid", held.stillborn)
+            return Run(error=ErrorRecord("Poison", held.stillborn), poisonous=True)
+        try:
+            return held.job.task.parameters.fit(*self._arguments(held))
+        except (MessageRefused, ArgumentError) as refused:
+            code = refused.code if isinstance(refused, MessageRefused) else refusals.ARGUMENTS
+            batch.park(held.job.delivery, code, refused.field, refused.detail)
+            return Run(error=ErrorRecord(type(refused).__name__, str(refused)), poisonous=True)
+        except HeaderFailed as failed:
+            return Run(error=ErrorRecord("ChordError", str(failed)), poisonous=True)
+        except (SedanoError, NotReady) as error:
+            self.ports.telemetry.log("warning", "arguments out of reach", task_id=held.job.command.task_id, error=str(error))
+            batch.give_back(held.job.delivery)
+            return None
+
+    def _arguments(self, held: Held) -> Arguments:
+        command = held.job.command
+        if command.data_ref is None and command.gather is None:
+            return command.args, command.kwargs
+        args, kwargs = command.args, command.kwargs
+        if command.data_ref is not None:
+            args, kwargs = codec.decode_data(self.ports.blobs.get(command.data_ref))
+        if command.gather is not None:
+            results = self.gathering.results(command.gather)
+            args = (results, *args) if command.gather.hand_on else args
+        return args, kwargs
+
+    def _run_async(self, waiting: Sequence[tuple[Held, Arguments]], batch: Batch, finished: Callable[[Ran], None]) -> None:
+        if not waiting:
+            return
+        if self.run_loop is None:
+            raise SedanoError("an async task was registered after the worker was built")
+        for held in self.run_loop(waiting, self, batch.deadline - self.guard, finished):
+            self._out_of_time(held, batch)
+
+    def _run_sync(self, waiting: Sequence[tuple[Held, Arguments]], batch: Batch, finished: Callable[[Ran], None]) -> None:
+        if self.pool is not None and len(waiting) > 1:
+            runs = [self.pool.submit(self._one, held, arguments, batch) for held, arguments in waiting]
+            for (held, _), run in zip(waiting, runs, strict=True):
+                self._finish(held, run.result(), batch, finished)
+            return
+        for held, arguments in waiting:
+            self._finish(held, self._one(held, arguments, batch), batch, finished)
+
+    def _finish(self, held: Held, ran: Ran | None, batch: Batch, finished: Callable[[Ran], None]) -> None:
+        if ran is None:
+            self._out_of_time(held, batch)
+        else:
+            finished(ran)
+
+    def _one(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | None:
+        started = self.ports.clock.now()
+        if started > batch.deadline - self.guard:
+            return None
+        context = self.context(held, batch.deadline)
+        run = contextvars.copy_context().run(_call, held.job.task.function, arguments, context)
+        return self.ended(held, run, context, started)
+
+    def _out_of_time(self, held: Held, batch: Batch) -> None:
+        self.ports.telemetry.log("warning", "no time left in this invocation", task_id=held.job.command.task_id)
+        batch.give_back(held.job.delivery)
+
+
+def _call(function: Callable[..., Any], arguments: Arguments, context: TaskContext) -> Run:
+    CURRENT.set(context)
+    try:
+        return Run(function(*arguments[0], **arguments[1]))
+    except Exception as error:  # noqa: BLE001 - a body may raise anything; its answer is a value
+        return failed(error)
+
+
+def failed(error: Exception) -> Run:
+    """Return the run of a body that raised *error*."""
+    mark = mark_of(error)
+    text = "".join(traceback.format_exception(error))[-TRACEBACK_CHARACTERS:]
+    record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)
+    return Run(error=record, poisonous=mark.poisonous, section=mark.section, policy=mark.policy)
+
+
+def _message(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a user's __str__ may raise as well; the type's name still tells
+        return "(the exception cannot be shown as text)"

@@ -1,0 +1,119 @@
+"""The follow step: what a recorded outcome causes is published before the message is acknowledged.
+
+The unacknowledged message is the outbox: a crash before or between these sends means redelivery of the same message, whose claim finds the
+terminal record with its own id, and everything is published again under the same derived ids (PROTOCOLS §3.8). So nothing here needs to be
+remembered, and a message is given back whenever one of its follow-ups could not be sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sedano.engine.batch import Batch, Job, Judged
+from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.joining import Ending, Joining
+from sedano.engine.launching import Launch, from_args, opened
+from sedano.engine.outbox import restored
+from sedano.engine.publisher import Publisher
+from sedano.errors import SedanoError
+from sedano.model import codec, states
+from sedano.model.lineage import descend
+from sedano.model.messages import LAUNCH, Command, Section
+from sedano.model.records import TaskRecord
+from sedano.model.window import Window
+from sedano.ports import Ports
+
+COMMANDS = "commands:"
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """Publishes what follows."""
+
+    ports: Ports
+    composer: Composer
+    publisher: Publisher
+    joining: Joining
+    window: Window
+
+    def follow(self, judged: Sequence[Judged], batch: Batch) -> None:
+        """Publish what follows from each outcome and acknowledge its message; give back those whose follow-ups were not accepted."""
+        endings, messages, owners = [], [], []
+        for one in judged:
+            job = one.ran.held.job
+            try:
+                follows = self._follows(job, one)
+            except SedanoError as error:
+                self._not_followed(job, error, batch)
+                continue
+            if one.verdict.state in states.TERMINAL:
+                endings.append(Ending(job, one.verdict.state != states.SUCCESS))
+            messages += follows
+            owners += [job] * len(follows)
+        self._settle(endings, messages, owners, batch)
+
+    def follow_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
+        """Publish again what follows from the terminal *record* that this message left behind."""
+        try:
+            messages = restored(record, self.ports.blobs)
+            if record.state == states.SUCCESS and job.command.task == LAUNCH:
+                messages += self._launched(job.command)
+        except SedanoError as error:
+            self._not_followed(job, error, batch)
+            return
+        self._settle([Ending(job, record.state != states.SUCCESS)], messages, [job] * len(messages), batch)
+
+    def retry_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
+        """Publish again the retry that this message recorded."""
+        wait = max(0.0, record.not_before - self.ports.clock.now())
+        message = self._retry(job, record.attempt, wait, record.section)
+        self._settle([], [message], [job], batch)
+
+    def _follows(self, job: Job, judged: Judged) -> list[Addressed]:
+        if judged.verdict.state == states.RETRY:
+            return [self._retry(job, job.command.attempt + 1, judged.verdict.pause, judged.verdict.section)]
+        if job.command.task == LAUNCH and judged.verdict.state == states.SUCCESS:
+            return self._launched(job.command)
+        return list(judged.posted)
+
+    def _retry(self, job: Job, attempt: int, wait: float, section: Section | None) -> Addressed:
+        command = job.command
+        draft = CommandDraft(
+            job.delivery.queue.removeprefix(COMMANDS), command.task_id, command.task, command.args, command.kwargs, -int(-wait // 1), attempt,
+            command.expires, command.tenant, command.traceparent, command.ignore_result, command.member, command.gather, section,
+            command.data_ref,
+        )  # fmt: skip
+        return self.composer.compose(draft, command.lineage)
+
+    def _launched(self, command: Command) -> list[Addressed]:
+        launch = self._launch(command)
+        lineage = descend(command.task_id, command.lineage, len(launch.members) + 1)
+        if not launch.members:
+            return [self.composer.compose(launch.body, lineage)]
+        self.ports.ledger.open_join(opened(launch, lineage))
+        return [self.composer.compose(member, lineage) for member in launch.members]
+
+    def _launch(self, command: Command) -> Launch:
+        if command.data_ref is None:
+            return from_args(command.args)
+        return from_args(codec.decode_data(self.ports.blobs.get(command.data_ref))[0])
+
+    def _settle(self, endings: Sequence[Ending], messages: Sequence[Addressed], owners: Sequence[Job], batch: Batch) -> None:
+        joined = self.joining.arrive([e for e in endings if e.job.command.member is not None])
+        bodies = [(answer, job) for job, answer in joined if isinstance(answer, Addressed)]
+        failures = {id(job): answer for job, answer in joined if isinstance(answer, SedanoError)}
+        jobs = [*owners, *(job for _, job in bodies)]
+        answers = self.publisher.publish_all([*messages, *(m for m, _ in bodies)]) if jobs else []
+        failures |= {id(job): error for job, error in zip(jobs, answers, strict=True) if error is not None}
+        for job in {id(j): j for j in [*jobs, *(e.job for e in endings)]}.values():
+            error = failures.get(id(job))
+            if error is not None:
+                self._not_followed(job, error, batch)
+            else:
+                self.window.add(job.command.id)
+
+    def _not_followed(self, job: Job, error: SedanoError, batch: Batch) -> None:
+        batch.count("FollowUpsDelayed", job.task.name)
+        self.ports.telemetry.log("warning", "follow-ups not sent; the message comes back", task_id=job.command.task_id, error=str(error))
+        batch.give_back(job.delivery)

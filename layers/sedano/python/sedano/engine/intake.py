@@ -1,0 +1,99 @@
+"""The first step of the worker: decode each message and let it in, discard it as an exact copy, give it back, or set it aside.
+
+What can never run here is set aside with its reason, never dropped. What another version of this deployment may know (a task name, a newer
+protocol) is given back for a while first: during a deployment old and new workers read the same queue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sedano.engine.batch import Batch, Job
+from sedano.engine.registry import Registry
+from sedano.errors import MessageRefused, SedanoError
+from sedano.model import codec, refusals, states
+from sedano.model.clock import ClockAhead, LamportClock
+from sedano.model.messages import Command
+from sedano.model.records import Outcome
+from sedano.model.retry import MAX_EXECUTIONS
+from sedano.model.window import Window
+from sedano.ports import Delivery, Ports
+
+UNKNOWN_HOLD_S = 30.0
+"""How long a message with an unknown task or a newer protocol is held back before another worker may look at it."""
+UNKNOWN_RECEIVES = 4
+"""Receives after which such a message is set aside: below the queue's redrive limit, so the reason is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """Lets messages in."""
+
+    registry: Registry
+    ports: Ports
+    lamport: LamportClock
+    window: Window
+    poison_after: int
+
+    def open(self, deliveries: list[Delivery], batch: Batch) -> list[Job]:
+        """Return the jobs that may go on; everything else of *deliveries* is decided in *batch*."""
+        now = self.ports.clock.now()
+        jobs = []
+        for delivery in deliveries:
+            try:
+                job = self._admit(delivery, batch, now)
+            except MessageRefused as refused:
+                self._refuse(delivery, batch, refused)
+                continue
+            if job is not None:
+                jobs.append(job)
+        return jobs
+
+    def _admit(self, delivery: Delivery, batch: Batch, now: float) -> Job | None:
+        command = codec.decode(delivery.body)
+        if type(command) is not Command:
+            raise MessageRefused(refusals.SCHEMA, "type", "a command queue takes commands only")
+        clock = self._adjust(command)
+        if command.id in self.window:
+            self._discard(command, batch, now)
+            return None
+        task = self.registry.tasks.get(command.task)
+        if task is None:
+            raise MessageRefused(refusals.UNKNOWN_TASK, "subject", f"no task {command.task!r} in this deployment")
+        if command.expires is not None and command.expires <= now:
+            self._expire(command, now, clock)
+            batch.count("TasksExpired", task.name)
+            raise MessageRefused(refusals.EXPIRED, "expirytime", f"expired {now - command.expires:.0f} s ago")
+        unclaimed = task.delivery != "claimed"
+        if delivery.receives > (self.poison_after if unclaimed else MAX_EXECUTIONS):
+            code = refusals.POISON if unclaimed else refusals.EXECUTIONS
+            raise MessageRefused(code, "receives", f"received {delivery.receives} times without an end")
+        return Job(delivery, command, task, now, clock)
+
+    def _adjust(self, command: Command) -> int:
+        try:
+            return self.lamport.adjust(command.clock)
+        except ClockAhead as ahead:
+            raise MessageRefused(refusals.CLOCK_AHEAD, "clock", str(ahead)) from None
+
+    def _discard(self, command: Command, batch: Batch, now: float) -> None:
+        batch.count("Duplicates", command.task)
+        batch.chronicle.line("message-duplicate", self.lamport.forward(), now, uuid=command.task_id, name=command.task, absorbed="window")
+        self.ports.telemetry.log("warning", "duplicate message discarded", message_id=command.id, task_id=command.task_id)
+
+    def _expire(self, command: Command, now: float, clock: int) -> None:
+        """Let whoever waits for the task know; a record that already ended stays as it is."""
+        outcome = Outcome(command.task_id, states.REVOKED, "", 0, command.id, command.attempt, clock, command.task, now)
+        (answer,) = self.ports.ledger.keep([outcome])
+        if isinstance(answer, SedanoError):
+            self.ports.telemetry.log("warning", "expiry not recorded", task_id=command.task_id, error=str(answer))
+
+    def _refuse(self, delivery: Delivery, batch: Batch, refused: MessageRefused) -> None:
+        foreign = refused.code in (refusals.UNKNOWN_TASK, refusals.NEWER)
+        if foreign and delivery.receives < UNKNOWN_RECEIVES:
+            self.ports.telemetry.count("MessagesHeld", reason=refused.code)
+            self.ports.telemetry.log("warning", "message held back for a worker that may know it", reason=str(refused))
+            self.ports.queues.hold(delivery, UNKNOWN_HOLD_S)
+            batch.give_back(delivery)
+        else:
+            batch.park(delivery, refused.code, refused.field, refused.detail)

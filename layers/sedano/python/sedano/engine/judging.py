@@ -1,0 +1,80 @@
+"""The judge step: from what a body did to what is recorded and what follows. The rule is pure (`sedano.model.outcome`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sedano.engine.batch import Judged, Ran
+from sedano.engine.drafts import Addressed, Composer
+from sedano.engine.outbox import stored
+from sedano.errors import SedanoError, Unavailable
+from sedano.model import states
+from sedano.model.clock import LamportClock
+from sedano.model.lineage import descend
+from sedano.model.messages import BlobRef
+from sedano.model.outcome import Run, Verdict, judge
+from sedano.model.records import ErrorRecord, Outcome
+from sedano.ports import Ports
+
+INLINE_BYTES = 100_000
+"""A result or an outbox longer than this lies in the blob store: an item of DynamoDB holds 400 KB."""
+LONGEST_RESULT_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Judges runs."""
+
+    ports: Ports
+    lamport: LamportClock
+    composer: Composer
+
+    def judge(self, ran: Ran) -> Judged:
+        """Return the verdict on *ran*, what to record, and the stamped messages of its outbox.
+
+        Raises:
+            Unavailable: a large result or outbox cannot be kept now.
+        """
+        verdict = self._verdict(ran)
+        posted: Sequence[Addressed] = ()
+        if ran.drafts and verdict.state != states.RETRY:
+            try:
+                posted = self._post(ran)
+            except Unavailable:
+                raise
+            except SedanoError as wrong:
+                ran = replace(ran, run=Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True), result=None)
+                verdict = self._verdict(ran)
+        return Judged(ran, verdict, self._outcome(ran, verdict, posted), posted)
+
+    def _verdict(self, ran: Ran) -> Verdict:
+        if ran.run.error is None:
+            return judge(ran.run, ran.held.job.task.retry, 0, None, 0.0)
+        command = ran.held.job.command
+        if ran.held.stillborn is not None:
+            return Verdict(states.POISON)
+        return judge(ran.run, ran.held.job.task.retry, command.attempt, command.section, self.ports.entropy.unit())
+
+    def _post(self, ran: Ran) -> list[Addressed]:
+        command = ran.held.job.command
+        lineage = descend(command.task_id, command.lineage, len(ran.drafts))
+        return [self.composer.compose(draft, lineage) for draft in ran.drafts]
+
+    def _outcome(self, ran: Ran, verdict: Verdict, posted: Sequence[Addressed]) -> Outcome | None:
+        job, record = ran.held.job, ran.held.record
+        command, again = job.command, verdict.state == states.RETRY
+        if record is None and (again or job.task.mode(command) == "at_least_once"):
+            return None
+        result, result_ref = self._kept(ran.result if not (job.task.ignore_result or command.ignore_result) or command.member else None)
+        outbox, outbox_ref = stored(posted, self.ports.blobs, INLINE_BYTES)
+        return Outcome(
+            command.task_id, verdict.state, record.nonce if record else "", record.fence if record else 0, command.id, command.attempt,
+            self.lamport.forward(), command.task, ran.ended, result, result_ref, ran.run.error, outbox, outbox_ref,
+            command.attempt + 1 if again else 0, ran.ended + verdict.pause if again else 0.0, verdict.section,
+        )  # fmt: skip
+
+    def _kept(self, result: str | None) -> tuple[str | None, BlobRef | None]:
+        if result is None or len(result) <= INLINE_BYTES:
+            return result, None
+        return None, self.ports.blobs.put(result.encode())

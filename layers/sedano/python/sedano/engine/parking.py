@@ -1,0 +1,54 @@
+"""Setting messages aside: each goes to the parked queue with its reason, is counted and shown, and can be sent again from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sedano.engine.batch import Batch, Parking
+from sedano.model.clock import LamportClock
+from sedano.ports import PARKED, Outgoing, Ports
+
+BODY_BYTES = 1_040_000
+"""A body up to this length leaves room for the attributes within SQS's 1 MiB; a longer one is kept in the blob store."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParkingLot:
+    """Sets messages aside."""
+
+    ports: Ports
+    lamport: LamportClock
+
+    def settle(self, batch: Batch) -> None:
+        """Set aside what the batch decided to; a message that cannot be parked now is given back instead, so that nothing is lost."""
+        if not batch.parkings:
+            return
+        answers = self.ports.queues.send(PARKED, [self._outgoing(p) for p in batch.parkings])
+        for parking, error in zip(batch.parkings, answers, strict=True):
+            if error is not None:
+                self.ports.telemetry.log("error", "message could not be parked", reason=parking.code, error=str(error))
+                batch.give_back(parking.delivery)
+                continue
+            self.ports.telemetry.count("MessagesParked", reason=parking.code)
+            self.ports.telemetry.log(
+                "error", "message parked", reason=parking.code, field=parking.field, detail=parking.detail, queue=parking.delivery.queue,
+                message_id=parking.delivery.message_id,
+            )  # fmt: skip
+            batch.chronicle.line(
+                "message-parked", self.lamport.forward(), self.ports.clock.now(), reason=parking.code, message_id=parking.delivery.message_id
+            )
+
+    def _outgoing(self, parking: Parking) -> Outgoing:
+        body = parking.delivery.body
+        attributes = {
+            "reason": parking.code, "field": parking.field[:256] or "-", "detail": _printable(parking.detail)[:512] or "-",
+            "queue": parking.delivery.queue, "message_id": parking.delivery.message_id,
+        }  # fmt: skip
+        if len(body.encode("utf-8", "surrogatepass")) > BODY_BYTES:
+            ref = self.ports.blobs.put(body.encode("utf-8", "surrogatepass"))
+            body, attributes["blob"] = f"blob:{ref.digest}", f"{ref.digest} {ref.size}"
+        return Outgoing(body, attributes=attributes)
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)

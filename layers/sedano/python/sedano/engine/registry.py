@@ -1,0 +1,48 @@
+"""What this deployment knows: the tasks by name and who subscribed to which event. A name in a message is only ever a key in here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sedano.model.messages import LAUNCH, Command
+from sedano.model.parameters import Parameters
+from sedano.model.retry import DEFAULT, Retry
+from sedano.model.signature import Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """One task: its function and how it is delivered, retried and kept. *expires* is seconds after publication."""
+
+    name: str
+    function: Callable[..., Any]
+    parameters: Parameters
+    is_async: bool = False
+    delivery: Delivery = "claimed"
+    retry: Retry = DEFAULT
+    ignore_result: bool = False
+    queue: str = "default"
+    expires: float | None = None
+
+    def mode(self, command: Command) -> Delivery:
+        """Return how *command* is delivered: a member of a join always leaves a record, since the join's body needs its result."""
+        if self.delivery == "at_least_once" and (command.member is not None or not (self.ignore_result or command.ignore_result)):
+            return "record_once"
+        return self.delivery
+
+
+def _launched(*_: Any) -> None:
+    """Do nothing: what a launch causes are its follow-ups."""
+
+
+LAUNCH_TASK = TaskSpec(LAUNCH, _launched, Parameters(_launched))
+
+
+@dataclass(slots=True)
+class Registry:
+    """The tasks by name and the subscriptions by event name. Filled while the user's module is imported, then only read."""
+
+    tasks: dict[str, TaskSpec] = field(default_factory=lambda: {LAUNCH: LAUNCH_TASK})
+    subscriptions: dict[str, list[str]] = field(default_factory=dict)

@@ -1,0 +1,87 @@
+"""The router: a domain event becomes one command for each task that subscribed to it.
+
+The commands' ids are derived from the event's id and the task's name, so a redelivered event publishes the same commands again and their
+claims absorb them: no state, no write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sedano.engine.batch import Batch
+from sedano.engine.chronicle import Chronicle, Host
+from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.parking import ParkingLot
+from sedano.engine.publisher import Publisher
+from sedano.engine.registry import Registry
+from sedano.errors import BudgetExhausted, HopLimit, MessageRefused, SedanoError
+from sedano.model import codec, refusals
+from sedano.model.clock import ClockAhead, LamportClock
+from sedano.model.lineage import derived_id, descend
+from sedano.model.messages import Event
+from sedano.ports import Delivery, Ports
+
+
+class Router:
+    """Routes events. One per process."""
+
+    def __init__(self, registry: Registry, ports: Ports, host: Host) -> None:
+        """Route to the subscriptions of *registry* over *ports*."""
+        self.registry, self.ports, self.host = registry, ports, host
+        self.lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
+        self._composer = Composer(host.hostname, self.lamport, ports.clock, ports.entropy, ports.blobs)
+        self._publisher = Publisher(ports.queues, ports.clock, ports.entropy, ports.telemetry)
+        self._parking = ParkingLot(ports, self.lamport)
+
+    def route(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
+        """Publish the commands of each event and return the deliveries that shall come again."""
+        batch = Batch(deadline, Chronicle(self.host))
+        messages: list[Addressed] = []
+        owners: list[Delivery] = []
+        for delivery in deliveries:
+            try:
+                commands = self._commands(delivery)
+            except MessageRefused as refused:
+                batch.park(delivery, refused.code, refused.field, refused.detail)
+                continue
+            messages += commands
+            owners += [delivery] * len(commands)
+        answers = self._publisher.publish_all(messages)
+        failed = {id(d): (d, error) for d, error in zip(owners, answers, strict=True) if error is not None}
+        for delivery, error in failed.values():
+            self._unsent(delivery, error, batch)
+        self._parking.settle(batch)
+        self.ports.telemetry.flush()
+        return batch.given_back
+
+    def _commands(self, delivery: Delivery) -> list[Addressed]:
+        event = codec.decode(delivery.body)
+        if type(event) is not Event:
+            raise MessageRefused(refusals.SCHEMA, "type", "the event queue takes events only")
+        subscribed = self.registry.subscriptions.get(event.name)
+        if subscribed is None:
+            raise MessageRefused(refusals.UNKNOWN_EVENT, "subject", f"no event {event.name!r} in this deployment")
+        try:
+            self.lamport.adjust(event.clock)
+            lineage = descend(event.id, event.lineage, len(subscribed))
+            return [self._composer.compose(self._draft(event, name), lineage) for name in subscribed]
+        except ClockAhead as ahead:
+            raise MessageRefused(refusals.CLOCK_AHEAD, "clock", str(ahead)) from None
+        except HopLimit as deep:
+            raise MessageRefused(refusals.HOPS, "hops", str(deep)) from None
+        except BudgetExhausted as spent:
+            raise MessageRefused(refusals.BUDGET, "budget", str(spent)) from None
+
+    def _draft(self, event: Event, name: str) -> CommandDraft:
+        spec = self.registry.tasks[name]
+        data = event.data
+        if event.data_ref is not None:
+            data = codec.decode_event_data(self.ports.blobs.get(event.data_ref))
+        expires = self.ports.clock.now() + spec.expires if spec.expires is not None else None
+        return CommandDraft(
+            spec.queue, derived_id(event.id, name), name, (), data, expires=expires, tenant=event.tenant, traceparent=event.traceparent
+        )
+
+    def _unsent(self, delivery: Delivery, error: SedanoError, batch: Batch) -> None:
+        self.ports.telemetry.log("warning", "event not routed; it comes back", message_id=delivery.message_id, error=str(error))
+        batch.give_back(delivery)

@@ -1,0 +1,202 @@
+"""The worker: one task's whole life as a pipeline of small steps over one batch of messages.
+
+    open → claim → run → judge → record → follow → acknowledge
+
+- open: decode and let in, or set aside with the reason                     (`engine.intake`)
+- claim: become the one holder, all claims of the batch together            (`engine.claiming`, rule in `model.claim`)
+- run: the bodies; async ones share a loop                                  (`engine.execution`)
+- judge: what becomes of it, pure                                           (`engine.judging`, rule in `model.outcome`)
+- record: each outcome as soon as its body ended, under its claim's fence   (here)
+- follow: publish what the outcome causes                                   (`engine.following`)
+- acknowledge: answer which messages shall come back; the queue deletes the rest
+
+Promises: a record that is refused (the claim was taken over) records nothing, follows nothing and acknowledges nothing. One bad message
+never fails its neighbours, and nothing is thrown out of `work` but the end of the process itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from sedano.engine import chronicle
+from sedano.engine.batch import Batch, Job, Judged, Ran
+from sedano.engine.chronicle import Chronicle, Host
+from sedano.engine.claiming import Claiming
+from sedano.engine.drafts import Composer
+from sedano.engine.execution import Execution, RunLoop
+from sedano.engine.following import Following
+from sedano.engine.gathering import Gathering
+from sedano.engine.intake import Intake
+from sedano.engine.joining import Joining
+from sedano.engine.judging import Judging
+from sedano.engine.lanes import Lanes, Stream
+from sedano.engine.membership import Membership
+from sedano.engine.parking import ParkingLot
+from sedano.engine.publisher import Publisher
+from sedano.engine.registry import Registry
+from sedano.errors import SedanoError
+from sedano.model import states
+from sedano.model.clock import LamportClock
+from sedano.model.records import RecordAnswer, TaskRecord
+from sedano.model.window import Window
+from sedano.ports import RECORDS, Delivery, Outgoing, Ports
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """How a worker works.
+
+    *concurrency*: `def` bodies at once (1: inline); *lanes*: ledger calls at once besides the caller's (0: none); *window*: message ids
+    remembered by the idempotent receiver; *guard*: seconds before the deadline after which nothing is started; *poison_after*: claims of
+    one attempt, or receives of an unclaimed message, that end without a record; *heartbeat*: seconds between membership writes.
+    """
+
+    concurrency: int = 1
+    lanes: int = 4
+    window: int = 100
+    guard: float = 1.0
+    poison_after: int = 5
+    heartbeat: float = 60.0
+
+
+_ENDS = {
+    states.SUCCESS: (chronicle.SUCCEEDED, "TasksSucceeded"),
+    states.FAILURE: (chronicle.FAILED, "TasksFailed"),
+    states.RETRY: (chronicle.RETRIED, "TasksRetried"),
+    states.POISON: (chronicle.FAILED, "TasksPoisoned"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An outcome that the ledger refused, and the record that stands instead."""
+
+    judged: Judged
+    record: TaskRecord | None
+
+
+RecordedRun = Judged | Refused | SedanoError
+
+
+class Worker:
+    """Works off batches of commands. One per process."""
+
+    def __init__(self, registry: Registry, ports: Ports, host: Host, settings: WorkerSettings, run_loop: RunLoop | None) -> None:
+        """Build the pipeline for the tasks of *registry* over *ports*; *run_loop* runs async bodies (None: there are none)."""
+        now_us = lambda: int(ports.clock.now() * 1_000_000)  # noqa: E731 - the clock's unit, used once
+        self.ports, self.host, self.settings = ports, host, settings
+        self.lamport = LamportClock(now_us)
+        lanes, window = Lanes(settings.lanes), Window(settings.window)
+        composer = Composer(host.hostname, self.lamport, ports.clock, ports.entropy, ports.blobs)
+        self.publisher = Publisher(ports.queues, ports.clock, ports.entropy, ports.telemetry)
+        self._intake = Intake(registry, ports, self.lamport, window, settings.poison_after)
+        self._following = Following(ports, composer, self.publisher, Joining(ports, composer, lanes), window)
+        self._claiming = Claiming(ports, self.lamport, lanes, self._following, settings.poison_after)
+        pool = ThreadPoolExecutor(settings.concurrency, "sedano-body") if settings.concurrency > 1 else None
+        self._execution = Execution(ports, self.lamport, Gathering(ports), pool, run_loop, settings.guard)
+        self._judging = Judging(ports, self.lamport, composer)
+        self._parking = ParkingLot(ports, self.lamport)
+        self._membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
+        self._lanes = lanes
+        self._cold = True
+
+    def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
+        """Work off *deliveries* before *deadline* (epoch s) and return those that shall be delivered again.
+
+        Every other message is finished: recorded and followed, or set aside in the parked queue.
+        """
+        began, calls = self.ports.clock.monotonic(), dict(self.ports.telemetry.calls())
+        batch = Batch(deadline, Chronicle(self.host))
+        self._membership.beat(len(deliveries))
+        jobs = self._intake.open(list(deliveries), batch)
+        held = self._claiming.claim(jobs, batch)
+        stream = self._lanes.stream(self._judge_and_record)
+        self._execution.run(held, batch, stream.put)
+        self._following.follow(self._accepted(stream, batch), batch)
+        self._parking.settle(batch)
+        self._tell(batch, len(deliveries), began, calls)
+        return batch.given_back
+
+    def _judge_and_record(self, ran: Ran) -> RecordedRun:
+        """Judge one run and record its outcome."""
+        try:
+            judged = self._judging.judge(ran)
+        except SedanoError as error:
+            return error
+        if judged.outcome is None:
+            return judged
+        answer = self._write(judged)
+        if isinstance(answer, SedanoError):
+            return answer
+        return judged if answer.accepted else Refused(judged, answer.record)
+
+    def _write(self, judged: Judged) -> RecordAnswer:
+        assert judged.outcome is not None
+        write = self.ports.ledger.record if judged.ran.held.record is not None else self.ports.ledger.keep
+        (answer,) = write([judged.outcome])
+        return answer
+
+    def _accepted(self, stream: Stream[Ran, RecordedRun], batch: Batch) -> list[Judged]:
+        accepted = []
+        for ran, answer in stream.close():
+            if isinstance(answer, Judged):
+                accepted.append(answer)
+                self._chronicle(answer, batch)
+            elif isinstance(answer, Refused):
+                self._refused(ran.held.job, answer.record, batch)
+            else:
+                self.ports.telemetry.log("warning", "outcome not recorded", task_id=ran.held.job.command.task_id, error=str(answer))
+                batch.give_back(ran.held.job.delivery)
+        return accepted
+
+    def _refused(self, job: Job, record: TaskRecord | None, batch: Batch) -> None:
+        """Settle a run whose outcome the ledger refused: someone else's outcome stands."""
+        claimed = job.task.mode(job.command) == "claimed"
+        kind, metric = ("claim-refused", "WritesFencedOff") if claimed else ("message-duplicate", "Duplicates")
+        batch.count(metric, job.task.name)
+        batch.chronicle.line(kind, self.lamport.forward(), self.ports.clock.now(), uuid=job.command.task_id, name=job.task.name)
+        self.ports.telemetry.log("warning", "a late outcome was refused by the ledger", task_id=job.command.task_id, task=job.task.name)
+        if claimed or record is None or record.state not in states.TERMINAL:
+            batch.give_back(job.delivery)
+        elif record.message_id == job.command.id:
+            self._following.follow_again(job, record, batch)
+
+    def _chronicle(self, judged: Judged, batch: Batch) -> None:
+        ran, (end, metric) = judged.ran, _ENDS[judged.verdict.state]
+        job = ran.held.job
+        command, error = job.command, ran.run.error
+        batch.count(metric, job.task.name)
+        batch.chronicle.rows.append((
+            command.task_id, command.task, job.delivery.queue, command.lineage.root_id or command.task_id, command.lineage.parent_id,
+            command.attempt, command.source, command.time, command.clock, job.received, job.received_clock, ran.started, ran.started_clock,
+            ran.ended, judged.outcome.clock if judged.outcome is not None else self.lamport.forward(), end, ran.ended - ran.started,
+            f"{error.type_name}({error.message[:200]!r})" if error is not None else None,
+        ))  # fmt: skip
+
+    def _tell(self, batch: Batch, messages: int, began: float, calls: dict[str, int]) -> None:
+        """Send the chronicle, count, and flush. Losing it is noticed and costs no task: it is history, not the ledger."""
+        telemetry = self.ports.telemetry
+        for (metric, task), value in batch.counts.items():
+            telemetry.count(metric, value, task=task)
+        now = telemetry.calls()
+        made = {name: count - calls.get(name, 0) for name, count in now.items() if count > calls.get(name, 0)}
+        batch.chronicle.line(
+            "worker-invocation", self.lamport.forward(), self.ports.clock.now(), messages=messages, cold=self._cold, calls=made,
+            duration_ms=round((self.ports.clock.monotonic() - began) * 1000, 3), given_back=len(batch.given_back),
+        )  # fmt: skip
+        self._cold = False
+        packed = batch.chronicle.pack()
+        error = self._send_record(packed) if packed is not None else None
+        if error is not None:
+            telemetry.count("RecordsLost")
+            telemetry.log("warning", "worker events not sent", error=str(error))
+        telemetry.flush()
+
+    def _send_record(self, packed: str) -> SedanoError | None:
+        try:
+            (error,) = self.ports.queues.send(RECORDS, [Outgoing(packed)])
+        except SedanoError as away:
+            return away
+        return error

@@ -1,0 +1,112 @@
+"""Every error that sedano raises, under one root. A leaf's first sentence is what the user reads.
+
+Errors are for the caller's mistakes and for the network. How a task ended is a value (`sedano.model.outcome`), and what a remote
+task raised comes back as data (`RemoteError`), never as a class to import.
+"""
+
+from __future__ import annotations
+
+
+class SedanoError(Exception):
+    """The root of all errors of sedano."""
+
+
+class ConfigurationError(SedanoError):
+    """The configuration is incomplete or contradicts itself; the message names the setting."""
+
+
+class OptionError(SedanoError, ValueError):
+    """An option that was given cannot be honoured; the message names the option and what would work."""
+
+
+class ArgumentError(SedanoError, TypeError):
+    """The arguments do not fit the task's signature; `field` names the argument."""
+
+    def __init__(self, field: str, detail: str) -> None:
+        """Say which argument (*field*, such as ``data.args[0]``) is wrong and how (*detail*)."""
+        super().__init__(f"{field}: {detail}")
+        self.field = field
+        self.detail = detail
+
+
+class Unserialisable(SedanoError, TypeError):
+    """A value cannot be written as JSON; the message names where it stands and its type."""
+
+
+class TooLarge(SedanoError, ValueError):
+    """A value is larger than its limit; the message names the value, its size and the limit, in bytes."""
+
+
+class UnknownTask(SedanoError, LookupError):
+    """No task of this name is registered in this app."""
+
+
+class UnknownQueue(SedanoError, LookupError):
+    """No queue of this name is known to this deployment."""
+
+
+class Unavailable(SedanoError):
+    """An AWS service did not take or answer the call within the bounded retries; trying later is safe."""
+
+
+class BacklogFull(Unavailable):
+    """The queue is away and the publisher's backlog is full: nothing was accepted."""
+
+
+class MessageRefused(SedanoError, ValueError):
+    """A message is not one that this deployment accepts; `code` is from the closed list `sedano.model.refusals`."""
+
+    def __init__(self, code: str, field: str, detail: str) -> None:
+        """Refuse with a *code* of the closed list, the *field* (a path such as ``data.args[0]``) and what is wrong with it."""
+        super().__init__(f"{code}: {field}: {detail}")
+        self.code = code
+        self.field = field
+        self.detail = detail
+
+
+class HopLimit(SedanoError):
+    """A task tried to publish at a depth beyond the limit of dynamic spawns (128)."""
+
+
+class BudgetExhausted(SedanoError):
+    """A task tried to cause more descendants than its message's budget allows."""
+
+
+class DuplicateTask(SedanoError):
+    """A task with this deduplication key was already published (`on_duplicate="raise"`)."""
+
+    def __init__(self, task_id: str) -> None:
+        """Name the task that holds the key."""
+        super().__init__(f"a task with this deduplication key is already known: {task_id}")
+        self.task_id = task_id
+
+
+class NoResult(SedanoError):
+    """The task keeps no result, so there is nothing to wait for."""
+
+
+class ResultTimeout(SedanoError, TimeoutError):
+    """The task did not finish within the time that the caller was ready to wait."""
+
+
+class RemoteError(SedanoError):
+    """A task failed; the type's name, its message and the traceback's text came back as data."""
+
+    def __init__(self, type_name: str, message: str, traceback: str = "") -> None:
+        """Carry the remote exception's *type_name*, *message* and *traceback* text."""
+        super().__init__(f"{type_name}: {message}")
+        self.type_name = type_name
+        self.message = message
+        self.traceback = traceback
+
+
+class TaskRevoked(SedanoError):
+    """The task was revoked or expired before it ran."""
+
+
+class WaitInsideTask(SedanoError, RuntimeError):
+    """A task waited for another task's result; use a chord or a follow-up instead, waiting would deadlock the workers."""
+
+
+class LocalEndpointError(SedanoError):
+    """The local development endpoint could not be built, started or deployed to; the message says what to do."""

@@ -1,0 +1,71 @@
+"""A domain event as its author sees it: a class with fields, tasks that subscribe, and `delay` to publish it (CEP, Message Types)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from sedano.engine.registry import Registry
+from sedano.errors import ArgumentError, OptionError
+from sedano.model.parameters import Parameters
+from sedano.outlet import Outlet
+from sedano.task import Task
+
+C = TypeVar("C")
+T = TypeVar("T", bound="Task[Any, Any]")
+
+
+class Declares(Protocol):
+    """What an event needs of its app."""
+
+    @property
+    def outlet(self) -> Outlet:
+        """The way out."""
+
+    @property
+    def registry(self) -> Registry:
+        """The tasks and subscriptions."""
+
+
+class EventType(Generic[C]):
+    """One kind of domain event. Calling it makes a value of the class; `delay` publishes one; `subscribe` adds a task."""
+
+    def __init__(self, cls: type[C], app: Declares) -> None:
+        """Declare *cls*, made a dataclass when it is none, as an event of *app*."""
+        self.cls: type[C] = cls if is_dataclass(cls) else dataclass(frozen=True)(cls)
+        self.name = f"{cls.__module__}.{cls.__qualname__}"
+        self._app = app
+        self._parameters = Parameters(self.cls.__init__, skip=1)
+
+    def __call__(self, **fields: Any) -> C:
+        """Return an event as a value, unpublished."""
+        return self.cls(**fields)
+
+    def subscribe(self, task: T) -> T:
+        """Run *task* with the event's fields as keyword arguments whenever the event happens; usable as a decorator.
+
+        Raises:
+            OptionError: the task's parameters do not take the event's fields.
+        """
+        fields = dict.fromkeys(self._parameters.signature.parameters)
+        try:
+            task.spec.parameters.signature.bind(**fields)
+        except TypeError as wrong:
+            raise OptionError(f"task {task.name} cannot subscribe to {self.name}: {wrong}") from None
+        subscribed = self._app.registry.subscriptions[self.name]
+        if task.name not in subscribed:
+            subscribed.append(task.name)
+        return task
+
+    def delay(self, **fields: Any) -> str:
+        """Publish the event with these fields and return its id.
+
+        Raises:
+            ArgumentError: a field is missing, unknown or of the wrong type.
+        """
+        try:
+            fitted = self._parameters.fit((), fields)[1]
+        except ArgumentError as wrong:
+            raise ArgumentError(wrong.field.replace("data.kwargs", "data"), wrong.detail) from None
+        value: Any = self.cls(**fitted)
+        return self._app.outlet.announce(self.name, asdict(value))

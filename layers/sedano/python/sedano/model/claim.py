@@ -1,0 +1,76 @@
+"""What to do when a claim was refused: the rule of PROTOCOLS §3.3 as one pure function.
+
+Every branch is there because a schedule without it loses or doubles an effect (the exhaustive search of the claim and of the follow-ups):
+
+- A terminal record that bears this message's id: this message claimed it and answers for the follow-ups; publish them again, acknowledge.
+  Another id is a copy: acknowledge without more, so one duplicate never walks a finished chain again.
+- RETRY beyond this attempt: likewise, publish the retry again when the claim was mine.
+- RUNNING at a later attempt: mine is over. Never steal across retries: the message that would answer for the follow-ups is gone.
+- RUNNING, this attempt, my nonce: my write arrived and its answer was lost. It is mine.
+- RUNNING, this attempt, not expired: someone works on it. Never acknowledge; come back when the claim ends.
+- RUNNING, this attempt, expired: the holder is dead or will be refused. Steal, under the exact claim that was seen.
+- No record although one must exist: older than what the ledger remembers. Quarantine, never run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sedano.model import states
+from sedano.model.records import Claim, TaskRecord
+
+
+class Action(Enum):
+    """What the worker does with a message whose claim was answered."""
+
+    RUN = "run"
+    STEAL = "steal"
+    FOLLOW_AGAIN = "follow again"
+    RETRY_AGAIN = "retry again"
+    ACKNOWLEDGE = "acknowledge"
+    WAIT = "wait"
+    QUARANTINE = "quarantine"
+    POISON = "poison"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An action, why, and for WAIT the seconds until the claim in the way ends."""
+
+    action: Action
+    reason: str
+    seconds: float = 0.0
+
+
+RUN = Decision(Action.RUN, "granted")
+
+
+def decide(claim: Claim, record: TaskRecord | None, now: float, most_claims: int) -> Decision:
+    """Return what follows when *claim* was refused by *record* at *now* (epoch seconds).
+
+    *most_claims* is the number of claims of one attempt beyond which a task counts as poison: it keeps killing its worker.
+    """
+    if record is None:
+        return Decision(Action.QUARANTINE, "no record")
+    if record.state in states.TERMINAL:
+        mine = record.message_id == claim.message_id
+        return Decision(Action.FOLLOW_AGAIN, "done") if mine else Decision(Action.ACKNOWLEDGE, "copy of a finished task")
+    if record.attempt > claim.attempt:
+        mine = record.state == states.RETRY and record.message_id == claim.message_id
+        return Decision(Action.RETRY_AGAIN, "retried") if mine else Decision(Action.ACKNOWLEDGE, "a later attempt has begun")
+    if record.attempt < claim.attempt:
+        return Decision(Action.WAIT, "an earlier attempt is not recorded yet", 1.0)
+    if record.state != states.RUNNING:
+        return Decision(Action.WAIT, "the record changed meanwhile", 0.0)
+    return _running(claim, record, now, most_claims)
+
+
+def _running(claim: Claim, record: TaskRecord, now: float, most_claims: int) -> Decision:
+    if record.nonce == claim.nonce:
+        return RUN
+    if now <= record.expires:
+        return Decision(Action.WAIT, "running elsewhere", record.expires - now)
+    if record.claims >= most_claims:
+        return Decision(Action.POISON, f"{record.claims} claims of one attempt ended without a record")
+    return Decision(Action.STEAL, "the claim expired")

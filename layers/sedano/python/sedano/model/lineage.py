@@ -1,0 +1,58 @@
+"""Where a message comes from, and how many more it may cause.
+
+Every message carries `hops` (dynamic spawns since the root) and `budget` (descendants it may still cause), so that a task which
+publishes itself, or a fan-out bomb, costs cents and ends with a clear error (DESIGN §7). Ids of follow-ups are derived from the
+parent's id and a position, so publishing them twice is absorbed by their own claims (PROTOCOLS §3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID, uuid5
+
+from sedano.errors import BudgetExhausted, HopLimit
+
+MAX_HOPS = 128
+DEFAULT_BUDGET = 10_000
+NAMESPACE = UUID("5eda0000-0000-5000-8000-000000000000")
+"""The name space of every id that sedano derives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The ancestry of one message."""
+
+    root_id: str | None = None
+    parent_id: str | None = None
+    hops: int = 0
+    budget: int = DEFAULT_BUDGET
+
+
+ROOT = Lineage()
+
+
+def derived_id(parent: str, position: int | str) -> str:
+    """Return the id of the follow-up at *position* of *parent*: the same for every publication."""
+    return str(uuid5(NAMESPACE, f"{parent}/{position}"))
+
+
+def dedup_id(task: str, key: str) -> str:
+    """Return the task id that stands for the deduplication *key* of the task named *task*."""
+    return str(uuid5(NAMESPACE, f"dedup/{len(task)}:{task}/{key}"))
+
+
+def descend(parent_id: str, parent: Lineage, children: int) -> Lineage:
+    """Return the lineage of each of the *children* that the task *parent_id* publishes together.
+
+    The budget is divided, not copied: all descendants together never exceed what the root was given.
+
+    Raises:
+        HopLimit: the parent already stands at the deepest allowed hop.
+        BudgetExhausted: the parent may not cause that many descendants.
+    """
+    if parent.hops >= MAX_HOPS:
+        raise HopLimit(f"hops: {parent.hops} dynamic spawns since the root {parent.root_id or parent_id}; the limit is {MAX_HOPS}")
+    if children > parent.budget:
+        raise BudgetExhausted(f"budget: {children} follow-ups are more than the {parent.budget} that this message may still cause")
+    share = (parent.budget - children) // children if children else 0
+    return Lineage(parent.root_id or parent_id, parent_id, parent.hops + 1, share)

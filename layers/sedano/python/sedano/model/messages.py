@@ -1,0 +1,110 @@
+"""The three messages: a Command asks for one task, an Event says that something happened, a Document is a result.
+
+The words are the CEP's (and Hohpe and Woolf's). Here they are values; `codec` writes and reads them as CloudEvents 1.0 JSON.
+Two identities: `task_id` is the task's, stable over retries and copies; `id` is the message's own, fresh at every publication
+(PROTOCOLS §3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sedano.model.lineage import ROOT, Lineage
+
+PROTOCOL_VERSION = 1
+LAUNCH = "sedano.launch"
+"""The built-in task that publishes the members of a large canvas."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlobRef:
+    """A claim check: the data lies in this deployment's blob store under its own digest (sha256, hex), *size* bytes inflated."""
+
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """This command is member *index* (from 0) of the join *join_id* of *size* members."""
+
+    join_id: str
+    index: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """This command is the body of the join *join_id* of *size* members; *hand_on*: their results come first among its arguments."""
+
+    join_id: str
+    size: int
+    hand_on: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The `with retry():` section that failed last (*index*, counted from 1 in a run) and how often in a row (*count*)."""
+
+    index: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Asks for one task. *time* and *expires* are seconds since the epoch; *attempt* counts retries from 0."""
+
+    id: str
+    task_id: str
+    task: str
+    source: str
+    time: float
+    clock: int
+    args: Sequence[Any] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    attempt: int = 0
+    lineage: Lineage = ROOT
+    expires: float | None = None
+    tenant: str | None = None
+    traceparent: str | None = None
+    ignore_result: bool = False
+    member: Member | None = None
+    gather: Gather | None = None
+    section: Section | None = None
+    data_ref: BlobRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Says that something happened in the user's domain; *data* holds the event's fields."""
+
+    id: str
+    name: str
+    source: str
+    time: float
+    clock: int
+    data: Mapping[str, Any] = field(default_factory=dict)
+    lineage: Lineage = ROOT
+    tenant: str | None = None
+    traceparent: str | None = None
+    data_ref: BlobRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The result of a task: its final *state* with a *value*, or with the *error* as data (type, message, traceback)."""
+
+    id: str
+    task_id: str
+    task: str
+    source: str
+    time: float
+    clock: int
+    state: str
+    value: Any = None
+    error: tuple[str, str, str] | None = None
+
+
+Message = Command | Event | Document

@@ -1,0 +1,64 @@
+"""How a run ended, and what becomes of the task: the verdict. A value and one function; no I/O, no clock, no dice.
+
+A task's answer is a value (Oban): the body returned, raised, raised in a `poisonous()` section, or raised in a `retry()` section with a
+policy of its own. `judge` turns it into the state to record and, for a retry, the pause.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sedano.model import states
+from sedano.model.messages import Section
+from sedano.model.records import ErrorRecord
+from sedano.model.retry import Retry
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution: what the body returned, or what it raised.
+
+    *poisonous*: trying again cannot help. *section* and *policy*: the `retry()` section it failed in, and that section's own policy.
+    """
+
+    value: Any = None
+    error: ErrorRecord | None = None
+    poisonous: bool = False
+    section: int = 0
+    policy: Retry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The state to record; for RETRY the seconds to wait and the section that is counted."""
+
+    state: str
+    pause: float = 0.0
+    section: Section | None = None
+
+
+SUCCEEDED = Verdict(states.SUCCESS)
+FAILED = Verdict(states.FAILURE)
+
+
+def judge(run: Run, policy: Retry, attempt: int, last: Section | None, unit: float) -> Verdict:
+    """Return what becomes of a task after *run*.
+
+    *policy* is the task's own; a section's policy overrides it and counts only that section's failures in a row (*last* is what the
+    message carried). *attempt* is the retry number of this run; *unit* in [0, 1) is the randomness of the pause.
+    """
+    if run.error is None:
+        return SUCCEEDED
+    if run.poisonous:
+        return FAILED
+    if run.policy is None:
+        return _again(policy, attempt, None, unit)
+    failures = last.count if last is not None and last.index == run.section else 0
+    return _again(run.policy, failures, Section(run.section, failures + 1), unit)
+
+
+def _again(policy: Retry, retries: int, section: Section | None, unit: float) -> Verdict:
+    if retries >= policy.max_retries:
+        return FAILED
+    return Verdict(states.RETRY, policy.pause(retries, unit), section)

@@ -1,0 +1,124 @@
+"""What the ledger knows about one task, and the three writes that change it: claim, record, reserve (PROTOCOLS §3).
+
+A record is the item in DynamoDB as a value. `fence` is the fencing token: it rises by one at every claim, and a record write bears the
+fence and the nonce of its claim, so a zombie that wakes up late is refused by the ledger itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sedano.errors import TooLarge, Unavailable
+from sedano.model.messages import BlobRef, Section
+
+RECORD_LIFETIME_S = 44 * 86_400
+"""A terminal record outlives SQS retention (14 days), the longest visibility (12 hours) and a month for redriving parked messages."""
+RESERVATION_S = 60.0
+"""How long a reserved deduplication key blocks others when its task is never published."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRecord:
+    """What a task raised, as data."""
+
+    type_name: str
+    message: str
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """An encoded message in a task's outbox: the key of its queue, its *body*, *delay* in seconds, the *tenant*."""
+
+    queue: str
+    body: str
+    delay: int = 0
+    tenant: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """One task as the ledger holds it. *attempt* is the retry number; *claims* counts the claims of that attempt; times are epoch seconds.
+
+    *result* is JSON text, or lies in *result_ref*. *outbox* holds the messages that the task published while it ran, in
+    order, or lies in *outbox_ref*.
+    """
+
+    task_id: str
+    state: str
+    attempt: int = 0
+    fence: int = 0
+    claims: int = 0
+    nonce: str = ""
+    message_id: str = ""
+    expires: float = 0.0
+    clock: int = 0
+    name: str = ""
+    result: str | None = None
+    result_ref: BlobRef | None = None
+    error: ErrorRecord | None = None
+    outbox: tuple[Posted, ...] = ()
+    outbox_ref: BlobRef | None = None
+    not_before: float = 0.0
+    section: Section | None = None
+    reserved: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Ask to become the one holder of *attempt* of a task until *expires*.
+
+    *must_exist* forbids creating the record: a retry, or a message older than a record's lifetime, that finds none is quarantined.
+    """
+
+    task_id: str
+    attempt: int
+    message_id: str
+    nonce: str
+    expires: float
+    clock: int
+    name: str
+    must_exist: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """The answer: *granted* with the record as it now is, or refused with the record that stands in the way (None: there is none)."""
+
+    granted: bool
+    record: TaskRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Record how attempt *attempt*, held under *nonce* and *fence*, ended: a terminal *state*, or RETRY with *next_attempt*."""
+
+    task_id: str
+    state: str
+    nonce: str
+    fence: int
+    message_id: str
+    attempt: int
+    clock: int
+    name: str
+    at: float
+    result: str | None = None
+    result_ref: BlobRef | None = None
+    error: ErrorRecord | None = None
+    outbox: tuple[Posted, ...] = ()
+    outbox_ref: BlobRef | None = None
+    next_attempt: int = 0
+    not_before: float = 0.0
+    section: Section | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The answer to an `Outcome`: *accepted* (also when an earlier send of the same write had already arrived), or the record in the way."""
+
+    accepted: bool
+    record: TaskRecord | None = None
+
+
+ClaimAnswer = Claimed | Unavailable
+RecordAnswer = Recorded | Unavailable | TooLarge

@@ -1,0 +1,33 @@
+"""The closed list of reasons for which a message is refused or set aside. Each is a metric's dimension and a parked message's `reason`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MALFORMED: Final = "malformed"
+"""Not JSON, or JSON that is refused: duplicate keys, NaN, infinities, lone surrogates, not UTF-8."""
+TOO_DEEP: Final = "too-deep"
+TOO_LARGE: Final = "too-large"
+SCHEMA: Final = "schema"
+"""JSON, but not one of sedano's messages: a missing, unknown-typed or out-of-range attribute."""
+NEWER: Final = "newer-protocol"
+UNKNOWN_TASK: Final = "unknown-task"
+UNKNOWN_EVENT: Final = "unknown-event"
+ARGUMENTS: Final = "arguments"
+EXPIRED: Final = "expired"
+CLOCK_AHEAD: Final = "clock-ahead"
+HOPS: Final = "hop-limit"
+POISON: Final = "poison"
+EXECUTIONS: Final = "execution-limit"
+QUARANTINE: Final = "quarantine"
+"""A retry, or a message older than the ledger's memory, for which there is no record."""
+BLOB: Final = "blob"
+"""A claim check that is missing, inflates beyond its declared size, or whose digest differs."""
+BUDGET: Final = "budget"
+RECORD: Final = "bad-record"
+"""A packed record of worker events that cannot be read."""
+
+ALL: Final = frozenset({
+    MALFORMED, TOO_DEEP, TOO_LARGE, SCHEMA, NEWER, UNKNOWN_TASK, UNKNOWN_EVENT, ARGUMENTS, EXPIRED, CLOCK_AHEAD, HOPS, POISON, EXECUTIONS,
+    QUARANTINE, BLOB, BUDGET, RECORD,
+})  # fmt: skip

@@ -1,0 +1,49 @@
+"""How often, and how patiently, a failing task is tried again. On by default, always limited, with jitter.
+
+Names are the CEP's and kombu's (`max_retries`, `interval_start`, `interval_step`, `interval_max`). The pause grows linearly by the step
+and exponentially by the back-off; full jitter spreads it (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog 2015).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sedano.errors import OptionError
+
+MAX_EXECUTIONS = 20
+"""The most executions of one task, whatever its policy says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A retry policy. Intervals are seconds; *backoff* multiplies `interval_start` at each retry; *jitter* spreads each pause."""
+
+    max_retries: int = 3
+    interval_start: float = 1.0
+    interval_step: float = 0.0
+    interval_max: float = 300.0
+    backoff: float = 2.0
+    jitter: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse a policy that cannot be honoured, naming the field."""
+        if not 0 <= self.max_retries < MAX_EXECUTIONS:
+            raise OptionError(f"max_retries: {self.max_retries} is not between 0 and {MAX_EXECUTIONS - 1}")
+        for name in ("interval_start", "interval_step", "interval_max"):
+            if not 0 <= getattr(self, name) <= 900:
+                raise OptionError(f"{name}: {getattr(self, name)} is not between 0 and 900 seconds")
+        if self.backoff < 1:
+            raise OptionError(f"backoff: {self.backoff} is below 1")
+
+    def pause(self, retries: int, unit: float) -> float:
+        """Return the seconds to wait before the retry after *retries* earlier ones; *unit* in [0, 1) is the randomness."""
+        try:
+            grown = self.interval_start * self.backoff**retries
+        except OverflowError:
+            grown = self.interval_max
+        full = min(self.interval_max, grown + self.interval_step * retries)
+        return full * unit if self.jitter else full
+
+
+NEVER = Retry(max_retries=0)
+DEFAULT = Retry()

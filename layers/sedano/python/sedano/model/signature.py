@@ -1,0 +1,121 @@
+"""A signature: which task, with what, under which options; a value that can be passed, changed by copying, and published.
+
+The word and the methods are Celery's. `Options` is closed and checked: an option that cannot be honoured raises (`OptionError`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from sedano.errors import OptionError
+
+Delivery = Literal["claimed", "record_once", "at_least_once"]
+OnDuplicate = Literal["return", "wait", "drop", "raise"]
+DELIVERIES: tuple[Delivery, ...] = ("claimed", "record_once", "at_least_once")
+ON_DUPLICATE: tuple[OnDuplicate, ...] = ("return", "wait", "drop", "raise")
+MAX_DELAY_S = 900.0
+"""The longest countdown that SQS can keep; beyond it a timer is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How one publication differs from the task's own settings.
+
+    *countdown*: seconds until it may run; *eta*: the moment from which it may run; *expires*: seconds after publication, or the moment, from
+    which it must not start any more (moments are datetimes with a time zone); *dedup_key* makes publications of the same key
+    one task; *on_duplicate* says what a second publication does (``return`` the same result, ``wait`` for it, ``drop`` it before it is
+    published, ``raise`` `DuplicateTask`); *tenant* is who it is for (fairness, cost).
+    """
+
+    queue: str | None = None
+    task_id: str | None = None
+    countdown: float | None = None
+    eta: datetime | None = None
+    expires: float | datetime | None = None
+    dedup_key: str | None = None
+    on_duplicate: OnDuplicate | None = None
+    ignore_result: bool | None = None
+    tenant: str | None = None
+    traceparent: str | None = None
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other, naming them."""
+        if self.countdown is not None and self.eta is not None:
+            raise OptionError("countdown, eta: give one of the two")
+        if self.countdown is not None and self.countdown < 0:
+            raise OptionError(f"countdown: {self.countdown} lies in the past")
+        for name, moment in (("eta", self.eta), ("expires", self.expires)):
+            if isinstance(moment, datetime) and moment.utcoffset() is None:
+                raise OptionError(f"{name}: {moment.isoformat()} has no time zone")
+        if self.on_duplicate is not None and self.on_duplicate not in ON_DUPLICATE:
+            raise OptionError(f"on_duplicate: {self.on_duplicate!r} is none of {', '.join(ON_DUPLICATE)}")
+        if self.dedup_key is not None and self.task_id is not None:
+            raise OptionError("dedup_key, task_id: give one of the two, the key decides the id")
+        if self.budget is not None and self.budget < 0:
+            raise OptionError(f"budget: {self.budget} is negative")
+
+
+NO_OPTIONS = Options()
+OPTION_NAMES = tuple(f.name for f in fields(Options))
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A call of *task* by name, as data; *immutable* ignores results handed on by a canvas (Celery's `si`)."""
+
+    task: str
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = NO_OPTIONS
+    immutable: bool = False
+
+    def set(self, **options: Any) -> Signature:
+        """Return a copy with these options changed.
+
+        Raises:
+            OptionError: an option is unknown or contradicts another.
+        """
+        return replace(self, options=changed(self.options, options))
+
+    def clone(self, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> Signature:
+        """Return a copy with *args* put before its own and *kwargs* over its own; an immutable one stays as it is."""
+        if self.immutable:
+            return self
+        return replace(self, args=args + self.args, kwargs={**self.kwargs, **(kwargs or {})})
+
+
+def changed(options: Options, changes: Mapping[str, Any]) -> Options:
+    """Return *options* with *changes*; raise `OptionError` for a name that is not an option."""
+    if not changes:
+        return options
+    unknown = sorted(set(changes) - set(OPTION_NAMES))
+    if unknown:
+        raise OptionError(f"{unknown[0]}: not an option; known are {', '.join(OPTION_NAMES)}")
+    return replace(options, **changes)
+
+
+def delay_of(options: Options, now: float) -> int:
+    """Return the whole seconds that SQS shall hold the message back.
+
+    Raises:
+        OptionError: the time lies more than 900 s away, which needs a timer.
+    """
+    if options.countdown is None and options.eta is None:
+        return 0
+    name = "countdown" if options.countdown is not None else "eta"
+    seconds = options.countdown if options.countdown is not None else (options.eta.timestamp() - now if options.eta else 0.0)
+    if seconds > MAX_DELAY_S:
+        raise OptionError(f"{name}: {seconds:.0f} s is beyond the {MAX_DELAY_S:.0f} s that SQS can hold a message back")
+    return max(0, -int(-seconds // 1))
+
+
+def expiry_of(options: Options, default: float | None, now: float) -> float | None:
+    """Return when a message published at *now* expires (epoch s): by its *options*, else *default* seconds later, else never."""
+    expires = options.expires if options.expires is not None else default
+    if isinstance(expires, datetime):
+        return expires.timestamp()
+    return now + expires if expires is not None else None

@@ -1,0 +1,30 @@
+"""The idempotent receiver's window: the ids of the messages that this worker finished most recently.
+
+An exact copy of a message that was already finished here is discarded with a warning and costs no call (CEP: "A Worker is also an
+Idempotent Receiver … by default that value is 100 messages"; Hohpe and Woolf, Idempotent Receiver).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+
+class Window:
+    """Remembers the last *size* finished message ids."""
+
+    __slots__ = ("_ids", "size")
+
+    def __init__(self, size: int = 100) -> None:
+        """Remember at most *size* ids; 0 remembers none."""
+        self.size = size
+        self._ids: OrderedDict[str, None] = OrderedDict()
+
+    def __contains__(self, message_id: object) -> bool:
+        """Tell whether the message was finished recently."""
+        return message_id in self._ids
+
+    def add(self, message_id: str) -> None:
+        """Remember a finished message and forget the oldest beyond the size."""
+        self._ids[message_id] = None
+        if len(self._ids) > self.size:
+            self._ids.popitem(last=False)

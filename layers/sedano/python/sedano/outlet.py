@@ -1,0 +1,204 @@
+"""The way out of a program: turns signatures into published messages, at once, in a batch, or into the outbox of the running task."""
+
+from __future__ import annotations
+
+import atexit
+import signal
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from types import FrameType
+from typing import Any
+
+from sedano import spool
+from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, EventDraft
+from sedano.engine.gathering import Gathering, body_id, member_id
+from sedano.engine.launching import Launch, to_args
+from sedano.engine.publisher import BATCH, Publisher
+from sedano.engine.registry import Registry
+from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, WaitInsideTask
+from sedano.model.clock import LamportClock
+from sedano.model.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage, dedup_id, derived_id
+from sedano.model.messages import LAUNCH
+from sedano.model.records import RESERVATION_S
+from sedano.model.signature import Options, Signature, delay_of, expiry_of
+from sedano.ports import Ports
+from sedano.result import AsyncResult, GroupResult
+
+_BATCH: ContextVar[list[Addressed] | None] = ContextVar("sedano_batch", default=None)
+
+
+class Outlet:
+    """Publishes on behalf of one app over one set of ports. Thread-safe."""
+
+    def __init__(self, app: str, registry: Registry, ports: Ports) -> None:
+        """Publish for *app*, whose tasks are in *registry*."""
+        self.app, self.registry, self.ports = app, registry, ports
+        self.gathering = Gathering(ports)
+        self._lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
+        self._composer = Composer(f"{app}@{socket.gethostname()}", self._lamport, ports.clock, ports.entropy, ports.blobs)
+        self._publisher = Publisher(ports.queues, ports.clock, ports.entropy, ports.telemetry)
+        self._open: list[list[Addressed]] = []
+        self._lock = threading.Lock()
+
+    def publish(self, signature: Signature) -> AsyncResult[Any]:
+        """Publish *signature* and return its result."""
+        options = signature.options
+        draft = self._draft(signature, self._task_id(signature))
+        result: AsyncResult[Any] = AsyncResult(self, draft.task_id, keeps=not draft.ignore_result)
+        if options.dedup_key is not None and options.on_duplicate in ("drop", "raise") and not self._reserved(draft, options):
+            return result
+        self._post([draft], options.budget)
+        if options.on_duplicate == "wait":
+            self.refuse_waiting()
+            result.wait()
+        return result
+
+    def publish_together(self, signatures: Sequence[Signature]) -> list[AsyncResult[Any]]:
+        """Publish all members of a group in tens."""
+        group_id = self._fresh_id()
+        drafts = [self._draft(s, s.options.task_id or member_id(group_id, n)) for n, s in enumerate(signatures)]
+        self._post(drafts, None)
+        return [AsyncResult(self, d.task_id, keeps=not d.ignore_result) for d in drafts]
+
+    def launch(self, header: Sequence[Signature], body: Signature) -> AsyncResult[Any]:
+        """Publish a chord as one launch command and return the body's result."""
+        join_id = self._fresh_id()
+        members = [self._checked(self._draft(s, "")) for s in header]
+        ending = self._checked(self._draft(body, ""))
+        args = to_args(Launch(join_id, members, ending), hand_on=not body.immutable)
+        draft = CommandDraft(ending.queue, derived_id(join_id, "launch"), LAUNCH, args, tenant=ending.tenant, ignore_result=True)
+        self._post([draft], DEFAULT_BUDGET + 4 * len(members))
+        parents = GroupResult([AsyncResult(self, member_id(join_id, n)) for n in range(len(members))])
+        return AsyncResult(self, body_id(join_id), parent=parents)
+
+    def announce(self, name: str, data: Mapping[str, Any]) -> str:
+        """Publish the event *name* and return its id."""
+        event_id = self._fresh_id()
+        self._post([EventDraft(name, data, event_id)], None)
+        return event_id
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Collect what is published inside and send it in tens; the rest when the block ends, however it ends."""
+        pending: list[Addressed] = []
+        token = _BATCH.set(pending)
+        with self._lock:
+            self._open.append(pending)
+        try:
+            yield
+        finally:
+            _BATCH.reset(token)
+            with self._lock:
+                self._open = [p for p in self._open if p is not pending]
+            self._publisher.publish_or_keep(_taken(pending))
+
+    def refuse_waiting(self) -> None:
+        """Raise `WaitInsideTask` when a task is running here."""
+        if CURRENT.get() is not None:
+            raise WaitInsideTask("a task must not wait for another task's result; use a chord, or publish a follow-up")
+
+    def survive_exit(self) -> None:
+        """Send what is kept back when the process ends, also on SIGTERM; send what an earlier process had to spool."""
+        atexit.register(self.close)
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, self._on_sigterm)
+        for path, messages in spool.take(self.app):
+            self._publisher.publish_or_keep(messages)
+            path.unlink()
+
+    def close(self) -> None:
+        """Send what is kept back; spool on disk what cannot be sent."""
+        with self._lock:
+            pending = [m for p in self._open for m in _taken(p)]
+        errors = self._publisher.publish_all(pending)
+        rest = [m for m, error in zip(pending, errors, strict=True) if error is not None] + self._publisher.close()
+        if rest:
+            path = spool.write(self.app, self.ports.entropy.uuid(), rest)
+            self.ports.telemetry.log(
+                "error", "messages could not be sent and were spooled; the app's next process sends them", count=len(rest), path=str(path)
+            )
+        self.ports.telemetry.flush()
+
+    def _on_sigterm(self, number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    def _fresh_id(self) -> str:
+        context = CURRENT.get()
+        if context is None:
+            return self.ports.entropy.uuid()
+        context.published += 1
+        return derived_id(context.id, context.published)
+
+    def _task_id(self, signature: Signature) -> str:
+        options = signature.options
+        if options.dedup_key is not None:
+            return dedup_id(signature.task, options.dedup_key)
+        if options.on_duplicate is not None:
+            raise OptionError("on_duplicate: has no meaning without a dedup_key")
+        return options.task_id or self._fresh_id()
+
+    def _draft(self, signature: Signature, task_id: str) -> CommandDraft:
+        options, spec = signature.options, self.registry.tasks.get(signature.task)
+        if spec is not None:
+            if task_id:
+                spec.parameters.fit(signature.args, signature.kwargs)
+            if options.dedup_key is not None and spec.delivery == "at_least_once":
+                raise OptionError(f"dedup_key: the task {spec.name} is delivered at_least_once and keeps no record to compare with")
+        now = self.ports.clock.now()
+        ignore = options.ignore_result if options.ignore_result is not None else spec is not None and spec.ignore_result
+        context = CURRENT.get()
+        inherited = context.tenant if context is not None else None
+        return CommandDraft(
+            options.queue or (spec.queue if spec is not None else "default"), task_id, signature.task, signature.args, signature.kwargs,
+            delay_of(options, now), expires=expiry_of(options, spec.expires if spec is not None else None, now),
+            tenant=options.tenant or inherited, traceparent=options.traceparent, ignore_result=ignore,
+        )  # fmt: skip
+
+    def _checked(self, draft: CommandDraft) -> CommandDraft:
+        """Put long data into the blob store now, so that the message that carries the draft stays small."""
+        ref = self._composer.check(draft.args, draft.kwargs)
+        return replace(draft, args=(), kwargs={}, data_ref=ref) if ref is not None else draft
+
+    def _reserved(self, draft: CommandDraft, options: Options) -> bool:
+        now = self.ports.clock.now()
+        record = self.ports.ledger.reserve(draft.task_id, self.ports.entropy.uuid(), now, now + RESERVATION_S + draft.delay)
+        if record is not None and options.on_duplicate == "raise":
+            raise DuplicateTask(draft.task_id)
+        return record is None
+
+    def _post(self, drafts: Sequence[Draft], budget: int | None) -> None:
+        context = CURRENT.get()
+        if context is not None:
+            self._into_outbox(context, drafts)
+            return
+        lineage = ROOT if budget is None else Lineage(budget=budget)
+        messages = [self._composer.compose(draft, lineage) for draft in drafts]
+        pending = _BATCH.get()
+        if pending is not None:
+            pending.extend(messages)
+            if len(pending) >= BATCH:
+                self._publisher.publish_or_keep(_taken(pending))
+        elif len(messages) == 1:
+            self._publisher.publish(messages[0])
+        else:
+            self._publisher.publish_or_keep(messages)
+
+    def _into_outbox(self, context: TaskContext, drafts: Sequence[Draft]) -> None:
+        lineage = context.command.lineage
+        if lineage.hops >= MAX_HOPS:
+            raise HopLimit(f"hops: {lineage.hops} dynamic spawns since the root {context.root_id}; the limit is {MAX_HOPS}")
+        if len(context.outbox) + len(drafts) > lineage.budget:
+            raise BudgetExhausted(f"budget: this task may cause {lineage.budget} more messages and publishes {len(drafts)} beyond them")
+        context.outbox += [self._checked(d) if isinstance(d, CommandDraft) else d for d in drafts]
+
+
+def _taken(pending: list[Addressed]) -> list[Addressed]:
+    """Return what *pending* holds and empty it."""
+    taken = pending[:]
+    del pending[: len(taken)]
+    return taken

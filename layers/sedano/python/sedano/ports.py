@@ -1,0 +1,195 @@
+"""The ports: everything sedano needs from the outside, on one page. Batches in, batches out.
+
+Implemented by `sedano.memory` (the oracle), by `sedano.aws` (the real thing) and by anyone else who passes `tests/conformance`.
+A call for several items answers for each of them: one item that is refused or out of reach comes back as a value (`Unavailable` and
+the like) and never fails its neighbours. A whole call that cannot be made raises `Unavailable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sedano.errors import SedanoError
+from sedano.model.join import Arrival, Arrived, Join
+from sedano.model.messages import BlobRef
+from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
+
+EVENTS, RECORDS, PARKED = "events", "records", "parked"
+"""The queues that every deployment has; a command queue named *q* is `commands:q`."""
+
+
+def command_queue(name: str) -> str:
+    """Return the key of the command queue *name*."""
+    return f"commands:{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message to send: its *body* (text of at most 1 MiB), *delay* in seconds (0 to 900), the *tenant* for fairness, string *attributes*."""
+
+    body: str
+    delay: int = 0
+    tenant: str | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message as it was received: the queue's key, the queue's own id and receipt, how often it was received, when sent (epoch s)."""
+
+    queue: str
+    message_id: str
+    receipt: str
+    body: str
+    receives: int = 1
+    sent: float = 0.0
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+class Ledger(Protocol):
+    """Who may run a task, how it ended, and which joins are full. Every write is conditional (PROTOCOLS §3, §4)."""
+
+    def claim(self, claims: Sequence[Claim]) -> list[ClaimAnswer]:
+        """Grant each claim where no record exists (unless it must), or where one is PENDING or RETRY at the same attempt."""
+
+    def steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer:
+        """Grant *claim* where the record is still exactly the expired claim that was *seen* (fence, nonce and expiry)."""
+
+    def record(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
+        """Record each outcome where its nonce and fence still hold the task; an own earlier write counts as accepted."""
+
+    def keep(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
+        """Record each terminal outcome where no terminal record exists, without a claim (`record_once`)."""
+
+    def reserve(self, task_id: str, message_id: str, now: float, until: float) -> TaskRecord | None:
+        """Reserve a deduplicated task id as PENDING until *until*; return None when reserved, else the record in the way."""
+
+    def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
+        """Return the records that exist, strongly consistent, by task id."""
+
+    def forget(self, task_ids: Sequence[str]) -> None:
+        """Drop result, error and outbox of terminal records; the records themselves stay until they age out."""
+
+    def open_join(self, join: Join) -> None:
+        """Open a join where it is not open yet; opening it again changes nothing."""
+
+    def arrive(self, arrivals: Sequence[Arrival]) -> list[Arrived | SedanoError]:
+        """Add each arrival to its node's sets and return the sets as they are then; arrivals of one call at one node see each other."""
+
+    def read_join(self, join_id: str) -> Join | None:
+        """Return an open join, strongly consistent."""
+
+
+class Queues(Protocol):
+    """Send, receive, delete, hold back. Keys of queues are looked up in the deployment; an unknown one raises `UnknownQueue`."""
+
+    def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+        """Send all, ten to a call and within the byte limit; answer None for each that was accepted."""
+
+    def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Delivery]:
+        """Return up to *most* (≤ 10) messages, waiting up to *wait* seconds for the first."""
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        """Acknowledge these messages of one queue."""
+
+    def hold(self, delivery: Delivery, seconds: float) -> None:
+        """Make a received message invisible for *seconds* (0 to 43 200) from now."""
+
+
+class Blobs(Protocol):
+    """Immutable bytes under their own digest: the claim check's store."""
+
+    def put(self, data: bytes) -> BlobRef:
+        """Keep *data* and return its claim check; the same bytes give the same one."""
+
+    def get(self, ref: BlobRef) -> bytes:
+        """Return the bytes; raise `MessageRefused` (code `blob`) when missing, longer than declared, or of another digest."""
+
+
+class Events(Protocol):
+    """The history of worker events: immutable objects named by their content, a day a prefix."""
+
+    def append(self, day: str, lines: bytes) -> str:
+        """Keep *lines* (JSON lines) of *day* (YYYY-MM-DD) and return the object's name; the same lines are kept once."""
+
+    def read(self) -> Iterator[bytes]:
+        """Yield the contents of every object, in the order of their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRecord:
+    """One worker of the cluster as it last said: its full name, clock, state, messages in flight, and when (epoch s)."""
+
+    name: str
+    clock: int
+    state: str
+    in_flight: int
+    seen: float
+
+
+class Members(Protocol):
+    """Who works in this cluster."""
+
+    def beat(self, member: MemberRecord) -> None:
+        """Write the member's heartbeat; an older one (smaller clock) never replaces a newer one."""
+
+    def read(self) -> list[MemberRecord]:
+        """Return all members, by name."""
+
+
+class Clock(Protocol):
+    """Time as an argument."""
+
+    def now(self) -> float:
+        """Return seconds since the epoch, UTC."""
+
+    def monotonic(self) -> float:
+        """Return seconds that never run backwards."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+
+class Entropy(Protocol):
+    """Randomness as an argument, drawn per call: what is drawn at init is cloned by SnapStart."""
+
+    def uuid(self) -> str:
+        """Return a fresh id."""
+
+    def nonce(self) -> str:
+        """Return a fresh nonce (32 hex digits)."""
+
+    def unit(self) -> float:
+        """Return a number in [0, 1)."""
+
+
+class Telemetry(Protocol):
+    """Structured logs and metrics. Names and dimensions come from code and the registry, never from a message."""
+
+    def log(self, level: str, message: str, /, **fields: Any) -> None:
+        """Write one structured line; *level* is debug, info, warning or error; *fields* never reach the line's top level unprefixed."""
+
+    def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
+        """Add to a metric."""
+
+    def calls(self) -> Mapping[str, int]:
+        """Return how many AWS calls were made so far, by `service.Operation`."""
+
+    def flush(self) -> None:
+        """Write what is buffered; called at the end of each invocation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """All ports of one deployment."""
+
+    ledger: Ledger
+    queues: Queues
+    blobs: Blobs
+    events: Events
+    members: Members
+    clock: Clock
+    entropy: Entropy
+    telemetry: Telemetry

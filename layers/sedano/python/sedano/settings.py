@@ -1,0 +1,63 @@
+"""Where this deployment keeps its things: read once from the environment, validated, frozen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sedano.errors import ConfigurationError
+from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
+
+_HINT = "the deployed functions have it from the stack; a client gets it from the stack's outputs (`python -m sedano.local` prints them)"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs."""
+
+    queues: Mapping[str, str]
+    ledger_table: str
+    control_table: str
+    blobs_bucket: str
+    history_bucket: str
+    stage: str = "dev"
+    app: str = ""
+
+
+def from_environment(environment: Mapping[str, str]) -> Settings:
+    """Return the settings that the SEDANO_* variables of *environment* describe.
+
+    Raises:
+        ConfigurationError: a variable is missing or malformed; the message names it and says where it comes from.
+    """
+    return Settings(
+        queues=_queues(environment),
+        ledger_table=_required(environment, "SEDANO_LEDGER_TABLE"),
+        control_table=_required(environment, "SEDANO_CONTROL_TABLE"),
+        blobs_bucket=_required(environment, "SEDANO_BLOBS_BUCKET"),
+        history_bucket=_required(environment, "SEDANO_HISTORY_BUCKET"),
+        stage=environment.get("SEDANO_STAGE", "dev"),
+        app=environment.get("SEDANO_APP", ""),
+    )
+
+
+def _required(environment: Mapping[str, str], name: str) -> str:
+    value = environment.get(name, "")
+    if not value:
+        raise ConfigurationError(f"{name} is not set; {_HINT}")
+    return value
+
+
+def _queues(environment: Mapping[str, str]) -> dict[str, str]:
+    text = _required(environment, "SEDANO_QUEUES")
+    try:
+        named = json.loads(text)
+    except ValueError as wrong:
+        raise ConfigurationError(f'SEDANO_QUEUES is not JSON such as {{"default": "<queue url>"}}: {wrong}') from None
+    if not isinstance(named, dict) or not all(isinstance(url, str) and url for url in named.values()):
+        raise ConfigurationError("SEDANO_QUEUES must map names of queues to their URLs")
+    queues = {command_queue(name): url for name, url in named.items()}
+    for key, variable in ((EVENTS, "SEDANO_EVENTS_QUEUE"), (RECORDS, "SEDANO_RECORDS_QUEUE"), (PARKED, "SEDANO_PARKED_QUEUE")):
+        queues[key] = _required(environment, variable)
+    return queues

@@ -1,0 +1,60 @@
+"""The spool: where messages wait on disk that could not be sent before the process had to end.
+
+Written only by `Sedano.close` for a backlog that the queue did not take; sent, and removed, by the next process of the same app that
+connects. A file is taken over by renaming it, so two processes never send the same file; a message sent twice is absorbed by its claim.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sedano.engine.drafts import Addressed
+from sedano.ports import Outgoing
+
+SUFFIX, TAKEN = ".jsonl", ".taken"
+
+
+def directory(app: str) -> Path:
+    """Return the directory of *app*'s spool: SEDANO_SPOOL, by default in the user's own state directory."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(os.environ.get("SEDANO_SPOOL") or Path(state) / "sedano" / "spool") / app
+
+
+def write(app: str, name: str, messages: Sequence[Addressed]) -> Path:
+    """Keep *messages* in a new file of *app*'s spool and return its path; only the owner can read it."""
+    folder = directory(app)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{name}{SUFFIX}"
+    lines = [json.dumps([m.queue, m.outgoing.body, m.outgoing.delay, m.outgoing.tenant]) for m in messages]
+    descriptor = os.open(path.with_suffix(".part"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    path.with_suffix(".part").rename(path)
+    return path
+
+
+def take(app: str) -> Iterator[tuple[Path, list[Addressed]]]:
+    """Yield each spooled file of *app*, taken over by this process, with its messages; unlink it once they are sent."""
+    folder = directory(app)
+    for path in sorted(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else ():
+        taken = path.with_suffix(TAKEN)
+        try:
+            path.rename(taken)
+        except FileNotFoundError:
+            continue
+        yield taken, [_message(line) for line in taken.read_text(encoding="utf-8").splitlines()]
+
+
+def put_back(taken: Path) -> None:
+    """Let another process try again to send a file that this one took."""
+    taken.rename(taken.with_suffix(SUFFIX))
+
+
+def _message(line: str) -> Addressed:
+    queue, body, delay, tenant = json.loads(line)
+    return Addressed(queue, Outgoing(body, delay, tenant))
