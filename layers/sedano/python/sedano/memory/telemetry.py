@@ -28,7 +28,7 @@ class MemoryTelemetry:
         self._calls: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def log(self, level: str, message: str, **fields: Any) -> None:
+    def log(self, level: str, message: str, /, **fields: Any) -> None:
         """Keep one line."""
         with self._lock:
             self.lines.append(Line(level, message, fields))
