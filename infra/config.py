@@ -51,9 +51,7 @@ class StageConfig:
         distinct = len({name.lower() for name in self.queues}) == len(self.queues)
         _require(distinct, "queues", ",".join(self.queues), "names that differ by more than their case")
         for name in self.queues:
-            _require(
-                _QUEUE.fullmatch(name), "queues", name, "a letter, then letters, digits, - and _, at most 40 in all"
-            )
+            _require(_QUEUE.fullmatch(name), "queues", name, "a letter, then letters, digits, - and _, at most 40 in all")
         _require_within("memory", self.memory, 128, 10240)
         _require_within("timeout", self.timeout, 1, 900)
         _require_within("batch", self.batch, 1, 10)

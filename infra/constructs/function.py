@@ -38,16 +38,12 @@ class Content:
 class Function(Construct):
     """One function. What it may do is said with `allow`, by whoever composes it with what it uses."""
 
-    def __init__(
-        self, scope: Construct, name: str, *, config: StageConfig, content: Content, may_loop: bool = False
-    ) -> None:
+    def __init__(self, scope: Construct, name: str, *, config: StageConfig, content: Content, may_loop: bool = False) -> None:
         """`may_loop`: the function's messages may come back to it, and `hops` in each bounds how often."""
         super().__init__(scope, name)
         self._config = config
         self._role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        log_group = logs.LogGroup(
-            self, "Logs", retention=_RETENTION[config.retention], removal_policy=RemovalPolicy.DESTROY
-        )
+        log_group = logs.LogGroup(self, "Logs", retention=_RETENTION[config.retention], removal_policy=RemovalPolicy.DESTROY)
         self.allow(["logs:CreateLogStream", "logs:PutLogEvents"], log_group.log_group_arn)
         loops = lambda_.RecursiveLoop.ALLOW if may_loop else lambda_.RecursiveLoop.TERMINATE
         self._function = self._make(content, log_group, loops)

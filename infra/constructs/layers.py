@@ -19,9 +19,7 @@ PACKAGES = ROOT / "build" / "packages"
 def library_layer(scope: Construct, name: str) -> lambda_.LayerVersion:
     """The library and the pinned packages that it needs beyond what Lambda brings."""
     pins = REQUIREMENTS.read_bytes()
-    packages = assets.once(
-        PACKAGES / assets.digest(and_bytes=pins)[:16], lambda target: assets.install(REQUIREMENTS, target)
-    )
+    packages = assets.once(PACKAGES / assets.digest(and_bytes=pins)[:16], lambda target: assets.install(REQUIREMENTS, target))
     return _layer(scope, name, [packages, LIBRARY], assets.digest(LIBRARY, and_bytes=pins))
 
 

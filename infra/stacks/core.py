@@ -73,8 +73,7 @@ class CoreStack(Stack):
         return [queue.queue_arn for queue in self._commands.values()]
 
     def _function(self, name: str, environment: Mapping[str, str], *, may_loop: bool) -> Function:
-        named = {**environment, "POWERTOOLS_SERVICE_NAME": f"sedano-{name}"}
-        content = Content(ROOT / "functions" / name, self._layers, named)
+        content = Content(ROOT / "functions" / name, self._layers, environment)
         return Function(self, name.title(), config=self._config, content=content, may_loop=may_loop)
 
     def _add_worker(self, environment: Mapping[str, str]) -> None:

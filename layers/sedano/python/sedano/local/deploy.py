@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 import boto3
+from botocore.exceptions import ClientError
 
 from sedano.local import assembly
 from sedano.local.failure import LocalStageError
@@ -73,9 +74,12 @@ class _Target:
 
     def create(self, stack: assembly.StackFiles) -> dict[str, str]:
         """Creates one stack; its outputs."""
-        self._cloudformation.create_stack(
-            StackName=stack.name, TemplateBody=stack.template, Capabilities=["CAPABILITY_NAMED_IAM"]
-        )
+        try:
+            self._cloudformation.create_stack(
+                StackName=stack.name, TemplateBody=stack.template, Capabilities=["CAPABILITY_NAMED_IAM"]
+            )
+        except ClientError as error:
+            raise LocalStageError(f"stack {stack.name} is refused: {error.response['Error']['Message']}") from error
         deadline = time.monotonic() + SECONDS_TO_CREATE
         described = self._described(stack.name)
         while described["StackStatus"].endswith("IN_PROGRESS") and time.monotonic() < deadline:

@@ -1,0 +1,135 @@
+"""The stage on this machine: all of it is created, it is this machine's alone, and it ends with whoever started it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sedano.local import Endpoint, LocalStage, LocalStageError
+from sedano.local.deploy import deploy
+from sedano.local.stage import ENDPOINT_PYTHON
+from sedano.local.synth import ROOT
+from tests.plugins.resources import APP, CODE, Resources
+
+LIBRARY = ROOT / "layers" / "sedano" / "python"
+STARTER = """
+import sys, time
+from pathlib import Path
+from sedano.local import Endpoint
+with Endpoint(Path(sys.argv[1]), Path(sys.argv[2])) as endpoint:
+    print(endpoint.port, flush=True)
+    endpoint.wait()
+"""
+
+
+def test_every_resource_of_every_stack_is_created(ministack: LocalStage) -> None:
+    cloudformation = ministack.endpoint.session().client("cloudformation", endpoint_url=ministack.endpoint.url)
+    assert ministack.stacks == ("sedano-dev-state", "sedano-dev-core")
+    for stack in ministack.stacks:
+        assert cloudformation.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"] == "CREATE_COMPLETE"
+        pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack)
+        states = [resource["ResourceStatus"] for page in pages for resource in page["StackResourceSummaries"]]
+        assert set(states) == {"CREATE_COMPLETE"}
+
+
+def test_the_environment_names_the_endpoint_and_every_resource(ministack: LocalStage) -> None:
+    assert ministack.environment["AWS_ENDPOINT_URL"].startswith("http://127.0.0.1:")
+    assert ministack.environment["SEDANO_APP"] == APP
+    sqs = ministack.endpoint.session().client("sqs", endpoint_url=ministack.endpoint.url)
+    urls = [*json.loads(ministack.environment["SEDANO_QUEUES"]).values(), ministack.environment["SEDANO_PARKED_QUEUE"]]
+    for url in urls:
+        assert sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+
+
+def test_nobody_but_this_machine_reaches_the_endpoint(ministack: LocalStage) -> None:
+    listening = Path("/proc/net/tcp")
+    if not listening.exists():
+        pytest.skip("this system does not list its sockets in /proc")
+    port = f":{ministack.endpoint.port:04X}"
+    rows = [line.split() for line in listening.read_text().splitlines()[1:]]
+    addresses = {row[1].split(":")[0] for row in rows if row[1].endswith(port) and row[3] == "0A"}
+    assert addresses == {"0100007F"}
+
+
+def test_a_tests_own_resources_have_the_shape_of_the_stage_but_not_its_consumers(
+    ministack: LocalStage, ministack_resources: Resources
+) -> None:
+    names = {name for name in ministack_resources.settings if name not in ("SEDANO_APP", "SEDANO_STAGE")}
+    assert all(ministack_resources.settings[name] != ministack.environment[name] for name in names)
+    session, url = ministack_resources.session, ministack_resources.endpoint_url
+    mappings = session.client("lambda", endpoint_url=url).list_event_source_mappings()["EventSourceMappings"]
+    own = {address.split("/")[-1] for address in json.loads(ministack_resources.settings["SEDANO_QUEUES"]).values()}
+    assert own.isdisjoint(mapping["EventSourceArn"].split(":")[-1] for mapping in mappings)
+
+
+def test_the_endpoint_ends_with_its_starter_even_when_that_is_killed(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTER, str(ENDPOINT_PYTHON), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(LIBRARY)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as starter:
+        assert starter.stdout
+        port = int(starter.stdout.readline())
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            starter.send_signal(signal.SIGKILL)
+            connection.settimeout(30)
+            assert connection.recv(1) == b"", "the endpoint closes the connection because it ends"
+
+
+def test_an_endpoint_without_its_environment_says_how_to_make_it(tmp_path: Path) -> None:
+    with pytest.raises(LocalStageError, match=r"missing: `python requirements/install\.py ministack` makes it"):
+        Endpoint(tmp_path / "no" / "python", tmp_path)
+
+
+def test_an_endpoint_that_does_not_start_shows_the_end_of_its_log(tmp_path: Path) -> None:
+    with pytest.raises(LocalStageError, match=r"does not start; the end of .*endpoint\.log:(.|\n)*ministack"):
+        Endpoint(Path(sys.executable), tmp_path).wait_until_ready()
+
+
+@pytest.mark.parametrize(
+    ("resource", "complaint"),
+    [
+        ({"Type": "AWS::Odd::Thing"}, r"stack odd is refused: .*AWS::Odd::Thing"),
+        (
+            {"Type": "AWS::Lambda::Url", "Properties": {"TargetFunctionArn": "none-such", "AuthType": "NONE"}},
+            r"stack odd is ROLLBACK_COMPLETE: Odd: .*none-such",
+        ),
+    ],
+)
+def test_a_stack_that_cannot_be_created_says_which_resource_and_why(
+    ministack: LocalStage, tmp_path: Path, resource: dict[str, object], complaint: str
+) -> None:
+    (tmp_path / "odd.template.json").write_text(json.dumps({"Resources": {"Odd": resource}}))
+    (tmp_path / "odd.assets.json").write_text(json.dumps({"files": {}}))
+    artifact = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "odd.template.json"}}
+    (tmp_path / "manifest.json").write_text(json.dumps({"artifacts": {"odd": artifact}}))
+    with pytest.raises(LocalStageError, match=complaint):
+        deploy(ministack.endpoint.session(), ministack.endpoint.url, tmp_path)
+
+
+def test_the_command_prints_exports_that_a_shell_understands_and_stops_on_ctrl_c(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sedano.local", "--app", APP, "--code", str(CODE), "--directory", str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(LIBRARY)}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as local:
+        assert local.stdout
+        assert local.stderr
+        said = ""
+        while "Ctrl-C" not in said:
+            line = local.stderr.readline()
+            assert line, said
+            said += line
+        local.send_signal(signal.SIGINT)
+        exports = local.stdout.read()
+        assert local.wait() == 0
+    script = f'{exports}\necho "$SEDANO_QUEUES"; echo "$SEDANO_LEDGER_TABLE"'
+    queues, table = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert set(json.loads(queues)) == {"default"}
+    assert table.startswith("sedano-dev-state-Ledger")

@@ -1,0 +1,23 @@
+"""The stages that this room looks at: the local one, and production as AWS would get it."""
+
+from pathlib import Path
+
+import pytest
+
+from sedano.local.stage import stage_context
+from sedano.local.synth import synthesise
+from tests.infra.template import Templates, read
+from tests.plugins.resources import APP, CODE, QUEUES
+
+
+@pytest.fixture(scope="session")
+def production(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    """The templates of production. Judged: an AWS Solutions finding without a reason fails the synthesis."""
+    context = {**stage_context(APP, CODE, QUEUES), "local": "false", "stage": "prod"}
+    return read(synthesise(context, tmp_path_factory.mktemp("prod") / "cdk.out", judged=True))
+
+
+@pytest.fixture(scope="session", params=["local", "production"])
+def templates(request: pytest.FixtureRequest, assembly: Path, production: Templates) -> Templates:
+    """Each stage in turn: what is promised of one is promised of both."""
+    return production if request.param == "production" else read(assembly)

@@ -1,0 +1,94 @@
+"""Synthesised templates as the tests of this room ask about them: by type, by who may do what, by what feeds what."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sedano.local import assembly
+
+Properties = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One thing that a role is allowed: actions on resources, as the template names them."""
+
+    actions: tuple[str, ...]
+    resources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Templates:
+    """All stacks of one cloud assembly, their resources by logical id."""
+
+    directory: Path
+    resources: Mapping[str, Mapping[str, Any]]
+    outputs: Mapping[str, Any]
+
+    def of_type(self, kind: str) -> dict[str, Properties]:
+        """The properties of every resource of type `AWS::kind`."""
+        return {name: resource["Properties"] for name, resource in self.resources.items() if resource["Type"] == f"AWS::{kind}"}
+
+    def functions(self) -> dict[str, Properties]:
+        """Every function, by the name of its directory."""
+        by_id = self.of_type("Lambda::Function")
+        return {name.split("Function")[0].lower(): properties for name, properties in by_id.items()}
+
+    def function_named(self, reference: Any) -> str:
+        """The name of the function that a reference in the template means."""
+        return target(reference).split("Function")[0].lower()
+
+    def allowed(self, function: str) -> list[Statement]:
+        """Everything that the role of `function` may do."""
+        role = target(self.functions()[function]["Role"])
+        return [
+            Statement(tuple(_listed(statement["Action"])), tuple(map(shown, _listed(statement["Resource"]))))
+            for policy in self.of_type("IAM::Policy").values()
+            if role in map(target, policy["Roles"])
+            for statement in policy["PolicyDocument"]["Statement"]
+        ]
+
+    def may(self, function: str, action: str) -> set[str]:
+        """The resources on which `function` may call `action`."""
+        statements = self.allowed(function)
+        return {name for statement in statements if action in statement.actions for name in statement.resources}
+
+    def sources(self) -> Iterator[tuple[str, str]]:
+        """Every (queue, function) that an event source mapping joins."""
+        for mapping in self.of_type("Lambda::EventSourceMapping").values():
+            yield target(mapping["EventSourceArn"]), self.function_named(mapping["FunctionName"])
+
+
+def read(directory: Path) -> Templates:
+    """The templates of the cloud assembly in `directory`."""
+    templates = [json.loads(stack.template) for stack in assembly.stacks(directory)]
+    return Templates(
+        directory,
+        {name: resource for template in templates for name, resource in template["Resources"].items()},
+        {name: output["Value"] for template in templates for name, output in template.get("Outputs", {}).items()},
+    )
+
+
+def target(reference: Any) -> str:
+    """The logical id (or, from another stack, the output) that a reference means."""
+    match reference:
+        case {"Ref": name} | {"Fn::GetAtt": [name, _]} | {"Fn::GetStackOutput": {"OutputName": name}}:
+            return str(name)
+    raise ValueError(f"{reference} is not a reference")
+
+
+def shown(resource: Any) -> str:
+    """A resource of a policy in one line: `Queue1`, `SedanoLedgerTable`, `SedanoBlobsBucket/*`."""
+    match resource:
+        case str():
+            return resource
+        case {"Fn::Join": ["", parts]}:
+            named = [part for part in parts if not isinstance(part, str) and "Ref" not in part]
+            return target(named[0]) + (parts[-1] if isinstance(parts[-1], str) else "")
+    return target(resource)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,93 @@
+"""A layer is what its sources are: the same tree gives the same name on every machine, another tree another name."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from infra import assets
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A small package with everything that must not be deployed beside it."""
+    root = tmp_path / "tree"
+    for name in (
+        "shop/__init__.py",
+        "shop/tasks.py",
+        "shop/menu.json",
+        "shop/__pycache__/tasks.pyc",
+        ".git/HEAD",
+        ".env",
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    return root
+
+
+def test_what_running_and_version_control_leave_behind_is_not_deployed(tree: Path) -> None:
+    names = [path.relative_to(tree).as_posix() for path in assets.sources(tree)]
+    assert names == ["shop/__init__.py", "shop/menu.json", "shop/tasks.py"]
+
+
+def test_the_name_of_a_layer_does_not_depend_on_times_places_or_rubbish(tree: Path, tmp_path: Path) -> None:
+    before = assets.digest(tree)
+    for path in assets.sources(tree):
+        os.utime(path, (1, 1))
+    (tree / "shop" / "__pycache__" / "other.pyc").write_text("rubbish")
+    moved = tree.rename(tmp_path / "elsewhere")
+    assert assets.digest(moved) == before
+
+
+def test_a_changed_renamed_or_removed_file_changes_the_name(tree: Path) -> None:
+    names = [assets.digest(tree)]
+    (tree / "shop" / "tasks.py").write_text("changed")
+    names.append(assets.digest(tree))
+    (tree / "shop" / "tasks.py").rename(tree / "shop" / "jobs.py")
+    names.append(assets.digest(tree))
+    (tree / "shop" / "jobs.py").unlink()
+    names.append(assets.digest(tree))
+    names.append(assets.digest(tree, and_bytes=b"pins"))
+    assert len(set(names)) == len(names)
+
+
+def test_two_files_cannot_be_mistaken_for_one(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    (tmp_path / "one" / "a").write_text("xb")
+    (tmp_path / "two" / "ax").write_text("b")
+    assert assets.digest(tmp_path / "one") != assets.digest(tmp_path / "two")
+
+
+def test_a_directory_is_made_whole_or_not_at_all(tmp_path: Path) -> None:
+    def fail(target: Path) -> None:
+        (target / "half").write_text("half")
+        raise assets.AssetError("the disk is full")
+
+    with pytest.raises(assets.AssetError, match="the disk is full"):
+        assets.once(tmp_path / "made", fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_made_is_not_made_again(tmp_path: Path) -> None:
+    made = []
+    for _ in range(2):
+        assets.once(tmp_path / "made", made.append)
+    assert len(made) == 1
+
+
+def test_who_comes_second_gives_way_to_who_came_first(tmp_path: Path) -> None:
+    def overtaken(target: Path) -> None:
+        (target / "mine").touch()
+        (tmp_path / "made").mkdir()
+        (tmp_path / "made" / "theirs").touch()
+
+    assets.once(tmp_path / "made", overtaken)
+    assert [path.name for path in (tmp_path / "made").iterdir()] == ["theirs"]
+
+
+def test_a_pin_whose_hash_is_wrong_is_refused_with_what_the_installer_said(tmp_path: Path) -> None:
+    pins = tmp_path / "layer.txt"
+    pins.write_text(f"jmespath==1.1.0 --hash=sha256:{'0' * 64}\n")
+    with pytest.raises(assets.AssetError, match=r"installing layer.txt for the layer failed:(.|\n)*HASH"):
+        assets.install(pins, tmp_path / "packages")

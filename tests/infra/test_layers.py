@@ -1,0 +1,70 @@
+"""What functions stand on: the library with its pinned packages, and the application, for any architecture."""
+
+import json
+from pathlib import Path
+
+from infra.constructs.layers import LIBRARY, REQUIREMENTS
+from tests.infra.template import Templates, target
+from tests.plugins.resources import CODE
+
+MEBIBYTE = 1024 * 1024
+
+
+def _layers(templates: Templates) -> dict[str, Path]:
+    """The directory of every layer, by the beginning of its logical id."""
+    return {name[:7]: _directory(templates, name) for name in templates.of_type("Lambda::LayerVersion")}
+
+
+def _directory(templates: Templates, logical_id: str) -> Path:
+    properties = templates.resources[logical_id]["Properties"]
+    archive = properties.get("Code") or properties["Content"]
+    return templates.directory / f"asset.{archive['S3Key'].removesuffix('.zip')}"
+
+
+def _files(directory: Path) -> set[str]:
+    return {path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_every_function_stands_on_both_layers(templates: Templates) -> None:
+    layers = set(templates.of_type("Lambda::LayerVersion"))
+    assert len(layers) == 2
+    for name, function in templates.functions().items():
+        assert set(map(target, function["Layers"])) == layers, name
+
+
+def test_the_library_layer_is_the_library_and_what_is_pinned_for_it(templates: Templates) -> None:
+    directory = _layers(templates)["Library"]
+    library = {name for name in _files(directory) if name.startswith("python/sedano/")}
+    modules = {path.relative_to(LIBRARY).as_posix() for path in LIBRARY.rglob("*.py")}
+    assert {f"python/{name}" for name in modules | {"sedano/py.typed"}} <= library
+    pinned = [line.split("==")[0] for line in REQUIREMENTS.read_text().splitlines() if "==" in line]
+    for name in pinned:
+        assert list(directory.glob(f"python/{name.replace('-', '_')}*.dist-info/METADATA")), name
+
+
+def test_the_layer_is_pure_python_and_brings_no_client_of_its_own(templates: Templates) -> None:
+    names = _files(_layers(templates)["Library"])
+    assert not [name for name in names if name.endswith((".so", ".pyd", ".pyc"))]
+    assert not [name for name in names if name.startswith(("python/boto", "python/bin/"))]
+
+
+def test_the_library_adds_at_most_one_mebibyte_to_a_function(templates: Templates) -> None:
+    library = _layers(templates)["Library"] / "python" / "sedano"
+    assert sum(path.stat().st_size for path in library.rglob("*") if path.is_file()) <= MEBIBYTE
+
+
+def test_the_application_layer_is_the_directory_that_the_user_named(templates: Templates) -> None:
+    expected = {f"python/{path.relative_to(CODE).as_posix()}" for path in CODE.rglob("*.py")}
+    assert _files(_layers(templates)["Applica"]) == expected
+
+
+def test_a_function_is_its_handler_and_nothing_else(templates: Templates) -> None:
+    for name, properties in templates.of_type("Lambda::Function").items():
+        assert _files(_directory(templates, name)) == {"handler.py"}, properties["Handler"]
+
+
+def test_every_asset_is_found_where_the_assembly_says(templates: Templates) -> None:
+    listings = [json.loads(path.read_text()) for path in templates.directory.glob("*.assets.json")]
+    sources = [file["source"]["path"] for listing in listings for file in listing["files"].values()]
+    assert sources
+    assert all((templates.directory / source).exists() for source in sources)

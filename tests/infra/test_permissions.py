@@ -1,0 +1,65 @@
+"""Each role may do what its function does, and nothing else."""
+
+from tests.infra.template import Templates
+
+READ_AND_WRITE = {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
+
+
+def _names(references: set[str], kind: str) -> set[str]:
+    """`Commandsdefault`, `Events`, ...: logical ids without the part that the CDK appends."""
+    return {reference.split(kind)[0] for reference in references}
+
+
+def test_no_action_is_a_wildcard_and_only_objects_are_named_by_one(templates: Templates) -> None:
+    for function in templates.functions():
+        for statement in templates.allowed(function):
+            assert not any("*" in action for action in statement.actions), (function, statement)
+            wild = {resource for resource in statement.resources if "*" in resource}
+            assert wild <= {"SedanoBlobsBucket/*", "SedanoHistoryBucket/events/*"}, (function, statement)
+
+
+def test_every_service_that_a_function_may_call_is_named_here(templates: Templates) -> None:
+    services = {
+        function: {action.split(":")[0] for statement in templates.allowed(function) for action in statement.actions}
+        for function in templates.functions()
+    }
+    assert services == {
+        "worker": {"logs", "sqs", "dynamodb", "s3"},
+        "router": {"logs", "sqs"},
+        "recorder": {"logs", "sqs", "s3"},
+    }
+
+
+def test_a_function_may_consume_the_queues_that_feed_it_and_no_other(templates: Templates) -> None:
+    for function in templates.functions():
+        fed_by = {queue for queue, name in templates.sources() if name == function}
+        for action in CONSUME:
+            assert templates.may(function, action) == fed_by, (function, action)
+
+
+def test_messages_go_only_where_the_walk_of_a_message_leads(templates: Templates) -> None:
+    sends = {name: _names(templates.may(name, "sqs:SendMessage"), "Queue") for name in templates.functions()}
+    commands = {"Commandsdefault", "Commandsbulk"}
+    assert sends == {
+        "worker": commands | {"Events", "Records", "Parked"},
+        "router": commands | {"Records", "Parked"},
+        "recorder": {"Parked"},
+    }
+
+
+def test_only_the_worker_reaches_the_tables_and_nobody_can_delete_or_list_an_item(templates: Templates) -> None:
+    calls: dict[str, set[str]] = {}
+    for statement in templates.allowed("worker"):
+        for table in {"SedanoLedgerTable", "SedanoControlTable"} & {name.split("/")[-1] for name in statement.resources}:
+            calls.setdefault(table, set()).update(statement.actions)
+    assert calls == {
+        "SedanoLedgerTable": READ_AND_WRITE | {"dynamodb:BatchGetItem"},
+        "SedanoControlTable": READ_AND_WRITE,
+    }
+
+
+def test_objects_are_written_and_read_but_never_deleted_or_listed(templates: Templates) -> None:
+    assert templates.may("worker", "s3:GetObject") == templates.may("worker", "s3:PutObject") == {"SedanoBlobsBucket/*"}
+    assert templates.may("recorder", "s3:PutObject") == {"SedanoHistoryBucket/events/*"}
+    assert templates.may("recorder", "s3:GetObject") == set()
