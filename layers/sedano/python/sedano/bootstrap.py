@@ -48,8 +48,8 @@ def ports_of(settings: Settings, service: str) -> Ports:
     return Ports(
         ledger=DynamoLedger(session.client("dynamodb"), settings.ledger_table),
         queues=SqsQueues(session.client("sqs"), settings.queues),
-        blobs=S3Blobs(session.late("s3"), settings.blobs_bucket),
-        events=S3Events(session.late("s3"), settings.history_bucket),
+        blobs=S3Blobs(session.later("s3"), settings.blobs_bucket),
+        events=S3Events(session.later("s3"), settings.history_bucket),
         members=DynamoMembers(session.client("dynamodb"), settings.control_table),
         clock=SystemClock(),
         entropy=SystemEntropy(),

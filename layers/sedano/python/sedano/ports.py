@@ -27,7 +27,7 @@ def command_queue(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message to send: its *body* (text of at most 1 MiB), *delay* in seconds (0 to 900), the *tenant* for fairness, string *attributes*."""
+    """A message to send: *body* (text, at most 1 MiB), *delay* in seconds (0 to 900), the *tenant* for fairness, string *attributes*."""
 
     body: str
     delay: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from sedano.engine.gathering import Gathering
 from sedano.errors import NoResult, RemoteError, ResultTimeout, TaskRevoked
@@ -40,7 +40,7 @@ class AsyncResult(Generic[R]):
         """Refer to the task *task_id*; *keeps*: the task keeps a result; *parent*: the header of the chord whose body it is."""
         self.id = task_id
         self.parent = parent
-        self._outlet = outlet
+        self.outlet = outlet
         self._keeps = keeps
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ class AsyncResult(Generic[R]):
 
     def record(self) -> TaskRecord | None:
         """Return what the ledger holds about the task now."""
-        return self._outlet.ports.ledger.read([self.id]).get(self.id)
+        return self.outlet.ports.ledger.read([self.id]).get(self.id)
 
     def ready(self) -> bool:
         """Tell whether the task ended."""
@@ -76,8 +76,8 @@ class AsyncResult(Generic[R]):
             NoResult: the task keeps no record to wait for.
             WaitInsideTask: a task is running here.
         """
-        self._check()
-        clock = self._outlet.ports.clock
+        self.check()
+        clock = self.outlet.ports.clock
         until = None if timeout is None else clock.monotonic() + timeout
         for pause in _pauses():
             record = self.record()
@@ -100,11 +100,11 @@ class AsyncResult(Generic[R]):
             TaskRevoked: it was revoked or expired before it ran.
             ResultTimeout, NoResult, WaitInsideTask: see `wait`.
         """
-        return self._value(self.wait(timeout), propagate)
+        return self.value_of(self.wait(timeout), propagate)
 
     def __await__(self) -> Generator[Any, None, R]:
         """Wait for the task without blocking the event loop."""
-        self._check()
+        self.check()
         sleep = importlib.import_module("asyncio").to_thread
         return self._awaited(sleep).__await__()
 
@@ -114,36 +114,37 @@ class AsyncResult(Generic[R]):
         if record is None or record.state not in states.TERMINAL:
             return None
         error = (record.error.type_name, record.error.message, record.error.traceback) if record.error else None
-        value = self._outlet.gathering.value(record) if record.state == states.SUCCESS else None
-        now = self._outlet.ports.clock.now()
+        value = self.outlet.gathering.value(record) if record.state == states.SUCCESS else None
+        now = self.outlet.ports.clock.now()
         return Document(record.message_id, self.id, record.name, "ledger", now, record.clock, record.state, value, error)
 
     def forget(self) -> None:
         """Drop the stored result; the record itself stays until it ages out, so that a late copy of the message is still recognised."""
-        self._outlet.ports.ledger.forget([self.id])
+        self.outlet.ports.ledger.forget([self.id])
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise when there is nothing to wait for, or when waiting here would deadlock (`NoResult`, `WaitInsideTask`)."""
         if not self._keeps:
             raise NoResult(f"task {self.id} was published with ignore_result: there is nothing to wait for")
-        self._outlet.refuse_waiting()
+        self.outlet.refuse_waiting()
 
     async def _awaited(self, in_thread: Callable[..., Any]) -> R:
         value: R = await in_thread(self.get)
         return value
 
-    def _value(self, record: TaskRecord, propagate: bool) -> R:
+    def value_of(self, record: TaskRecord, propagate: bool = True) -> R:
+        """Return the value that the terminal *record* holds; raise (or return) its error."""
         error: Exception | None = None
         if record.error is not None:
             error = RemoteError(record.error.type_name, record.error.message, record.error.traceback)
         elif record.state == states.REVOKED:
             error = TaskRevoked(f"task {self.id} was revoked or expired before it ran")
         if error is None:
-            value: R = self._outlet.gathering.value(record)
+            value: R = self.outlet.gathering.value(record)
             return value
         if propagate:
             raise error
-        failure: Any = error
-        return failure  # type: ignore[no-any-return] - `propagate=False` asks for the error in the value's place
+        return cast("R", error)
 
 
 class GroupResult:
@@ -173,16 +174,16 @@ class GroupResult:
         """Wait for all members and return their values in order; see `AsyncResult.get`."""
         if not self.results:
             return []
-        outlet = self.results[0]._outlet
+        outlet = self.results[0].outlet
         for result in self.results:
-            result._check()
+            result.check()
         until = None if timeout is None else outlet.ports.clock.monotonic() + timeout
         ended: dict[str, TaskRecord] = {}
         for pause in _pauses():
             missing = [r for r in self.results if r.id not in ended]
             ended |= {i: r for i, r in self._records(missing).items() if r.state in states.TERMINAL}
             if all(r.id in ended for r in self.results):
-                return [r._value(ended[r.id], propagate) for r in self.results]
+                return [r.value_of(ended[r.id], propagate) for r in self.results]
             if until is not None and outlet.ports.clock.monotonic() >= until:
                 raise ResultTimeout(f"{len(missing)} of {len(self.results)} tasks did not end within {timeout} s")
             outlet.ports.clock.sleep(pause)
@@ -192,7 +193,7 @@ class GroupResult:
         found: dict[str, TaskRecord] = {}
         ids = [r.id for r in results]
         for start in range(0, len(ids), READ_AT_ONCE):
-            found |= results[0]._outlet.ports.ledger.read(ids[start : start + READ_AT_ONCE])
+            found |= results[0].outlet.ports.ledger.read(ids[start : start + READ_AT_ONCE])
         return found
 
 

@@ -20,21 +20,75 @@ from sedano.engine.chronicle import Host
 from sedano.engine.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.worker import Worker, WorkerSettings
-from sedano.memory import WaitingClock, memory_ports
+from sedano.errors import SedanoError
+from sedano.memory import (
+    START,
+    MemoryBlobs,
+    MemoryEvents,
+    MemoryLedger,
+    MemoryMembers,
+    MemoryQueues,
+    MemoryTelemetry,
+    SeededEntropy,
+    VirtualClock,
+    queue_keys,
+)  # fmt: skip
 from sedano.model import codec
 from sedano.model.messages import LAUNCH, Command, Event
-from sedano.ports import EVENTS, PARKED, RECORDS, Delivery, Ports, command_queue
+from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Delivery, Outgoing, Ports, command_queue
 
 INVOCATION_S = 900.0
 MOST_ROUNDS = 100_000
+MOST_RECEIVES = 25
+
+
+class WaitingClock(VirtualClock):
+    """A virtual clock on which waiting for a result lets the world work."""
+
+    __slots__ = ("work",)
+
+    def __init__(self, start: float) -> None:
+        """Show *start* at first."""
+        super().__init__(start)
+        self.work: Callable[[], bool] | None = None
+
+    def sleep(self, seconds: float) -> None:
+        """Work off one round of messages, or, when there are none, move on by *seconds*; inside that work just move on."""
+        work, self.work = self.work, None
+        try:
+            if work is None or not work():
+                self.advance(seconds)
+        finally:
+            self.work = work
+
+
+class SentQueues(MemoryQueues):
+    """Queues in memory that remember what was sent to tasks and events."""
+
+    def __init__(self, clock: Clock, queues: Sequence[str]) -> None:
+        """Have these command *queues*; dead letters begin beyond the engine's own limits, as in the deployed stack."""
+        super().__init__(clock, queue_keys(queues), max_receives=MOST_RECEIVES)
+        self.sent: list[str] = []
+
+    def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+        """Send and remember."""
+        if queue not in (RECORDS, PARKED):
+            self.sent += [m.body for m in messages]
+        return super().send(queue, messages)
 
 
 class World:
     """A whole deployment in memory: queues, ledger, worker, router and recorder of one app."""
 
-    def __init__(self, app: Sedano, ports: Ports, settings: WorkerSettings) -> None:
-        """Run *app* over *ports*."""
-        self.app, self.ports = app, ports
+    def __init__(self, app: Sedano, seed: int, settings: WorkerSettings) -> None:
+        """Run *app* in memory; *seed* decides every random choice."""
+        self.app, self.clock = app, WaitingClock(START)
+        self.queues = SentQueues(self.clock, app.queues)
+        self.telemetry = MemoryTelemetry()
+        self.ports = ports = Ports(
+            MemoryLedger(self.clock), self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), self.clock, SeededEntropy(seed),
+            self.telemetry,
+        )  # fmt: skip
         self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())
         self.router = Router(app.registry, ports, Host("memory.2.00000000", 2))
         self.recorder = Recorder(ports, Host("memory.3.00000000", 3))
@@ -43,7 +97,7 @@ class World:
 
     def step(self) -> bool:
         """Deliver one batch of each queue; return whether there was any."""
-        return any([self._deliver(queue) for queue in self._works])
+        return sum(self._deliver(queue) for queue in self._works) > 0
 
     def drain(self) -> None:
         """Deliver until nothing is left, letting virtual time pass for what is delayed or held.
@@ -58,18 +112,12 @@ class World:
 
     def sent(self, name: str) -> list[dict[str, Any]]:
         """Return what was published for the task or event *name* so far, in order: args and kwargs, or the event's fields."""
-        return [_content(m) for m in map(codec.decode, self._bodies()) if _name(m) == name]
+        return [_content(m) for m in map(codec.decode, self.queues.sent) if _name(m) == name]
 
-    def parked(self) -> list[Delivery]:
+    def parked(self) -> list[Outgoing]:
         """Return the messages that were set aside, with their reasons in `attributes`."""
-        return self._queues.waiting(PARKED)
+        return self.queues.peek(PARKED)
 
-    @property
-    def _queues(self) -> Any:
-        return self.ports.queues
-
-    def _bodies(self) -> list[str]:
-        return [body for queue, body in self._queues.history() if queue not in (RECORDS, PARKED)]
 
     def _deliver(self, queue: str) -> bool:
         deliveries = self.ports.queues.receive(queue)
@@ -80,10 +128,10 @@ class World:
         return True
 
     def _wait(self) -> bool:
-        due = self._queues.next_due([*self._works])
-        if due is None:
+        due = [at for queue in self._works if (at := self.queues.next_visible(queue)) is not None]
+        if not due:
             return False
-        self.ports.clock.sleep(max(0.0, due - self.ports.clock.now()))
+        self.clock.advance(max(0.0, min(due) - self.clock.now()))
         return True
 
 
@@ -96,11 +144,9 @@ def world(app: Sedano, *, seed: int = 0, settings: WorkerSettings | None = None)
         seed: decides every random choice, so that a failing test fails again.
         settings: the worker's; by default without threads, so that a run is deterministic.
     """
-    clock = WaitingClock()
-    ports = memory_ports(queues=app.queues, seed=seed, clock=clock)
-    app.attach(ports)
-    built = World(app, ports, settings or WorkerSettings(lanes=0))
-    clock.on_sleep(built.step)
+    built = World(app, seed, settings or WorkerSettings(lanes=0))
+    app.attach(built.ports)
+    built.clock.work = built.step
     try:
         yield built
     finally:

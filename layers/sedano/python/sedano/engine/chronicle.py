@@ -71,7 +71,7 @@ def unpack(body: str) -> list[dict[str, Any]]:
 
 def _parsed(body: str) -> dict[str, Any]:
     try:
-        packed = json.loads(body)
+        packed: Any = json.loads(body)
     except (ValueError, RecursionError) as wrong:
         raise MessageRefused(refusals.RECORD, "body", str(wrong)) from None
     shape = {"v": int, "host": str, "pid": int, "rows": list, "lines": list}
@@ -84,7 +84,8 @@ def _parsed(body: str) -> dict[str, Any]:
         raise MessageRefused(refusals.RECORD, "rows", f"each row has {len(_FIELDS)} fields")
     if not all(isinstance(line, dict) and isinstance(line.get("timestamp"), int | float) for line in packed["lines"]):
         raise MessageRefused(refusals.RECORD, "lines", "each line is an object with a timestamp")
-    return packed
+    checked: dict[str, Any] = packed
+    return checked
 
 
 def _events(row: list[Any], who: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from sedano.engine.batch import Batch, Held, Job
 from sedano.engine.following import Following
-from sedano.engine.lanes import Lanes
 from sedano.errors import SedanoError
 from sedano.model import refusals
 from sedano.model.claim import Action, Decision, decide
@@ -30,7 +29,6 @@ class Claiming:
 
     ports: Ports
     lamport: LamportClock
-    lanes: Lanes
     following: Following
     most_claims: int
 
@@ -41,7 +39,7 @@ class Claiming:
         if not claimed:
             return plain
         claims = [self._claim(job, batch) for job in claimed]
-        answers = self.lanes.map(self.ports.ledger.claim, claims)
+        answers = self.ports.ledger.claim(claims)
         held = [self._settle(job, claim, answer, batch) for job, claim, answer in zip(claimed, claims, answers, strict=True)]
         return plain + [h for h in held if h is not None]
 
@@ -64,7 +62,8 @@ class Claiming:
             if decision.action is Action.RUN:
                 return Held(job, answer.record)
             if decision.action not in (Action.STEAL, Action.POISON) or answer.record is None:
-                return self._refused(job, answer.record, decision, batch)
+                self._refused(job, answer.record, decision, batch)
+                return None
             answer = self.ports.ledger.steal(claim, answer.record)
             if not isinstance(answer, SedanoError) and answer.granted:
                 return self._stolen(job, answer.record, decision, batch)

@@ -7,7 +7,7 @@ carries its claim check (Hohpe and Woolf, Claim Check; CloudEvents `dataref`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sedano.model import codec
@@ -99,16 +99,12 @@ class Composer:
         return Addressed(command_queue(draft.queue), Outgoing(codec.encode(command), draft.delay, draft.tenant))
 
     def _event(self, draft: EventDraft, lineage: Lineage) -> Addressed:
-        event = Event(
-            draft.event_id, draft.name, self.source, self._clock.now(), self._lamport.forward(), draft.data, lineage, draft.tenant, draft.traceparent
-        )
+        now, clock = self._clock.now(), self._lamport.forward()
+        event = Event(draft.event_id, draft.name, self.source, now, clock, draft.data, lineage, draft.tenant, draft.traceparent)
         body = codec.encode(event)
         if len(body) > CLAIM_CHECK_BYTES:
             ref = self._blobs.put(codec.encode_event_data(draft.data))
-            event = Event(
-                draft.event_id, draft.name, self.source, event.time, event.clock, {}, lineage, draft.tenant, draft.traceparent, ref
-            )
-            body = codec.encode(event)
+            body = codec.encode(replace(event, data={}, data_ref=ref))
         return Addressed(EVENTS, Outgoing(body, 0, draft.tenant))
 
 

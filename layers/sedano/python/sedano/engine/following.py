@@ -80,7 +80,8 @@ class Following:
     def _retry(self, job: Job, attempt: int, wait: float, section: Section | None) -> Addressed:
         command = job.command
         draft = CommandDraft(
-            job.delivery.queue.removeprefix(COMMANDS), command.task_id, command.task, command.args, command.kwargs, -int(-wait // 1), attempt,
+            job.delivery.queue.removeprefix(COMMANDS), command.task_id, command.task, command.args, command.kwargs,
+            -int(-wait // 1), attempt,
             command.expires, command.tenant, command.traceparent, command.ignore_result, command.member, command.gather, section,
             command.data_ref,
         )  # fmt: skip

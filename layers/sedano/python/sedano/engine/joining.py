@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from sedano.engine.batch import Job
 from sedano.engine.drafts import Addressed, Composer
-from sedano.engine.lanes import Lanes
 from sedano.engine.launching import body_of
 from sedano.errors import SedanoError, Unavailable
 from sedano.model.join import Arrival, Node, is_full, path
@@ -33,7 +32,6 @@ class Joining:
 
     ports: Ports
     composer: Composer
-    lanes: Lanes
 
     def arrive(self, endings: Sequence[Ending]) -> list[tuple[Job, Answer]]:
         """Let each ended member arrive, all levels up while nodes are full, and return what follows for each."""
@@ -41,19 +39,19 @@ class Joining:
         answers: list[tuple[Job, Answer]] = []
         level = 0
         while pending:
-            arrivals = [self._arrival(e, member, steps[level], level) for e, member, steps in pending]
-            arrived = self.lanes.map(self.ports.ledger.arrive, arrivals)
-            higher = []
-            for (ending, member, steps), now in zip(pending, arrived, strict=True):
+            arrived = self.ports.ledger.arrive([self._arrival(e, m, steps[level], level) for e, m, steps in pending])
+            higher: dict[tuple[str, Node], tuple[Ending, Member, tuple[tuple[Node, int], ...]]] = {}
+            for one, now in zip(pending, arrived, strict=True):
+                node, key = one[2][level][0], (one[1].join_id, one[2][level][0])
                 if isinstance(now, SedanoError):
-                    answers.append((ending.job, now))
-                elif not is_full(steps[level][0], now):
-                    answers.append((ending.job, None))
-                elif level + 1 < len(steps):
-                    higher.append((ending, member, steps))
+                    answers.append((one[0].job, now))
+                elif not is_full(node, now) or key in higher:
+                    answers.append((one[0].job, None))
                 else:
-                    answers.append((ending.job, self._body(member.join_id)))
-            pending, level = higher, level + 1
+                    higher[key] = one
+            full = [one for one in higher.values() if level + 1 == len(one[2])]
+            answers += [(ending.job, self._body(member.join_id)) for ending, member, _ in full]
+            pending, level = [one for one in higher.values() if level + 1 < len(one[2])], level + 1
         return answers
 
     def _arrival(self, ending: Ending, member: Member, step: tuple[Node, int], level: int) -> Arrival:

@@ -1,4 +1,4 @@
-"""Lanes: a few threads on which ledger calls go out together, so that a batch waits for one round trip and not for ten.
+"""Lanes: a few threads that record each outcome as soon as its body ended, while the next body runs already.
 
 With no lanes everything runs on the caller's thread, in order: for tests, and for endpoints that are not safe across threads.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
@@ -24,18 +24,6 @@ class Lanes:
         """Use *count* threads besides the caller's; 0 uses none."""
         self.count = count
         self._pool = ThreadPoolExecutor(count, "sedano-lane") if count else None
-
-    def map(self, call: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> list[R]:
-        """Return ``call(items)``, made in slices that run together; one slice runs on the caller's thread."""
-        if self._pool is None or len(items) < 2:
-            return call(items) if items else []
-        size = -(-len(items) // (self.count + 1))
-        slices = [items[i : i + size] for i in range(0, len(items), size)]
-        others = [self._pool.submit(call, part) for part in slices[1:]]
-        answers = call(slices[0])
-        for other in others:
-            answers += other.result()
-        return answers
 
     def stream(self, call: Callable[[T], R]) -> Stream[T, R]:
         """Return a stream that makes one *call* an item, as soon as a lane is free."""

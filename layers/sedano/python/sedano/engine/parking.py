@@ -34,9 +34,8 @@ class ParkingLot:
                 "error", "message parked", reason=parking.code, field=parking.field, detail=parking.detail, queue=parking.delivery.queue,
                 message_id=parking.delivery.message_id,
             )  # fmt: skip
-            batch.chronicle.line(
-                "message-parked", self.lamport.forward(), self.ports.clock.now(), reason=parking.code, message_id=parking.delivery.message_id
-            )
+            now, message_id = self.ports.clock.now(), parking.delivery.message_id
+            batch.chronicle.line("message-parked", self.lamport.forward(), now, reason=parking.code, message_id=message_id)
 
     def _outgoing(self, parking: Parking) -> Outgoing:
         body = parking.delivery.body

@@ -81,9 +81,10 @@ def poisonous() -> Iterator[None]:
 @contextmanager
 def optional(*exceptions: type[Exception]) -> Iterator[None]:
     """Go on with a warning when this section fails (with one of *exceptions*, by default with any)."""
+    ignored = exceptions or (Exception,)
     try:
         yield
-    except exceptions or (Exception,) as error:
+    except ignored as error:
         notice("warning", "an optional section failed", error=f"{type(error).__name__}: {error}")
 
 

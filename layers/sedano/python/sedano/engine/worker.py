@@ -39,7 +39,7 @@ from sedano.engine.registry import Registry
 from sedano.errors import SedanoError
 from sedano.model import states
 from sedano.model.clock import LamportClock
-from sedano.model.records import RecordAnswer, TaskRecord
+from sedano.model.records import TaskRecord
 from sedano.model.window import Window
 from sedano.ports import RECORDS, Delivery, Outgoing, Ports
 
@@ -48,9 +48,10 @@ from sedano.ports import RECORDS, Delivery, Outgoing, Ports
 class WorkerSettings:
     """How a worker works.
 
-    *concurrency*: `def` bodies at once (1: inline); *lanes*: ledger calls at once besides the caller's (0: none); *window*: message ids
-    remembered by the idempotent receiver; *guard*: seconds before the deadline after which nothing is started; *poison_after*: claims of
-    one attempt, or receives of an unclaimed message, that end without a record; *heartbeat*: seconds between membership writes.
+    *concurrency*: `def` bodies at once (1: inline); *lanes*: outcomes recorded at once while bodies run (0: none, on the caller's
+    thread); *window*: message ids remembered by the idempotent receiver; *guard*: seconds before the deadline after which nothing is
+    started; *poison_after*: claims of one attempt, or receives of an unclaimed message, that end without a record; *heartbeat*: seconds
+    between membership writes.
     """
 
     concurrency: int = 1
@@ -88,18 +89,18 @@ class Worker:
         now_us = lambda: int(ports.clock.now() * 1_000_000)  # noqa: E731 - the clock's unit, used once
         self.ports, self.host, self.settings = ports, host, settings
         self.lamport = LamportClock(now_us)
-        lanes, window = Lanes(settings.lanes), Window(settings.window)
+        window = Window(settings.window)
         composer = Composer(host.hostname, self.lamport, ports.clock, ports.entropy, ports.blobs)
         self.publisher = Publisher(ports.queues, ports.clock, ports.entropy, ports.telemetry)
         self._intake = Intake(registry, ports, self.lamport, window, settings.poison_after)
-        self._following = Following(ports, composer, self.publisher, Joining(ports, composer, lanes), window)
-        self._claiming = Claiming(ports, self.lamport, lanes, self._following, settings.poison_after)
+        self._following = Following(ports, composer, self.publisher, Joining(ports, composer), window)
+        self._claiming = Claiming(ports, self.lamport, self._following, settings.poison_after)
         pool = ThreadPoolExecutor(settings.concurrency, "sedano-body") if settings.concurrency > 1 else None
         self._execution = Execution(ports, self.lamport, Gathering(ports), pool, run_loop, settings.guard)
         self._judging = Judging(ports, self.lamport, composer)
         self._parking = ParkingLot(ports, self.lamport)
         self._membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
-        self._lanes = lanes
+        self._lanes = Lanes(settings.lanes)
         self._cold = True
 
     def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
@@ -127,16 +128,11 @@ class Worker:
             return error
         if judged.outcome is None:
             return judged
-        answer = self._write(judged)
+        write = self.ports.ledger.record if ran.held.record is not None else self.ports.ledger.keep
+        (answer,) = write([judged.outcome])
         if isinstance(answer, SedanoError):
             return answer
         return judged if answer.accepted else Refused(judged, answer.record)
-
-    def _write(self, judged: Judged) -> RecordAnswer:
-        assert judged.outcome is not None
-        write = self.ports.ledger.record if judged.ran.held.record is not None else self.ports.ledger.keep
-        (answer,) = write([judged.outcome])
-        return answer
 
     def _accepted(self, stream: Stream[Ran, RecordedRun], batch: Batch) -> list[Judged]:
         accepted = []

@@ -22,7 +22,7 @@ from sedano.errors import ArgumentError
 
 Read = Callable[[Any], Any]
 _PLAIN: dict[Any, tuple[type, ...]] = {
-    int: (int,), str: (str,), bool: (bool,), float: (float, int), type(None): (type(None),), None: (type(None),),
+    int: (int,), str: (str,), bool: (bool,), float: (float, int), type(None): (type(None),),
     list: (list,), tuple: (list, tuple), dict: (dict,), Sequence: (list, tuple), Mapping: (dict,),
 }  # fmt: skip
 _TEXT: dict[type, Read] = {

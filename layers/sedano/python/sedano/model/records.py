@@ -114,7 +114,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The answer to an `Outcome`: *accepted* (also when an earlier send of the same write had already arrived), or the record in the way."""
+    """The answer to an `Outcome`: *accepted* (also when an earlier send of the same write had arrived), or the record in the way."""
 
     accepted: bool
     record: TaskRecord | None = None

@@ -24,9 +24,9 @@ MAX_DELAY_S = 900.0
 class Options:
     """How one publication differs from the task's own settings.
 
-    *countdown*: seconds until it may run; *eta*: the moment from which it may run; *expires*: seconds after publication, or the moment, from
-    which it must not start any more (moments are datetimes with a time zone); *dedup_key* makes publications of the same key
-    one task; *on_duplicate* says what a second publication does (``return`` the same result, ``wait`` for it, ``drop`` it before it is
+    *countdown*: seconds until it may run; *eta*: the moment from which it may run; *expires*: seconds after publication, or the moment,
+    from which it must not start any more (moments are datetimes with a time zone); *dedup_key* makes publications of the same key one
+    task; *on_duplicate* says what a second publication does (``return`` the same result, ``wait`` for it, ``drop`` it before it is
     published, ``raise`` `DuplicateTask`); *tenant* is who it is for (fairness, cost).
     """
 
