@@ -30,10 +30,9 @@ FRONT = next(floor for floor, rooms in enumerate(FLOORS) if "app" in rooms)  # a
 DOOR = "the package itself"  # sedano/__init__.py stands above the front rooms and below whatever uses the package
 
 LATE = {
-    "layers/sedano/python/sedano/app.py": "names bootstrap by text, so that `import sedano` loads no AWS client",
-    "layers/sedano/python/sedano/bootstrap.py": "the user's app is named by SEDANO_APP",
-    "layers/sedano/python/sedano/engine/running.py": "the event loop costs 41 ms: loaded with the first async task",
-    "layers/sedano/python/sedano/local/__main__.py": "the user's app is named on the command line",
+    "layers/sedano/python/sedano/app.py": "names bootstrap, the event loop and the user's module by text, so that "
+    "`import sedano` loads neither an AWS client nor asyncio",
+    "layers/sedano/python/sedano/result.py": "whoever awaits a result has an event loop; whoever does not, pays for none",
 }
 
 HARMLESS = ("importlib.metadata", "importlib.resources")  # they read what is installed and import nothing
@@ -60,8 +59,7 @@ def rooms_of(module: str, names: Sequence[str]) -> set[str]:
         return set()
     if len(parts) > 1:
         return {parts[1]}
-    known = frozenset().union(*FLOORS)
-    return {name if name in known else DOOR for name in names or ("",)}
+    return {name if name.islower() else DOOR for name in names or ("",)}
 
 
 def entered(source: Source) -> set[str]:

@@ -79,7 +79,7 @@ REFUSED: list[tuple[Rule, str, str]] = [
 ACCEPTED: list[tuple[Rule, str, str]] = [
     (imports.only_floors_below, MODEL, "from sedano.errors import SedanoError\nfrom sedano.model.states import State"),
     (imports.only_floors_below, ENGINE, "from sedano.ports import Ledger\nfrom . import publisher"),
-    (imports.only_floors_below, APP, "from sedano.task import Task\nfrom sedano.engine import publisher"),
+    (imports.only_floors_below, APP, "from sedano.task import Task\nfrom sedano import spool"),
     (imports.only_floors_below, APP, "from sedano.signboard import text"),
     (imports.only_floors_below, f"{LIBRARY}__init__.py", "from sedano.app import Sedano"),
     (imports.only_floors_below, f"{LIBRARY}cli/main.py", "from sedano.views import overview"),

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -52,6 +53,11 @@ def test_every_library_module_imports_only_floors_below_and_documents_what_is_pu
     assert_obeyed(tree.library(), *EVERY_LIBRARY_MODULE)
 
 
+def test_every_permission_to_import_late_is_used() -> None:
+    users = {source.path for source in tree.library() if any(name == "importlib" for name, _ in imports.imported(source))}
+    assert set(imports.LATE) <= users
+
+
 def test_the_model_is_pure() -> None:
     model = under(f"{tree.LIBRARY}model/")
     assert_obeyed(model, purity.imports_only_pure, purity.calls_only_pure)
@@ -69,6 +75,12 @@ def test_no_module_imports_itself_through_others() -> None:
 def test_handlers_decide_nothing() -> None:
     handlers = [source for source in under("functions/") if source.stem == "handler"]
     assert_obeyed(handlers, shape.handler_decides_nothing)
+
+
+def test_every_room_of_tests_belongs_to_the_run() -> None:
+    configured = tomllib.loads((tree.ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["testpaths"]
+    rooms = {"/".join(source.path.split("/")[:2]) for source in under("tests/") if source.stem.startswith("test_")}
+    assert rooms <= set(configured)
 
 
 def test_tests_replace_nothing() -> None:
