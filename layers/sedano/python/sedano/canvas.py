@@ -91,9 +91,11 @@ class chord:  # noqa: N801 - Celery's name
         """Publish it with *body*, or with the one given before.
 
         Raises:
-            TypeError: there is no body.
+            TypeError: there is no body, or there are two.
         """
+        if body is not None and self.body is not None:
+            raise TypeError("a chord has one body: chord([header…])(body) or chord([header…], body)")
         chosen = body or self.body
         if chosen is None:
-            raise TypeError("a chord needs a body: chord(header)(body)")
+            raise TypeError("a chord needs a body: chord([header…])(body)")
         return chosen.app.outlet.launch([m.spec for m in self.header.members], chosen.spec)
