@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from glue_jobs.pipeline.job import run
 from glue_jobs.pipeline.session import session
@@ -15,12 +16,14 @@ from glue_jobs.pipeline.session import session
 def arguments(given: Sequence[str]) -> argparse.Namespace:
     """Read the options; the ones that only Glue knows (``--JOB_NAME`` and the like) are passed over."""
     parser = argparse.ArgumentParser(prog="glue_jobs.timeline", description=__doc__, allow_abbrev=False)
-    parser.add_argument(
-        "--source", required=True, help="folder or prefix of *.jsonl.gz files of events, read recursively"
-    )
+    parser.add_argument("--source", required=True, help="folder or prefix of *.jsonl.gz files of events, read recursively")
     parser.add_argument("--target", required=True, help="folder or prefix for the tables; a former run's are replaced")
     parser.add_argument("--ledger", help='JSON lines {"uuid", "state"}: final states to compare the timelines with')
-    return parser.parse_known_args(given)[0]
+    options = parser.parse_known_args(given)[0]
+    for option, place in (("--source", options.source), ("--ledger", options.ledger)):
+        if place is not None and "://" not in place and not Path(place).exists():
+            parser.error(f"{option}: there is nothing at {place}")
+    return options
 
 
 def main(given: Sequence[str]) -> None:

@@ -52,13 +52,15 @@ def quarantine(landed: DataFrame) -> DataFrame:
 
 
 def _reason() -> Column:
-    """Say in words why a parsed line cannot be used; null when it can."""
+    """Say in words why a parsed line cannot be used; null when it can.
+
+    Spark's parser reads the first value of a line and drops what follows, so that nothing does is checked apart.
+    """
     of_task = F.col("line.type").startswith(type_of(""))
-    not_an_object = F.col("line").isNull() | (
-        _is_broken() & F.col("line.type").isNull() & F.col("line.timestamp").isNull()
-    )
+    alone = F.json_array_length(F.concat(F.lit("["), "text", F.lit("]"))).eqNullSafe(1)
+    empty = F.col("line.type").isNull() & F.col("line.timestamp").isNull()
     return F.coalesce(
-        F.when(not_an_object, F.lit("not a JSON object")),
+        F.when(~alone | (_is_broken() & empty), F.lit("not a JSON object")),
         F.when(_is_broken(), _named("wrong type", [(name, _mistyped(name)) for name in LINE.names])),
         _named("missing", [(name, _absent(name)) for name in NEEDED]),
         F.when(of_task, _named("missing", [(name, _absent(name)) for name in NEEDED_OF_TASKS])),

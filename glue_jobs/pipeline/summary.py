@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from glue_jobs.pipeline.latency import latency
-from glue_jobs.pipeline.throughput import throughput
+from glue_jobs.pipeline.throughput import widened
 
 #: A person reads a curve, not every second of it.
 MOST_INTERVALS = 120
@@ -17,29 +17,28 @@ MOST_INTERVALS = 120
 def summary(tables: Mapping[str, DataFrame]) -> dict[str, Any]:
     """Return what the *tables* of a run (by name, as the job writes them) come to."""
     tasks = tables["tasks"]
+    states, reasons = _counts(tasks, "state"), _counts(tables["quarantine"], "reason")
     by_type = {row["type"]: {"events": row["events"], "lines": row["lines"]} for row in tables["lines"].collect()}
-    everyone = _first(latency(tasks, F.lit("all")))
+    everyone = _first(latency(tasks, F.lit("all"))) or {"tasks": 0}
     return {
-        "tasks": tasks.count(),
-        "states": _counts(tasks, "state"),
+        "tasks": sum(states.values()),
+        "states": states,
         "lines": sum(count["lines"] for count in by_type.values()),
         "events": sum(count["events"] for count in by_type.values()),
         "by_type": dict(sorted(by_type.items())),
-        "quarantined": tables["quarantine"].count(),
-        "reasons": _counts(tables["quarantine"], "reason"),
+        "quarantined": sum(reasons.values()),
+        "reasons": reasons,
         "latency": {key: value for key, value in everyone.items() if key != "name"},
         "latency_by_task": [row.asDict() for row in tables["latency"].orderBy("name").collect()],
         **_invoked(tables["workers"], tables["calls"]),
-        "throughput": _curve(tasks),
+        "throughput": _curve(tables["throughput"]),
     }
 
 
 def disagreement(differing: DataFrame) -> dict[str, int]:
     """Return how many tasks differ between ledger and events, and how many the events do not know (`compare`)."""
     missing = F.col("events").isNull()
-    row = differing.agg(
-        F.count(F.when(~missing, True)).alias("mismatches"), F.count(F.when(missing, True)).alias("missing")
-    )
+    row = differing.agg(F.count(F.when(~missing, True)).alias("mismatches"), F.count(F.when(missing, True)).alias("missing"))
     return _first(row)
 
 
@@ -54,15 +53,14 @@ def _invoked(workers: DataFrame, calls: DataFrame) -> dict[str, Any]:
     }
 
 
-def _curve(tasks: DataFrame) -> dict[str, Any]:
+def _curve(by_second: DataFrame) -> dict[str, Any]:
     """Return the throughput in intervals wide enough (``seconds``) that there are at most `MOST_INTERVALS` of them."""
-    moments = [F.col(step) for step in ("sent", "started", "finished")]
-    bounds = _first(tasks.agg(F.min(F.least(*moments)).alias("begin"), F.max(F.greatest(*moments)).alias("end")))
-    if bounds["begin"] is None:
+    ends = _first(by_second.agg(F.min("second").alias("begin"), F.max("second").alias("end")))
+    if ends["begin"] is None:
         return {"seconds": 1, "intervals": []}
-    width = max(1, math.ceil((bounds["end"] - bounds["begin"]) / (MOST_INTERVALS - 1)))
-    rows = throughput(tasks, width).orderBy("second").collect()
-    return {"seconds": width, "intervals": [row.asDict() for row in rows]}
+    seconds = math.ceil((ends["end"] - ends["begin"] + 1) / (MOST_INTERVALS - 1))
+    rows = widened(by_second, seconds).orderBy("second").collect()
+    return {"seconds": seconds, "intervals": [row.asDict() for row in rows]}
 
 
 def _counts(table: DataFrame, column: str) -> dict[str, int]:

@@ -1,10 +1,7 @@
 """The event registers against Celery's own `State`, and the laws that let them be folded anywhere in any order."""
 
-import gzip
-import json
 import random
 from functools import reduce
-from pathlib import Path
 
 import pytest
 from celery.events.state import State
@@ -15,9 +12,8 @@ from kombu.clocks import timetuple
 from sedano.model.order import Stamp, stamp
 from sedano.model.registers import Timeline, finalise, fold, join, lift
 from sedano.model.states import STATE_OF_CLASS, SUBJECTS
+from tests.pipeline.oracle import as_celery_says, recording, replayed
 
-RECORDING = Path(__file__).parents[3] / "shared" / "data" / "celery_5_7_events.jsonl.gz"
-FIELDS = [field for subject in SUBJECTS.values() for field in subject]
 CLASSES = [*STATE_OF_CLASS, "progress", "stage"]
 DESCRIBING = {"sent", "received"}
 
@@ -54,27 +50,12 @@ streams = st.lists(events(), min_size=1, max_size=24, unique_by=stamp)
 tasks_of = st.lists(events(tasks=("t",)), min_size=1, max_size=8, unique_by=stamp)
 
 
-def replayed(stream):
-    """Feed each event once and in order to Celery's State, and return its tasks."""
-    state = State(max_tasks_in_memory=1_000_000)
-    for event in sorted({stamp(event): event for event in stream}.values(), key=stamp):
-        state.event(event | {"local_received": event["timestamp"]})
-    return dict(state.tasks.items())
-
-
-def as_celery_says(task):
-    worker = task.worker.hostname if task.worker else None
-    times = {c: getattr(task, c) for c in STATE_OF_CLASS if getattr(task, c) is not None}
-    fields = {field: getattr(task, field, None) for field in FIELDS}
-    return {"state": task.state, "worker": worker, "client": task.client, **times, **fields}
-
-
 def as_sedano_says(timeline: Timeline):
     return {
         "state": timeline.state,
         "worker": timeline.worker,
         "client": timeline.client,
-        **{c: at for c, at in timeline.times.items() if c in STATE_OF_CLASS},
+        **{event_class: timeline.times.get(event_class) for event_class in STATE_OF_CLASS},
         **timeline.fields,
     }
 
@@ -89,13 +70,6 @@ def differing(stream, order):
     celery, sedano = replayed(stream), told(order)
     assert celery.keys() == sedano.keys()
     return [uuid for uuid in celery if as_celery_says(celery[uuid]) != as_sedano_says(sedano[uuid])]
-
-
-def recording():
-    if not RECORDING.exists():
-        pytest.skip(f"Celery's recorded event stream is not here: {RECORDING.name} belongs into ../shared/data")
-    with gzip.open(RECORDING, "rt") as lines:
-        return [json.loads(line) for line in lines]
 
 
 class TestAgainstCelery:
@@ -123,10 +97,10 @@ class TestAgainstCelery:
         assert {uuid: finalise(piled[0]) for uuid, piled in known.items()} == told(stream)
 
     def test_the_recorded_stream_of_a_real_cluster_is_told_as_celery_tells_it(self):
-        stream = [event for event in recording() if event["type"].startswith("task-")]
+        stream = recording()
         arrival = stream + stream[::3]
         random.Random(7).shuffle(arrival)
-        assert len({event["uuid"] for event in stream}) > 1_000
+        assert len(told(stream)) > 1_000
         assert differing(stream, arrival) == []
 
     def test_the_recorded_stream_is_told_alike_in_five_orders_of_arrival(self):

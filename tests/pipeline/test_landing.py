@@ -1,0 +1,112 @@
+"""Landing: every line becomes a row; what cannot be used is kept with its text, its file and a reason."""
+
+import gzip
+import json
+from collections import Counter
+
+import pytest
+
+from glue_jobs.pipeline import schema
+from glue_jobs.pipeline.landing import events, judged, land, quarantine
+
+GOOD = {"type": "task-sent", "uuid": "u", "clock": 1, "timestamp": 1.5, "hostname": "h", "pid": 1}
+CALLED = {"type": "worker-invocation", "timestamp": 2, "hostname": "h", "calls": {"sqs.SendMessage": 2}, "cold": True}
+
+
+def but(**fields):
+    """Return a good line with other *fields*; None leaves the field out."""
+    return json.dumps({name: value for name, value in {**GOOD, **fields}.items() if value is not None})
+
+
+MALFORMED = {
+    "this is not JSON": "not a JSON object",
+    but()[:-9]: "not a JSON object",
+    "null": "not a JSON object",
+    '"task-sent"': "not a JSON object",
+    "17": "not a JSON object",
+    but(timestamp=float("nan")): "not a JSON object",
+    "{}": "missing: type, timestamp",
+    "[]": "not a JSON object",
+    f"[{but()}]": "not a JSON object",
+    but() + but(uuid="second"): "not a JSON object",
+    but() + " trailing": "not a JSON object",
+    but(type=None): "missing: type",
+    but(timestamp=None): "missing: timestamp",
+    but(uuid=None): "missing: uuid",
+    but(clock=None, pid=None): "missing: clock, pid",
+    but(hostname=None): "missing: hostname",
+    but(clock=1.5): "wrong type: clock",
+    but(clock="1"): "wrong type: clock",
+    but(clock=10**20): "wrong type: clock",
+    but(pid=True): "wrong type: pid",
+    but(clock="x", pid="y"): "wrong type: clock, pid",
+    but(retries=[]): "wrong type: retries",
+    json.dumps(CALLED | {"calls": {"sqs.SendMessage": "two"}}): "wrong type: calls",
+    json.dumps(CALLED | {"cold": "yes"}): "wrong type: cold",
+    but(timestamp=1).replace('"timestamp": 1', '"timestamp": 1e400'): "not finite: timestamp",
+}
+
+
+@pytest.fixture(scope="module")
+def verdicts(spark):
+    """What becomes of each malformed line, judged together: the reason by the line's text."""
+    lines = spark.createDataFrame([(text, "file") for text in MALFORMED], "text string, source string")
+    return {row["text"]: row["reason"] for row in judged(lines).collect()}
+
+
+@pytest.mark.parametrize(("line", "reason"), MALFORMED.items(), ids=MALFORMED.values())
+def test_a_malformed_line_is_refused_with_a_reason_that_names_the_field(verdicts, line, reason):
+    assert verdicts[line] == reason
+
+
+@pytest.fixture(scope="module")
+def landed(spark, tmp_path_factory):
+    """Good and malformed lines, packed and plain, in folders of days, among files that are not events."""
+    folder = tmp_path_factory.mktemp("history")
+    (folder / "dt=2026-11-20").mkdir()
+    mixed = "\n".join([but(), *MALFORMED, "", "   ", but(uuid="v", colour="unknown field"), json.dumps(CALLED)])
+    (folder / "dt=2026-11-20" / "packed.jsonl.gz").write_bytes(gzip.compress(mixed.encode()))
+    (folder / "plain.jsonl").write_text(but(uuid="w", name="Grüße \U0001f600") + "\n")
+    (folder / "README.txt").write_text("not events\n")
+    return land(spark, str(folder)).cache()
+
+
+def test_nothing_is_lost(landed):
+    assert landed.count() == len(MALFORMED) + 4
+    assert events(landed).count() + quarantine(landed).count() == landed.count()
+
+
+def test_good_lines_pass_whatever_stands_beside_them(landed):
+    assert {row["uuid"] for row in events(landed).collect()} == {"u", "v", "w", None}
+
+
+def test_a_quarantined_line_keeps_its_text_its_file_and_its_reason(landed):
+    rows = quarantine(landed).collect()
+    assert {row["text"]: row["reason"] for row in rows} == MALFORMED
+    assert all(row["source"].endswith("dt=2026-11-20/packed.jsonl.gz") for row in rows)
+
+
+def test_good_rows_carry_neither_reason_nor_text(landed):
+    kept = landed.where("reason is null and (text is not null or source is not null)")
+    assert kept.count() == 0
+
+
+def test_fields_arrive_with_their_types(landed):
+    (called,) = landed.where("type = 'worker-invocation' and reason is null").collect()
+    assert (called["timestamp"], called["calls"], called["cold"]) == (2.0, {"sqs.SendMessage": 2}, True)
+    (named,) = landed.where("uuid = 'w'").collect()
+    assert named["name"] == "Grüße \U0001f600"
+
+
+def test_the_columns_are_the_contract(landed):
+    for table, contract in [
+        (landed, schema.LANDED),
+        (events(landed), schema.LINE),
+        (quarantine(landed), schema.QUARANTINE),
+    ]:
+        assert Counter(table.columns) == Counter(contract.names)
+        assert [field.dataType for field in table.schema] == [field.dataType for field in contract]
+
+
+def test_an_empty_folder_is_an_empty_history(spark, tmp_path):
+    assert land(spark, str(tmp_path)).count() == 0
