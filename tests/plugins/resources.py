@@ -40,12 +40,17 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return synthesise(stage_context(APP, CODE, QUEUES), tmp_path_factory.mktemp("local") / "cdk.out")
 
 
+@pytest.fixture(scope="session")
+def moto_session() -> boto3.Session:
+    """One session for all tests on moto: it reads the services' descriptions once, which is most of what a client costs."""
+    return boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
+
+
 @pytest.fixture
-def resources(assembly: Path) -> Iterator[Resources]:
+def resources(assembly: Path, moto_session: boto3.Session) -> Iterator[Resources]:
     """A stage's tables, queues and buckets on moto, empty. Single-threaded: moto is not atomic across threads."""
     with mock_aws():
-        session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
-        yield Resources(session, None, create_resources(assembly, session))
+        yield Resources(moto_session, None, create_resources(assembly, moto_session))
 
 
 @pytest.fixture(scope="session")

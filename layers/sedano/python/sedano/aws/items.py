@@ -66,26 +66,28 @@ def outcome_values(outcome: Outcome, tail_text: str) -> Values:
 
 def record(task_id: str, item: Item) -> TaskRecord:
     """Return the record that *item* holds."""
-    rest = tail.read(item.get("tail", _NO_TEXT)["S"])
+    get = item.get
+    text = get("tail", _NO_TEXT)["S"]
+    rest = tail.read(text) if text else tail.EMPTY
     return TaskRecord(
         task_id,
         item["st"]["S"],
-        int(item.get("try", _ZERO)["N"]),
-        int(item.get("att", _ZERO)["N"]),
-        int(item.get("cnt", _ZERO)["N"]),
-        item.get("nc", _NO_TEXT)["S"],
-        item.get("mid", _NO_TEXT)["S"],
-        int(item.get("exp", _ZERO)["N"]) / 1000,
-        int(item.get("clk", _ZERO)["N"]),
-        item.get("nm", _NO_TEXT)["S"],
-        item.get("res", _NO_TEXT)["S"] or None,
+        int(item["try"]["N"]),
+        int(get("att", _ZERO)["N"]),
+        int(get("cnt", _ZERO)["N"]),
+        get("nc", _NO_TEXT)["S"],
+        item["mid"]["S"],
+        int(get("exp", _ZERO)["N"]) / 1000,
+        int(get("clk", _ZERO)["N"]),
+        get("nm", _NO_TEXT)["S"],
+        get("res", _NO_TEXT)["S"] or None,
         rest.result_ref,
         rest.error,
         rest.outbox,
         rest.outbox_ref,
         rest.not_before,
         rest.section,
-        int(item.get("rsv", _ZERO)["N"]) / 1000,
+        int(get("rsv", _ZERO)["N"]) / 1000,
     )
 
 

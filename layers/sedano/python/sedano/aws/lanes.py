@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 In = TypeVar("In")
 Out = TypeVar("Out")
 
-Work = tuple[Callable[[], None], threading.Event]
+Work = tuple[Callable[[], None], queue.SimpleQueue[None]]
 
 
 class Lanes:
@@ -39,12 +39,12 @@ class Lanes:
         errors: list[BaseException] = []
         steps = [_step(call, items, share, answers, errors) for share in shares]
         self._start(len(shares) - 1)
-        ends = [threading.Event() for _ in steps[1:]]
-        for step, end in zip(steps[1:], ends, strict=True):
-            self._waiting.put((step, end))
+        ended: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for step in steps[1:]:
+            self._waiting.put((step, ended))
         steps[0]()
-        for end in ends:
-            end.wait()
+        for _ in steps[1:]:
+            ended.get()
         if errors:
             raise errors[0]
         return answers
@@ -69,9 +69,9 @@ class Lanes:
 
 def _lane(waiting: queue.SimpleQueue[Work]) -> None:
     while True:
-        step, end = waiting.get()
+        step, ended = waiting.get()
         step()
-        end.set()
+        ended.put(None)
 
 
 def _step(

@@ -20,7 +20,7 @@ from sedano.model import states, tail
 from sedano.model.join import Arrival, Arrived, Join
 from sedano.model.records import Claim, ClaimAnswer, Claimed, Outcome, RecordAnswer, Recorded, TaskRecord
 
-LANES = 8
+LANES = 5
 """How many calls of one batch go out at a time: ten claims cost two waits instead of ten."""
 
 

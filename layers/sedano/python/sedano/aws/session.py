@@ -9,7 +9,7 @@ loses what it was to send, so whoever publishes asks for its client before the f
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import botocore.session
@@ -26,11 +26,13 @@ class Session:
     """The AWS session of one process.
 
     Args:
+        source: makes the botocore session when the first client is asked for; by default from the environment.
         options: more options for botocore's `Config`, such as `read_timeout`; given by tests and local tools.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, source: Callable[[], Any] = botocore.session.get_session, **options: Any) -> None:
         """Remember how to make clients; nothing is loaded yet."""
+        self._source = source
         self._options = options
         self._session: Any = None
         self._clients: dict[str, Any] = {}
@@ -56,7 +58,7 @@ class Session:
 
     def _make(self, service: str) -> Any:
         if self._session is None:
-            self._session = botocore.session.get_session()
+            self._session = self._source()
         config = Config(**{
             "connect_timeout": CONNECT_TIMEOUT_S,
             "read_timeout": READ_TIMEOUT_S,

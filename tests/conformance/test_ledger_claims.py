@@ -1,0 +1,155 @@
+"""Who may run a task: the claim, the steal, and the answers that get lost (PROTOCOLS §3)."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from sedano.model import states
+from sedano.model.records import Claimed, TaskRecord
+from tests.conformance.tasks import CLAIM, NOW, claimed, granted, in_the_way, retry, rival, stored, success
+from tests.conformance.worlds import World
+
+
+def test_a_task_that_nobody_knows_is_granted_to_whoever_claims_it(world: World) -> None:
+    assert claimed(world.ledger) == TaskRecord(
+        "task-1",
+        states.RUNNING,
+        attempt=0,
+        fence=1,
+        claims=1,
+        nonce=CLAIM.nonce,
+        message_id="message-1",
+        expires=NOW + 60.124,
+        clock=CLAIM.clock,
+        name="shop.add",
+    )
+
+
+def test_what_was_granted_is_what_is_stored(world: World) -> None:
+    assert claimed(world.ledger) == stored(world.ledger)
+
+
+def test_a_refusal_brings_the_record_in_the_way(world: World) -> None:
+    held = claimed(world.ledger)
+    assert in_the_way(world.ledger.claim([rival()])[0]) == held
+
+
+def test_claiming_again_under_the_same_nonce_is_the_same_claim(world: World) -> None:
+    held = claimed(world.ledger)
+    assert claimed(world.ledger) == held
+    assert stored(world.ledger).claims == 1
+
+
+def test_an_own_claim_is_recognised_when_its_answer_was_lost(world: World) -> None:
+    with world.losing("UpdateItem"):
+        world.ledger.claim([CLAIM])
+    assert claimed(world.ledger).fence == 1
+
+
+def test_each_claim_of_a_batch_is_answered_for_itself(world: World) -> None:
+    taken = replace(CLAIM, task_id="task-3")
+    claimed(world.ledger, taken)
+    batch = [replace(CLAIM, task_id=f"task-{number}", nonce=f"{number:032x}") for number in range(6)]
+    answers = world.ledger.claim(batch)
+    assert [isinstance(answer, Claimed) and answer.granted for answer in answers] == [True, True, True, False, True, True]
+    assert [answer.record and answer.record.task_id for answer in answers if isinstance(answer, Claimed)] == [
+        claim.task_id for claim in batch
+    ]
+
+
+def test_of_two_claims_of_one_task_in_a_batch_the_first_is_granted(world: World) -> None:
+    first, second = world.ledger.claim([CLAIM, rival()])
+    assert granted(first) == in_the_way(second)
+
+
+def test_no_claims_need_no_call(world: World) -> None:
+    assert world.ledger.claim([]) == []
+
+
+def test_a_retry_that_finds_no_record_is_refused_and_creates_none(world: World) -> None:
+    lost = replace(CLAIM, attempt=1, must_exist=True)
+    assert in_the_way(world.ledger.claim([lost])[0]) is None
+    assert world.ledger.read([CLAIM.task_id]) == {}
+
+
+def test_a_retry_is_granted_at_its_own_attempt_only(world: World) -> None:
+    claimed(world.ledger)
+    world.ledger.record([retry()])
+    waiting = stored(world.ledger)
+    for attempt in (0, 2):
+        assert in_the_way(world.ledger.claim([rival(attempt=attempt, must_exist=True)])[0]) == waiting
+    held = claimed(world.ledger, rival(attempt=1, must_exist=True))
+    assert (held.state, held.attempt, held.fence, held.claims) == (states.RUNNING, 1, 2, 1)
+
+
+@pytest.mark.parametrize("state", sorted(states.TERMINAL))
+def test_a_task_that_ended_is_never_granted_again(world: World, state: str) -> None:
+    claimed(world.ledger)
+    world.ledger.record([success(state=state)])
+    ended = stored(world.ledger)
+    assert in_the_way(world.ledger.claim([rival()])[0]) == ended
+    assert in_the_way(world.ledger.steal(rival(), ended)) == ended
+
+
+def test_an_expired_claim_is_stolen_under_the_next_fence_and_counted(world: World) -> None:
+    seen = claimed(world.ledger)
+    taken = granted(world.ledger.steal(rival(expires=NOW + 200.5), seen))
+    assert (taken.fence, taken.claims, taken.nonce, taken.message_id) == (2, 2, "b" * 32, "message-2")
+    assert taken.expires == NOW + 200.5
+    assert taken == stored(world.ledger)
+
+
+@pytest.mark.parametrize("change", [{"fence": 2}, {"nonce": "c" * 32}, {"expires": NOW + 60.125}])
+def test_a_steal_needs_exactly_what_was_seen(world: World, change: dict[str, object]) -> None:
+    held = claimed(world.ledger)
+    assert in_the_way(world.ledger.steal(rival(), replace(held, **change))) == held  # type: ignore[arg-type]
+
+
+def test_of_two_thieves_who_saw_the_same_only_the_first_steals(world: World) -> None:
+    seen = claimed(world.ledger)
+    taken = granted(world.ledger.steal(rival(), seen))
+    assert in_the_way(world.ledger.steal(rival(nonce="c" * 32), seen)) == taken
+
+
+def test_an_own_steal_is_recognised_when_its_answer_was_lost(world: World) -> None:
+    seen = claimed(world.ledger)
+    with world.losing("UpdateItem"):
+        world.ledger.steal(rival(), seen)
+    taken = granted(world.ledger.steal(rival(), seen))
+    assert (taken.fence, taken.claims) == (2, 2)
+
+
+def test_what_nobody_claimed_cannot_be_stolen(world: World) -> None:
+    assert in_the_way(world.ledger.steal(rival(), TaskRecord("task-1", states.RUNNING))) is None
+
+
+@pytest.mark.parametrize("race", ["claim", "steal"])
+def test_of_many_at_once_exactly_one_wins(world: World, race: str) -> None:
+    if not world.concurrent:
+        pytest.skip("moto is not atomic across threads")
+    seen = claimed(world.ledger) if race == "steal" else None
+    rivals = [rival(nonce=f"{number:032x}") for number in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        if seen is None:
+            answers = list(threads.map(lambda claim: world.ledger.claim([claim])[0], rivals))
+        else:
+            answers = list(threads.map(lambda claim: world.ledger.steal(claim, seen), rivals))
+    assert sum(isinstance(answer, Claimed) and answer.granted for answer in answers) == 1
+
+
+def test_ids_that_look_alike_are_different_tasks(world: World) -> None:
+    ids = ["a#b", "a%23b", "a b", "a/b", "ä", "a", "A", "a" * 3000, "a" * 3001, "=a", "~", "\u20ac" * 256]
+    answers = world.ledger.claim([replace(CLAIM, task_id=task_id) for task_id in ids])
+    assert [granted(answer).task_id for answer in answers] == ids
+    assert set(world.ledger.read(ids)) == set(ids)
+
+
+def test_reading_returns_only_what_exists_however_much_is_asked_for(world: World) -> None:
+    ids = [f"task-{number}" for number in range(230)]
+    for task_id in ids[::23]:
+        claimed(world.ledger, replace(CLAIM, task_id=task_id))
+    found = world.ledger.read([*ids, *ids])
+    assert sorted(found) == sorted(ids[::23])
+    assert all(record.task_id == task_id for task_id, record in found.items())
+    assert world.ledger.read([]) == {}

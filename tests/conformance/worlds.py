@@ -1,0 +1,139 @@
+"""The worlds that every port's promises are run in: memory, moto in this process, and a real endpoint (ministack).
+
+A world is a set of ports over empty resources of its own. What differs between worlds is said here, once: how to lose
+the answer to a request, how to damage a blob, and whether calls may go out together.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.config import Config
+from botocore.exceptions import ReadTimeoutError
+from botocore.httpsession import URLLib3Session
+
+from sedano import memory
+from sedano.aws.blobs import PREFIX, S3Blobs
+from sedano.aws.events import S3Events
+from sedano.aws.ledger import DynamoLedger
+from sedano.aws.members import DynamoMembers
+from sedano.aws.queues import SqsQueues
+from sedano.model.messages import BlobRef
+from sedano.ports import EVENTS, PARKED, RECORDS, Blobs, Events, Ledger, Members, Queues, command_queue
+from tests.plugins.resources import Resources
+
+COMMANDS = command_queue("default")
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Ports over empty resources.
+
+    *losing* makes the answers to an operation get lost, after the service has done its work. *damage* replaces a blob's
+    bytes (None: loses them). *concurrent* tells whether several threads may write at once.
+    """
+
+    name: str
+    ledger: Ledger
+    queues: Queues
+    blobs: Blobs
+    events: Events
+    members: Members
+    losing: Callable[[str], AbstractContextManager[None]]
+    damage: Callable[[BlobRef, bytes | None], None]
+    concurrent: bool
+    max_receives: int
+
+
+def in_memory() -> World:
+    """Everything over dicts. No network, so there is no answer to lose: the write is simply made twice."""
+    clock = memory.VirtualClock(memory.START)
+    blobs = memory.MemoryBlobs()
+    return World(
+        name="memory",
+        ledger=memory.MemoryLedger(clock),
+        queues=memory.MemoryQueues(clock, memory.queue_keys(("default", "bulk")), max_receives=5),
+        blobs=blobs,
+        events=memory.MemoryEvents(),
+        members=memory.MemoryMembers(),
+        losing=lambda _: nullcontext(),
+        damage=blobs.damage,
+        concurrent=True,
+        max_receives=5,
+    )
+
+
+def over_aws(resources: Resources) -> World:
+    """Everything over the AWS adapters; on moto with one lane, because it is not atomic across threads."""
+    settings = resources.settings
+    real = resources.endpoint_url is not None
+
+    def client(service: str) -> Any:
+        config = Config(retries={"total_max_attempts": 1, "mode": "standard"})
+        return resources.session.client(service, endpoint_url=resources.endpoint_url, config=config)
+
+    dynamodb, sqs, s3 = client("dynamodb"), client("sqs"), client("s3")
+    urls = queue_urls(resources)
+    bucket = settings["SEDANO_BLOBS_BUCKET"]
+
+    def damage(ref: BlobRef, data: bytes | None) -> None:
+        if data is None:
+            s3.delete_object(Bucket=bucket, Key=PREFIX + ref.digest)
+        else:
+            s3.put_object(Bucket=bucket, Key=PREFIX + ref.digest, Body=data)
+
+    return World(
+        name="ministack" if real else "moto",
+        ledger=DynamoLedger(dynamodb, settings["SEDANO_LEDGER_TABLE"], lanes=5 if real else 1),
+        queues=SqsQueues(sqs, urls),
+        blobs=S3Blobs(s3, bucket),
+        events=S3Events(s3, settings["SEDANO_HISTORY_BUCKET"]),
+        members=DynamoMembers(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
+        losing=lambda operation: losing_answers(dynamodb, operation, send=real),
+        damage=damage,
+        concurrent=real,
+        max_receives=_max_receives(sqs, urls[COMMANDS]),
+    )
+
+
+def queue_urls(resources: Resources) -> dict[str, str]:
+    """The queues' addresses by the keys of `sedano.ports`."""
+    settings = resources.settings
+    commands = {command_queue(name): url for name, url in json.loads(settings["SEDANO_QUEUES"]).items()}
+    return {
+        **commands,
+        EVENTS: settings["SEDANO_EVENTS_QUEUE"],
+        RECORDS: settings["SEDANO_RECORDS_QUEUE"],
+        PARKED: settings["SEDANO_PARKED_QUEUE"],
+    }
+
+
+def _max_receives(sqs: Any, url: str) -> int:
+    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["RedrivePolicy"])
+    return int(json.loads(found["Attributes"]["RedrivePolicy"])["maxReceiveCount"])
+
+
+@contextmanager
+def losing_answers(client: Any, operation: str, *, send: bool, times: int = 1_000_000) -> Iterator[None]:
+    """Lose the first *times* answers to *operation*: the service gets the request and does its work, the caller gets a
+    time-out.
+
+    moto has answered by the time that this hook runs; a real endpoint is sent the request here.
+    """
+    left = iter(range(times))
+
+    def lose(request: Any, **_: Any) -> None:
+        if next(left, None) is None:
+            return
+        if send:
+            URLLib3Session().send(request)
+        raise ReadTimeoutError(endpoint_url=request.url)
+
+    event = f"before-send.{client.meta.service_model.service_id.hyphenize()}.{operation}"
+    client.meta.events.register_last(event, lose)
+    try:
+        yield
+    finally:
+        client.meta.events.unregister(event, lose)
