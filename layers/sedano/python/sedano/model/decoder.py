@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NoReturn
 
 from sedano.errors import MessageRefused
-from sedano.model import refusals, wire
+from sedano.model import canonical, refusals, wire
 from sedano.model.lineage import DEFAULT_BUDGET, ROOT, Lineage
 from sedano.model.messages import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Gather, Member, Message
-from sedano.model.strict import load
+from sedano.model.strict import MAX_DEPTH, load
 
 Found = dict[str, Any]
 
@@ -24,7 +23,10 @@ def decode(body: str | bytes) -> Message:
     Raises:
         MessageRefused: it is none, or one of a newer protocol (code ``newer-protocol``); the error names the field.
     """
-    envelope = load(body, wire.MAX_BYTES, wire.MAX_DEPTH)
+    plain = canonical.read(body) if isinstance(body, str) else None
+    if plain is not None:
+        return plain
+    envelope = load(body, wire.MAX_BYTES, MAX_DEPTH)
     if type(envelope) is not dict:
         raise MessageRefused(refusals.SCHEMA, "body", "a message is a JSON object")
     kind = envelope.get("type")
@@ -67,44 +69,36 @@ def _refuse_kind(kind: object) -> NoReturn:
     parts = _VERSIONED(kind) if isinstance(kind, str) else None
     if parts is None or int(parts[2]) <= PROTOCOL_VERSION:
         raise wire.refuse("type", kind, f"one of {', '.join(_KINDS)}")
-    raise MessageRefused(
-        refusals.NEWER, "type", f"{kind} is newer than this deployment's version {PROTOCOL_VERSION} of the protocol"
-    )
+    raise MessageRefused(refusals.NEWER, "type", f"{kind} is newer than this deployment's version {PROTOCOL_VERSION} of the protocol")
 
 
 def _command(found: Found) -> Command:
-    message_id: str = found["id"]
     get = found.get
+    message_id: str = found["id"]
+    task_id = get("taskid", message_id)
     args, kwargs = get("data") or ((), {})
-    plain = Command(
-        id=message_id,
-        task_id=found.get("taskid", message_id),
-        task=found["subject"],
-        source=found["source"],
-        time=get("time", 0.0),
-        clock=get("clock", 0),
-        args=args,
-        kwargs=kwargs,
-    )
-    return plain if _PLAIN.issuperset(found) else _special(plain, found)
+    time, clock = get("time", 0.0), get("clock", 0)
+    more = {} if _PLAIN.issuperset(found) else _special(found)
+    return Command(message_id, task_id, found["subject"], found["source"], time, clock, args, kwargs, **more)
 
 
-def _special(plain: Command, found: Found) -> Command:
-    """Return the command with the attributes that not every one has."""
+def _special(found: Found) -> dict[str, Any]:
+    """Return the fields that not every command has."""
     member, gather = _together(found, "joinid", "joinindex", "joinsize"), _together(found, "gatherid", "gathersize")
     if member is not None and member[1] >= member[2]:
         raise MessageRefused(refusals.SCHEMA, "joinindex", f"{member[1]} is not below joinsize {member[2]}")
+    if gather is None and "gatherhandon" in found:
+        raise MessageRefused(refusals.SCHEMA, "gatherid", "is missing beside gatherhandon")
     get = found.get
-    return replace(
-        plain,
-        attempt=get("attempt", 0),
-        expires=get("expirytime"),
-        ignore_result=get("ignoreresult", False),
-        member=None if member is None else Member(*member),
-        gather=None if gather is None else Gather(*gather),
-        section=get("section"),
+    return {
+        "attempt": get("attempt", 0),
+        "expires": get("expirytime"),
+        "ignore_result": get("ignoreresult", False),
+        "member": None if member is None else Member(*member),
+        "gather": None if gather is None else Gather(gather[0], gather[1], get("gatherhandon", True)),
+        "section": get("section"),
         **_sent(found),
-    )
+    }
 
 
 def _event(found: Found) -> Event:
@@ -157,16 +151,12 @@ def _together(found: Found, *names: str) -> list[Any] | None:
     values = [found[name] for name in names if name in found]
     if values and len(values) < len(names):
         missing = next(name for name in names if name not in found)
-        raise MessageRefused(
-            refusals.SCHEMA, missing, f"is missing beside {', '.join(name for name in names if name in found)}"
-        )
+        raise MessageRefused(refusals.SCHEMA, missing, f"is missing beside {', '.join(name for name in names if name in found)}")
     return values or None
 
 
 _VERSIONED = re.compile(r"sedano\.(command|event|document)\.v([1-9][0-9]{0,8})").fullmatch
-_PLAIN = frozenset(
-    ("specversion", "type", "id", "source", "subject", "time", "clock", "taskid", "datacontenttype", "data")
-)
+_PLAIN = frozenset(("specversion", "type", "id", "source", "subject", "time", "clock", "taskid", "datacontenttype", "data"))
 _KINDS: dict[str, tuple[wire.Table, Callable[[Found], Message]]] = {
     "sedano.command.v1": (wire.COMMAND, _command),
     "sedano.event.v1": (wire.EVENT, _event),

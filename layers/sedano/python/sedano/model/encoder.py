@@ -132,13 +132,10 @@ def _special(message: Command) -> str:
     if message.expires is not None:
         text += f',"expirytime":"{_moment("expirytime", message.expires)}"'
     if (member := message.member) is not None:
-        text += (
-            _attribute("joinid", member.join_id)
-            + _attribute("joinindex", member.index)
-            + _attribute("joinsize", member.size)
-        )
+        text += _attribute("joinid", member.join_id) + _attribute("joinindex", member.index) + _attribute("joinsize", member.size)
     if (gather := message.gather) is not None:
         text += _attribute("gatherid", gather.join_id) + _attribute("gathersize", gather.size)
+        text += "" if gather.hand_on else ',"gatherhandon":false'
     if (section := message.section) is not None:
         text += _attribute("section", f"{section.index}:{section.count}")
     return text

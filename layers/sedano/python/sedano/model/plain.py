@@ -47,9 +47,13 @@ def dump(value: Any, where: str, most_depth: int) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         _walk(value, where, most_depth)
         raise Unserialisable(f"{where}: {error}") from error
-    if "{" in text or "\\ud" in text or text.count("[") > most_depth or may_hold_long_integers(text):
+    if "{" in text or "\\ud" in text or (len(text) > most_depth and _needs_a_look(text, most_depth)):
         _walk(value, where, most_depth)
     return text
+
+
+def _needs_a_look(text: str, most_depth: int) -> bool:
+    return text.count("[") > most_depth or (len(text) > MAX_DIGITS and may_hold_long_integers(text))
 
 
 class _Misfit(TypeError):

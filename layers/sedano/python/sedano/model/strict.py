@@ -15,15 +15,18 @@ bodies that we know).
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable
 from itertools import accumulate
-from json import JSONDecodeError, JSONDecoder, JSONEncoder
+from json import JSONDecodeError, JSONDecoder
 from typing import Any, NoReturn
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals
 
+MAX_DEPTH = 64
+"""The most containers inside one another in a message, its envelope included."""
 MAX_DIGITS = 4300
 """The most digits of an integer: reading longer ones takes quadratic time. CPython's default, also where that is
 switched off.
@@ -31,28 +34,46 @@ switched off.
 
 _SPACE = " \t\n\r"
 _NOT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
+_PAIRS = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}").sub
+_HALF = re.compile(r"\\u[dD][89a-fA-F]").search
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
 
 def load(body: str | bytes, most_bytes: int, most_depth: int, where: str = "body") -> Any:
     """Return the JSON value of *body*.
 
-    Raises: MessageRefused: *body* holds more than *most_bytes* bytes (UTF-8) or *most_depth* nested containers, or is
-    not strict JSON; the refusal names *where*.
+    Raises:
+        MessageRefused: *body* holds more than *most_bytes* bytes (UTF-8) or *most_depth* nested containers, or is not
+            strict JSON; the refusal names *where*.
     """
-    text = _text(body, most_bytes, where)
+    text = body if isinstance(body, str) and body.isascii() and len(body) <= most_bytes else _text(body, most_bytes, where)
     if text.count("[") + text.count("{") > most_depth and _depth(text) > most_depth:
         raise MessageRefused(refusals.TOO_DEEP, where, f"more than {most_depth} containers inside one another")
     if text[:1] in _SPACE:
         text = text.strip(_SPACE)
+    scan = _SCAN_COUNTING if len(text) > MAX_DIGITS and may_hold_long_integers(text) else _SCAN
     try:
-        value, end = (_SCAN_COUNTING if may_hold_long_integers(text) else _SCAN)(text, 0)
+        value, end = scan(text, 0)
     except (ValueError, StopIteration, RecursionError) as error:
         _refuse(error, where)
     if end != len(text) and text[end:].strip(_SPACE):
         raise MessageRefused(refusals.MALFORMED, where, f"more text after the value, at character {end}")
-    if ("\\ud" in text or "\\uD" in text) and _has_lone_surrogate(value):
+    if "\\u" in text and _HALF(_PAIRS(" ", text.replace("\\\\", " "))):
         raise MessageRefused(refusals.MALFORMED, where, "half a surrogate pair")
+    return value
+
+
+def scan_rest(text: str, start: int) -> Any:
+    """Return the value that stands at *start* of an object's *text*, up to the object's closing brace.
+
+    Raises:
+        ValueError, StopIteration: the rest is not just one strict value and the brace, or it takes `load` to tell.
+    """
+    if len(text) > MAX_DIGITS or not text.isascii() or "\\" in text or text.count("[") + text.count("{") > MAX_DEPTH:
+        raise ValueError("not plain")
+    value, end = _SCAN(text, start)
+    if text[end:] != "}":
+        raise ValueError("not the end")
     return value
 
 
@@ -68,15 +89,13 @@ def may_hold_long_integers(text: str) -> bool:
     """Tell whether JSON *text* may hold an integer beyond `MAX_DIGITS`: no run of so many digits hides between the
     characters looked at.
     """
-    return len(text) > MAX_DIGITS and any("0" <= character <= "9" for character in text[MAX_DIGITS :: MAX_DIGITS + 1])
+    return any("0" <= character <= "9" for character in text[MAX_DIGITS :: MAX_DIGITS + 1])
 
 
 def _text(body: str | bytes, most_bytes: int, where: str) -> str:
-    """Return *body* as text within its limit; ASCII, the common case, costs two looks."""
+    """Return *body* as text within its limit."""
     if len(body) > most_bytes:
         raise MessageRefused(refusals.TOO_LARGE, where, f"more than {most_bytes} bytes")
-    if isinstance(body, str) and body.isascii():
-        return body
     try:
         text, data = (body, body.encode()) if isinstance(body, str) else (body.decode(), body)
     except UnicodeError as error:
@@ -109,6 +128,8 @@ class _Found(ValueError):
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if not pairs:
+        return {}
     found = dict(pairs)
     if len(found) != len(pairs):
         raise _Found(refusals.MALFORMED, f"the key {shown(_first_repeated(pairs))} stands twice in one object")
@@ -141,9 +162,6 @@ def _counting_int(text: str) -> int:
     return int(text)
 
 
-_WRITE = JSONEncoder(ensure_ascii=False).encode
-
-
 def _scanner(parse_int: Callable[[str], int]) -> Callable[[str, int], tuple[Any, int]]:
     decoder = JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant, parse_int=parse_int)
     scan: Callable[[str, int], tuple[Any, int]] = decoder.scan_once  # type: ignore[attr-defined] # not in typeshed
@@ -161,11 +179,3 @@ def _depth(text: str) -> int:
     outside = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])
     steps = array("b", outside.encode("ascii", "replace").translate(_STEPS, _NOT_BRACKETS))
     return max(accumulate(steps), default=0)
-
-
-def _has_lone_surrogate(value: Any) -> bool:
-    try:
-        _WRITE(value).encode()
-    except UnicodeEncodeError:
-        return True
-    return False

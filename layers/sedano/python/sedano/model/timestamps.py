@@ -17,9 +17,11 @@ LAST_SECOND = 253_402_300_799
 """The last second that four digits of a year can say (since the epoch)."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_PARTS = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:[0-9]{2})"
-).fullmatch
+_WANTED = "not a time such as 2026-11-20T11:00:00.123456Z (RFC 3339)"
+_DAY_AND_TIME = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
+_ZONE = "Z|[+-][0-9]{2}:[0-9]{2}"
+_PARTS = re.compile(rf"({_DAY_AND_TIME})(?:\.([0-9]{{1,9}}))?({_ZONE})").fullmatch
+_WHOLE = re.compile(rf"{_DAY_AND_TIME}(?:{_ZONE})").fullmatch
 
 
 def write(moment: float) -> str:
@@ -43,9 +45,11 @@ def read(text: str) -> float:
     Raises:
         ValueError: it is not such a text, names a day that does not exist, or lies before 1970 or beyond the year 9999.
     """
+    if len(text) == 27 and text[19] == "." and text[26] == "Z" and text.isascii() and text[20:26].isdigit():
+        return (_second(text[:19] + "Z") * 1_000_000 + int(text[20:26])) / 1_000_000
     parts = _PARTS(text)
     if parts is None:
-        raise ValueError("not a time such as 2026-11-20T11:00:00.123456Z (RFC 3339)")
+        raise ValueError(_WANTED)
     second, fraction, zone = parts.groups()
     micros = int(fraction[:6].ljust(6, "0")) if fraction else 0
     return (_second(second + zone) * 1_000_000 + micros) / 1_000_000
@@ -58,6 +62,8 @@ def _second_text(second: int) -> str:
 
 @lru_cache(maxsize=128)
 def _second(text: str) -> int:
+    if not _WHOLE(text):
+        raise ValueError(_WANTED)
     second = (datetime.fromisoformat(text) - _EPOCH) // timedelta(seconds=1)
     if not 0 <= second < LAST_SECOND:
         raise ValueError("does not lie between 1970 and 9999")

@@ -14,25 +14,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sedano.errors import MessageRefused
-from sedano.model import refusals, timestamps
+from sedano.model import refusals, states, timestamps
 from sedano.model.lineage import MAX_HOPS
 from sedano.model.messages import Section
 from sedano.model.retry import MAX_EXECUTIONS
-from sedano.model.strict import shown
+from sedano.model.strict import MAX_DEPTH, shown
 
 Reader = Callable[[Any], Any]
 Table = Mapping[str, Reader]
 
 MAX_BYTES = 1_048_576
 """The largest message, in bytes: what SQS takes."""
-MAX_DEPTH = 64
-"""The most containers inside one another in a message, its envelope included."""
 MAX_DATA_DEPTH = MAX_DEPTH - 1
 MAX_VALUE_DEPTH = MAX_DEPTH - 4
 """The most in one result: it must still fit among the results that the body of a chord is called with."""
 LONGEST_ID = 256
 LONGEST_TENANT = 128
 """What SQS takes as a message group."""
+MAX_ATTEMPT = MAX_EXECUTIONS
 MAX_CLOCK = 2**63 - 1
 MAX_INT32 = 2**31 - 1
 MAX_DATA_BYTES = 64 * 1_048_576
@@ -47,17 +46,12 @@ is_traceparent = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[
 _is_clock = re.compile(r"0|[1-9][0-9]{0,18}").fullmatch
 _is_blob = re.compile(r"blob:[0-9a-f]{64}").fullmatch
 _is_section = re.compile(r"[1-9][0-9]{0,5}:[1-9][0-9]{0,5}").fullmatch
-_is_state = re.compile(r"[A-Z][A-Z_]{0,31}").fullmatch
 _is_foreign = re.compile(r"[a-z0-9]{1,64}").fullmatch
 
 
 def refuse(field: str, value: object, wanted: str) -> MessageRefused:
     """Return the refusal of *value* in *field*, which should have been *wanted*."""
-    found = (
-        shown(value)
-        if isinstance(value, str | int | float | None)
-        else f"a JSON {'array' if isinstance(value, list) else 'object'}"
-    )
+    found = shown(value) if isinstance(value, str | int | float | None) else f"a JSON {'array' if isinstance(value, list) else 'object'}"
     return MessageRefused(refusals.SCHEMA, field, f"{found} is not {wanted}")
 
 
@@ -119,16 +113,15 @@ def _constant(name: str, only: str) -> Reader:
 
 
 def _clock(value: Any) -> int:
-    if type(value) is not str or not _is_clock(value) or int(value) > MAX_CLOCK:
+    clock = int(value) if type(value) is str and _is_clock(value) else -1
+    if not 0 <= clock <= MAX_CLOCK:
         raise refuse("clock", value, f"a decimal number of at most {MAX_CLOCK}, as a string")
-    return int(value)
+    return clock
 
 
 def _hops(value: Any) -> int:
     if type(value) is int and value > MAX_HOPS:
-        raise MessageRefused(
-            refusals.HOPS, "hops", f"{shown(value)} dynamic spawns since the root; the limit is {MAX_HOPS}"
-        )
+        raise MessageRefused(refusals.HOPS, "hops", f"{shown(value)} dynamic spawns since the root; the limit is {MAX_HOPS}")
     hops: int = _read_hops(value)
     return hops
 
@@ -138,18 +131,19 @@ def _section(text: str) -> Section:
     return Section(int(index), int(count))
 
 
-def _call(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def call(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Read a command's data: ``{"args": [...], "kwargs": {...}}``, both optional and nothing else."""
     if type(value) is not dict:
         raise refuse("data", value, "an object with args and kwargs")
-    args, kwargs = value.get("args", ()), value.get("kwargs")
-    if type(args) is not list and args != ():
+    args, kwargs = value.get("args", _NONE), value.get("kwargs")
+    if type(args) is not list:
         raise refuse("data.args", args, "an array")
+    if kwargs is None and len(value) == ("args" in value):
+        return tuple(args), {}
     if type(kwargs) is not dict and "kwargs" in value:
         raise refuse("data.kwargs", kwargs, "an object")
-    if len(value) > ("args" in value) + ("kwargs" in value):
-        name = next(name for name in value if name not in ("args", "kwargs"))
-        raise MessageRefused(refusals.SCHEMA, "data", f"{shown(name)} is neither args nor kwargs")
+    if strange := value.keys() - {"args", "kwargs"}:
+        raise MessageRefused(refusals.SCHEMA, "data", f"{shown(min(strange))} is neither args nor kwargs")
     return tuple(args), kwargs or {}
 
 
@@ -175,6 +169,7 @@ def _answer(value: Any) -> tuple[Any, tuple[str, str, str] | None]:
     return None, (error["type"], error["message"], error.get("traceback", ""))
 
 
+_NONE: list[Any] = []
 _read_hops = _number("hops", 0, MAX_HOPS)
 _ID = f"a string of 1 to {LONGEST_ID} visible ASCII characters"
 _NAME = f"a string of 1 to {LONGEST_ID} characters without spaces and control characters"
@@ -197,9 +192,7 @@ SENT: Table = {
     "budget": _number("budget", 0, MAX_INT32),
     "tenant": _text("tenant", is_tenant, f"a string of 1 to {LONGEST_TENANT} visible ASCII characters"),
     "traceparent": _text("traceparent", is_traceparent, "a W3C traceparent"),
-    "dataref": _converted(
-        "dataref", _is_blob, lambda text: text[5:], 'a claim check, "blob:" and a sha256 in hexadecimal'
-    ),
+    "dataref": _converted("dataref", _is_blob, lambda text: text[5:], 'a claim check, "blob:" and a sha256 in hexadecimal'),
     "datasize": _number("datasize", 0, MAX_DATA_BYTES),
 }
 """What commands and events have in common: where they come from, what they may cause, for whom, and the claim check."""
@@ -207,7 +200,7 @@ COMMAND: Table = {
     **COMMON,
     **SENT,
     "taskid": _text("taskid", is_id, _ID),
-    "attempt": _number("attempt", 0, MAX_EXECUTIONS),
+    "attempt": _number("attempt", 0, MAX_ATTEMPT),
     "expirytime": _moment("expirytime"),
     "ignoreresult": _flag("ignoreresult"),
     "joinid": _text("joinid", is_id, _ID),
@@ -215,14 +208,15 @@ COMMAND: Table = {
     "joinsize": _number("joinsize", 1, MAX_INT32),
     "gatherid": _text("gatherid", is_id, _ID),
     "gathersize": _number("gathersize", 0, MAX_INT32),
+    "gatherhandon": _flag("gatherhandon"),
     "section": _converted("section", _is_section, _section, 'the number of a section and its failures, such as "1:4"'),
-    "data": _call,
+    "data": call,
 }
 EVENT: Table = {**COMMON, **SENT, "data": _fields}
 DOCUMENT: Table = {
     **COMMON,
     "taskid": _text("taskid", is_id, _ID),
-    "state": _text("state", _is_state, "a state such as SUCCESS"),
+    "state": _text("state", states.TERMINAL.__contains__, f"one of {', '.join(sorted(states.TERMINAL))}"),
     "data": _answer,
 }
 
