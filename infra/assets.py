@@ -6,15 +6,21 @@ published twice and two machines agree.
 """
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-#: What no layer contains: results of running, of tools and of version control, and a layer's own page for the reader.
+#: What no layer contains: results of running, of tools and of version control.
 NOT_CODE = ("__pycache__", "*.pyc", "*.egg-info", ".*", "cdk.out", "node_modules")
+#: What stands beside modules and is made from them, not part of them.
+NOT_CODE_AT_TOP = ("build", "dist", "venv")
+#: What Lambda takes for a function and its layers together, less what the library and its packages may need.
+MOST_BYTES = 240 * 1024 * 1024
 
 
 class AssetError(RuntimeError):
@@ -23,10 +29,16 @@ class AssetError(RuntimeError):
 
 def sources(directory: Path) -> Iterator[Path]:
     """Every file under `directory` that belongs into a layer, in an order that is the same everywhere."""
-    for path in sorted(directory.rglob("*")):
-        inside = path.relative_to(directory)
-        if path.is_file() and not any(Path(part).match(pattern) for part in inside.parts for pattern in NOT_CODE):
-            yield path
+    for place, folders, files in os.walk(directory):
+        unwanted = (*NOT_CODE, *NOT_CODE_AT_TOP) if Path(place) == directory else NOT_CODE
+        folders[:] = sorted(name for name in folders if not _matches(name, unwanted))
+        for name in sorted(files):
+            if not _matches(name, unwanted):
+                yield Path(place, name)
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def digest(*directories: Path, and_bytes: bytes = b"") -> str:
@@ -45,6 +57,18 @@ def copy(directory: Path, target: Path) -> None:
         destination = target / path.relative_to(directory)
         destination.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, destination)
+
+
+def require_that_it_fits(directory: Path) -> None:
+    """Refuses an application that Lambda would refuse after the upload, and names what makes it large."""
+    sizes = {path: path.stat().st_size for path in sources(directory)}
+    total = sum(sizes.values())
+    if total > MOST_BYTES:
+        largest = max(sizes, key=lambda path: sizes[path])
+        raise AssetError(
+            f"code: {directory} holds {total >> 20} MB, and Lambda takes {MOST_BYTES >> 20}; the largest file is "
+            f"{largest.relative_to(directory)}. Name a directory that holds the application's modules alone"
+        )
 
 
 def once(target: Path, fill: Callable[[Path], None]) -> Path:

@@ -14,6 +14,8 @@ from pathlib import Path
 LOG_RETENTIONS = (1, 7, 14, 30, 90, 180, 365)
 #: A visibility timeout below this many function timeouts hands a batch out twice while it still runs (AWS's own rule).
 VISIBILITY_FACTOR = 6
+#: The fewest invocations at once that an event source mapping can be limited to.
+LEAST_CONCURRENCY = 2
 #: The shortest life in days of a large argument or result: a message lives 14 in its queue and 14 as a dead letter.
 SHORTEST_BLOB_LIFE = 29
 
@@ -55,7 +57,7 @@ class StageConfig:
         _require_within("memory", self.memory, 128, 10240)
         _require_within("timeout", self.timeout, 1, 900)
         _require_within("batch", self.batch, 1, 10)
-        _require_within("concurrency", self.concurrency, 2, 1000)
+        _require_within("concurrency", self.concurrency, LEAST_CONCURRENCY, 1000)
         _require(self.retention in LOG_RETENTIONS, "retention", self.retention, f"one of {LOG_RETENTIONS} days")
         _require_within("blob_days", self.blob_days, SHORTEST_BLOB_LIFE, 3650)
 
@@ -63,6 +65,11 @@ class StageConfig:
     def visibility(self) -> int:
         """For how many seconds a received message stays hidden from other receivers."""
         return VISIBILITY_FACTOR * self.timeout
+
+    @property
+    def concurrency_aside(self) -> int:
+        """How many invocations at once the router and the recorder may have: on this machine, the fewest there are."""
+        return LEAST_CONCURRENCY if self.local else self.concurrency
 
     @property
     def permanent(self) -> bool:

@@ -24,6 +24,12 @@ _RETENTION = {
     180: logs.RetentionDays.SIX_MONTHS,
     365: logs.RetentionDays.ONE_YEAR,
 }
+#: AWS authorises a batch as the single call; the local endpoint by a name of its own.
+_BATCHES = {
+    "sqs:SendMessage": "sqs:SendMessageBatch",
+    "sqs:DeleteMessage": "sqs:DeleteMessageBatch",
+    "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +81,16 @@ class Function(Construct):
 
     def allow(self, actions: Sequence[str], *resources: str) -> None:
         """Lets the function's role call `actions` on `resources` (ARNs), and on nothing else."""
-        self._role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=list(resources)))
+        named = [*actions, *(batch for action, batch in _BATCHES.items() if action in actions and self._config.local)]
+        self._role.add_to_policy(iam.PolicyStatement(actions=named, resources=list(resources)))
 
     def allow_objects(self, actions: Sequence[str], objects: str, reason: str) -> None:
         """Lets the role call `actions` on `objects` (an ARN that ends in `*`); `reason`: why none can be named."""
         self.allow(actions, objects)
         acknowledge_wildcard(self._role.node.find_child("DefaultPolicy"), objects, reason)
 
-    def consume(self, name: str, queue: sqs.IQueue) -> None:
-        """Feeds batches of `queue` to the function, which answers which of their messages failed."""
+    def consume(self, name: str, queue: sqs.IQueue, *, concurrency: int) -> None:
+        """Feeds batches of `queue` to the function, at most `concurrency` at once; it answers which messages failed."""
         self.allow(
             ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"],
             queue.queue_arn,
@@ -94,6 +101,6 @@ class Function(Construct):
             target=self._function,
             event_source_arn=queue.queue_arn,
             batch_size=self._config.batch,
-            max_concurrency=self._config.concurrency,
+            max_concurrency=concurrency,
             report_batch_item_failures=True,
         )

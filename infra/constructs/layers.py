@@ -25,6 +25,7 @@ def library_layer(scope: Construct, name: str) -> lambda_.LayerVersion:
 
 def application_layer(scope: Construct, name: str, code: Path) -> lambda_.LayerVersion:
     """The user's modules, as `code` holds them."""
+    assets.require_that_it_fits(code)
     return _layer(scope, name, [code], assets.digest(code))
 
 

@@ -4,7 +4,8 @@
     events         -> router -> command queues, records, parked
     records        -> recorder -> history bucket, parked
 
-Every permission is written here, where the two things that it joins are both known.
+All three keep in the blobs bucket what is too large for a message. Every permission is written here,
+where the two things that it joins are both known.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,10 @@ class CoreStack(Stack):
     def __init__(self, scope: Construct, name: str, *, config: StageConfig, state: StateStack) -> None:
         super().__init__(scope, name, description=f"sedano, stage {config.stage}: what runs")
         self._config = config
-        self._state = state
+        self._ledger = dynamodb.Table.from_table_name(self, "Ledger", state.output(LEDGER))
+        self._control = dynamodb.Table.from_table_name(self, "Control", state.output(CONTROL))
+        self._blobs = s3.Bucket.from_bucket_name(self, "Blobs", state.output(BLOBS))
+        self._history = s3.Bucket.from_bucket_name(self, "History", state.output(HISTORY))
         self._commands = {queue: self._work_queue(f"Commands-{queue}") for queue in config.queues}
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records")
@@ -49,12 +53,6 @@ class CoreStack(Stack):
 
     def _work_queue(self, name: str) -> sqs.Queue:
         return WorkQueue(self, name, visibility=self._config.visibility).queue
-
-    def _table(self, name: str, output: str) -> dynamodb.ITable:
-        return dynamodb.Table.from_table_name(self, name, self._state.output(output))
-
-    def _bucket(self, name: str, output: str) -> s3.IBucket:
-        return s3.Bucket.from_bucket_name(self, name, self._state.output(output))
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -79,33 +77,41 @@ class CoreStack(Stack):
     def _add_worker(self, environment: Mapping[str, str]) -> None:
         worker = self._function("worker", environment, may_loop=True)
         for name, queue in self._commands.items():
-            worker.consume(f"From-{name}", queue)
+            worker.consume(f"From-{name}", queue, concurrency=self._config.concurrency)
         targets = [self._events.queue_arn, self._records.queue_arn, self._parked.queue_arn]
         worker.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
         read_and_write = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
-        worker.allow([*read_and_write, "dynamodb:BatchGetItem"], self._table("Ledger", LEDGER).table_arn)
-        worker.allow(read_and_write, self._table("Control", CONTROL).table_arn)
-        worker.allow_objects(
-            ["s3:GetObject", "s3:PutObject"],
-            self._bucket("Blobs", BLOBS).arn_for_objects("*"),
-            reason="The key of a large value is the hash of its content, so the keys cannot be listed beforehand.",
-        )
+        worker.allow([*read_and_write, "dynamodb:BatchGetItem"], self._ledger.table_arn)
+        worker.allow(read_and_write, self._control.table_arn)
+        self._allow_blobs(worker, "s3:GetObject", "s3:PutObject")
 
     def _add_router(self, environment: Mapping[str, str]) -> None:
         router = self._function("router", environment, may_loop=True)
-        router.consume("From-events", self._events)
+        router.consume("From-events", self._events, concurrency=self._config.concurrency_aside)
         targets = [self._records.queue_arn, self._parked.queue_arn]
         router.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
+        self._allow_blobs(router, "s3:GetObject", "s3:PutObject")
 
     def _add_recorder(self, environment: Mapping[str, str]) -> None:
         recorder = self._function("recorder", environment, may_loop=False)
-        recorder.consume("From-records", self._records)
+        recorder.consume("From-records", self._records, concurrency=self._config.concurrency_aside)
         recorder.allow(["sqs:SendMessage"], self._parked.queue_arn)
+        self._allow_blobs(recorder, "s3:PutObject")
         recorder.allow_objects(
             ["s3:PutObject"],
-            self._bucket("History", HISTORY).arn_for_objects(f"{HISTORY_PREFIX}*"),
+            self._history.arn_for_objects(f"{HISTORY_PREFIX}*"),
             reason="The key of a record is its day and a hash of its content, so the keys cannot be listed beforehand.",
         )
+
+    def _allow_blobs(self, function: Function, *actions: str) -> None:
+        function.allow_objects(
+            actions,
+            self._blobs.arn_for_objects("*"),
+            reason="The key of a large value is the hash of its content, so the keys cannot be listed beforehand.",
+        )
+        if "s3:GetObject" in actions:
+            # Without it S3 answers "access denied" for an object that is not there.
+            function.allow(["s3:ListBucket"], self._blobs.bucket_arn)
 
     def _add_outputs(self) -> None:
         CfnOutput(self, "SedanoStage", value=self._config.stage)

@@ -19,6 +19,8 @@ def tree(tmp_path: Path) -> Path:
         "shop/__pycache__/tasks.pyc",
         ".git/HEAD",
         ".env",
+        "build/old.py",
+        "shop/build/plan.py",
     ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(name)
@@ -27,7 +29,14 @@ def tree(tmp_path: Path) -> Path:
 
 def test_what_running_and_version_control_leave_behind_is_not_deployed(tree: Path) -> None:
     names = [path.relative_to(tree).as_posix() for path in assets.sources(tree)]
-    assert names == ["shop/__init__.py", "shop/menu.json", "shop/tasks.py"]
+    assert names == ["shop/__init__.py", "shop/menu.json", "shop/tasks.py", "shop/build/plan.py"]
+
+
+def test_more_than_lambda_takes_is_refused_with_the_place_and_the_size(tree: Path) -> None:
+    with (tree / "shop" / "model.bin").open("wb") as sparse:
+        sparse.truncate(assets.MOST_BYTES + 1)
+    with pytest.raises(assets.AssetError, match=r"^code: .*/tree holds 2\d\d MB, .*shop/model\.bin"):
+        assets.require_that_it_fits(tree)
 
 
 def test_the_name_of_a_layer_does_not_depend_on_times_places_or_rubbish(tree: Path, tmp_path: Path) -> None:

@@ -60,9 +60,15 @@ def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
         yield stage
 
 
+@pytest.fixture(scope="session")
+def ministack_session(ministack: LocalStage) -> boto3.Session:
+    """One session for all tests on the endpoint, for the same reason as `moto_session`."""
+    return ministack.endpoint.session()
+
+
 @pytest.fixture
-def ministack_resources(ministack: LocalStage, assembly: Path) -> Resources:
+def ministack_resources(ministack: LocalStage, ministack_session: boto3.Session, assembly: Path) -> Resources:
     """Tables, queues and buckets for one test on the deployed stage's endpoint; nothing else touches them."""
-    session, url = ministack.endpoint.session(), ministack.endpoint.url
-    settings = create_resources(assembly, session, endpoint_url=url, prefix=f"t{secrets.token_hex(6)}-")
-    return Resources(session, url, settings)
+    url = ministack.endpoint.url
+    settings = create_resources(assembly, ministack_session, endpoint_url=url, prefix=f"t{secrets.token_hex(6)}-")
+    return Resources(ministack_session, url, settings)

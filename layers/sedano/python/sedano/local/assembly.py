@@ -79,8 +79,4 @@ def archive(directory: Path) -> bytes:
 
 def settings(outputs: Mapping[str, str]) -> dict[str, str]:
     """The library's settings among a stack's outputs: `SedanoLedgerTable` is `SEDANO_LEDGER_TABLE`."""
-    return {
-        re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper(): value
-        for name, value in outputs.items()
-        if name.startswith(_OUTPUT)
-    }
+    return {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper(): value for name, value in outputs.items() if name.startswith(_OUTPUT)}

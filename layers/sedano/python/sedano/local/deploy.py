@@ -55,9 +55,7 @@ class _Target:
         self._places = {"${AWS::AccountId}": account, "${AWS::Region}": self._s3.meta.region_name}
         self._buckets: set[str] = set()
         name, version = _BOOTSTRAP_VERSION
-        session.client("ssm", endpoint_url=endpoint_url).put_parameter(
-            Name=name, Value=version, Type="String", Overwrite=True
-        )
+        session.client("ssm", endpoint_url=endpoint_url).put_parameter(Name=name, Value=version, Type="String", Overwrite=True)
 
     def publish(self, asset: assembly.Asset) -> None:
         """Uploads one asset to where the template will look for it."""
@@ -75,9 +73,7 @@ class _Target:
     def create(self, stack: assembly.StackFiles) -> dict[str, str]:
         """Creates one stack; its outputs."""
         try:
-            self._cloudformation.create_stack(
-                StackName=stack.name, TemplateBody=stack.template, Capabilities=["CAPABILITY_NAMED_IAM"]
-            )
+            self._cloudformation.create_stack(StackName=stack.name, TemplateBody=stack.template, Capabilities=["CAPABILITY_NAMED_IAM"])
         except ClientError as error:
             raise LocalStageError(f"stack {stack.name} is refused: {error.response['Error']['Message']}") from error
         deadline = time.monotonic() + SECONDS_TO_CREATE
@@ -95,7 +91,5 @@ class _Target:
     def _reasons(self, name: str) -> str:
         events = self._cloudformation.describe_stack_events(StackName=name)["StackEvents"]
         failed = [event for event in reversed(events) if event["ResourceStatus"].endswith("FAILED")]
-        reasons = [
-            f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', 'no reason')}" for event in failed
-        ]
+        reasons = [f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', 'no reason')}" for event in failed]
         return "; ".join(reasons) or "no resource says why"

@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import time
 from contextlib import suppress
@@ -17,6 +18,8 @@ from types import TracebackType
 from typing import Self
 
 import boto3
+import botocore.session
+from botocore.config import Config
 
 from sedano.local.failure import LocalStageError
 from sedano.local.processes import FunctionProcess, function_processes
@@ -33,11 +36,18 @@ _LINES_SHOWN = 15
 class Endpoint:
     """A running endpoint; use it in a `with` statement, which waits until it answers and stops it at the end."""
 
-    def __init__(self, python: Path, directory: Path) -> None:
-        """Starts it: `python` is the interpreter of ministack's environment, `directory` is for its log and files."""
+    def __init__(self, python: Path, directory: Path, *, enforce_iam: bool = False) -> None:
+        """Starts it: `python` is the interpreter of ministack's environment, `directory` is for its log and files.
+
+        `enforce_iam`: every function may do what its own role allows and nothing else, and everything goes over TLS,
+        with a certificate that `openssl` makes.
+        """
         if not python.exists():
             raise LocalStageError(f"{python} is missing: `python requirements/install.py ministack` makes it")
+        if enforce_iam and not shutil.which("openssl"):
+            raise LocalStageError("enforcing IAM needs TLS, and its certificate needs `openssl`: install it")
         self._python = python
+        self._enforce_iam = enforce_iam
         self._directory = directory.resolve()
         self._scratch = self._directory / "tmp"
         self.log = self._directory / "endpoint.log"
@@ -60,8 +70,10 @@ class Endpoint:
     def _settings(self) -> dict[str, str]:
         """Nothing of ours leaks into the functions: they see what Lambda would show them."""
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        enforcing = {"AUTH": "true", "USE_SSL": "1"} if self._enforce_iam else {}
         return {
             **inherited,
+            **enforcing,
             "BIND_HOST": HOST,
             "GATEWAY_PORT": str(self.port),
             "IOT_MTLS_ENABLED": "0",
@@ -73,12 +85,21 @@ class Endpoint:
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"http://{HOST}:{self.port}"
+        return f"{'https' if self._enforce_iam else 'http'}://{HOST}:{self.port}"
+
+    @property
+    def certificate(self) -> Path | None:
+        """What clients must trust, when it speaks TLS."""
+        return self._scratch / "ministack-tls" / "server.crt" if self._enforce_iam else None
 
     @property
     def environment(self) -> dict[str, str]:
         """What makes every AWS client of a process use this endpoint."""
+        direct = [os.environ[name] for name in ("NO_PROXY", "no_proxy") if name in os.environ][:1]
+        trust = {"AWS_CA_BUNDLE": str(self.certificate)} if self.certificate else {}
         return {
+            **trust,
+            "NO_PROXY": ",".join([*direct, HOST]),
             "AWS_ENDPOINT_URL": self.url,
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
@@ -88,7 +109,12 @@ class Endpoint:
 
     def session(self) -> boto3.Session:
         """AWS clients for it; each needs `endpoint_url=endpoint.url`."""
+        session = botocore.session.Session()
+        session.set_default_client_config(Config(proxies={}))
+        if self.certificate:
+            session.set_config_variable("ca_bundle", str(self.certificate))
         return boto3.Session(
+            botocore_session=session,
             aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
             aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
             region_name=REGION,
@@ -106,10 +132,24 @@ class Endpoint:
 
     def _answers_before(self, deadline: float) -> bool:
         while self._process.poll() is None and time.monotonic() < deadline:
-            if _is_healthy(self.port):
+            if self._is_healthy():
                 return True
             time.sleep(0.05)
         return False
+
+    def _is_healthy(self) -> bool:
+        try:
+            connection = self._connection()
+            connection.request("GET", "/_ministack/health")
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self.certificate is None:
+            return http.client.HTTPConnection(HOST, self.port, timeout=2)
+        context = ssl.create_default_context(cafile=self.certificate)
+        return http.client.HTTPSConnection(HOST, self.port, timeout=2, context=context)
 
     def wait(self) -> int:
         """Returns its exit status when it has ended by itself."""
@@ -138,9 +178,7 @@ class Endpoint:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
 
 
@@ -148,14 +186,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
-
-
-def _is_healthy(port: int) -> bool:
-    connection = http.client.HTTPConnection(HOST, port, timeout=2)
-    try:
-        connection.request("GET", "/_ministack/health")
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()

@@ -20,9 +20,7 @@ class FunctionProcess:
 def function_processes(parent: int) -> list[FunctionProcess]:
     """The processes that the endpoint with process id `parent` runs functions in at this moment."""
     return [
-        FunctionProcess(pid, _function_name(command))
-        for pid, ppid, command in _processes()
-        if ppid == parent and _BEFORE_NAME in command
+        FunctionProcess(pid, _function_name(command)) for pid, ppid, command in _processes() if ppid == parent and _BEFORE_NAME in command
     ]
 
 

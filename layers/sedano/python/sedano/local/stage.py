@@ -29,14 +29,15 @@ def stage_context(app: str, code: Path, queues: Sequence[str]) -> dict[str, str]
 
 @contextmanager
 def local_stage(
-    *, app: str, code: Path, directory: Path, queues: Sequence[str] = ("default",), **context: str
+    *, app: str, code: Path, directory: Path, queues: Sequence[str] = ("default",), enforce_iam: bool = False, **context: str
 ) -> Iterator[LocalStage]:
     """Runs a stage of `app` (module:attribute, found in `code`) until the `with` statement ends.
 
+    `enforce_iam` lets each function do what its role allows and nothing else.
     `directory` takes the endpoint's log and the cloud assembly; `context` is for further settings of the stage, such
     as `timeout="10"`. Raises `LocalStageError` when a part of it cannot run, with what to do.
     """
-    endpoint = Endpoint(ENDPOINT_PYTHON, directory)
+    endpoint = Endpoint(ENDPOINT_PYTHON, directory, enforce_iam=enforce_iam)
     try:
         assembly = synthesise({**stage_context(app, code, queues), **context}, directory / "cdk.out")
         endpoint.wait_until_ready()

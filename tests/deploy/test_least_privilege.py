@@ -1,0 +1,79 @@
+"""With IAM enforced, each role suffices for every road of a message, and nothing works without it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sedano.local import LocalStage, local_stage
+from sedano.local.synth import ROOT
+from tests.plugins.resources import CODE
+
+CLIENT = """
+from sedano.model.lineage import derived_id
+from walks import Measured, app, echo, length, sums
+large = "x" * 100_000
+assert echo.delay("small").get(timeout=60) == "small"
+assert echo.delay(large).get(timeout=60) == large
+assert sums(range(4)) == 12
+for text in ("small", large):
+    event = Measured.delay(text=text)
+    assert app.result(derived_id(event, length.name)).get(timeout=60) == len(text)
+app.close()
+"""
+COMMAND = {"Records": [{"messageId": "m1", "receiptHandle": "r1", "body": "", "attributes": {}}]}
+
+
+@pytest.fixture(scope="module")
+def enforced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
+    """A stage whose functions may do what their roles allow and nothing else."""
+    directory = tmp_path_factory.mktemp("enforced")
+    with local_stage(app="walks:app", code=CODE, directory=directory, enforce_iam=True) as stage:
+        yield stage
+
+
+def _client(stage: LocalStage, service: str) -> Any:
+    return stage.endpoint.session().client(service, endpoint_url=stage.endpoint.url)
+
+
+def _parked_reasons(stage: LocalStage, expected: int) -> list[str]:
+    sqs, url, reasons = _client(stage, "sqs"), stage.environment["SEDANO_PARKED_QUEUE"], []
+    while len(reasons) < expected:
+        answer = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=20, MessageAttributeNames=["All"])
+        assert answer.get("Messages"), f"{len(reasons)} of {expected} parked\n{stage.endpoint.last_lines()}"
+        reasons += [message["MessageAttributes"]["queue"]["StringValue"] for message in answer["Messages"]]
+    return reasons
+
+
+def test_every_road_of_a_message_is_open_to_the_function_that_takes_it(enforced: LocalStage) -> None:
+    path = os.pathsep.join([str(ROOT / "layers" / "sedano" / "python"), str(CODE)])
+    environment = {**os.environ, **enforced.environment, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", CLIENT], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stderr}\n{enforced.endpoint.last_lines()}"
+
+
+def test_what_no_function_can_read_is_parked_by_each_of_them(enforced: LocalStage) -> None:
+    sqs = _client(enforced, "sqs")
+    commands = json.loads(enforced.environment["SEDANO_QUEUES"])["default"]
+    for url in (commands, enforced.environment["SEDANO_EVENTS_QUEUE"], enforced.environment["SEDANO_RECORDS_QUEUE"]):
+        sqs.send_message(QueueUrl=url, MessageBody="{")
+    assert sorted(_parked_reasons(enforced, 3)) == ["commands:default", "events", "records"]
+
+
+def test_nothing_was_denied_on_the_way(enforced: LocalStage) -> None:
+    assert "AccessDenied" not in enforced.endpoint.log.read_text()
+
+
+def test_a_function_whose_role_allows_nothing_is_denied(enforced: LocalStage) -> None:
+    functions, roles = _client(enforced, "lambda"), _client(enforced, "iam")
+    listed = functions.list_functions()["Functions"]
+    recorder = next(function for function in listed if "Recorder" in function["FunctionName"])
+    role = recorder["Role"].split("/")[-1]
+    for policy in roles.list_role_policies(RoleName=role)["PolicyNames"]:
+        roles.delete_role_policy(RoleName=role, PolicyName=policy)
+    answer = functions.invoke(FunctionName=recorder["FunctionName"], Payload=json.dumps(COMMAND))
+    assert json.load(answer["Payload"]) == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
