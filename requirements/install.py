@@ -85,7 +85,7 @@ def show(line: str, seen: int, total: int) -> int:
             say(f"  {seen} of about {total} packages")
     elif "Building wheel for" in line and "started" in line:
         say(f"  building {line.split()[3]} (a minute)")
-    elif line.startswith("Installing collected"):
+    elif line.startswith("Installing collected") and seen > SHOWN_EVERY:
         say("  unpacking")
     return seen
 
