@@ -1,75 +1,105 @@
 """Lanes: a few threads that record each outcome as soon as its body ended, while the next body runs already.
 
-With no lanes everything runs on the caller's thread, in order: for tests, and for endpoints that are not safe across threads.
+A free lane takes what waits; when no more is handed over, the caller's own thread helps until nothing waits. So what takes no time costs
+one wake-up, and what waits for a network goes out on all lanes. With no lanes everything runs on the caller's thread, in order: for
+tests, and for endpoints that are not safe across threads.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+Step = Callable[[], None]
 
 
 class Lanes:
-    """At most *count* calls under way at once."""
+    """At most *count* calls under way at once beside the caller's. The threads start with the first stream that is handed something."""
 
-    __slots__ = ("_pool", "count")
+    __slots__ = ("_lock", "_started", "_waiting", "count")
 
     def __init__(self, count: int) -> None:
         """Use *count* threads besides the caller's; 0 uses none."""
         self.count = count
-        self._pool = ThreadPoolExecutor(count, "sedano-lane") if count else None
+        self._waiting: SimpleQueue[Step] = SimpleQueue()
+        self._started = False
+        self._lock = threading.Lock()
 
     def stream(self, call: Callable[[T], R]) -> Stream[T, R]:
-        """Return a stream that makes one *call* an item, as soon as a lane is free."""
-        return Stream(call, self._pool, self.count)
+        """Return a stream that makes one *call* an item."""
+        return Stream(call, self)
+
+    def put(self, step: Step) -> None:
+        """Let the next free lane take *step*."""
+        if not self._started:
+            self._start()
+        self._waiting.put(step)
+
+    def help(self) -> None:
+        """Take what waits, on the caller's thread, until nothing does."""
+        while True:
+            try:
+                step = self._waiting.get_nowait()
+            except Empty:
+                return
+            step()
+
+    def _start(self) -> None:
+        with self._lock:
+            for number in range(0 if self._started else self.count):
+                threading.Thread(target=_lane, args=(self._waiting,), name=f"sedano-lane-{number}", daemon=True).start()
+            self._started = True
 
 
 class Stream(Generic[T, R]):
-    """Items handed over one by one, each called for as soon as a lane is free; the answers come in the order of the items."""
+    """Items handed over one by one, each called for once; the answers come in the order of the items."""
 
-    __slots__ = ("_answers", "_call", "_count", "_drains", "_free", "_lock", "_pool", "_waiting")
+    __slots__ = ("_answers", "_call", "_ended", "_lanes", "_lent")
 
-    def __init__(self, call: Callable[[T], R], pool: ThreadPoolExecutor | None, lanes: int) -> None:
-        """Make *call* for each item on *pool*, at most *lanes* at once; without a pool on the caller's thread."""
+    def __init__(self, call: Callable[[T], R], lanes: Lanes) -> None:
+        """Make *call* for each item, on *lanes* where there are any."""
         self._call = call
-        self._pool = pool
-        self._free = lanes
-        self._count = 0
-        self._lock = threading.Lock()
-        self._waiting: deque[tuple[int, T]] = deque()
-        self._answers: dict[int, tuple[T, R]] = {}
-        self._drains: list[Future[None]] = []
+        self._lanes = lanes
+        self._answers: list[tuple[T, R] | None] = []
+        self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._lent = 0
 
     def put(self, item: T) -> None:
-        """Hand over one item."""
-        if self._pool is None:
-            self._answers[len(self._answers)] = (item, self._call(item))
+        """Hand over one item for the next free lane."""
+        if self._lanes.count == 0:
+            self.put_here(item)
             return
-        with self._lock:
-            self._waiting.append((self._count, item))
-            self._count += 1
-            starts = self._free > 0
-            self._free -= starts
-        if starts:
-            self._drains.append(self._pool.submit(self._drain))
+        self._answers.append(None)
+        self._lent += 1
+        self._lanes.put(partial(self._answer, len(self._answers) - 1, item))
+
+    def put_here(self, item: T) -> None:
+        """Hand over one item whose call has nothing to wait for: it is made at once, on the caller's thread."""
+        self._answers.append((item, self._call(item)))
 
     def close(self) -> list[tuple[T, R]]:
         """Wait until every item was called for and return each with its answer; raise what a call raised."""
-        for drain in self._drains:
-            drain.result()
-        return [self._answers[n] for n in sorted(self._answers)]
+        if self._lent:
+            self._lanes.help()
+            errors = [self._ended.get() for _ in range(self._lent)]
+            for error in filter(None, errors):
+                raise error
+        return [answer for answer in self._answers if answer is not None]
 
-    def _drain(self) -> None:
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._free += 1
-                    return
-                number, item = self._waiting.popleft()
+    def _answer(self, number: int, item: T) -> None:
+        error: BaseException | None = None
+        try:
             self._answers[number] = (item, self._call(item))
+        except BaseException as raised:  # noqa: BLE001 - it is raised again on the caller's thread
+            error = raised
+        self._ended.put(error)
+
+
+def _lane(waiting: SimpleQueue[Step]) -> None:
+    while True:
+        waiting.get()()

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from sedano.engine import chronicle
 from sedano.engine.batch import Batch, Job, Judged, Ran
@@ -114,11 +115,19 @@ class Worker:
         jobs = self._intake.open(list(deliveries), batch)
         held = self._claiming.claim(jobs, batch)
         stream = self._lanes.stream(self._judge_and_record)
-        self._execution.run(held, batch, stream.put)
+        self._execution.run(held, batch, partial(self._ended, stream))
         self._following.follow(self._accepted(stream, batch), batch)
         self._parking.settle(batch)
         self._tell(batch, len(deliveries), began, calls)
         return batch.given_back
+
+    def _ended(self, stream: Stream[Ran, RecordedRun], ran: Ran) -> None:
+        """Hand over a run whose body ended: to a lane, unless nothing is written for it."""
+        job = ran.held.job
+        if ran.held.record is None and job.task.mode(job.command) == "at_least_once":
+            stream.put_here(ran)
+        else:
+            stream.put(ran)
 
     def _judge_and_record(self, ran: Ran) -> RecordedRun:
         """Judge one run and record its outcome."""
