@@ -1,6 +1,7 @@
 """Claims and outcomes to begin a test with; `replace` changes what the test is about."""
 
 from dataclasses import replace
+from typing import Any
 
 from sedano.model import states
 from sedano.model.records import Claim, ClaimAnswer, Claimed, Outcome, RecordAnswer, Recorded, TaskRecord
@@ -10,12 +11,12 @@ NOW = 1_767_225_600.0
 CLAIM = Claim("task-1", 0, "message-1", "a" * 32, NOW + 60.1239, 1_767_225_600_000_001, "shop.add")
 
 
-def rival(claim: Claim = CLAIM, **changes: object) -> Claim:
+def rival(claim: Claim = CLAIM, **changes: Any) -> Claim:
     """Another message's claim of the same task."""
-    return replace(claim, **{"message_id": "message-2", "nonce": "b" * 32, **changes})  # type: ignore[arg-type]
+    return replace(claim, **{"message_id": "message-2", "nonce": "b" * 32, **changes})
 
 
-def success(claim: Claim = CLAIM, fence: int = 1, **changes: object) -> Outcome:
+def success(claim: Claim = CLAIM, fence: int = 1, **changes: Any) -> Outcome:
     """The outcome SUCCESS of *claim*, held under *fence*."""
     outcome = Outcome(
         claim.task_id,
@@ -29,10 +30,10 @@ def success(claim: Claim = CLAIM, fence: int = 1, **changes: object) -> Outcome:
         NOW + 1,
         result="5",
     )
-    return replace(outcome, **changes)  # type: ignore[arg-type]
+    return replace(outcome, **changes)
 
 
-def retry(claim: Claim = CLAIM, fence: int = 1, **changes: object) -> Outcome:
+def retry(claim: Claim = CLAIM, fence: int = 1, **changes: Any) -> Outcome:
     """The outcome RETRY of *claim* with its next attempt."""
     return success(
         claim,

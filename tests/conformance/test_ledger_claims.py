@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -101,9 +102,14 @@ def test_an_expired_claim_is_stolen_under_the_next_fence_and_counted(world: Worl
 
 
 @pytest.mark.parametrize("change", [{"fence": 2}, {"nonce": "c" * 32}, {"expires": NOW + 60.125}])
-def test_a_steal_needs_exactly_what_was_seen(world: World, change: dict[str, object]) -> None:
+def test_a_steal_needs_exactly_what_was_seen(world: World, change: dict[str, Any]) -> None:
     held = claimed(world.ledger)
-    assert in_the_way(world.ledger.steal(rival(), replace(held, **change))) == held  # type: ignore[arg-type]
+    assert in_the_way(world.ledger.steal(rival(), replace(held, **change))) == held
+
+
+def test_a_claim_of_another_attempt_is_never_stolen(world: World) -> None:
+    held = claimed(world.ledger)
+    assert in_the_way(world.ledger.steal(rival(attempt=1), held)) == held
 
 
 def test_of_two_thieves_who_saw_the_same_only_the_first_steals(world: World) -> None:

@@ -1,6 +1,7 @@
 """How a task ended: recorded once, by whoever holds it, and never changed after (PROTOCOLS §3)."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_a_zombie_cannot_record_after_the_thief_has(world: World) -> None:
 
 
 @pytest.mark.parametrize("change", [{"nonce": "c" * 32}, {"fence": 2}])
-def test_nobody_records_without_the_holders_nonce_and_fence(world: World, change: dict[str, object]) -> None:
+def test_nobody_records_without_the_holders_nonce_and_fence(world: World, change: dict[str, Any]) -> None:
     held = claimed(world.ledger)
     assert in_the_way(world.ledger.record([success(**change)])[0]) == held
 

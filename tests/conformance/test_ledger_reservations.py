@@ -2,8 +2,9 @@
 
 import pytest
 
+from sedano.errors import Unavailable
 from sedano.model import states
-from sedano.model.records import TaskRecord
+from sedano.model.records import Outcome, TaskRecord
 from tests.conformance.tasks import CLAIM, NOW, accepted, claimed, retry, stored, success
 from tests.conformance.worlds import World
 
@@ -22,7 +23,7 @@ def test_a_task_is_reserved_once(world: World) -> None:
 
 
 def test_an_own_reservation_is_recognised_when_its_answer_was_lost(aws_world: World) -> None:
-    with aws_world.losing("UpdateItem"), pytest.raises(Exception, match="no answer"):
+    with aws_world.losing("UpdateItem"), pytest.raises(Unavailable, match="no answer"):
         reserve(aws_world)
     assert reserve(aws_world) is None
 
@@ -51,10 +52,10 @@ def test_a_reserved_task_may_be_kept_without_a_claim(world: World) -> None:
 
 
 @pytest.mark.parametrize("outcome", [None, retry(), success()])
-def test_a_task_that_began_can_no_longer_be_reserved(world: World, outcome: object) -> None:
+def test_a_task_that_began_can_no_longer_be_reserved(world: World, outcome: Outcome | None) -> None:
     claimed(world.ledger)
     if outcome is not None:
-        world.ledger.record([outcome])  # type: ignore[list-item]
+        world.ledger.record([outcome])
     began = stored(world.ledger)
     for message_id in ("message-1", "message-2"):
         assert reserve(world, message_id, now=NOW + 10_000, until=NOW + 20_000) == began

@@ -72,7 +72,8 @@ def over_aws(resources: Resources) -> World:
 
     def client(service: str) -> Any:
         config = Config(retries={"total_max_attempts": 1, "mode": "standard"})
-        return resources.session.client(service, endpoint_url=resources.endpoint_url, config=config)
+        make: Any = resources.session.client
+        return make(service, endpoint_url=resources.endpoint_url, config=config)
 
     dynamodb, sqs, s3 = client("dynamodb"), client("sqs"), client("s3")
     urls = queue_urls(resources)

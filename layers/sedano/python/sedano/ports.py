@@ -55,13 +55,13 @@ class Ledger(Protocol):
         """Grant each claim where no record exists (unless it must), or where one is PENDING or RETRY at the same attempt."""
 
     def steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer:
-        """Grant *claim* where the record is still exactly the expired claim that was *seen* (fence, nonce and expiry)."""
+        """Grant *claim* where the record is still exactly the expired claim that was *seen* (attempt, fence, nonce, expiry)."""
 
     def record(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
         """Record each outcome where its nonce and fence still hold the task; an own earlier write counts as accepted."""
 
     def keep(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
-        """Record each terminal outcome where no terminal record exists, without a claim (`record_once`)."""
+        """Record each terminal outcome without a claim (`record_once`): where no record is, or PENDING, or RETRY at the same attempt."""
 
     def reserve(self, task_id: str, message_id: str, now: float, until: float) -> TaskRecord | None:
         """Reserve a deduplicated task id as PENDING until *until*; return None when reserved, else the record in the way."""

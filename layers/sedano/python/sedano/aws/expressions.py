@@ -35,8 +35,8 @@ reason.
 What can go wrong, and what forbids it:
 
 * Stealing across retries. The message of an older attempt could take over the claim of a newer one, be acknowledged and
-  die, with nobody left to answer for the follow-ups (found by exhaustive search). CLAIM needs `try = :try`;
-  `model.claim` never asks for such a steal.
+  die, with nobody left to answer for the follow-ups (found by exhaustive search). CLAIM and STEAL need
+  `try = :try`, and `model.claim` never asks for such a steal.
 * A reservation that outlives its publisher. RESERVE may be repeated when `rsv` has passed; CLAIM does not look at
   `rsv`, so a message that comes late still runs.
 * A record without a claim over one with. KEEP needs no record, or one that nobody holds: PENDING, or RETRY waiting for
@@ -110,12 +110,12 @@ RECLAIM = Write(condition=_WAITING, update=CLAIM.update, names=_TTL, values=CLAI
 """CLAIM for a message that must find a record: a retry, or one older than what the ledger remembers."""
 
 STEAL = Write(
-    condition="st = :running AND att = :att AND nc = :seen AND exp = :lapsed",
+    condition="st = :running AND try = :try AND att = :att AND nc = :seen AND exp = :lapsed",
     update=f"SET {_HOLD}, cnt = cnt + :one, att = att + :one",
     names=_TTL,
     values={**_RUNNING, **_ONE},
 )
-"""Take over exactly the expired claim that was seen."""
+"""Take over exactly the expired claim that was seen, at the same attempt."""
 
 RECORD = Write(condition="st = :running AND nc = :nc AND att = :att", update=f"SET {_END}", names=_TTL, values=_RUNNING)
 """End the attempt that I hold: a terminal state, or RETRY with the next attempt's number. Late but not stolen is good.

@@ -47,11 +47,7 @@ def code_of(error: Exception) -> str:
 
 def status_of(error: Exception) -> int:
     """Return the HTTP status, or 0 when no service answered."""
-    return (
-        int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-        if isinstance(error, ClientError)
-        else 0
-    )
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)) if isinstance(error, ClientError) else 0
 
 
 def fault(error: Exception, call: str) -> SedanoError:

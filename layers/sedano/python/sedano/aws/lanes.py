@@ -62,9 +62,7 @@ class Lanes:
         with self._lock:
             while self._started < min(wanted, self.number - 1):
                 self._started += 1
-                threading.Thread(
-                    target=_lane, args=(self._waiting,), name=f"sedano-lane-{self._started}", daemon=True
-                ).start()
+                threading.Thread(target=_lane, args=(self._waiting,), name=f"sedano-lane-{self._started}", daemon=True).start()
 
 
 def _lane(waiting: queue.SimpleQueue[Work]) -> None:

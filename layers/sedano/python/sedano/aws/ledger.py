@@ -49,6 +49,7 @@ class DynamoLedger:
     def steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer:
         """Grant *claim* where the record is still exactly the expired claim that was *seen*."""
         values = items.claim_values(claim)
+        values[":try"] = {"N": str(claim.attempt)}
         values[":att"] = {"N": str(seen.fence)}
         values[":seen"] = {"S": seen.nonce}
         values[":lapsed"] = {"N": items.whole_ms(seen.expires)}
@@ -129,9 +130,7 @@ class DynamoLedger:
         if refused is not None:
             return refused
         try:
-            done, item = self._table.update(
-                write, keys.task(outcome.task_id), {**items.outcome_values(outcome, text), **more}
-            )
+            done, item = self._table.update(write, keys.task(outcome.task_id), {**items.outcome_values(outcome, text), **more})
         except (Unavailable, TooLarge) as error:
             return error
         if done or item is None:
@@ -152,9 +151,7 @@ class DynamoLedger:
         if fallen:
             values[":fallen"] = {"NS": sorted(fallen)}
         try:
-            _, item = self._table.update(
-                expressions.ARRIVE_FAILED if fallen else expressions.ARRIVE, key, values, returns="ALL_NEW"
-            )
+            _, item = self._table.update(expressions.ARRIVE_FAILED if fallen else expressions.ARRIVE, key, values, returns="ALL_NEW")
         except Unavailable as error:
             return error
         return items.arrived(item or {})

@@ -47,9 +47,7 @@ class DynamoMembers:
         """Return all members, by name."""
         try:
             pages = self._client.get_paginator("scan").paginate(TableName=self._name, ConsistentRead=True)
-            found = [
-                _member(item) for page in pages for item in page["Items"] if item["pk"]["S"].startswith(keys.MEMBER)
-            ]
+            found = [_member(item) for page in pages for item in page["Items"] if item["pk"]["S"].startswith(keys.MEMBER)]
         except AWS_ERRORS as error:
             raise fault(error, "dynamodb.Scan") from error
         return sorted(found, key=lambda member: member.name)

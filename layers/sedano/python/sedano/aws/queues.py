@@ -80,11 +80,7 @@ class SqsQueues:
             some = deliveries[start : start + MAX_ENTRIES]
             entries = [{"Id": str(number), "ReceiptHandle": delivery.receipt} for number, delivery in enumerate(some)]
             answer = self._call("DeleteMessageBatch", some[0].queue, self._client.delete_message_batch, Entries=entries)
-            failed += [
-                f"{entry['Code']}: {entry.get('Message', '')}"
-                for entry in answer.get("Failed", ())
-                if entry["Code"] not in _LAPSED
-            ]
+            failed += [f"{entry['Code']}: {entry.get('Message', '')}" for entry in answer.get("Failed", ()) if entry["Code"] not in _LAPSED]
         if failed:
             raise Unavailable(f"sqs.DeleteMessageBatch: {len(failed)} messages: {failed[0]}")
 
@@ -95,9 +91,7 @@ class SqsQueues:
         whole = -int(-min(max(seconds, 0.0), MAX_HOLD_S) // 1)
         url = self._url(delivery.queue)
         try:
-            self._client.change_message_visibility(
-                QueueUrl=url, ReceiptHandle=delivery.receipt, VisibilityTimeout=whole
-            )
+            self._client.change_message_visibility(QueueUrl=url, ReceiptHandle=delivery.receipt, VisibilityTimeout=whole)
         except AWS_ERRORS as error:
             if code_of(error) not in _LAPSED:
                 raise self._fault(error, "ChangeMessageVisibility", delivery.queue) from error
@@ -153,9 +147,7 @@ def _entry(position: int, message: Outgoing) -> Mapping[str, Any]:
     if message.tenant is not None:
         entry["MessageGroupId"] = message.tenant
     if message.attributes:
-        entry["MessageAttributes"] = {
-            name: {"DataType": "String", "StringValue": value} for name, value in message.attributes.items()
-        }
+        entry["MessageAttributes"] = {name: {"DataType": "String", "StringValue": value} for name, value in message.attributes.items()}
     return entry
 
 

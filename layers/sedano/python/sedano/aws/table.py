@@ -32,9 +32,7 @@ class Table:
         self._client = client
         self._name = name
 
-    def update(
-        self, write: Write, key: str, values: Mapping[str, Any], returns: str = "NONE"
-    ) -> tuple[bool, Item | None]:
+    def update(self, write: Write, key: str, values: Mapping[str, Any], returns: str = "NONE") -> tuple[bool, Item | None]:
         """Make *write* at *key*; return True with the attributes asked for, or False with the item whose state refused
         it (None: no item).
 

@@ -1,9 +1,9 @@
 """Telemetry for CloudWatch: structured lines by the Powertools Logger, metrics in its embedded format (EMF).
 
 Promises: fields stand under `fields`, never at a line's top level, because CloudWatch reads a top-level `_aws` as a
-metric and whoever can name a field could then write metrics, or bills. A metric's dimensions come from code and the
-registry; metrics with different dimensions are different objects, so none is multiplied into combinations. Counts add
-up in memory and leave at `flush`, once an invocation.
+metric and whoever can name a field could then write metrics, or bills. Lines are ASCII, so no text can break one. A
+metric's dimensions come from code and the registry; metrics with different dimensions are different objects, so none is
+multiplied into combinations. Counts add up in memory and leave at `flush`, once an invocation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TextIO
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
-_dump = json.JSONEncoder(separators=(",", ":")).encode
+_dump = json.JSONEncoder(separators=(",", ":"), default=str).encode
 
 Dimensions = tuple[tuple[str, str], ...]
 
@@ -47,7 +47,7 @@ class PowertoolsTelemetry:
         self._service = service
         self._calls = counts
         self._stream = stream
-        self._logger = Logger(service=service, level=level, stream=stream, location=None)
+        self._logger = Logger(service=service, level=level, stream=stream, location=None, json_serializer=_dump)
         self._levels = {
             "debug": self._logger.debug,
             "info": self._logger.info,

@@ -56,7 +56,8 @@ class MemoryLedger:
         """Grant *claim* where the record is still exactly the expired claim that was *seen*."""
         with self._lock:
             record = self._records.get(claim.task_id)
-            if record is not None and record.state == states.RUNNING and _sight(record) == _sight(seen):
+            running = record is not None and record.state == states.RUNNING and record.attempt == claim.attempt
+            if record is not None and running and _sight(record) == _sight(seen):
                 return self._hold(claim, record, record.claims + 1)
             return _mine(claim, record)
 
@@ -104,9 +105,7 @@ class MemoryLedger:
     def arrive(self, arrivals: Sequence[Arrival]) -> list[Arrived | SedanoError]:
         """Add each arrival to its node's sets; arrivals of one call at the same node see each other."""
         with self._lock:
-            nodes = [
-                self._nodes.setdefault((arrival.join_id, arrival.node.key), (set(), set())) for arrival in arrivals
-            ]
+            nodes = [self._nodes.setdefault((arrival.join_id, arrival.node.key), (set(), set())) for arrival in arrivals]
             for arrival, (done, failed) in zip(arrivals, nodes, strict=True):
                 done.add(arrival.child)
                 if arrival.failed:
@@ -182,7 +181,7 @@ class MemoryLedger:
             kept = replace(known, nonce=outcome.nonce, message_id=outcome.message_id)
             self._store(_ended(kept, outcome), outcome.at)
             return Recorded(True)
-        own = record is not None and (record.state, record.nonce) == (outcome.state, outcome.nonce)
+        own = record is not None and (record.state, record.nonce, record.attempt) == (outcome.state, outcome.nonce, outcome.attempt)
         return Recorded(True) if own else Recorded(False, record)
 
 
@@ -217,6 +216,4 @@ def _ended(record: TaskRecord, outcome: Outcome) -> TaskRecord:
 
 
 def _bare(record: TaskRecord) -> TaskRecord:
-    return replace(
-        record, result=None, result_ref=None, error=None, outbox=(), outbox_ref=None, not_before=0.0, section=None
-    )
+    return replace(record, result=None, result_ref=None, error=None, outbox=(), outbox_ref=None, not_before=0.0, section=None)

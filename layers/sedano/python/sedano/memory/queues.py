@@ -162,9 +162,7 @@ class MemoryQueues:
         kept.receipt = f"{kept.message_id}#{kept.receives}"
         _show(source, kept, now + self._visibility)
         message = kept.outgoing
-        return Delivery(
-            key, kept.message_id, kept.receipt, message.body, kept.receives, kept.sent, dict(message.attributes)
-        )
+        return Delivery(key, kept.message_id, kept.receipt, message.body, kept.receives, kept.sent, dict(message.attributes))
 
 
 def _show(queue: _Queue, kept: _Kept, visible: float) -> None:

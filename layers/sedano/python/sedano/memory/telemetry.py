@@ -43,11 +43,7 @@ class MemoryTelemetry:
         """Return the sum of *metric* over everything that bears these *dimensions*."""
         wanted = dimensions.items()
         with self._lock:
-            return sum(
-                value
-                for (name, found), value in self._counts.items()
-                if name == metric and wanted <= dict(found).items()
-            )
+            return sum(value for (name, found), value in self._counts.items() if name == metric and wanted <= dict(found).items())
 
     def messages(self, level: str | None = None) -> list[str]:
         """Return the messages that were logged, of one *level* or of all."""

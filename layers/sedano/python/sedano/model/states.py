@@ -43,7 +43,8 @@ TRANSITIONS: Final[Mapping[str, frozenset[str]]] = {
     PENDING: frozenset({RUNNING, SUCCESS, FAILURE, REVOKED, POISON}),
     # RUNNING again is a steal: the same state under a new fencing token.
     RUNNING: frozenset({RUNNING, SUCCESS, FAILURE, RETRY, REVOKED, POISON}),
-    RETRY: frozenset({RUNNING, REVOKED}),
+    # Likewise: the next claim; or an end without one, when the attempt expired, or when the task changed to `record_once` meanwhile.
+    RETRY: frozenset({RUNNING, SUCCESS, FAILURE, REVOKED, POISON}),
     **{state: frozenset() for state in TERMINAL},
 }
 

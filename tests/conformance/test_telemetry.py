@@ -1,0 +1,116 @@
+"""Telemetry: lines and metrics come out as they were told, and nothing that a user names can pose as a metric."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from sedano.aws.telemetry import PowertoolsTelemetry
+from sedano.memory import MemoryTelemetry
+from sedano.ports import Telemetry
+
+
+class Kept:
+    """A telemetry and what it wrote, one form for both kinds."""
+
+    def __init__(self, telemetry: Telemetry, stream: io.StringIO) -> None:
+        self.telemetry = telemetry
+        self._stream = stream
+
+    def written(self) -> list[dict[str, Any]]:
+        """Every line of the stream."""
+        return [json.loads(line) for line in self._stream.getvalue().splitlines()]
+
+    def lines(self) -> list[tuple[str, str, Any]]:
+        """Level, message and fields of what was logged."""
+        if isinstance(self.telemetry, MemoryTelemetry):
+            return [(line.level, line.message, dict(line.fields)) for line in self.telemetry.lines]
+        found = [line for line in self.written() if "_aws" not in line]
+        return [(line["level"].lower(), line["message"], line.get("fields", {})) for line in found]
+
+    def counted(self, metric: str, **dimensions: str) -> float:
+        """The sum of a metric over what bears these dimensions."""
+        self.telemetry.flush()
+        if isinstance(self.telemetry, MemoryTelemetry):
+            return self.telemetry.counted(metric, **dimensions)
+        found = [line for line in self.written() if "_aws" in line and dimensions.items() <= line.items()]
+        return float(sum(sum(line.get(metric, ())) for line in found))
+
+
+@pytest.fixture(params=["memory", "powertools"])
+def kept(request: pytest.FixtureRequest) -> Kept:
+    """A telemetry over a stream of its own."""
+    stream = io.StringIO()
+    if request.param == "memory":
+        return Kept(MemoryTelemetry(), stream)
+    service = f"sedano-{request.node.name}"
+    return Kept(PowertoolsTelemetry(service, "Sedano", {"sqs.SendMessage": 2}, level="DEBUG", stream=stream), stream)
+
+
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
+def test_a_line_comes_out_as_it_was_told(kept: Kept, level: str) -> None:
+    kept.telemetry.log(level, "task failed", task="shop.add", retries=2)
+    assert kept.lines() == [(level, "task failed", {"task": "shop.add", "retries": 2})]
+
+
+def test_fields_of_any_name_stay_below_the_top_level(kept: Kept) -> None:
+    hostile = {
+        "_aws": {"CloudWatchMetrics": [{"Namespace": "Bill", "Dimensions": [[]], "Metrics": [{"Name": "x"}]}]},
+        "level": "none", "message": "other", "timestamp": 0, "service": "other", "name": "n", "args": [1], "self": 1,
+    }  # fmt: skip
+    kept.telemetry.log("info", "hello", **hostile)
+    assert kept.lines() == [("info", "hello", hostile)]
+    for line in kept.written():
+        assert set(line) <= {"level", "message", "timestamp", "service", "fields"}
+
+
+def test_a_message_of_any_text_stays_one_line_and_a_text(kept: Kept) -> None:
+    text = '{"_aws": {}}\n{"_aws": {}}\r\u2028\ud800'
+    kept.telemetry.log("info", text)
+    assert kept.lines() == [("info", text, {})]
+
+
+def test_what_json_cannot_hold_is_written_as_text(kept: Kept) -> None:
+    kept.telemetry.log("info", "odd", value={1, 2}, data=b"x", error=ValueError("no"))
+    assert len(kept.lines()) == 1
+
+
+def test_counts_add_up(kept: Kept) -> None:
+    for _ in range(3):
+        kept.telemetry.count("TasksDone", task="shop.add")
+    kept.telemetry.count("TasksDone", 4, task="shop.pay")
+    kept.telemetry.count("Batches", 0.5)
+    assert kept.counted("TasksDone", task="shop.add") == 3
+    assert kept.counted("TasksDone") == 7
+    assert kept.counted("Batches") == 0.5
+    assert kept.counted("Unheard") == 0
+
+
+def test_a_count_leaves_once(kept: Kept) -> None:
+    kept.telemetry.count("TasksDone")
+    for _ in range(3):
+        kept.telemetry.flush()
+    assert kept.counted("TasksDone") == 1
+
+
+def test_counts_with_different_dimensions_are_different_metrics() -> None:
+    stream = io.StringIO()
+    telemetry = PowertoolsTelemetry("sedano-dimensions", "Sedano", {}, stream=stream)
+    telemetry.count("TasksDone", task="a")
+    telemetry.count("Parked", reason="schema")
+    telemetry.flush()
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] for line in lines] == [[["task", "service"]], [["reason", "service"]]]
+    assert [line["_aws"]["CloudWatchMetrics"][0]["Namespace"] for line in lines] == ["Sedano", "Sedano"]
+
+
+def test_calls_are_those_that_were_made() -> None:
+    counts = {"sqs.SendMessage": 2}
+    telemetry = PowertoolsTelemetry("sedano-calls", "Sedano", counts)
+    counts["sqs.SendMessage"] += 1
+    assert telemetry.calls() == {"sqs.SendMessage": 3}
+    memory = MemoryTelemetry()
+    memory.called("sqs.SendMessage", 2)
+    memory.called("sqs.SendMessage")
+    assert memory.calls() == {"sqs.SendMessage": 3}
