@@ -19,6 +19,7 @@ PURE = frozenset(
     }
 )
 PURE_PARTS = {
+    "gc": frozenset({"disable", "enable", "isenabled"}),  # it rests while a long message is read
     "threading": frozenset({"Lock", "RLock"}),  # a clock may be shared between threads
     "uuid": frozenset({"UUID", "uuid3", "uuid5", "NAMESPACE_DNS", "NAMESPACE_OID", "NAMESPACE_URL", "NAMESPACE_X500"}),
 }

@@ -16,7 +16,7 @@ from typing import Any
 from sedano.errors import MessageRefused, OptionError
 from sedano.model import timestamps, wire
 from sedano.model.lineage import DEFAULT_BUDGET, ROOT, Lineage
-from sedano.model.messages import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Message
+from sedano.model.messages import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Member, Message
 from sedano.model.plain import dump
 
 
@@ -131,14 +131,21 @@ def _special(message: Command) -> str:
     text = ',"ignoreresult":true' if message.ignore_result else ""
     if message.expires is not None:
         text += f',"expirytime":"{_moment("expirytime", message.expires)}"'
-    if (member := message.member) is not None:
-        text += _attribute("joinid", member.join_id) + _attribute("joinindex", member.index) + _attribute("joinsize", member.size)
+    if message.member is not None:
+        text += _membership(message.member)
     if (gather := message.gather) is not None:
         text += _attribute("gatherid", gather.join_id) + _attribute("gathersize", gather.size)
         text += "" if gather.hand_on else ',"gatherhandon":false'
     if (section := message.section) is not None:
         text += _attribute("section", f"{section.index}:{section.count}")
     return text
+
+
+def _membership(member: Member) -> str:
+    if member.index >= member.size:
+        raise OptionError(f"joinindex: {member.index} is not below joinsize {member.size}")
+    text = _attribute("joinid", member.join_id) + _attribute("joinindex", member.index)
+    return text + _attribute("joinsize", member.size)
 
 
 def _attribute(name: str, value: str | int) -> str:

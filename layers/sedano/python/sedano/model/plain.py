@@ -30,7 +30,7 @@ from typing import Any
 from uuid import UUID
 
 from sedano.errors import Unserialisable
-from sedano.model.strict import MAX_DIGITS, may_hold_long_integers, shown
+from sedano.model.strict import MAX_DIGITS, holds_long_digits, shown
 
 _INFINITIES = (float("inf"), float("-inf"))
 _TOO_LONG = 10**MAX_DIGITS
@@ -53,7 +53,7 @@ def dump(value: Any, where: str, most_depth: int) -> str:
 
 
 def _needs_a_look(text: str, most_depth: int) -> bool:
-    return text.count("[") > most_depth or (len(text) > MAX_DIGITS and may_hold_long_integers(text))
+    return text.count("[") > most_depth or (len(text) > MAX_DIGITS and holds_long_digits(text))
 
 
 class _Misfit(TypeError):
@@ -150,4 +150,5 @@ def _check_room(room: int) -> None:
 
 
 def _step(key: object) -> str:
-    return f".{key}" if isinstance(key, str) and key.isascii() and key.isidentifier() else f"[{shown(key)}]"
+    usual = isinstance(key, str) and len(key) <= 60 and key.isascii() and key.isidentifier()
+    return f".{key}" if usual else f"[{shown(key)}]"

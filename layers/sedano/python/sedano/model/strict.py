@@ -9,17 +9,19 @@ containers than allowed; with ``too-large``: more bytes, or an integer of more d
 
 How it stays cheap: CPython's C scanner does the reading. A hook sees each object's pairs and each float; whatever
 could only be found by looking at every character is looked for only where a C search over the text says that it may
-be there. Any body of 1 MiB is decided within 120 ms of CPU (`tests/unit/test_codec_strictness.py` holds the nastiest
+be there. Any body of 1 MiB is decided within 120 ms of CPU (`tests/unit/test_codec_cost.py` holds the nastiest
 bodies that we know).
 """
 
 from __future__ import annotations
 
+import gc
 import re
 from array import array
 from collections.abc import Callable
-from itertools import accumulate
+from itertools import accumulate, chain
 from json import JSONDecodeError, JSONDecoder
+from operator import sub
 from typing import Any, NoReturn
 
 from sedano.errors import MessageRefused
@@ -32,11 +34,15 @@ MAX_DIGITS = 4300
 switched off.
 """
 
+_LONG = 65_536
+_DIGITS = "0123456789"
 _SPACE = " \t\n\r"
-_NOT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
+_NOT_MARKS = bytes(code for code in range(256) if code not in b'[]{}"')
+_ROUND = bytes.maketrans(b"{}", b"[]")
 _PAIRS = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}").sub
 _HALF = re.compile(r"\\u[dD][89a-fA-F]").search
-_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_RUNS = re.compile(rb"\[+|\]+").findall
+_STEPS = bytes.maketrans(b"[]", b"\x01\xff")
 
 
 def load(body: str | bytes, most_bytes: int, most_depth: int, where: str = "body") -> Any:
@@ -51,11 +57,7 @@ def load(body: str | bytes, most_bytes: int, most_depth: int, where: str = "body
         raise MessageRefused(refusals.TOO_DEEP, where, f"more than {most_depth} containers inside one another")
     if text[:1] in _SPACE:
         text = text.strip(_SPACE)
-    scan = _SCAN_COUNTING if len(text) > MAX_DIGITS and may_hold_long_integers(text) else _SCAN
-    try:
-        value, end = scan(text, 0)
-    except (ValueError, StopIteration, RecursionError) as error:
-        _refuse(error, where)
+    value, end = _scan(text, where)
     if end != len(text) and text[end:].strip(_SPACE):
         raise MessageRefused(refusals.MALFORMED, where, f"more text after the value, at character {end}")
     if "\\u" in text and _HALF(_PAIRS(" ", text.replace("\\\\", " "))):
@@ -85,11 +87,14 @@ def shown(value: object, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def may_hold_long_integers(text: str) -> bool:
-    """Tell whether JSON *text* may hold an integer beyond `MAX_DIGITS`: no run of so many digits hides between the
-    characters looked at.
-    """
-    return any("0" <= character <= "9" for character in text[MAX_DIGITS :: MAX_DIGITS + 1])
+def holds_long_digits(text: str) -> bool:
+    """Tell whether more than `MAX_DIGITS` digits follow one another: then one of them stands where this looks."""
+    for place in range(MAX_DIGITS, len(text), MAX_DIGITS + 1):
+        if text[place] in _DIGITS:
+            before, after = text[place - MAX_DIGITS : place], text[place : place + MAX_DIGITS + 1]
+            if len(before) - len(before.rstrip(_DIGITS)) + len(after) - len(after.lstrip(_DIGITS)) > MAX_DIGITS:
+                return True
+    return False
 
 
 def _text(body: str | bytes, most_bytes: int, where: str) -> str:
@@ -105,6 +110,30 @@ def _text(body: str | bytes, most_bytes: int, where: str) -> str:
     if text.startswith("\ufeff"):
         raise MessageRefused(refusals.MALFORMED, where, "begins with a byte order mark")
     return text
+
+
+def _scan(text: str, where: str) -> tuple[Any, int]:
+    """Return the value at the beginning of *text* and where it ends.
+
+    Cyclic garbage collection rests meanwhile where the text is long: nothing here can be garbage, and walking over
+    half a million new containers again and again would take three times as long as reading them.
+    """
+    if len(text) < _LONG:
+        return _scan_now(text, where)
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _scan_now(text, where)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _scan_now(text: str, where: str) -> tuple[Any, int]:
+    try:
+        return (_SCAN_COUNTING if holds_long_digits(text) else _SCAN)(text, 0)
+    except (ValueError, StopIteration, RecursionError) as error:
+        _refuse(error, where)
 
 
 def _refuse(error: BaseException, where: str) -> NoReturn:
@@ -173,9 +202,24 @@ _SCAN_COUNTING = _scanner(_counting_int)
 
 
 def _depth(text: str) -> int:
-    """Return how deep containers nest, at C speed; of text that is not JSON some number, for the scanner decides
-    about that.
+    """Return how deep containers nest, at C speed; of text that is not JSON some number: the scanner decides about it.
+
+    Escapes go first, then all but brackets and quotes, then pairs of quotes (which moves no bracket in or out of a
+    string), then strings that hold brackets. The deepest containers are empty by now and fall out in one go.
     """
-    outside = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])
-    steps = array("b", outside.encode("ascii", "replace").translate(_STEPS, _NOT_BRACKETS))
-    return max(accumulate(steps), default=0)
+    marks = text.encode("ascii", "replace")
+    if b"\\" in marks:
+        marks = marks.replace(b"\\\\", b"").replace(b'\\"', b"")
+    marks = marks.translate(_ROUND, _NOT_MARKS).replace(b'""', b"")
+    if b'"' in marks:
+        marks = b"".join(marks.split(b'"')[::2])
+    rest = marks.replace(b"[]", b"")
+    return _highest(rest) + bool(marks)
+
+
+def _highest(marks: bytes) -> int:
+    """Return the highest level in *marks*: run by run where runs are long, else step by step."""
+    if len(marks) > 8 * marks.count(b"[]"):
+        runs = [len(run) for run in _RUNS(marks)]
+        return max(map(sub, accumulate(runs[::2]), chain((0,), accumulate(runs[1::2]))), default=0)
+    return max(accumulate(array("b", marks.translate(_STEPS))), default=0)

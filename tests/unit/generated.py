@@ -1,0 +1,123 @@
+"""Generated messages: every field, at its edges as often as in the middle."""
+
+from hypothesis import strategies as st
+
+from sedano.model.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage
+from sedano.model.messages import BlobRef, Command, Document, Event, Gather, Member, Section
+from sedano.model.states import TERMINAL
+from sedano.model.wire import MAX_ATTEMPT, MAX_CLOCK, MAX_DATA_BYTES, MAX_INT32
+
+LATEST_EXACT = 2**32
+"""The moment (2106) up to which a double holds every microsecond."""
+
+visible = st.characters(min_codepoint=0x21, max_codepoint=0x7E)
+ids = st.uuids().map(str) | st.text(visible, min_size=1, max_size=256)
+names = st.sampled_from(["shop.add", "a", "paket.Größe.berechnen"]) | st.text(visible, min_size=1, max_size=256)
+tenants = st.text(visible, min_size=1, max_size=128)
+times = st.just(0.0) | st.integers(1, LATEST_EXACT * 1_000_000).map(lambda micros: micros / 1_000_000)
+clocks = st.sampled_from([0, 1, MAX_CLOCK, MAX_CLOCK - 1]) | st.integers(0, MAX_CLOCK)
+sizes = st.sampled_from([0, 1, MAX_INT32]) | st.integers(0, MAX_INT32)
+whole = st.characters(exclude_categories=["Cs"])
+texts = st.text(whole, max_size=20)
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.integers(-(10**40), 10**40) | st.floats(allow_nan=False, allow_infinity=False) | texts
+)
+plain = st.recursive(scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=12)
+fields = st.dictionaries(texts, plain, max_size=4)
+refs = st.builds(
+    BlobRef, st.binary(min_size=32, max_size=32).map(bytes.hex), st.sampled_from([0, MAX_DATA_BYTES]) | st.integers(0, MAX_DATA_BYTES)
+)
+lineages = st.just(ROOT) | st.builds(Lineage, st.none() | ids, st.none() | ids, st.integers(0, MAX_HOPS), st.just(DEFAULT_BUDGET) | sizes)
+traceparents = st.tuples(st.binary(min_size=16, max_size=16), st.binary(min_size=8, max_size=8), st.booleans()).map(
+    lambda parts: f"00-{'1' + parts[0].hex()[1:]}-{'a' + parts[1].hex()[1:]}-0{int(parts[2])}"
+)
+sections = st.builds(Section, st.integers(1, 999_999), st.integers(1, 999_999))
+gathers = st.builds(Gather, ids, sizes, st.booleans())
+
+
+@st.composite
+def members(draw):
+    """Draw a member of a join: its index lies below the size."""
+    size = draw(st.integers(1, MAX_INT32))
+    return Member(draw(ids), draw(st.integers(0, size - 1)), size)
+
+
+@st.composite
+def commands(draw):
+    """Draw a command; its data is in it or behind a claim check."""
+    message_id, ref = draw(ids), draw(st.none() | refs)
+    return Command(
+        id=message_id,
+        task_id=draw(st.just(message_id) | ids),
+        task=draw(names),
+        source=draw(ids),
+        time=draw(times),
+        clock=draw(clocks),
+        args=() if ref else tuple(draw(st.lists(plain, max_size=4))),
+        kwargs={} if ref else draw(fields),
+        attempt=draw(st.integers(0, MAX_ATTEMPT)),
+        lineage=draw(lineages),
+        expires=draw(st.none() | times),
+        tenant=draw(st.none() | tenants),
+        traceparent=draw(st.none() | traceparents),
+        ignore_result=draw(st.booleans()),
+        member=draw(st.none() | members()),
+        gather=draw(st.none() | gathers),
+        section=draw(st.none() | sections),
+        data_ref=ref,
+    )
+
+
+@st.composite
+def usual_commands(draw):
+    """Draw a command of the kind that nearly every delivery is: a first attempt, perhaps of a follow-up or a member."""
+    return Command(
+        id=draw(ids),
+        task_id=draw(ids),
+        task=draw(names),
+        source=draw(ids),
+        time=draw(times),
+        clock=draw(clocks),
+        args=tuple(draw(st.lists(plain, max_size=3))),
+        kwargs=draw(fields),
+        lineage=draw(lineages),
+        member=draw(st.none() | members()),
+    )
+
+
+@st.composite
+def events(draw):
+    """Draw an event; its data is in it or behind a claim check."""
+    ref = draw(st.none() | refs)
+    return Event(
+        id=draw(ids),
+        name=draw(names),
+        source=draw(ids),
+        time=draw(times),
+        clock=draw(clocks),
+        data={} if ref else draw(fields),
+        lineage=draw(lineages),
+        tenant=draw(st.none() | tenants),
+        traceparent=draw(st.none() | traceparents),
+        data_ref=ref,
+    )
+
+
+@st.composite
+def documents(draw):
+    """Draw a document: a value, or an error."""
+    error = draw(st.none() | st.tuples(texts, texts, texts))
+    return Document(
+        id=draw(ids),
+        task_id=draw(ids),
+        task=draw(names),
+        source=draw(ids),
+        time=draw(times),
+        clock=draw(clocks),
+        state=draw(st.sampled_from(sorted(TERMINAL))),
+        value=None if error else draw(plain),
+        error=error,
+    )
+
+
+messages = commands() | usual_commands() | events() | documents()
