@@ -28,9 +28,9 @@ from sedano.model.states import (
     type_of,
 )
 
-#: The total order within a task; its last field, the uuid, is the group. What has one type need not repeat it.
-_STAMP = ORDER[:-1]
-_MARK = _STAMP[:-1]
+#: The total order within one task: the group has the uuid, and what is all of one class has the type.
+_MARK = tuple(field for field in ORDER if field not in {"type", "uuid"})
+_STAMP = (*_MARK, "type")
 _TYPES = [type_of(event_class) for event_class in STATE_OF_CLASS]
 
 
@@ -53,12 +53,12 @@ def merged(*parts: DataFrame) -> DataFrame:
 
 def finalise(known: DataFrame) -> DataFrame:
     """Read one row a task (`schema.TASKS`) off the registers *known*."""
-    last = {c: F.col(c) if c == CUSTOM else _stamped(c) for c in PRECEDENCE}
-    rivals = [F.when(last[RESET].isNull() | (last[c] > last[RESET]), last[c]) for c in PRECEDENCE if c != RESET]
-    decided = known.withColumn("decisive", F.coalesce(*rivals, last[RESET]))
-    stated = decided.withColumn("state", _state(F.col("decisive.type")))
-    finished = F.when(F.col("state").isin(*sorted(TERMINAL)), F.col("decisive.timestamp"))
-    return stated.select(*_identity(last), *_said(), *_times(finished), *_latencies(finished)).select(TASKS.names)
+    rivals = [F.when(_of_last_attempt(c), F.lit(c)) for c in PRECEDENCE if c != RESET]
+    decided = known.withColumn("decisive", F.coalesce(*rivals, F.lit(RESET)))
+    stated = decided.withColumn("state", _by_decisive({c: _state(c) for c in PRECEDENCE}))
+    ends = _by_decisive({c: F.col(c)["timestamp"] for c in PRECEDENCE})
+    timed = stated.withColumn("finished", F.when(F.col("state").isin(*sorted(TERMINAL)), ends))
+    return timed.select("uuid", "state", "finished", *_actors(), *_said(), *_times(), *_latencies()).select(TASKS.names)
 
 
 def timelines(events: DataFrame) -> DataFrame:
@@ -71,27 +71,38 @@ def _latest(condition: Column, fields: tuple[str, ...]) -> Column:
     return F.max(F.when(condition, F.struct(*fields)))
 
 
-def _stamped(event_class: str) -> Column:
-    """Return the register of *event_class* as a whole stamp, its type put back; null when it is empty."""
-    mark = [F.col(event_class)[field].alias(field) for field in _MARK]
-    return F.when(F.col(event_class).isNotNull(), F.struct(*mark, F.lit(type_of(event_class)).alias("type")))
+def _mark(event_class: str) -> Column:
+    """Return the register of *event_class* without the type; null when it is empty."""
+    mark = F.struct(*[F.col(event_class)[field].alias(field) for field in _MARK])
+    return F.when(F.col(event_class).isNotNull(), mark) if event_class == CUSTOM else F.col(event_class)
 
 
-def _state(event_type: Column) -> Column:
-    """Return the state that an event type stands for: a custom class is its own state in capitals."""
-    known = [F.when(event_type == type_of(c), F.lit(state)) for c, state in STATE_OF_CLASS.items()]
-    return F.coalesce(*known, F.upper(F.substring(event_type, len(type_of("")) + 1, 2**31 - 1)))
+def _of_last_attempt(event_class: str) -> Column:
+    """Say whether the register of *event_class* is later than the retry that opened the last attempt, if any.
+
+    Two events of one process at one time differ in the type alone, so their types decide.
+    """
+    here, reset = _mark(event_class), F.col(RESET)
+    its_type = F.col(CUSTOM)["type"] if event_class == CUSTOM else F.lit(type_of(event_class))
+    later = (here > reset) | ((here == reset) & (its_type > type_of(RESET)))
+    return F.col(event_class).isNotNull() & (reset.isNull() | later)
 
 
-def _identity(last: Mapping[str, Column]) -> list[Column]:
-    """Return who the task is: its id and state, the worker that spoke last, the client."""
-    workers = F.greatest(*[at for event_class, at in last.items() if event_class != CLIENT])
-    return [
-        F.col("uuid"),
-        F.col("state"),
-        workers["hostname"].alias("worker"),
-        last[CLIENT]["hostname"].alias("client"),
-    ]
+def _state(event_class: str) -> Column:
+    """Return the state that *event_class* stands for: a custom class is its own state in capitals."""
+    own = F.upper(F.substring(F.col(CUSTOM)["type"], len(type_of("")) + 1, 2**31 - 1))
+    return own if event_class == CUSTOM else F.lit(STATE_OF_CLASS[event_class])
+
+
+def _by_decisive(values: Mapping[str, Column]) -> Column:
+    """Return the one of *values* that belongs to the event class which decides the state."""
+    return F.coalesce(*[F.when(F.col("decisive") == event_class, value) for event_class, value in values.items()])
+
+
+def _actors() -> list[Column]:
+    """Return the worker that spoke last and the client that published last."""
+    marks = [_mark(event_class) for event_class in PRECEDENCE if event_class != CLIENT]
+    return [F.greatest(*marks)["hostname"].alias("worker"), F.col(CLIENT)["hostname"].alias("client")]
 
 
 def _said() -> list[Column]:
@@ -99,17 +110,17 @@ def _said() -> list[Column]:
     return [F.col(subject)[field].alias(field) for subject, fields in SUBJECTS.items() for field in fields]
 
 
-def _times(finished: Column) -> list[Column]:
-    """Return the time of the last event of each class, and of the event that ended the task."""
-    return [*[F.col(c)["timestamp"].alias(c) for c in TIMES], finished.alias("finished")]
+def _times() -> list[Column]:
+    """Return the time of the last event of each class."""
+    return [F.col(event_class)["timestamp"].alias(event_class) for event_class in TIMES]
 
 
-def _latencies(finished: Column) -> list[Column]:
+def _latencies() -> list[Column]:
     """Return the waits and runs in seconds, null until both ends are known."""
-    sent, started = F.col(CLIENT)["timestamp"], F.col("started.timestamp")
+    sent, started, finished = F.col(CLIENT)["timestamp"], F.col("started")["timestamp"], F.col("finished")
     return [
         _between(sent, started).alias("wait_seconds"),
-        F.coalesce(F.col("returned.runtime"), _between(started, finished)).alias("run_seconds"),
+        F.coalesce(F.col("returned")["runtime"], _between(started, finished)).alias("run_seconds"),
         _between(F.col("first"), finished).alias("total_seconds"),
     ]
 

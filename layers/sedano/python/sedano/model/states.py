@@ -10,7 +10,8 @@ Two things speak of a task's state, and this module is the only place that says 
 The words, the precedence and the table from event class to state are Celery's (``celery.states``,
 ``celery.events.state``), so that a Celery user reads them without a dictionary and Celery's own event streams
 can be read as they are. Any other class, ``task-progress`` say, is a custom state (``PROGRESS``): below
-``SUCCESS`` and ``FAILURE``, above all others, and of two custom states the later one holds.
+``SUCCESS`` and ``FAILURE``, above all others, and of two custom states the later one holds. It stays a custom one
+even when its name is a built-in state's word.
 
 >>> may_become(RUNNING, SUCCESS), may_become(SUCCESS, RUNNING)
 (True, False)
