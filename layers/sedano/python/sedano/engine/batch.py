@@ -22,23 +22,40 @@ from sedano.ports import Delivery
 
 
 @dataclass(frozen=True, slots=True)
+class Stillborn:
+    """Why a task must not run (any more): the *state* to record, and the reason to set its message aside with."""
+
+    state: str
+    code: str
+    field: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """A command that was let in: the delivery, the message, the task; when and at which clock it was received."""
+    """A command that was let in: the delivery, the message, the task; when and at which clock it was received.
+
+    One that came too late is let in as *stillborn*: its claim decides whether it ends, or had ended or begun before.
+    """
 
     delivery: Delivery
     command: Command
     task: TaskSpec
     received: float
     received_clock: int
+    stillborn: Stillborn | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A job that may run: with the *record* of its claim, or None when its delivery needs none. *verdict* is set when it must not run."""
+    """A job whose end is ours to record: with the *record* of its claim, or None when its delivery needs none.
+
+    *stillborn* is set when it must not run.
+    """
 
     job: Job
     record: TaskRecord | None
-    stillborn: str | None = None
+    stillborn: Stillborn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +98,7 @@ class Batch:
     deadline: float
     chronicle: Chronicle
     given_back: list[Delivery] = field(default_factory=list)
+    unstarted: list[Held] = field(default_factory=list)
     parkings: list[Parking] = field(default_factory=list)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
 

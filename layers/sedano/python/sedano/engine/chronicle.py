@@ -2,7 +2,8 @@
 
 A run is one row of a packed record; `unpack` (the recorder calls it) turns the row into the event lines that Celery's monitors know:
 task-sent, task-received, task-started and how it ended. `task-sent` is told by the worker from what the message says of its publisher, so
-publishing costs no second call. Other happenings (a duplicate, a steal, a parked message) are lines from the beginning.
+publishing costs no second call. Other happenings (a duplicate, a steal, a parked message) are lines from the beginning. Rows hold times as
+whole microseconds: writing a float as text costs five times as much as writing an integer.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ VERSION = 1
 SUCCEEDED, FAILED, RETRIED, REVOKED = "task-succeeded", "task-failed", "task-retried", "task-revoked"
 _FIELDS = (
     "uuid", "name", "queue", "root_id", "parent_id", "retries", "source", "sent", "sent_clock", "received", "received_clock",
-    "started", "started_clock", "ended", "ended_clock", "end", "runtime", "exception",
+    "started", "started_clock", "ended", "ended_clock", "end", "exception",
 )  # fmt: skip
 Row = tuple[Any, ...]
-"""One run, in the order of `_FIELDS`; times are epoch seconds, *runtime* seconds, *end* the class of the last event or None."""
+"""One run, in the order of `_FIELDS`; times are microseconds since the epoch, *end* the class of the last event or None."""
+MICRO = 1_000_000
+_write = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Chronicle:
         if not self.rows and not self.lines:
             return None
         packed = {"v": VERSION, "host": self.host.hostname, "pid": self.host.pid, "rows": self.rows, "lines": self.lines}
-        return json.dumps(packed, separators=(",", ":"))
+        return _write(packed)
 
 
 def unpack(body: str) -> list[dict[str, Any]]:
@@ -64,7 +67,10 @@ def unpack(body: str) -> list[dict[str, Any]]:
     """
     packed = _parsed(body)
     who = {"hostname": packed["host"], "pid": packed["pid"], "utcoffset": 0}
-    events = [event for row in packed["rows"] for event in _events(row, who)]
+    try:
+        events = [event for row in packed["rows"] for event in _events(row, who)]
+    except TypeError:
+        raise MessageRefused(refusals.RECORD, "rows", "times are integers, in microseconds") from None
     events += [{**who, **line} for line in packed["lines"]]
     return events
 
@@ -90,15 +96,15 @@ def _parsed(body: str) -> dict[str, Any]:
 
 def _events(row: list[Any], who: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     run = dict(zip(_FIELDS, row, strict=True))
-    task = {"uuid": run["uuid"], "name": run["name"], "root_id": run["root_id"], "parent_id": run["parent_id"], "retries": run["retries"]}
-    yield {
-        **who, **task, "type": "task-sent", "hostname": run["source"], "pid": 0, "queue": run["queue"], "timestamp": run["sent"],
-        "clock": run["sent_clock"],
-    }  # fmt: skip
-    yield {**who, **task, "type": "task-received", "queue": run["queue"], "timestamp": run["received"], "clock": run["received_clock"]}
-    if run["started"] is not None:
-        yield {**who, "uuid": run["uuid"], "type": "task-started", "timestamp": run["started"], "clock": run["started_clock"]}
+    uuid, started, ended = run["uuid"], run["started"], run["ended"]
+    task = {name: run[name] for name in ("uuid", "name", "root_id", "parent_id", "retries")}
+    sent = {"hostname": run["source"], "pid": 0, "queue": run["queue"], "timestamp": run["sent"] / MICRO, "clock": run["sent_clock"]}
+    yield {**who, **task, "type": "task-sent", **sent}
+    received = {"queue": run["queue"], "timestamp": run["received"] / MICRO, "clock": run["received_clock"]}
+    yield {**who, **task, "type": "task-received", **received}
+    if started is not None:
+        yield {**who, "uuid": uuid, "type": "task-started", "timestamp": started / MICRO, "clock": run["started_clock"]}
     if run["end"] is not None:
-        end = {"uuid": run["uuid"], "type": run["end"], "timestamp": run["ended"], "clock": run["ended_clock"]}
-        extra = {name: run[name] for name in ("runtime", "exception") if run[name] is not None}
-        yield {**who, **end, **extra}
+        end = {"uuid": uuid, "type": run["end"], "timestamp": ended / MICRO, "clock": run["ended_clock"]}
+        extra = {"runtime": (ended - started) / MICRO} if started is not None else {}
+        yield {**who, **end, **extra, **({"exception": run["exception"]} if run["exception"] is not None else {})}

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sedano.engine.batch import Batch, Held, Job
+from sedano.engine.batch import Batch, Held, Job, Stillborn
 from sedano.engine.following import Following
+from sedano.engine.holding import hold_back
 from sedano.errors import SedanoError
-from sedano.model import refusals
+from sedano.model import refusals, states
 from sedano.model.claim import Action, Decision, decide
 from sedano.model.clock import LamportClock
 from sedano.model.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
@@ -34,14 +35,20 @@ class Claiming:
 
     def claim(self, jobs: Sequence[Job], batch: Batch) -> list[Held]:
         """Return the jobs that may run, each with the record of its claim; decide the others in *batch*."""
-        plain = [Held(job, None) for job in jobs if job.task.mode(job.command) != "claimed"]
+        plain = [Held(job, None, job.stillborn) for job in jobs if job.task.mode(job.command) != "claimed"]
         claimed = [job for job in jobs if job.task.mode(job.command) == "claimed"]
         if not claimed:
             return plain
         claims = [self._claim(job, batch) for job in claimed]
-        answers = self.ports.ledger.claim(claims)
+        answers = self._answers(claims)
         held = [self._settle(job, claim, answer, batch) for job, claim, answer in zip(claimed, claims, answers, strict=True)]
         return plain + [h for h in held if h is not None]
+
+    def _answers(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer | SedanoError]:
+        try:
+            return self.ports.ledger.claim(claims)
+        except SedanoError as error:
+            return [error] * len(claims)
 
     def _claim(self, job: Job, batch: Batch) -> Claim:
         command = job.command
@@ -51,30 +58,37 @@ class Claiming:
             command.task, must_exist=command.attempt > 0 or old,
         )  # fmt: skip
 
-    def _settle(self, job: Job, claim: Claim, answer: ClaimAnswer, batch: Batch) -> Held | None:
+    def _settle(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError, batch: Batch) -> Held | None:
         for _ in range(STEALS):
             if isinstance(answer, SedanoError):
                 self.ports.telemetry.log("warning", "claim not answered", task_id=claim.task_id, error=str(answer))
                 break
             if answer.granted:
-                return Held(job, answer.record)
+                return Held(job, answer.record, job.stillborn)
             decision = decide(claim, answer.record, self.ports.clock.now(), self.most_claims)
             if decision.action is Action.RUN:
-                return Held(job, answer.record)
+                return Held(job, answer.record, job.stillborn)
             if decision.action not in (Action.STEAL, Action.POISON) or answer.record is None:
                 self._refused(job, answer.record, decision, batch)
                 return None
-            answer = self.ports.ledger.steal(claim, answer.record)
+            answer = self._steal(claim, answer.record)
             if not isinstance(answer, SedanoError) and answer.granted:
                 return self._stolen(job, answer.record, decision, batch)
         batch.give_back(job.delivery)
         return None
 
+    def _steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer | SedanoError:
+        try:
+            return self.ports.ledger.steal(claim, seen)
+        except SedanoError as error:
+            return error
+
     def _stolen(self, job: Job, record: TaskRecord | None, decision: Decision, batch: Batch) -> Held:
         batch.count("ClaimsStolen", job.task.name)
         now = self.ports.clock.now()
         batch.chronicle.line("claim-stolen", self.lamport.forward(), now, uuid=job.command.task_id, name=job.task.name)
-        return Held(job, record, decision.reason if decision.action is Action.POISON else None)
+        poison = Stillborn(states.POISON, refusals.POISON, "taskid", decision.reason) if decision.action is Action.POISON else None
+        return Held(job, record, poison or job.stillborn)
 
     def _refused(self, job: Job, record: TaskRecord | None, decision: Decision, batch: Batch) -> None:
         if decision.action is Action.QUARANTINE:
@@ -86,8 +100,7 @@ class Claiming:
             absorbed=decision.action.value,
         )  # fmt: skip
         if decision.action is Action.WAIT:
-            self.ports.queues.hold(job.delivery, decision.seconds + 1.0 + self.ports.entropy.unit())
-            batch.give_back(job.delivery)
+            hold_back(self.ports, job.delivery, decision.seconds + 1.0 + self.ports.entropy.unit(), batch)
         elif decision.action is Action.FOLLOW_AGAIN and record is not None:
             self.following.follow_again(job, record, batch)
         elif decision.action is Action.RETRY_AGAIN and record is not None:

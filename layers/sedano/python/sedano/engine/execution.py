@@ -9,18 +9,20 @@ from __future__ import annotations
 import contextvars
 import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from sedano.engine.batch import Arguments, Batch, Held, Ran
+from sedano.engine.batch import Arguments, Batch, Held, Ran, Stillborn
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.gathering import Gathering, HeaderFailed
+from sedano.engine.launching import admit
 from sedano.engine.notices import TELEMETRY
 from sedano.engine.sections import mark_of
 from sedano.errors import ArgumentError, MessageRefused, SedanoError, Unserialisable
-from sedano.model import codec, refusals
+from sedano.model import codec, refusals, states
 from sedano.model.clock import LamportClock
+from sedano.model.messages import LAUNCH
 from sedano.model.outcome import Run
 from sedano.model.records import ErrorRecord
 from sedano.ports import Ports
@@ -28,12 +30,10 @@ from sedano.ports import Ports
 TRACEBACK_CHARACTERS = 4_000
 MESSAGE_CHARACTERS = 2_000
 
-RunLoop = Callable[[Sequence[tuple[Held, Arguments]], "Execution", float, Callable[[Ran], None]], list[Held]]
+Ready = tuple[Held, Arguments]
+"""What can run, with its arguments."""
+RunLoop = Callable[[Sequence[Ready], "Execution", float, Callable[[Ran], None]], list[Held]]
 """Runs async bodies together until a deadline, hands over each that ended, and returns those that did not."""
-
-
-class NotReady(Exception):
-    """What the body needs is out of reach now; the message comes back later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +47,30 @@ class Execution:
     run_loop: RunLoop | None
     guard: float
 
-    def run(self, held: Sequence[Held], batch: Batch, finished: Callable[[Ran], None]) -> None:
-        """Run every body and hand each that ended to *finished*; those that may not start any more are given back."""
-        TELEMETRY.set(self.ports.telemetry)
-        waiting: list[tuple[Held, Arguments]] = []
+    def prepare(self, held: Sequence[Held], batch: Batch) -> tuple[list[Ready], list[Ran]]:
+        """Return what can run, with its arguments, and how the others end without running; set the messages of those aside."""
+        ready: list[Ready] = []
+        unfit: list[Ran] = []
         for one in held:
             prepared = self._prepare(one, batch)
-            if prepared is None:
-                continue
             if isinstance(prepared, Run):
-                finished(self.ended(one, prepared, None))
-            else:
-                waiting.append((one, prepared))
-        self._run_async([w for w in waiting if w[0].job.task.is_async], batch, finished)
-        self._run_sync([w for w in waiting if not w[0].job.task.is_async], batch, finished)
+                unfit.append(self.ended(one, prepared, None))
+            elif prepared is not None:
+                ready.append((one, prepared))
+        return ready, unfit
+
+    def run(self, ready: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
+        """Run every body and hand each that ended to *finished*; those that may not start any more are given back."""
+        TELEMETRY.set(self.ports.telemetry)
+        plain = [r for r in ready if not r[0].job.task.is_async]
+        submitted = self._submit(plain, batch)
+        self._run_async([r for r in ready if r[0].job.task.is_async], batch, finished)
+        if submitted is None:
+            for held, arguments in plain:
+                self._finish(held, self._one(held, arguments, batch), batch, finished)
+        else:
+            for (held, _), run in zip(plain, submitted, strict=True):
+                self._finish(held, run.result(), batch, finished)
 
     def context(self, held: Held, deadline: float) -> TaskContext:
         """Return the context that the body of *held* sees."""
@@ -71,7 +81,7 @@ class Execution:
         """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""
         now = self.ports.clock.now()
         result = None
-        if run.error is None:
+        if run.error is None and held.stillborn is None:
             try:
                 result = codec.encode_value(run.value, "result")
             except Unserialisable as wrong:
@@ -82,20 +92,27 @@ class Execution:
 
     def _prepare(self, held: Held, batch: Batch) -> Arguments | Run | None:
         if held.stillborn is not None:
-            batch.park(held.job.delivery, refusals.POISON, "taskid", held.stillborn)
-            return Run(error=ErrorRecord("Poison", held.stillborn), poisonous=True)
+            return self._stillborn(held, held.stillborn, batch)
         try:
-            return held.job.task.parameters.fit(*self._arguments(held))
+            arguments = self._arguments(held)
+            if held.job.task.name == LAUNCH:
+                admit(held.job.command, arguments[0])
+            return held.job.task.parameters.fit(*arguments)
         except (MessageRefused, ArgumentError) as refused:
             code = refused.code if isinstance(refused, MessageRefused) else refusals.ARGUMENTS
             batch.park(held.job.delivery, code, refused.field, refused.detail)
             return Run(error=ErrorRecord(type(refused).__name__, str(refused)), poisonous=True)
         except HeaderFailed as failed:
             return Run(error=ErrorRecord("ChordError", str(failed)), poisonous=True)
-        except (SedanoError, NotReady) as error:
+        except SedanoError as error:
             self.ports.telemetry.log("warning", "arguments out of reach", task_id=held.job.command.task_id, error=str(error))
             batch.give_back(held.job.delivery)
             return None
+
+    def _stillborn(self, held: Held, why: Stillborn, batch: Batch) -> Run:
+        batch.park(held.job.delivery, why.code, why.field, why.detail)
+        error = ErrorRecord("Poison", why.detail) if why.state == states.POISON else None
+        return Run(error=error, poisonous=True)
 
     def _arguments(self, held: Held) -> Arguments:
         command = held.job.command
@@ -109,7 +126,7 @@ class Execution:
             args = (results, *args) if command.gather.hand_on else args
         return args, kwargs
 
-    def _run_async(self, waiting: Sequence[tuple[Held, Arguments]], batch: Batch, finished: Callable[[Ran], None]) -> None:
+    def _run_async(self, waiting: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         if not waiting:
             return
         if self.run_loop is None:
@@ -117,17 +134,15 @@ class Execution:
         for held in self.run_loop(waiting, self, batch.deadline - self.guard, finished):
             self._out_of_time(held, batch)
 
-    def _run_sync(self, waiting: Sequence[tuple[Held, Arguments]], batch: Batch, finished: Callable[[Ran], None]) -> None:
-        if self.pool is not None and len(waiting) > 1:
-            runs = [self.pool.submit(self._one, held, arguments, batch) for held, arguments in waiting]
-            for (held, _), run in zip(waiting, runs, strict=True):
-                self._finish(held, run.result(), batch, finished)
-            return
-        for held, arguments in waiting:
-            self._finish(held, self._one(held, arguments, batch), batch, finished)
+    def _submit(self, plain: Sequence[Ready], batch: Batch) -> list[Future[Ran | None]] | None:
+        """Start the `def` bodies on the pool's threads, if there are any, so that they run while the loop runs."""
+        if self.pool is None:
+            return None
+        return [self.pool.submit(self._one, held, arguments, batch) for held, arguments in plain]
 
     def _finish(self, held: Held, ran: Ran | None, batch: Batch, finished: Callable[[Ran], None]) -> None:
         if ran is None:
+            batch.unstarted.append(held)
             self._out_of_time(held, batch)
         else:
             finished(ran)

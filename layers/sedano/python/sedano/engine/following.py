@@ -16,7 +16,8 @@ from sedano.engine.joining import Ending, Joining
 from sedano.engine.launching import Launch, from_args, opened
 from sedano.engine.outbox import restored
 from sedano.engine.publisher import Publisher
-from sedano.errors import SedanoError
+from sedano.engine.telling import tell_again
+from sedano.errors import MessageRefused, SedanoError
 from sedano.model import codec, states
 from sedano.model.lineage import descend
 from sedano.model.messages import LAUNCH, Command, Section
@@ -54,7 +55,8 @@ class Following:
         self._settle(endings, messages, owners, batch)
 
     def follow_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
-        """Publish again what follows from the terminal *record* that this message left behind."""
+        """Publish and tell again what follows from the terminal *record* that this message left behind."""
+        tell_again(job, record, batch)
         try:
             messages = restored(record, self.ports.blobs)
             if record.state == states.SUCCESS and job.command.task == LAUNCH:
@@ -65,7 +67,8 @@ class Following:
         self._settle([Ending(job, record.state != states.SUCCESS)], messages, [job] * len(messages), batch)
 
     def retry_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
-        """Publish again the retry that this message recorded."""
+        """Publish and tell again the retry that this message recorded."""
+        tell_again(job, record, batch)
         wait = max(0.0, record.not_before - self.ports.clock.now())
         message = self._retry(job, record.attempt, wait, record.section)
         self._settle([], [message], [job], batch)
@@ -115,6 +118,9 @@ class Following:
                 self.window.add(job.command.id)
 
     def _not_followed(self, job: Job, error: SedanoError, batch: Batch) -> None:
+        if isinstance(error, MessageRefused):
+            batch.park(job.delivery, error.code, error.field, error.detail)
+            return
         batch.count("FollowUpsDelayed", job.task.name)
         self.ports.telemetry.log("warning", "follow-ups not sent; the message comes back", task_id=job.command.task_id, error=str(error))
         batch.give_back(job.delivery)

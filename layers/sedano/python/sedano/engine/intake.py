@@ -6,15 +6,15 @@ protocol) is given back for a while first: during a deployment old and new worke
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sedano.engine.batch import Batch, Job
-from sedano.engine.registry import Registry
-from sedano.errors import MessageRefused, SedanoError
+from sedano.engine.batch import Batch, Job, Stillborn
+from sedano.engine.holding import hold_back
+from sedano.engine.registry import Registry, TaskSpec
+from sedano.errors import MessageRefused
 from sedano.model import codec, refusals, states
 from sedano.model.clock import ClockAhead, LamportClock
 from sedano.model.messages import Command
-from sedano.model.records import Outcome
 from sedano.model.retry import MAX_EXECUTIONS
 from sedano.model.window import Window
 from sedano.ports import Delivery, Ports
@@ -60,15 +60,19 @@ class Intake:
         task = self.registry.tasks.get(command.task)
         if task is None:
             raise MessageRefused(refusals.UNKNOWN_TASK, "subject", f"no task {command.task!r} in this deployment")
+        if delivery.receives > MAX_EXECUTIONS:
+            raise MessageRefused(refusals.EXECUTIONS, "receives", f"received {delivery.receives} times without an end")
+        if not command.time:
+            command = replace(command, time=delivery.sent or now)
+        return Job(delivery, command, task, now, clock, self._stillborn(delivery, command, task, now))
+
+    def _stillborn(self, delivery: Delivery, command: Command, task: TaskSpec, now: float) -> Stillborn | None:
+        """Return why the task must not begin: it came too late, or it has no claims to count and came too often."""
         if command.expires is not None and command.expires <= now:
-            self._expire(command, now, clock)
-            batch.count("TasksExpired", task.name)
-            raise MessageRefused(refusals.EXPIRED, "expirytime", f"expired {now - command.expires:.0f} s ago")
-        unclaimed = task.delivery != "claimed"
-        if delivery.receives > (self.poison_after if unclaimed else MAX_EXECUTIONS):
-            code = refusals.POISON if unclaimed else refusals.EXECUTIONS
-            raise MessageRefused(code, "receives", f"received {delivery.receives} times without an end")
-        return Job(delivery, command, task, now, clock)
+            return Stillborn(states.REVOKED, refusals.EXPIRED, "expirytime", f"expired {now - command.expires:.0f} s ago")
+        if task.delivery != "claimed" and delivery.receives > self.poison_after:
+            return Stillborn(states.POISON, refusals.POISON, "receives", f"received {delivery.receives} times without an end")
+        return None
 
     def _adjust(self, command: Command) -> int:
         try:
@@ -81,19 +85,11 @@ class Intake:
         batch.chronicle.line("message-duplicate", self.lamport.forward(), now, uuid=command.task_id, name=command.task, absorbed="window")
         self.ports.telemetry.log("warning", "duplicate message discarded", message_id=command.id, task_id=command.task_id)
 
-    def _expire(self, command: Command, now: float, clock: int) -> None:
-        """Let whoever waits for the task know; a record that already ended stays as it is."""
-        outcome = Outcome(command.task_id, states.REVOKED, "", 0, command.id, command.attempt, clock, command.task, now)
-        (answer,) = self.ports.ledger.keep([outcome])
-        if isinstance(answer, SedanoError):
-            self.ports.telemetry.log("warning", "expiry not recorded", task_id=command.task_id, error=str(answer))
-
     def _refuse(self, delivery: Delivery, batch: Batch, refused: MessageRefused) -> None:
         foreign = refused.code in (refusals.UNKNOWN_TASK, refusals.NEWER)
         if foreign and delivery.receives < UNKNOWN_RECEIVES:
             self.ports.telemetry.count("MessagesHeld", reason=refused.code)
             self.ports.telemetry.log("warning", "message held back for a worker that may know it", reason=str(refused))
-            self.ports.queues.hold(delivery, UNKNOWN_HOLD_S)
-            batch.give_back(delivery)
+            hold_back(self.ports, delivery, UNKNOWN_HOLD_S, batch)
         else:
             batch.park(delivery, refused.code, refused.field, refused.detail)

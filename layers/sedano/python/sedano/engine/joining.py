@@ -9,7 +9,7 @@ from sedano.engine.batch import Job
 from sedano.engine.drafts import Addressed, Composer
 from sedano.engine.launching import body_of
 from sedano.errors import SedanoError, Unavailable
-from sedano.model.join import Arrival, Node, is_full, path
+from sedano.model.join import Arrival, Arrived, Node, is_full, path
 from sedano.model.messages import Member
 from sedano.ports import Ports
 
@@ -39,7 +39,7 @@ class Joining:
         answers: list[tuple[Job, Answer]] = []
         level = 0
         while pending:
-            arrived = self.ports.ledger.arrive([self._arrival(e, m, steps[level], level) for e, m, steps in pending])
+            arrived = self._arrived([_arrival(e, m, steps[level], level) for e, m, steps in pending])
             higher: dict[tuple[str, Node], tuple[Ending, Member, tuple[tuple[Node, int], ...]]] = {}
             for one, now in zip(pending, arrived, strict=True):
                 node, key = one[2][level][0], (one[1].join_id, one[2][level][0])
@@ -54,8 +54,11 @@ class Joining:
             pending, level = [one for one in higher.values() if level + 1 < len(one[2])], level + 1
         return answers
 
-    def _arrival(self, ending: Ending, member: Member, step: tuple[Node, int], level: int) -> Arrival:
-        return Arrival(member.join_id, step[0], step[1], ending.failed and level == 0)
+    def _arrived(self, arrivals: Sequence[Arrival]) -> Sequence[Arrived | SedanoError]:
+        try:
+            return self.ports.ledger.arrive(arrivals)
+        except SedanoError as error:
+            return [error] * len(arrivals)
 
     def _body(self, join_id: str) -> Answer:
         try:
@@ -65,6 +68,10 @@ class Joining:
             return self.composer.compose(*body_of(join))
         except SedanoError as error:
             return error
+
+
+def _arrival(ending: Ending, member: Member, step: tuple[Node, int], level: int) -> Arrival:
+    return Arrival(member.join_id, step[0], step[1], ending.failed and level == 0)
 
 
 def _member(ending: Ending) -> Member:

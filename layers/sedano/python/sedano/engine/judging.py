@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sedano.engine.batch import Judged, Ran
+from sedano.engine.batch import Held, Judged, Ran
 from sedano.engine.drafts import Addressed, Composer
 from sedano.engine.outbox import stored
 from sedano.errors import SedanoError, Unavailable
@@ -19,7 +19,6 @@ from sedano.ports import Ports
 
 INLINE_BYTES = 100_000
 """A result or an outbox longer than this lies in the blob store: an item of DynamoDB holds 400 KB."""
-LONGEST_RESULT_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +47,20 @@ class Judging:
                 verdict = self._verdict(ran)
         return Judged(ran, verdict, self._outcome(ran, verdict, posted), posted)
 
+    def released(self, held: Held) -> Outcome:
+        """Return the outcome that lets go of a claim whose body never began: the same attempt may be claimed again at once."""
+        command, record = held.job.command, held.record
+        return Outcome(
+            command.task_id, states.RETRY, record.nonce if record else "", record.fence if record else 0, command.id, command.attempt,
+            self.lamport.forward(), command.task, self.ports.clock.now(), next_attempt=command.attempt,
+        )  # fmt: skip
+
     def _verdict(self, ran: Ran) -> Verdict:
+        if ran.held.stillborn is not None:
+            return Verdict(ran.held.stillborn.state)
         if ran.run.error is None:
             return judge(ran.run, ran.held.job.task.retry, 0, None, 0.0)
         command = ran.held.job.command
-        if ran.held.stillborn is not None:
-            return Verdict(states.POISON)
         return judge(ran.run, ran.held.job.task.retry, command.attempt, command.section, self.ports.entropy.unit())
 
     def _post(self, ran: Ran) -> list[Addressed]:
@@ -69,9 +76,9 @@ class Judging:
         result, result_ref = self._kept(ran.result if not (job.task.ignore_result or command.ignore_result) or command.member else None)
         outbox, outbox_ref = stored(posted, self.ports.blobs, INLINE_BYTES)
         return Outcome(
-            command.task_id, verdict.state, record.nonce if record else "", record.fence if record else 0, command.id, command.attempt,
-            self.lamport.forward(), command.task, ran.ended, result, result_ref, ran.run.error, outbox, outbox_ref,
-            command.attempt + 1 if again else 0, ran.ended + verdict.pause if again else 0.0, verdict.section,
+            command.task_id, verdict.state, record.nonce if record else self.ports.entropy.nonce(), record.fence if record else 0,
+            command.id, command.attempt, self.lamport.forward(), command.task, ran.ended, result, result_ref, ran.run.error,
+            outbox, outbox_ref, command.attempt + 1 if again else 0, ran.ended + verdict.pause if again else 0.0, verdict.section,
         )  # fmt: skip
 
     def _kept(self, result: str | None) -> tuple[str | None, BlobRef | None]:

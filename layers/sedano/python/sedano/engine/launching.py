@@ -14,11 +14,11 @@ from typing import Any
 
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.gathering import body_id, member_id
-from sedano.errors import MessageRefused
+from sedano.errors import BudgetExhausted, HopLimit, MessageRefused
 from sedano.model import refusals
 from sedano.model.join import Join
-from sedano.model.lineage import Lineage
-from sedano.model.messages import BlobRef, Gather, Member
+from sedano.model.lineage import Lineage, descend
+from sedano.model.messages import BlobRef, Command, Gather, Member
 
 Entry = dict[str, Any]
 _OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result")
@@ -55,6 +55,21 @@ def from_args(args: Sequence[Any]) -> Launch:
         return Launch(join_id, members, replace(_draft(body), task_id=body_id(join_id), gather=gather))
     except (ValueError, TypeError, KeyError, AttributeError) as wrong:
         raise MessageRefused(refusals.SCHEMA, "data.args", f"not a launch: {wrong}") from None
+
+
+def admit(command: Command, args: Sequence[Any]) -> None:
+    """Look at a launch before it is recorded as done: what can never be published must not wait as a follow-up for ever.
+
+    Raises:
+        MessageRefused: *args* describe no launch, or it may not cause that many messages (codes `schema`, `hop-limit`, `budget`).
+    """
+    launch = from_args(args)
+    try:
+        descend(command.task_id, command.lineage, len(launch.members) + 1)
+    except HopLimit as deep:
+        raise MessageRefused(refusals.HOPS, "hops", str(deep)) from None
+    except BudgetExhausted as spent:
+        raise MessageRefused(refusals.BUDGET, "budget", str(spent)) from None
 
 
 def opened(launch: Launch, lineage: Lineage) -> Join:

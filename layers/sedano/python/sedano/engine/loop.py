@@ -10,19 +10,19 @@ from collections.abc import Callable, Sequence
 
 from sedano.engine.batch import Arguments, Held, Ran
 from sedano.engine.context import CURRENT, TaskContext
-from sedano.engine.execution import Execution, failed
+from sedano.engine.execution import Execution, Ready, failed
 from sedano.model.outcome import Run
 
 
 def run_together(
-    waiting: Sequence[tuple[Held, Arguments]], execution: Execution, until: float, finished: Callable[[Ran], None]
+    waiting: Sequence[Ready], execution: Execution, until: float, finished: Callable[[Ran], None]
 ) -> list[Held]:
     """Run all bodies on one loop until *until* (epoch s); hand over each as it ends; return those that had to be cancelled."""
     return asyncio.run(_all(waiting, execution, until, finished))
 
 
 async def _all(
-    waiting: Sequence[tuple[Held, Arguments]], execution: Execution, until: float, finished: Callable[[Ran], None]
+    waiting: Sequence[Ready], execution: Execution, until: float, finished: Callable[[Ran], None]
 ) -> list[Held]:
     tasks = {asyncio.create_task(_one(held, arguments, execution, until, finished)): held for held, arguments in waiting}
     _, late = await asyncio.wait(tasks, timeout=max(0.0, until - execution.ports.clock.now()))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sedano.engine.batch import Batch, Parking
+from sedano.errors import SedanoError
 from sedano.model.clock import LamportClock
 from sedano.ports import PARKED, Outgoing, Ports
 
@@ -23,8 +25,8 @@ class ParkingLot:
         """Set aside what the batch decided to; a message that cannot be parked now is given back instead, so that nothing is lost."""
         if not batch.parkings:
             return
-        answers = self.ports.queues.send(PARKED, [self._outgoing(p) for p in batch.parkings])
-        for parking, error in zip(batch.parkings, answers, strict=True):
+        parkings, batch.parkings = batch.parkings, []
+        for parking, error in zip(parkings, self._answers(parkings), strict=True):
             if error is not None:
                 self.ports.telemetry.log("error", "message could not be parked", reason=parking.code, error=str(error))
                 batch.give_back(parking.delivery)
@@ -37,11 +39,17 @@ class ParkingLot:
             now, message_id = self.ports.clock.now(), parking.delivery.message_id
             batch.chronicle.line("message-parked", self.lamport.forward(), now, reason=parking.code, message_id=message_id)
 
+    def _answers(self, parkings: Sequence[Parking]) -> Sequence[SedanoError | None]:
+        try:
+            return self.ports.queues.send(PARKED, [self._outgoing(p) for p in parkings])
+        except SedanoError as error:
+            return [error] * len(parkings)
+
     def _outgoing(self, parking: Parking) -> Outgoing:
         body = parking.delivery.body
         attributes = {
             "reason": parking.code, "field": parking.field[:256] or "-", "detail": _printable(parking.detail)[:512] or "-",
-            "queue": parking.delivery.queue, "message_id": parking.delivery.message_id,
+            "queue": parking.delivery.queue or "-", "message_id": parking.delivery.message_id,
         }  # fmt: skip
         if len(body.encode("utf-8", "surrogatepass")) > BODY_BYTES:
             ref = self.ports.blobs.put(body.encode("utf-8", "surrogatepass"))

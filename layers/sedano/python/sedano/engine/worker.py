@@ -1,9 +1,10 @@
 """The worker: one task's whole life as a pipeline of small steps over one batch of messages.
 
-    open → claim → run → judge → record → follow → acknowledge
+    open → claim → prepare → run → judge → record → follow → acknowledge
 
 - open: decode and let in, or set aside with the reason                     (`engine.intake`)
 - claim: become the one holder, all claims of the batch together            (`engine.claiming`, rule in `model.claim`)
+- prepare: get the arguments; what cannot run is set aside before it is recorded as ended, so no crash can lose its message
 - run: the bodies; async ones share a loop                                  (`engine.execution`)
 - judge: what becomes of it, pure                                           (`engine.judging`, rule in `model.outcome`)
 - record: each outcome as soon as its body ended, under its claim's fence   (here)
@@ -21,7 +22,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from sedano.engine import chronicle
 from sedano.engine.batch import Batch, Job, Judged, Ran
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.claiming import Claiming
@@ -37,6 +37,7 @@ from sedano.engine.membership import Membership
 from sedano.engine.parking import ParkingLot
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry
+from sedano.engine.telling import tell
 from sedano.errors import SedanoError
 from sedano.model import states
 from sedano.model.clock import LamportClock
@@ -61,14 +62,6 @@ class WorkerSettings:
     guard: float = 1.0
     poison_after: int = 5
     heartbeat: float = 60.0
-
-
-_ENDS = {
-    states.SUCCESS: (chronicle.SUCCEEDED, "TasksSucceeded"),
-    states.FAILURE: (chronicle.FAILED, "TasksFailed"),
-    states.RETRY: (chronicle.RETRIED, "TasksRetried"),
-    states.POISON: (chronicle.FAILED, "TasksPoisoned"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +107,15 @@ class Worker:
         self._membership.beat(len(deliveries))
         jobs = self._intake.open(list(deliveries), batch)
         held = self._claiming.claim(jobs, batch)
+        ready, unfit = self._execution.prepare(held, batch)
+        self._parking.settle(batch)
         stream = self._lanes.stream(self._judge_and_record)
-        self._execution.run(held, batch, partial(self._ended, stream))
+        for ran in unfit:
+            if ran.held.job.delivery not in batch.given_back:
+                self._ended(stream, ran)
+        self._execution.run(ready, batch, partial(self._ended, stream))
         self._following.follow(self._accepted(stream, batch), batch)
+        self._release(batch)
         self._parking.settle(batch)
         self._tell(batch, len(deliveries), began, calls)
         return batch.given_back
@@ -133,12 +132,12 @@ class Worker:
         """Judge one run and record its outcome."""
         try:
             judged = self._judging.judge(ran)
+            if judged.outcome is None:
+                return judged
+            write = self.ports.ledger.record if ran.held.record is not None else self.ports.ledger.keep
+            (answer,) = write([judged.outcome])
         except SedanoError as error:
             return error
-        if judged.outcome is None:
-            return judged
-        write = self.ports.ledger.record if ran.held.record is not None else self.ports.ledger.keep
-        (answer,) = write([judged.outcome])
         if isinstance(answer, SedanoError):
             return answer
         return judged if answer.accepted else Refused(judged, answer.record)
@@ -148,13 +147,22 @@ class Worker:
         for ran, answer in stream.close():
             if isinstance(answer, Judged):
                 accepted.append(answer)
-                self._chronicle(answer, batch)
+                tell(answer, batch, self.lamport)
             elif isinstance(answer, Refused):
                 self._refused(ran.held.job, answer.record, batch)
             else:
                 self.ports.telemetry.log("warning", "outcome not recorded", task_id=ran.held.job.command.task_id, error=str(answer))
                 batch.give_back(ran.held.job.delivery)
         return accepted
+
+    def _release(self, batch: Batch) -> None:
+        """Let go of what was claimed and never begun, so that it is not counted as an attempt that killed its worker."""
+        outcomes = [self._judging.released(held) for held in batch.unstarted if held.record is not None]
+        try:
+            if outcomes:
+                self.ports.ledger.record(outcomes)
+        except SedanoError as error:
+            self.ports.telemetry.log("warning", "claims not released; they expire", error=str(error))
 
     def _refused(self, job: Job, record: TaskRecord | None, batch: Batch) -> None:
         """Settle a run whose outcome the ledger refused: someone else's outcome stands."""
@@ -167,18 +175,6 @@ class Worker:
             batch.give_back(job.delivery)
         elif record.message_id == job.command.id:
             self._following.follow_again(job, record, batch)
-
-    def _chronicle(self, judged: Judged, batch: Batch) -> None:
-        ran, (end, metric) = judged.ran, _ENDS[judged.verdict.state]
-        job = ran.held.job
-        command, error = job.command, ran.run.error
-        batch.count(metric, job.task.name)
-        batch.chronicle.rows.append((
-            command.task_id, command.task, job.delivery.queue, command.lineage.root_id or command.task_id, command.lineage.parent_id,
-            command.attempt, command.source, command.time, command.clock, job.received, job.received_clock, ran.started, ran.started_clock,
-            ran.ended, judged.outcome.clock if judged.outcome is not None else self.lamport.forward(), end, ran.ended - ran.started,
-            f"{error.type_name}({error.message[:200]!r})" if error is not None else None,
-        ))  # fmt: skip
 
     def _tell(self, batch: Batch, messages: int, began: float, calls: dict[str, int]) -> None:
         """Send the chronicle, count, and flush. Losing it is noticed and costs no task: it is history, not the ledger."""

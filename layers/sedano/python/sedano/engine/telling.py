@@ -1,0 +1,48 @@
+"""Telling how a task ended: one row of the chronicle for each run, and for each end that an earlier process may not have told any more.
+
+A process can die between recording an outcome and sending its chronicle. The message comes again, finds the record that it left, and the
+end is told from that record: with the record's own clock, so an end that is told twice is the same end (`sedano.model.registers`).
+"""
+
+from __future__ import annotations
+
+from sedano.engine import chronicle
+from sedano.engine.batch import Batch, Job, Judged
+from sedano.engine.chronicle import MICRO, Row
+from sedano.model import states
+from sedano.model.clock import LamportClock
+from sedano.model.records import ErrorRecord, TaskRecord
+
+ENDS = {
+    states.SUCCESS: (chronicle.SUCCEEDED, "TasksSucceeded"),
+    states.FAILURE: (chronicle.FAILED, "TasksFailed"),
+    states.RETRY: (chronicle.RETRIED, "TasksRetried"),
+    states.POISON: (chronicle.FAILED, "TasksPoisoned"),
+    states.REVOKED: (chronicle.REVOKED, "TasksExpired"),
+}
+"""The last event of a run, and the metric that counts it, by the state that was recorded."""
+
+
+def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
+    """Tell a run whose outcome stands."""
+    ran, (end, metric) = judged.ran, ENDS[judged.verdict.state]
+    began = (None, None) if ran.held.stillborn is not None else (int(ran.started * MICRO), ran.started_clock)
+    clock = judged.outcome.clock if judged.outcome is not None else lamport.forward()
+    batch.count(metric, ran.held.job.task.name)
+    batch.chronicle.rows.append(_row(ran.held.job, began, (int(ran.ended * MICRO), clock, end), ran.run.error))
+
+
+def tell_again(job: Job, record: TaskRecord, batch: Batch) -> None:
+    """Tell the end that this message left in the *record*, in case that nobody could any more."""
+    end, _ = ENDS[record.state]
+    batch.chronicle.rows.append(_row(job, (None, None), (record.clock, record.clock, end), record.error))
+
+
+def _row(job: Job, began: tuple[int | None, int | None], ended: tuple[int, int, str], error: ErrorRecord | None) -> Row:
+    command = job.command
+    return (
+        command.task_id, command.task, job.delivery.queue, command.lineage.root_id or command.task_id, command.lineage.parent_id,
+        command.attempt, command.source, int(command.time * MICRO), command.clock, int(job.received * MICRO), job.received_clock,
+        *began, *ended,
+        f"{error.type_name}({error.message[:200]!r})" if error is not None else None,
+    )  # fmt: skip

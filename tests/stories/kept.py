@@ -1,0 +1,49 @@
+"""What must hold at the end of every story, however it went: the invariants E1, E2, E4, J1 of the protocols, and the history."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+
+from sedano.model import registers, states
+from sedano.ports import PARKED
+from tests.stories.processes import WORKED
+from tests.stories.stage import Stage
+
+Effects = Mapping[tuple[str, str], int]
+
+
+def succeeded(**names: int) -> Counter[tuple[str, str]]:
+    """Return the effects of so many tasks of each name that succeeded; `launch` stands for the built-in one."""
+    return Counter({("sedano.launch" if name == "launch" else name, states.SUCCESS): number for name, number in names.items()})
+
+
+def assert_kept(stage: Stage, effects: Effects, parked: tuple[str, ...] = ()) -> None:
+    """Assert that exactly these *effects* were recorded, one a task, and that only messages with the reasons *parked* were set aside."""
+    twice = [task for task, ends in Counter(end.task_id for end in stage.audit.ends).items() if ends != 1]
+    assert twice == [], "a task has more than one recorded effect"
+    assert stage.audit.effects() == Counter(effects)
+    assert [(queue, m.body) for queue in WORKED for m in stage.peek(queue)] == []
+    assert stage.dead() == []
+    assert {m.attributes["reason"] for m in stage.peek(PARKED)} == set(parked)
+    assert_history_tells_what_the_ledger_holds(stage)
+
+
+def assert_history_tells_what_the_ledger_holds(stage: Stage) -> None:
+    """Assert that the registers over the recorded events end in the state that the ledger accepted, for every task."""
+    found = told(stage)
+    for end in stage.audit.ends:
+        expected = states.FAILURE if end.state == states.POISON else end.state
+        assert end.task_id in found, f"the history does not know {end.name} {end.task_id}"
+        assert found[end.task_id].state == expected, end.name
+
+
+def told(stage: Stage) -> dict[str, registers.Timeline]:
+    """Return what the history tells of each task."""
+    folded, _ = registers.fold(lines(stage))
+    return {uuid: registers.finalise(r) for uuid, r in folded.items()}
+
+
+def lines(stage: Stage, kind: str = "") -> list[dict[str, object]]:
+    """Return the event lines of the history whose type begins with *kind*."""
+    every = [json.loads(line) for blob in stage.ports.events.read() for line in blob.splitlines()]
+    return [line for line in every if line["type"].startswith(kind)]

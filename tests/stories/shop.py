@@ -1,0 +1,77 @@
+"""The app that most stories are about: a small shop whose tasks note that they ran."""
+
+import inspect
+from collections import Counter
+from typing import Any
+
+from sedano import Retry, Sedano, current
+from sedano.event import EventType
+from sedano.task import Task
+from tests.stories.stage import QUEUES
+
+SOON = Retry(max_retries=3, interval_start=2.0, jitter=False)
+
+
+class Shop:
+    """One shop: its app, its tasks, and *ran*: how often each body ran, by task name."""
+
+    def __init__(self) -> None:
+        """Declare everything."""
+        self.app = Sedano("shop", queues=QUEUES, retry=SOON)
+        self.ran: Counter[str] = Counter()
+        self.seen: list[Any] = []
+        self._plain()
+        self._orders()
+
+    def task(self, name: str, body: Any, **options: Any) -> Task[..., Any]:
+        """Declare *body* as task *name*; it notes that it ran."""
+        self.app.task(name=name, **options)(_noting(self.ran, name, body))
+        return Task(self.app.registry.tasks[name], self.app)
+
+    def _plain(self) -> None:
+        self.add = self.task("add", lambda a, b: a + b)
+        self.total = self.task("total", sum)
+        self.once = self.task("once", self._followed, delivery="record_once")
+        self.loose = self.task("loose", self._followed, delivery="at_least_once", ignore_result=True)
+        self.fails = self.task("fails", self._fail, retry=False)
+        self.flaky = self.task("flaky", self._flaky)
+        self.big = self.task("big", lambda text: text + "!")
+
+    def _orders(self) -> None:
+        self.pack = self.task("pack", lambda what: what)
+        self.label = self.task("label", lambda what: what)
+        self.buy = self.task("buy", self._buy)
+        self.mail = self.task("mail", lambda what: what)
+        self.count = self.task("count", lambda what: what, queue="bulk")
+        self.Bought: EventType[Any] = self.app.event(type("Bought", (), {"__annotations__": {"what": str}, "__module__": "shop"}))
+        for task in (self.mail, self.count):
+            self.Bought.subscribe(task)
+
+    def _followed(self, n: int) -> int:
+        self.pack.delay(f"of {n}")
+        return n
+
+    def _fail(self) -> None:
+        raise ValueError("out of stock")
+
+    def _flaky(self, until: int) -> int:
+        self.pack.delay("only what succeeds is packed")
+        if current().attempt < until:
+            raise RuntimeError("not yet")
+        return current().attempt
+
+    def _buy(self, what: str) -> str:
+        self.seen.append(current().fence)
+        self.pack.delay(what)
+        self.label.delay(what)
+        self.Bought.delay(what=what)
+        return what
+
+
+def _noting(ran: Counter[str], name: str, body: Any) -> Any:
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        ran[name] += 1
+        return body(*args, **kwargs)
+
+    noted.__signature__ = inspect.signature(body)  # type: ignore[attr-defined]
+    return noted
