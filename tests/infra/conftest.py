@@ -1,7 +1,5 @@
 """The stages that this room looks at: the local one, and production as AWS would get it."""
 
-from pathlib import Path
-
 import pytest
 
 from sedano.local.stage import stage_context
@@ -18,6 +16,9 @@ def production(tmp_path_factory: pytest.TempPathFactory) -> Templates:
 
 
 @pytest.fixture(scope="session", params=["local", "production"])
-def templates(request: pytest.FixtureRequest, assembly: Path, production: Templates) -> Templates:
+def templates(request: pytest.FixtureRequest) -> Templates:
     """Each stage in turn: what is promised of one is promised of both."""
-    return production if request.param == "production" else read(assembly)
+    if request.param == "local":
+        return read(request.getfixturevalue("assembly"))
+    production: Templates = request.getfixturevalue("production")
+    return production

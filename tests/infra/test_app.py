@@ -13,6 +13,7 @@ from infra.constructs import function
 from sedano.local import LocalStageError
 from sedano.local.stage import stage_context
 from sedano.local.synth import ROOT, synthesise
+from tests.infra.template import Templates
 from tests.plugins.resources import APP, CODE
 
 
@@ -22,6 +23,10 @@ def test_a_setting_that_cannot_be_used_ends_the_synthesis_with_one_sentence(tmp_
         synthesise(context, tmp_path / "cdk.out")
     assert "sedano: concurrency: 1 cannot be used; expected a whole number from 2 to 1000" in str(refused.value)
     assert "Traceback" not in str(refused.value)
+
+
+def test_production_passes_every_rule_of_aws_solutions(production: Templates) -> None:
+    assert production.functions(), "the synthesis was judged, and it is here"
 
 
 def test_a_queue_that_anyone_may_read_on_its_way_does_not_pass(tmp_path: Path) -> None:

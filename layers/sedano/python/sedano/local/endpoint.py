@@ -5,7 +5,9 @@ that ends. Its log is a file, so nothing it says is lost when a test fails.
 """
 
 import http.client
+import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -47,6 +49,7 @@ class Endpoint:
         if enforce_iam and not shutil.which("openssl"):
             raise LocalStageError("enforcing IAM needs TLS, and its certificate needs `openssl`: install it")
         self._python = python
+        self._token = secrets.token_hex(8)
         self._enforce_iam = enforce_iam
         self._directory = directory.resolve()
         self._scratch = self._directory / "tmp"
@@ -77,6 +80,7 @@ class Endpoint:
             "BIND_HOST": HOST,
             "GATEWAY_PORT": str(self.port),
             "IOT_MTLS_ENABLED": "0",
+            "MINISTACK_EDITION": self._token,
             "MINISTACK_HOST": HOST,
             "MINISTACK_REGION": REGION,
             "TMPDIR": str(self._scratch),
@@ -138,12 +142,14 @@ class Endpoint:
         return False
 
     def _is_healthy(self) -> bool:
+        """Whether it is this endpoint that answers, and not another that took the port first."""
         try:
             connection = self._connection()
             connection.request("GET", "/_ministack/health")
-            return connection.getresponse().status == http.HTTPStatus.OK
-        except (OSError, http.client.HTTPException):
+            answer = json.load(connection.getresponse())
+        except (OSError, http.client.HTTPException, ValueError):
             return False
+        return bool(answer.get("edition") == self._token)
 
     def _connection(self) -> http.client.HTTPConnection:
         if self.certificate is None:
