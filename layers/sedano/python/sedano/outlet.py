@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -162,7 +161,7 @@ class Outlet:
     def _checked(self, draft: CommandDraft) -> CommandDraft:
         """Put long data into the blob store now, so that the message that carries the draft stays small."""
         ref = self._composer.check(draft.args, draft.kwargs)
-        return replace(draft, args=(), kwargs={}, data_ref=ref) if ref is not None else draft
+        return draft._replace(args=(), kwargs={}, data_ref=ref) if ref is not None else draft
 
     def _reserved(self, draft: CommandDraft, options: Options) -> bool:
         now = self.ports.clock.now()

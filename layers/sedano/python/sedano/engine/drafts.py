@@ -7,8 +7,9 @@ carries its claim check (Hohpe and Woolf, Claim Check; CloudEvents `dataref`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from sedano.model import codec
 from sedano.model.clock import LamportClock
@@ -18,17 +19,17 @@ from sedano.ports import EVENTS, Blobs, Clock, Entropy, Outgoing, command_queue
 
 CLAIM_CHECK_BYTES = 60_000
 """Data longer than this travels through the blob store: SQS bills each started 64 KB."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class CommandDraft:
+class CommandDraft(NamedTuple):
     """Ask for task *task* on *queue* (a command queue's name) under the id *task_id*."""
 
     queue: str
     task_id: str
     task: str
     args: Sequence[Any] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Mapping[str, Any] = NOTHING
     delay: int = 0
     attempt: int = 0
     expires: float | None = None
@@ -41,8 +42,7 @@ class CommandDraft:
     data_ref: BlobRef | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EventDraft:
+class EventDraft(NamedTuple):
     """Say that the event *name* happened."""
 
     name: str
@@ -55,8 +55,7 @@ class EventDraft:
 Draft = CommandDraft | EventDraft
 
 
-@dataclass(frozen=True, slots=True)
-class Addressed:
+class Addressed(NamedTuple):
     """A message ready to send, with the key of its queue."""
 
     queue: str

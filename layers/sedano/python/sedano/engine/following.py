@@ -7,7 +7,7 @@ remembered, and a message is given back whenever one of its follow-ups could not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sedano.engine.batch import Batch, Job, Judged
@@ -40,7 +40,10 @@ class Following:
 
     def follow(self, judged: Sequence[Judged], batch: Batch) -> None:
         """Publish what follows from each outcome and acknowledge its message; give back those whose follow-ups were not accepted."""
-        endings, messages, owners = [], [], []
+        jobs: list[Job] = []
+        endings: list[Ending] = []
+        messages: list[Addressed] = []
+        owners: list[Job] = []
         for one in judged:
             job = one.ran.held.job
             try:
@@ -48,11 +51,12 @@ class Following:
             except SedanoError as error:
                 self._not_followed(job, error, batch)
                 continue
-            if one.verdict.state in states.TERMINAL:
-                endings.append(Ending(job, one.verdict.state != states.SUCCESS))
+            jobs.append(job)
             messages += follows
             owners += [job] * len(follows)
-        self._settle(endings, messages, owners, batch)
+            if job.command.member is not None and one.verdict.state in states.TERMINAL:
+                endings.append(Ending(job, one.verdict.state != states.SUCCESS))
+        self._settle(jobs, self._sent(endings, messages, owners), batch)
 
     def follow_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
         """Publish and tell again what follows from the terminal *record* that this message left behind."""
@@ -64,21 +68,22 @@ class Following:
         except SedanoError as error:
             self._not_followed(job, error, batch)
             return
-        self._settle([Ending(job, record.state != states.SUCCESS)], messages, [job] * len(messages), batch)
+        endings = [Ending(job, record.state != states.SUCCESS)] if job.command.member is not None else []
+        self._settle([job], self._sent(endings, messages, [job] * len(messages)), batch)
 
     def retry_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
         """Publish and tell again the retry that this message recorded."""
         tell_again(job, record, batch)
         wait = max(0.0, record.not_before - self.ports.clock.now())
         message = self._retry(job, record.attempt, wait, record.section)
-        self._settle([], [message], [job], batch)
+        self._settle([job], self._sent([], [message], [job]), batch)
 
-    def _follows(self, job: Job, judged: Judged) -> list[Addressed]:
+    def _follows(self, job: Job, judged: Judged) -> Sequence[Addressed]:
         if judged.verdict.state == states.RETRY:
             return [self._retry(job, job.command.attempt + 1, judged.verdict.pause, judged.verdict.section)]
         if job.command.task == LAUNCH and judged.verdict.state == states.SUCCESS:
             return self._launched(job.command)
-        return list(judged.posted)
+        return judged.posted
 
     def _retry(self, job: Job, attempt: int, wait: float, section: Section | None) -> Addressed:
         command = job.command
@@ -103,15 +108,20 @@ class Following:
             return from_args(command.args)
         return from_args(codec.decode_data(self.ports.blobs.get(command.data_ref))[0])
 
-    def _settle(self, endings: Sequence[Ending], messages: Sequence[Addressed], owners: Sequence[Job], batch: Batch) -> None:
-        joined = self.joining.arrive([e for e in endings if e.job.command.member is not None])
+    def _sent(self, endings: Sequence[Ending], messages: Sequence[Addressed], owners: Sequence[Job]) -> dict[str, SedanoError]:
+        """Arrive at joins and publish; return what went wrong, by the id of the message that it follows from."""
+        if not endings and not messages:
+            return {}
+        joined = self.joining.arrive(endings)
         bodies = [(answer, job) for job, answer in joined if isinstance(answer, Addressed)]
-        failures = {id(job): answer for job, answer in joined if isinstance(answer, SedanoError)}
+        failures = {job.command.id: answer for job, answer in joined if isinstance(answer, SedanoError)}
+        answers = self.publisher.publish_all([*messages, *(m for m, _ in bodies)])
         jobs = [*owners, *(job for _, job in bodies)]
-        answers = self.publisher.publish_all([*messages, *(m for m, _ in bodies)]) if jobs else []
-        failures |= {id(job): error for job, error in zip(jobs, answers, strict=True) if error is not None}
-        for job in {id(j): j for j in [*jobs, *(e.job for e in endings)]}.values():
-            error = failures.get(id(job))
+        return failures | {job.command.id: error for job, error in zip(jobs, answers, strict=True) if error is not None}
+
+    def _settle(self, jobs: Sequence[Job], failures: Mapping[str, SedanoError], batch: Batch) -> None:
+        for job in jobs:
+            error = failures.get(job.command.id)
             if error is not None:
                 self._not_followed(job, error, batch)
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sedano.engine.batch import Held, Judged, Ran
 from sedano.engine.drafts import Addressed, Composer
@@ -43,7 +43,7 @@ class Judging:
             except Unavailable:
                 raise
             except SedanoError as wrong:
-                ran = replace(ran, run=Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True), result=None)
+                ran = ran._replace(run=Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True), result=None)
                 verdict = self._verdict(ran)
         return Judged(ran, verdict, self._outcome(ran, verdict, posted), posted)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sedano.engine.drafts import CommandDraft
@@ -48,11 +48,11 @@ def from_args(args: Sequence[Any]) -> Launch:
         join_id, entries, body, hand_on = args
         size = len(entries)
         members = [
-            replace(_draft(e), task_id=member_id(join_id, n), member=Member(join_id, n, size), ignore_result=False)
+            _draft(e)._replace(task_id=member_id(join_id, n), member=Member(join_id, n, size), ignore_result=False)
             for n, e in enumerate(entries)
         ]
         gather = Gather(join_id, size, bool(hand_on))
-        return Launch(join_id, members, replace(_draft(body), task_id=body_id(join_id), gather=gather))
+        return Launch(join_id, members, _draft(body)._replace(task_id=body_id(join_id), gather=gather))
     except (ValueError, TypeError, KeyError, AttributeError) as wrong:
         raise MessageRefused(refusals.SCHEMA, "data.args", f"not a launch: {wrong}") from None
 
@@ -85,9 +85,8 @@ def opened(launch: Launch, lineage: Lineage) -> Join:
 def body_of(join: Join) -> tuple[CommandDraft, Lineage]:
     """Return the draft of the body that *join* kept, and its lineage."""
     kept = json.loads(join.body)
-    draft = replace(
-        _draft(kept["draft"]), task_id=body_id(join.join_id), gather=Gather(join.join_id, join.size, kept["hand_on"])
-    )
+    gather = Gather(join.join_id, join.size, kept["hand_on"])
+    draft = _draft(kept["draft"])._replace(task_id=body_id(join.join_id), gather=gather)
     return draft, Lineage(*kept["lineage"])
 
 

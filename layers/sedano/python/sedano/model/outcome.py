@@ -7,7 +7,7 @@ policy of its own. `judge` turns it into the state to record and, for a retry, t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sedano.model import states
 from sedano.model.messages import Section
@@ -15,8 +15,7 @@ from sedano.model.records import ErrorRecord
 from sedano.model.retry import Retry
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """One execution: what the body returned, or what it raised.
 
     *poisonous*: trying again cannot help. *section* and *policy*: the `retry()` section it failed in, and that section's own policy.
