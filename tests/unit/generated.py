@@ -10,6 +10,17 @@ from sedano.model.wire import MAX_ATTEMPT, MAX_CLOCK, MAX_DATA_BYTES, MAX_INT32
 LATEST_EXACT = 2**32
 """The moment (2106) up to which a double holds every microsecond."""
 
+ADD = Command(
+    id="0b7e2c1a-54d3-4c9f-8a61-7f0e9d2c3b4a",
+    task_id="f3d1c5e7-9a2b-4d6c-8e0f-1a3b5c7d9e2f",
+    task="shop.orders.tasks.add",
+    source="ip-10-0-12-34.eu-central-1.compute.internal/4711",
+    time=1_795_172_400.123456,
+    clock=1_795_172_400_123_457,
+    args=(1, 2),
+)
+"""The command that the README and every comparison with other queues measure."""
+
 visible = st.characters(min_codepoint=0x21, max_codepoint=0x7E)
 ids = st.uuids().map(str) | st.text(visible, min_size=1, max_size=256)
 names = st.sampled_from(["shop.add", "a", "paket.Größe.berechnen"]) | st.text(visible, min_size=1, max_size=256)

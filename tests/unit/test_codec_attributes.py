@@ -10,13 +10,12 @@ from sedano.model import refusals
 from sedano.model.codec import decode, decode_data, decode_event_data
 from sedano.model.lineage import ROOT, Lineage
 from sedano.model.messages import Gather, Member, Section
-from sedano.model.wire import LONGEST_FOREIGN, MAX_CLOCK, MAX_DATA_BYTES, MAX_INT32, MOST_FOREIGN
+from sedano.model.wire import LONGEST_FOREIGN, MAX_CLOCK, MAX_INT32, MOST_FOREIGN
+from tests.unit.wrong_attributes import BESIDE, REF, TRACE, WRONG
 
 COMMAND = {"specversion": "1.0", "id": "m", "source": "me", "type": "sedano.command.v1", "subject": "shop.add"}
 EVENT = COMMAND | {"type": "sedano.event.v1", "subject": "UserRegistered"}
 DOCUMENT = COMMAND | {"type": "sedano.document.v1", "taskid": "t", "state": "SUCCESS"}
-REF = "blob:" + "0a" * 32
-TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
 def read(envelope, **changes):
@@ -70,72 +69,6 @@ def test_a_higher_version_of_a_known_kind_is_newer_and_not_wrong(kind):
 )
 def test_a_type_of_no_known_kind_is_against_the_schema(kind):
     assert refused(COMMAND, type=kind) == (refusals.SCHEMA, "type")
-
-
-WRONG = {
-    "specversion": ["1.1", "0.3", 1.0, 1, True],
-    "id": ["", "a b", "a\n", "é", "x" * 257, "\x7f", 1, 1.5, True, [], {}],
-    "source": ["", "a b", "a\n", "x" * 257, 7, [], {}],
-    "subject": ["", "a b", "a\n", "a\u00a0b", "a\u0085", "x" * 257, 7, [], {}],
-    "time": [
-        "",
-        "2026-11-20",
-        "2026-11-20T11:00:00",
-        "2026-11-20 11:00:00Z",
-        "2026-02-30T11:00:00Z",
-        1.5,
-        1795172400,
-        "2026-11-20T24:01:00Z",
-        "2026-11-20T11:00:60Z",
-        "1969-12-31T23:59:59Z",
-        "2026-11-20T11:00:00.Z",
-        "20261120T110000Z",
-        "2026-11-20T11:00:00.1234567890Z",
-        "2026-11-20T11:00:00.12345٦Z",
-        "2026-11-20t11:00:00z",
-        "2026-11-20T11:00:00Z\n",
-    ],
-    "clock": ["", "-1", "+1", "01", "1.0", "1e3", " 1", "1\n", "\u0661", str(MAX_CLOCK + 1), "9" * 5000, 1, 0, True],
-    "datacontenttype": ["text/plain", "application/xml", "", 1, {}],
-    "rootid": ["", "a b", 1, "x" * 257],
-    "parentid": ["", "a b", 1, "x" * 257],
-    "hops": [-1, "1", 1.0, True, [1]],
-    "budget": [-1, MAX_INT32 + 1, "1", 1.0, False],
-    "tenant": ["", "a b", "é", "x" * 129, 1],
-    "traceparent": [
-        "",
-        TRACE[:-1],
-        TRACE.upper(),
-        TRACE + "0",
-        "ff" + TRACE[2:],
-        TRACE.replace("4bf92f3577b34da6a3ce929d0e0e4736", "0" * 32),
-        TRACE.replace("00f067aa0ba902b7", "0" * 16),
-        1,
-    ],
-    "taskid": ["", "a b", 1, "x" * 257],
-    "attempt": [-1, 21, "1", 1.0, True],
-    "expirytime": ["", "tomorrow", 1.5, "2026-13-01T00:00:00Z", "10000-01-01T00:00:00Z"],
-    "ignoreresult": [0, 1, "true", []],
-    "joinid": ["", 1],
-    "joinindex": [-1, "0", 0.0, False],
-    "joinsize": [0, -1, MAX_INT32 + 1, "2"],
-    "gatherid": ["", 1],
-    "gathersize": [-1, MAX_INT32 + 1, "2"],
-    "gatherhandon": [0, "false"],
-    "section": ["", "1", "1:", ":1", "0:1", "1:0", "01:1", "1:1:1", "1:1\n", "1000000:1", 1, [1, 4]],
-    "dataref": ["", "0a" * 32, "blob:" + "0A" * 32, REF + "0", REF[:-1], "s3://bucket/key", "blob:../../etc/passwd", 1],
-    "datasize": [-1, MAX_DATA_BYTES + 1, "1", 1.0, True],
-}
-BESIDE = {
-    "joinid": {"joinindex": 0, "joinsize": 2},
-    "joinindex": {"joinid": "j", "joinsize": 2},
-    "joinsize": {"joinid": "j", "joinindex": 0},
-    "gatherid": {"gathersize": 2},
-    "gathersize": {"gatherid": "g"},
-    "gatherhandon": {"gatherid": "g", "gathersize": 2},
-    "dataref": {"datasize": 1},
-    "datasize": {"dataref": REF},
-}
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])

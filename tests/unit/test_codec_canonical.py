@@ -45,7 +45,7 @@ def test_the_short_way_reads_what_the_long_way_reads(command):
     assert short is None or short == command == long_way(encode(command))
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(
     usual_commands() | st.sampled_from([ADD, replace(ADD, lineage=Lineage("r", "p", 3, 4), member=Member("j", 1, 2))]),
     st.data(),

@@ -71,24 +71,32 @@ NASTY = {
 }
 
 
+YARDSTICK = "[" + ",".join(f'{{"k{n:x}":{n}}}' for n in range(30_000)) + "]"
+QUIET_SECONDS = 0.009
+"""What `json.loads` needs for the yardstick where the limit of 120 ms was set, when nothing else runs there."""
+TRIES = 15
+
+
 def cpu_of(read, body):
-    """Return the CPU seconds of reading or refusing *body*: the least of five, for the machine is shared."""
-    spent = []
-    for _ in range(5):
-        begun = time.process_time()
-        with contextlib.suppress(MessageRefused):
-            read(body)
-        spent.append(time.process_time() - begun)
-    return min(spent)
+    """Return the CPU seconds of reading or refusing *body* once."""
+    begun = time.process_time()
+    with contextlib.suppress(MessageRefused):
+        read(body)
+    return time.process_time() - begun
+
+
+def limit_now():
+    """Return the limit on this machine as it is at the moment: neighbours and slower cores make CPU seconds longer."""
+    return CPU_SECONDS * max(1.0, cpu_of(json.loads, YARDSTICK) / QUIET_SECONDS)
 
 
 @pytest.mark.parametrize("name", NASTY)
 def test_any_mebibyte_is_decided_within_120_ms_of_cpu(name):
     assert len(NASTY[name]) <= MAX_BYTES
-    assert cpu_of(decode, NASTY[name]) <= CPU_SECONDS
+    assert any(cpu_of(decode, NASTY[name]) <= limit_now() for _ in range(TRIES))
 
 
 def test_reading_costs_in_proportion_to_the_size():
     """Claim-checked data may be 64 times larger than a message."""
     small, large = (json.dumps([{"k": "[\\ud83d", "n": [n / 7]} for n in range(size)]) for size in (10_000, 80_000))
-    assert cpu_of(decode_value, large) <= 8 * 3 * cpu_of(decode_value, small)
+    assert any(cpu_of(decode_value, large) <= 8 * 2 * cpu_of(decode_value, small) for _ in range(TRIES))

@@ -19,17 +19,7 @@ from sedano.model.codec import (
 )
 from sedano.model.lineage import ROOT, Lineage
 from sedano.model.messages import BlobRef, Command, Event, Member
-from tests.unit.generated import events, fields, messages, plain
-
-ADD = Command(
-    id="0b7e2c1a-54d3-4c9f-8a61-7f0e9d2c3b4a",
-    task_id="f3d1c5e7-9a2b-4d6c-8e0f-1a3b5c7d9e2f",
-    task="shop.orders.tasks.add",
-    source="ip-10-0-12-34.eu-central-1.compute.internal/4711",
-    time=1_795_172_400.123456,
-    clock=1_795_172_400_123_457,
-    args=(1, 2),
-)
+from tests.unit.generated import ADD, events, fields, messages, plain
 
 
 @given(messages)
