@@ -7,8 +7,9 @@ from constructs import Construct
 from infra.nag import acknowledge
 
 #: How often SQS hands a message out before it is set aside. The worker counts crashes itself and stops far earlier;
-#: this bounds what it cannot count, such as an invocation that never reached it.
-MAX_RECEIVES = 20
+#: this bounds what it cannot count, such as an invocation that never reached it. It stays above the worker's own limit
+#: of executions (`sedano.model.retry.MAX_EXECUTIONS`), so that the worker comes first and the reason is kept.
+MAX_RECEIVES = 25
 RETENTION = Duration.days(14)
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+from infra.constructs.queue import MAX_RECEIVES
 from tests.plugins.resources import QUEUES, Resources
 
 
@@ -25,7 +26,7 @@ def test_a_queue_on_moto_keeps_the_times_and_the_dead_letters_of_the_template(re
     url = json.loads(resources.settings["SEDANO_QUEUES"])["default"]
     attributes = resources.session.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
     assert attributes["VisibilityTimeout"] == "36"
-    assert json.loads(attributes["RedrivePolicy"])["maxReceiveCount"] == 20
+    assert json.loads(attributes["RedrivePolicy"])["maxReceiveCount"] == MAX_RECEIVES
 
 
 def test_tables_and_buckets_on_moto_can_be_written_at_once(resources: Resources) -> None:
