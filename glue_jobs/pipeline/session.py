@@ -2,11 +2,12 @@
 
 import os
 import sys
-from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-_LOCAL: Mapping[str, bool | float | int | str | None] = {
+_Configuration = dict[str, bool | float | int | str | None]
+
+_LOCAL: _Configuration = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
@@ -17,8 +18,13 @@ _LOCAL: Mapping[str, bool | float | int | str | None] = {
 }
 
 
-def session(name: str) -> SparkSession:
-    """Return a session called *name* whose times are UTC.
+#: A short job ends before the JVM's optimising compiler has paid for itself: without it one of 8 000 events took 19
+#: CPU-seconds instead of 33, while the work itself becomes about half as fast.
+_SHORT: _Configuration = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+
+
+def session(name: str, short: bool = False) -> SparkSession:
+    """Return a session called *name* whose times are UTC; *short* when it will work for less than half a minute.
 
     On Glue, EMR or under spark-submit it is the one that was configured there. Otherwise Spark starts here, on
     Java 17 found by JAVA_HOME or PATH, with this very Python for its workers, and listens on 127.0.0.1 only.
@@ -27,5 +33,5 @@ def session(name: str) -> SparkSession:
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # set by whoever started the JVM before this script
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-        builder = builder.master("local[*]").config(map=dict(_LOCAL))
+        builder = builder.master("local[*]").config(map=_LOCAL | _SHORT if short else _LOCAL)
     return builder.getOrCreate()

@@ -10,6 +10,6 @@ from glue_jobs.pipeline.session import session
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    started = session("sedano tests")
+    started = session("sedano tests", short=True)
     yield started
     started.stop()
