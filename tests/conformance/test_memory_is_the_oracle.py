@@ -143,7 +143,7 @@ def agree(world: World, steps: Sequence[tuple[str, Step]]) -> None:
 
 
 @settings(
-    max_examples=200,
+    max_examples=150,
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

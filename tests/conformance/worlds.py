@@ -8,9 +8,10 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from botocore.config import Config
+import botocore.session
 from botocore.exceptions import ReadTimeoutError
 from botocore.httpsession import URLLib3Session
 
@@ -20,6 +21,7 @@ from sedano.aws.events import S3Events
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
+from sedano.aws.session import Session
 from sedano.model.messages import BlobRef
 from sedano.ports import EVENTS, PARKED, RECORDS, Blobs, Events, Ledger, Members, Queues, command_queue
 from tests.plugins.resources import Resources
@@ -70,12 +72,8 @@ def over_aws(resources: Resources) -> World:
     settings = resources.settings
     real = resources.endpoint_url is not None
 
-    def client(service: str) -> Any:
-        config = Config(retries={"total_max_attempts": 1, "mode": "standard"})
-        make: Any = resources.session.client
-        return make(service, endpoint_url=resources.endpoint_url, config=config)
-
-    dynamodb, sqs, s3 = client("dynamodb"), client("sqs"), client("s3")
+    session = session_of(resources)
+    dynamodb, sqs, s3 = (session.client(service) for service in ("dynamodb", "sqs", "s3"))
     urls = queue_urls(resources)
     bucket = settings["SEDANO_BLOBS_BUCKET"]
 
@@ -97,6 +95,20 @@ def over_aws(resources: Resources) -> World:
         concurrent=real,
         max_receives=_max_receives(sqs, urls[COMMANDS]),
     )
+
+
+def session_of(resources: Resources) -> Session:
+    """The library's own session on these resources' endpoint, made once for all tests; it does not try again by itself."""
+    found: Any = resources.session.get_credentials()
+    return _session(resources.endpoint_url, found.access_key, found.secret_key, resources.session.region_name)
+
+
+@cache
+def _session(endpoint_url: str | None, access_key: str, secret_key: str, region: str) -> Session:
+    source = botocore.session.Session()
+    source.set_credentials(access_key, secret_key)
+    source.set_config_variable("region", region)
+    return Session(lambda: source, endpoint_url, retries={"total_max_attempts": 1, "mode": "standard"})
 
 
 def queue_urls(resources: Resources) -> dict[str, str]:

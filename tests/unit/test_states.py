@@ -48,7 +48,7 @@ def test_a_task_goes_from_pending_through_running_to_any_end_or_to_a_retry():
     assert all(states.may_become(states.RUNNING, after) for after in [*states.TERMINAL, states.RETRY])
 
 
-def test_a_retry_is_claimed_or_revoked_and_nothing_else():
+def test_a_retry_is_claimed_or_ends_and_nothing_else():
     assert {after for after in LEDGER if states.may_become(states.RETRY, after)} == {states.RUNNING, *states.TERMINAL}
 
 
