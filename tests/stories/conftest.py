@@ -1,15 +1,37 @@
 """`stage`: every story is told in memory and on moto, from an empty stage each time."""
 
-import pytest
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
+import boto3
+import pytest
+from moto import mock_aws
+
+from tests.aws_from_template import create_resources
+from tests.plugins.resources import Resources
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage, in_memory, on_moto
+
+Stages = Callable[[], AbstractContextManager[Stage]]
 
 
 @pytest.fixture(params=["memory", "moto"])
 def stage(request: pytest.FixtureRequest) -> Stage:
     """An empty stage."""
     return in_memory() if request.param == "memory" else on_moto(request.getfixturevalue("resources"))
+
+
+@pytest.fixture
+def moto_stages(assembly: Path, moto_session: boto3.Session) -> Stages:
+    """Makes one empty stage on moto after the other, for stories that are told many times."""
+
+    @contextmanager
+    def another() -> Iterator[Stage]:
+        with mock_aws():
+            yield on_moto(Resources(moto_session, None, create_resources(assembly, moto_session)))
+
+    return another
 
 
 @pytest.fixture

@@ -18,6 +18,12 @@ def succeeded(**names: int) -> Counter[tuple[str, str]]:
 
 
 def assert_kept(stage: Stage, effects: Effects, parked: tuple[str, ...] = ()) -> None:
+    """Assert `assert_effects`, and that the history tells what the ledger holds."""
+    assert_effects(stage, effects, parked)
+    assert_history_tells_what_the_ledger_holds(stage)
+
+
+def assert_effects(stage: Stage, effects: Effects, parked: tuple[str, ...] = ()) -> None:
     """Assert that exactly these *effects* were recorded, one a task, and that only messages with the reasons *parked* were set aside."""
     twice = [task for task, ends in Counter(end.task_id for end in stage.audit.ends).items() if ends != 1]
     assert twice == [], "a task has more than one recorded effect"
@@ -25,7 +31,6 @@ def assert_kept(stage: Stage, effects: Effects, parked: tuple[str, ...] = ()) ->
     assert [(queue, m.body) for queue in WORKED for m in stage.peek(queue)] == []
     assert stage.dead() == []
     assert {m.attributes["reason"] for m in stage.peek(PARKED)} == set(parked)
-    assert_history_tells_what_the_ledger_holds(stage)
 
 
 def assert_history_tells_what_the_ledger_holds(stage: Stage) -> None:

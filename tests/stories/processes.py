@@ -35,9 +35,10 @@ class Processes:
         self.restart(stage.ports)
 
     def restart(self, ports: Ports | None = None) -> None:
-        """Begin a new generation over *ports*, by default the stage's own."""
+        """Begin a new generation over *ports*, by default the stage's own; what feeds them uses the same queues."""
         self.generation += 1
-        self.ports = ports = ports or self.stage.ports
+        ports = ports or self.stage.ports
+        self.feed = ports.queues
         self.worker = self.another_worker(ports)
         router = Router(self.app.registry, ports, Host(f"router.{self.generation}", 2))
         recorder = Recorder(ports, Host(f"recorder.{self.generation}", 3))
@@ -53,12 +54,12 @@ class Processes:
 
     def deliver(self, queue: str = COMMANDS) -> list[Delivery]:
         """Deliver one batch of *queue*; return what was delivered."""
-        deliveries = self.ports.queues.receive(queue)
+        deliveries = self.feed.receive(queue)
         if deliveries:
             given_back = {d.message_id for d in self._works[queue](deliveries, self.stage.clock.now() + INVOCATION_S)}
             done = [d for d in deliveries if d.message_id not in given_back]
             if done:
-                self.ports.queues.delete(done)
+                self.feed.delete(done)
         return deliveries
 
     def step(self) -> bool:

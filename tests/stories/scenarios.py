@@ -45,6 +45,11 @@ def _failing_chord(shop: Shop) -> None:
     chord([shop.add.s(1, 1), shop.fails.s()])(shop.total.s())
 
 
+def _late_member(shop: Shop) -> None:
+    chord([shop.add.s(1, 1), shop.add.s(2, 2).set(expires=-1.0)])(shop.total.s())
+
+
+LATE = {("add", states.REVOKED): 1, ("total", states.FAILURE): 1}
 SCENARIOS = [
     Scenario("plain", lambda s: s.add.delay(2, 3), succeeded(add=1)),
     Scenario("a batch", lambda s: group(s.add.s(n, n) for n in range(4)).delay(), succeeded(add=4)),
@@ -59,6 +64,10 @@ SCENARIOS = [
     Scenario("recorded once", lambda s: s.once.delay(4), succeeded(once=1, pack=1)),
     Scenario("at least once", lambda s: s.loose.delay(4), succeeded(pack=1)),
     Scenario("router", lambda s: s.Bought.delay(what="tea"), succeeded(mail=1, count=1)),
+    Scenario("async", lambda s: group(s.soon.s(n) for n in range(3)).delay(), succeeded(soon=3, pack=3)),
+    Scenario("chord from a task", lambda s: s.plan.delay(2), succeeded(plan=1, launch=1, add=2, total=1), calls=60),
+    Scenario("chord with a late member", _late_member, {**succeeded(launch=1, add=1), **LATE}, ("expired",), calls=60),
+    Scenario("large event", lambda s: s.Bought.delay(what="x" * 70_000), succeeded(mail=1, count=1)),
     Scenario("claim check", lambda s: s.big.delay("x" * 120_000), succeeded(big=1)),
     Scenario("wrong arguments", lambda s: by_hand(s, task="add", args=(1, 2, 3)), {("add", states.FAILURE): 1}, ("arguments",)),
     Scenario("expired", lambda s: s.add.apply_async((1, 2), expires=-1.0), {("add", states.REVOKED): 1}, ("expired",)),

@@ -4,7 +4,7 @@ import inspect
 from collections import Counter
 from typing import Any
 
-from sedano import Retry, Sedano, current
+from sedano import Retry, Sedano, chord, current
 from sedano.event import EventType
 from sedano.task import Task
 from tests.stories.stage import QUEUES
@@ -25,7 +25,7 @@ class Shop:
 
     def task(self, name: str, body: Any, **options: Any) -> Task[..., Any]:
         """Declare *body* as task *name*; it notes that it ran."""
-        self.app.task(name=name, **options)(_noting(self.ran, name, body))
+        self.app.task(name=name, **options)(body if inspect.iscoroutinefunction(body) else _noting(self.ran, name, body))
         return Task(self.app.registry.tasks[name], self.app)
 
     def _plain(self) -> None:
@@ -34,6 +34,8 @@ class Shop:
         self.once = self.task("once", self._followed, delivery="record_once")
         self.loose = self.task("loose", self._followed, delivery="at_least_once", ignore_result=True)
         self.fails = self.task("fails", self._fail, retry=False)
+        self.soon = self.task("soon", self._soon)
+        self.plan = self.task("plan", self._plan)
         self.flaky = self.task("flaky", self._flaky)
         self.big = self.task("big", lambda text: text + "!")
 
@@ -50,6 +52,14 @@ class Shop:
     def _followed(self, n: int) -> int:
         self.pack.delay(f"of {n}")
         return n
+
+    async def _soon(self, n: int) -> int:
+        self.ran["soon"] += 1
+        self.pack.delay(n)
+        return n
+
+    def _plan(self, size: int) -> str:
+        return chord(self.add.s(n, n) for n in range(size))(self.total.s()).id
 
     def _fail(self) -> None:
         raise ValueError("out of stock")

@@ -185,5 +185,5 @@ def on_moto(resources: Resources) -> Stage:
 
 
 def _outgoing(message: Any) -> Outgoing:
-    attributes = {name: value["string_value"] for name, value in message.message_attributes.items()}
+    attributes = {name: value["StringValue"] for name, value in message.message_attributes.items()}
     return Outgoing(message.body, 0, message.group_id, attributes)

@@ -2,10 +2,11 @@
 
 import pytest
 
+from tests.stories.conftest import Stages
 from tests.stories.kept import assert_kept
 from tests.stories.scenarios import SCENARIOS, Scenario
 from tests.stories.stage import Stage, in_memory
-from tests.stories.taps import ALL, SIDES, Crash, Side, Watch, tapped
+from tests.stories.taps import ALL, OUTSIDE, SIDES, Crash, Side, Watch, tapped
 
 every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=[s.name for s in SCENARIOS])
 
@@ -18,6 +19,11 @@ def calls_of(scenario: Scenario, stage: Stage, ports: frozenset[str]) -> list[st
     processes.drain()
     assert_kept(stage, scenario.effects, scenario.parked)
     return watch.calls
+
+
+def sides_of(call: str) -> tuple[Side, ...]:
+    """After a call that leaves nothing behind is before the next one."""
+    return SIDES if call.partition(".")[0] in OUTSIDE else ("before",)
 
 
 def crash(scenario: Scenario, stage: Stage, at: int, side: Side, ports: frozenset[str]) -> Watch:
@@ -37,9 +43,24 @@ def test_a_crash_at_any_call_loses_nothing_and_doubles_nothing(scenario: Scenari
     calls = calls_of(scenario, in_memory(), ALL)
     assert len(calls) >= scenario.calls
     for at, call in enumerate(calls):
-        for side in SIDES:
+        for side in sides_of(call):
             try:
                 watch = crash(scenario, in_memory(), at, side, ALL)
             except AssertionError as broken:
                 raise AssertionError(f"crashed {side} call {at}, {call}: {broken}") from broken
             assert watch.fired
+
+
+WRITES = ("ledger.claim", "ledger.record", "ledger.keep", "ledger.arrive", "ledger.open_join", "queues.send")
+ON_MOTO = [s for s in SCENARIOS if s.name in ("plain", "retry", "outbox and event", "chord", "recorded once")]
+
+
+@pytest.mark.parametrize("scenario", ON_MOTO, ids=[s.name for s in ON_MOTO])
+def test_a_crash_after_any_write_to_aws_loses_nothing_and_doubles_nothing(scenario: Scenario, moto_stages: Stages) -> None:
+    with moto_stages() as stage:
+        calls = calls_of(scenario, stage, OUTSIDE)
+    points = [at for at, call in enumerate(calls) if call in WRITES]
+    assert len(points) >= 5
+    for at in points:
+        with moto_stages() as stage:
+            assert crash(scenario, stage, at, "after", OUTSIDE).fired

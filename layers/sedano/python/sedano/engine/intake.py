@@ -38,10 +38,11 @@ class Intake:
     def open(self, deliveries: list[Delivery], batch: Batch) -> list[Job]:
         """Return the jobs that may go on; everything else of *deliveries* is decided in *batch*."""
         now = self.ports.clock.now()
-        jobs = []
+        jobs: list[Job] = []
+        seen: set[str] = set()
         for delivery in deliveries:
             try:
-                job = self._admit(delivery, batch, now)
+                job = self._admit(delivery, batch, now, seen)
             except MessageRefused as refused:
                 self._refuse(delivery, batch, refused)
                 continue
@@ -49,14 +50,15 @@ class Intake:
                 jobs.append(job)
         return jobs
 
-    def _admit(self, delivery: Delivery, batch: Batch, now: float) -> Job | None:
+    def _admit(self, delivery: Delivery, batch: Batch, now: float, seen: set[str]) -> Job | None:
         command = codec.decode(delivery.body)
         if type(command) is not Command:
             raise MessageRefused(refusals.SCHEMA, "type", "a command queue takes commands only")
         clock = self._adjust(command)
-        if command.id in self.window:
+        if command.id in self.window or command.id in seen:
             self._discard(command, batch, now)
             return None
+        seen.add(command.id)
         task = self.registry.tasks.get(command.task)
         if task is None:
             raise MessageRefused(refusals.UNKNOWN_TASK, "subject", f"no task {command.task!r} in this deployment")

@@ -44,6 +44,9 @@ class Router:
             except MessageRefused as refused:
                 batch.park(delivery, refused.code, refused.field, refused.detail)
                 continue
+            except SedanoError as away:
+                self._unsent(delivery, away, batch)
+                continue
             messages += commands
             owners += [delivery] * len(commands)
         answers = self._publisher.publish_all(messages)

@@ -45,6 +45,9 @@ from sedano.model.records import TaskRecord
 from sedano.model.window import Window
 from sedano.ports import RECORDS, Delivery, Outgoing, Ports
 
+MOST_UNTOLD = 20
+"""Records of earlier invocations that wait for their queue; older ones are lost, and counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
@@ -96,6 +99,7 @@ class Worker:
         self._membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
         self._lanes = Lanes(settings.lanes)
         self._cold = True
+        self._untold: list[str] = []
 
     def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
         """Work off *deliveries* before *deadline* (epoch s) and return those that shall be delivered again.
@@ -177,7 +181,7 @@ class Worker:
             self._following.follow_again(job, record, batch)
 
     def _tell(self, batch: Batch, messages: int, began: float, calls: dict[str, int]) -> None:
-        """Send the chronicle, count, and flush. Losing it is noticed and costs no task: it is history, not the ledger."""
+        """Send the chronicle, count, and flush. What the queue does not take goes with the next; it is history, not the ledger."""
         telemetry = self.ports.telemetry
         for (metric, task), value in batch.counts.items():
             telemetry.count(metric, value, task=task)
@@ -189,15 +193,21 @@ class Worker:
         )  # fmt: skip
         self._cold = False
         packed = batch.chronicle.pack()
-        error = self._send_record(packed) if packed is not None else None
-        if error is not None:
-            telemetry.count("RecordsLost")
-            telemetry.log("warning", "worker events not sent", error=str(error))
+        if packed is not None:
+            self._send_records(packed)
         telemetry.flush()
 
-    def _send_record(self, packed: str) -> SedanoError | None:
+    def _send_records(self, packed: str) -> None:
+        """Send this invocation's record and those that the queue did not take before."""
+        records = [*self._untold, packed]
         try:
-            (error,) = self.ports.queues.send(RECORDS, [Outgoing(packed)])
+            answers = self.ports.queues.send(RECORDS, [Outgoing(record) for record in records])
         except SedanoError as away:
-            return away
-        return error
+            answers = [away] * len(records)
+        untold = [record for record, error in zip(records, answers, strict=True) if error is not None]
+        self._untold = untold[-MOST_UNTOLD:]
+        if untold:
+            self.ports.telemetry.count("RecordsDelayed")
+            self.ports.telemetry.log("warning", "worker events not sent yet", waiting=len(untold), error=str(next(filter(None, answers))))
+        if len(untold) > MOST_UNTOLD:
+            self.ports.telemetry.count("RecordsLost", len(untold) - MOST_UNTOLD)
