@@ -48,7 +48,7 @@ class ParkingLot:
     def _outgoing(self, parking: Parking) -> Outgoing:
         body = parking.delivery.body
         attributes = {
-            "reason": parking.code, "field": parking.field[:256] or "-", "detail": _printable(parking.detail)[:512] or "-",
+            "reason": parking.code, "field": _printable(parking.field)[:256] or "-", "detail": _printable(parking.detail)[:512] or "-",
             "queue": parking.delivery.queue or "-", "message_id": parking.delivery.message_id,
         }  # fmt: skip
         if len(body.encode("utf-8", "surrogatepass")) > BODY_BYTES:

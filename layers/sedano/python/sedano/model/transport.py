@@ -29,10 +29,14 @@ _ILLEGAL = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def weigh(body: str, attributes: Mapping[str, str]) -> int:
     """Return the bytes that a message counts for."""
-    total = len(body) if body.isascii() else len(body.encode("utf-8", "surrogatepass"))
+    total = _bytes(body)
     for name, value in attributes.items():
-        total += len(name.encode()) + _TYPE_BYTES + len(value.encode())
+        total += _bytes(name) + _TYPE_BYTES + _bytes(value)
     return total
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def objection(body: str, delay: int, tenant: str | None, attributes: Mapping[str, str]) -> SedanoError | None:

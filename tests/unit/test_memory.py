@@ -1,0 +1,127 @@
+"""What the ports in memory can do beyond the promises of every world: dead letters, duplicates, time, forgetting."""
+
+from dataclasses import replace
+
+import pytest
+
+from sedano import memory
+from sedano.model.records import RECORD_LIFETIME_S, Claim, Claimed
+from sedano.model.states import RUNNING
+from sedano.ports import EVENTS, PARKED, Delivery, Outgoing
+
+CLAIM = Claim("task-1", 0, "message-1", "n" * 32, memory.START + 60, 1, "shop.add")
+
+
+@pytest.fixture
+def clock() -> memory.VirtualClock:
+    """A clock that the test moves."""
+    return memory.VirtualClock(memory.START)
+
+
+@pytest.fixture
+def queues(clock: memory.VirtualClock) -> memory.MemoryQueues:
+    """Queues whose messages come back after 30 s, at most twice."""
+    return memory.MemoryQueues(clock, memory.queue_keys(("default",)), visibility=30.0, max_receives=2)
+
+
+def received(queues: memory.MemoryQueues, key: str = EVENTS) -> Delivery:
+    """The one message that must be there."""
+    (delivery,) = queues.receive(key)
+    return delivery
+
+
+def test_what_nobody_acknowledges_comes_back_after_the_visibility_timeout(clock: memory.VirtualClock, queues: memory.MemoryQueues) -> None:
+    queues.send(EVENTS, [Outgoing("{}")])
+    received(queues)
+    clock.advance(29.9)
+    assert queues.receive(EVENTS) == []
+    clock.advance(0.1)
+    assert received(queues).receives == 2
+
+
+def test_a_receipt_that_is_out_of_date_acknowledges_nothing(clock: memory.VirtualClock, queues: memory.MemoryQueues) -> None:
+    queues.send(EVENTS, [Outgoing("{}")])
+    old = received(queues)
+    clock.advance(30)
+    received(queues)
+    queues.delete([old])
+    queues.hold(old, 0)
+    assert queues.depth(EVENTS) == 1
+    assert queues.receive(EVENTS) == []
+
+
+def test_a_message_received_too_often_lies_among_the_dead_letters(clock: memory.VirtualClock, queues: memory.MemoryQueues) -> None:
+    queues.send(EVENTS, [Outgoing("{}", attributes={"a": "1"})])
+    for _ in range(2):
+        received(queues)
+        clock.advance(30)
+    assert queues.receive(EVENTS) == []
+    assert [letter.body for letter in queues.dead(EVENTS)] == ["{}"]
+    assert queues.depth(EVENTS) == 0
+
+
+def test_what_is_parked_stays_however_often_it_is_looked_at(clock: memory.VirtualClock, queues: memory.MemoryQueues) -> None:
+    queues.send(PARKED, [Outgoing("{}")])
+    for number in range(1, 9):
+        assert received(queues, PARKED).receives == number
+        clock.advance(30)
+    assert queues.dead(PARKED) == []
+
+
+def test_a_message_can_be_delivered_twice_on_purpose(queues: memory.MemoryQueues) -> None:
+    queues.send(EVENTS, [Outgoing("{}", attributes={"a": "1"})])
+    first = received(queues)
+    queues.duplicate(first)
+    second = received(queues)
+    assert (second.body, second.attributes) == (first.body, first.attributes)
+    assert second.message_id != first.message_id
+
+
+def test_the_oldest_visible_message_comes_first(clock: memory.VirtualClock, queues: memory.MemoryQueues) -> None:
+    queues.send(EVENTS, [Outgoing("late", delay=5), Outgoing("a"), Outgoing("b")])
+    clock.advance(6)
+    assert [delivery.body for delivery in queues.receive(EVENTS)] == ["a", "b", "late"]
+
+
+def test_waiting_lets_the_clock_run_until_the_message_is_there(clock: memory.VirtualClock, queues: memory.MemoryQueues) -> None:
+    queues.send(EVENTS, [Outgoing("{}", delay=3)])
+    assert queues.next_visible(EVENTS) == memory.START + 3
+    assert len(queues.receive(EVENTS, wait=10)) == 1
+    assert 3 <= clock.monotonic() < 3.2
+    assert queues.next_visible("commands:default") is None
+
+
+def test_looking_into_a_queue_receives_nothing(queues: memory.MemoryQueues) -> None:
+    queues.send(EVENTS, [Outgoing("a"), Outgoing("b")])
+    assert [message.body for message in queues.peek(EVENTS)] == ["a", "b"]
+    assert [delivery.receives for delivery in queues.receive(EVENTS)] == [1, 1]
+
+
+def test_records_are_forgotten_when_their_lifetime_has_passed_and_not_before(clock: memory.VirtualClock) -> None:
+    ledger = memory.MemoryLedger(clock)
+    ledger.claim([CLAIM, replace(CLAIM, task_id="task-2", expires=CLAIM.expires + 10)])
+    clock.advance(RECORD_LIFETIME_S + 59)
+    assert ledger.age_out() == []
+    clock.advance(1)
+    assert ledger.age_out() == ["task-1"]
+    assert set(ledger.read(["task-1", "task-2"])) == {"task-2"}
+
+
+def test_a_whole_deployment_is_made_at_once_and_repeats_for_the_same_seed() -> None:
+    first, second = memory.ports(("default", "bulk"), seed=3), memory.ports(("default", "bulk"), seed=3)
+    assert first.entropy.uuid() == second.entropy.uuid()
+    assert first.queues.send("commands:bulk", [Outgoing("{}")]) == [None]
+    (answer,) = first.ledger.claim([CLAIM])
+    assert isinstance(answer, Claimed)
+    assert answer.record is not None
+    assert answer.record.state == RUNNING
+
+
+def test_a_test_can_ask_what_was_logged_and_counted() -> None:
+    telemetry = memory.MemoryTelemetry()
+    telemetry.log("info", "one", task="a")
+    telemetry.log("error", "two")
+    telemetry.flush()
+    assert telemetry.messages() == ["one", "two"]
+    assert telemetry.messages("error") == ["two"]
+    assert telemetry.flushes == 1
