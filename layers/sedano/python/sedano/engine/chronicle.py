@@ -25,7 +25,7 @@ _FIELDS = (
 Row = tuple[Any, ...]
 """One run, in the order of `_FIELDS`; times are microseconds since the epoch, *end* the class of the last event or None."""
 MICRO = 1_000_000
-_write = json.JSONEncoder(separators=(",", ":")).encode
+_write = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ class ClockAhead(ValueError):
 
 def forward(clock: int, now_us: int) -> int:
     """Return the clock after one local event at *now_us*."""
-    return max(clock + 1, now_us)
+    return now_us if now_us > clock else clock + 1
 
 
 def adjust(clock: int, other: int, now_us: int) -> int:
