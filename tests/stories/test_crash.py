@@ -4,10 +4,12 @@ import pytest
 
 from tests.stories.conftest import Stages
 from tests.stories.kept import assert_kept
+from tests.stories.processes import INVOCATION_S, LONG_S
 from tests.stories.scenarios import SCENARIOS, Scenario
 from tests.stories.stage import Stage, in_memory
 from tests.stories.taps import ALL, OUTSIDE, SIDES, Crash, Side, Watch, tapped
 
+EARLY = [s for s in SCENARIOS if s.name in ("plain", "retry", "outbox and event", "chord", "expired")]
 every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=[s.name for s in SCENARIOS])
 
 
@@ -26,10 +28,11 @@ def sides_of(call: str) -> tuple[Side, ...]:
     return SIDES if call.partition(".")[0] in OUTSIDE else ("before",)
 
 
-def crash(scenario: Scenario, stage: Stage, at: int, side: Side, ports: frozenset[str]) -> Watch:
+def crash(scenario: Scenario, stage: Stage, at: int, side: Side, ports: frozenset[str], invocation: float = INVOCATION_S) -> Watch:
     """Walk the scenario, die at one call, let new processes take over, and check what was kept."""
     watch = Watch(at, side, ports=ports)
     _, processes = scenario.begin(stage)
+    processes.invocation = invocation
     processes.restart(tapped(stage.ports, watch))
     with pytest.raises(Crash):
         processes.drain()
@@ -49,6 +52,14 @@ def test_a_crash_at_any_call_loses_nothing_and_doubles_nothing(scenario: Scenari
             except AssertionError as broken:
                 raise AssertionError(f"crashed {side} call {at}, {call}: {broken}") from broken
             assert watch.fired
+
+
+@pytest.mark.parametrize("scenario", EARLY, ids=[s.name for s in EARLY])
+def test_a_message_that_comes_again_before_the_dead_holders_claim_ends_waits_for_it(scenario: Scenario) -> None:
+    calls = calls_of(scenario, in_memory(), OUTSIDE)
+    assert "ledger.claim" in calls
+    for at in range(len(calls)):
+        assert crash(scenario, in_memory(), at, "after", OUTSIDE, LONG_S).fired
 
 
 WRITES = ("ledger.claim", "ledger.record", "ledger.keep", "ledger.arrive", "ledger.open_join", "queues.send")
