@@ -82,7 +82,7 @@ class Session:
         })  # fmt: skip
         try:
             client = self._session.create_client(service, config=config, endpoint_url=self._endpoint_url)
-        except AWS_ERRORS as error:
+        except (*AWS_ERRORS, ValueError) as error:
             raise fault(error, f"a client for {service}") from error
         client.meta.events.register("request-created", self._count)
         return client
