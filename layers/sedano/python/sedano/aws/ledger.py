@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sedano.aws import expressions, items, keys
-from sedano.aws.expressions import Write
+from sedano.aws import items, keys
+from sedano.aws.expressions import Write, tasks
 from sedano.aws.lanes import Lanes
 from sedano.aws.table import Table
 from sedano.errors import SedanoError, TooLarge, Unavailable
@@ -53,7 +53,7 @@ class DynamoLedger:
         values[":att"] = {"N": str(seen.fence)}
         values[":seen"] = {"S": seen.nonce}
         values[":lapsed"] = {"N": items.whole_ms(seen.expires)}
-        return self._hold(expressions.STEAL, claim, values)
+        return self._hold(tasks.STEAL, claim, values)
 
     def record(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
         """Record each outcome where its nonce and fence still hold the task; an own earlier write counts."""
@@ -71,7 +71,7 @@ class DynamoLedger:
             ":until": {"N": items.whole_ms(until)},
             ":ttl": items.ttl(until),
         }
-        done, item = self._table.update(expressions.RESERVE, keys.task(task_id), values)
+        done, item = self._table.update(tasks.RESERVE, keys.task(task_id), values)
         if done or item is None:
             return None
         record = items.record(task_id, item)
@@ -89,7 +89,7 @@ class DynamoLedger:
 
     def open_join(self, join: Join) -> None:
         """Open a join where it is not open yet; opening it again changes nothing."""
-        self._table.put(expressions.OPEN_JOIN, items.join_item(keys.join(join.join_id), join, self._now()))
+        self._table.put(tasks.OPEN_JOIN, items.join_item(keys.join(join.join_id), join, self._now()))
 
     def arrive(self, arrivals: Sequence[Arrival]) -> list[Arrived | SedanoError]:
         """Add each arrival to its node's sets; arrivals of one call at one node are one write."""
@@ -107,7 +107,7 @@ class DynamoLedger:
     def _claim(self, claim: Claim) -> ClaimAnswer:
         values = items.claim_values(claim)
         values[":try"] = {"N": str(claim.attempt)}
-        return self._hold(expressions.RECLAIM if claim.must_exist else expressions.CLAIM, claim, values)
+        return self._hold(tasks.RECLAIM if claim.must_exist else tasks.CLAIM, claim, values)
 
     def _hold(self, write: Write, claim: Claim, values: items.Values) -> ClaimAnswer:
         try:
@@ -119,10 +119,10 @@ class DynamoLedger:
         return Claimed(done or mine, record)
 
     def _record(self, outcome: Outcome) -> RecordAnswer:
-        return self._end(expressions.RECORD, outcome, {":att": {"N": str(outcome.fence)}})
+        return self._end(tasks.RECORD, outcome, {":att": {"N": str(outcome.fence)}})
 
     def _keep(self, outcome: Outcome) -> RecordAnswer:
-        return self._end(expressions.KEEP, outcome, {":mid": {"S": outcome.message_id}})
+        return self._end(tasks.KEEP, outcome, {":mid": {"S": outcome.message_id}})
 
     def _end(self, write: Write, outcome: Outcome, more: Mapping[str, Mapping[str, str]]) -> RecordAnswer:
         text = tail.write(outcome)
@@ -139,7 +139,7 @@ class DynamoLedger:
         return Recorded(True) if _mine(write, outcome, record) else Recorded(False, record)
 
     def _forget(self, task_id: str) -> None:
-        self._table.update(expressions.FORGET, keys.task(task_id), {})
+        self._table.update(tasks.FORGET, keys.task(task_id), {})
 
     def _arrive(self, node: tuple[str, list[Arrival]]) -> Arrived | SedanoError:
         key, arrivals = node
@@ -151,7 +151,7 @@ class DynamoLedger:
         if fallen:
             values[":fallen"] = {"NS": sorted(fallen)}
         try:
-            _, item = self._table.update(expressions.ARRIVE_FAILED if fallen else expressions.ARRIVE, key, values, returns="ALL_NEW")
+            _, item = self._table.update(tasks.ARRIVE_FAILED if fallen else tasks.ARRIVE, key, values, returns="ALL_NEW")
         except Unavailable as error:
             return error
         return items.arrived(item or {})
@@ -159,4 +159,4 @@ class DynamoLedger:
 
 def _mine(write: Write, outcome: Outcome, record: TaskRecord) -> bool:
     mark = (record.state, record.nonce, record.attempt) == (outcome.state, outcome.nonce, items.attempt_of(outcome))
-    return mark and (write is expressions.KEEP or record.fence == outcome.fence)
+    return mark and (write is tasks.KEEP or record.fence == outcome.fence)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sedano.aws import keys
-from sedano.aws.expressions import BEAT
+from sedano.aws.expressions.members import BEAT
 from sedano.aws.faults import AWS_ERRORS, fault
 from sedano.aws.table import Table
 from sedano.ports import MemberRecord

@@ -1,4 +1,4 @@
-"""Every conditional write to the ledger, by name. No other file holds the text of a condition or of an update.
+"""Every conditional write to a task's record and to a join, by name.
 
 Theory. A task's record is a register that changes only by compare-and-swap: each write names, in its condition, exactly
 what its writer believes, so a writer whose belief is out of date changes nothing and gets the item that proves it. Two
@@ -18,15 +18,12 @@ Invariants (PROTOCOLS §10), which the conformance suite and the random comparis
 * E3: terminal is immutable. FORGET drops what it says, never that it ended, nor the token, nonce and message id.
 * E9: a steal needs fence, nonce and expiry exactly as they were seen. A holder that was granted more time since is not
   stolen from.
-* I6: an own write is never misread (below).
+* I6: an own write is never misread (the own-write rule).
 * J1: ARRIVE adds to sets. Adding twice changes nothing, so redelivery cannot fill a join early or late.
 
-The own-write rule. The network may lose an answer; botocore then sends the same write again, and its condition fails
-*because the first one succeeded*. Every write here leaves a mark that only its writer can have left, and the item comes
-back with the refusal (`ReturnValuesOnConditionCheckFailure=ALL_OLD`, which costs nothing), so "refused, but the item
-bears my mark" means: it is mine. The marks: claim and steal, RUNNING under my nonce; record, the state I wrote under my
-nonce and token; keep, that state under my nonce; reserve, PENDING under my message id. Therefore RECORD leaves `nc`,
-`att` and `mid` in place.
+The marks of the own-write rule (`sedano.aws.expressions`): claim and steal, RUNNING under my nonce; record, the state
+I wrote under my nonce and token; keep, that state under my nonce; reserve, PENDING under my message id. Therefore
+RECORD leaves `nc`, `att` and `mid` in place.
 
 What stays in place after the record has a second reader: the rule for follow-ups (`sedano.model.claim`). A redelivered
 message finds `mid` and knows whether it answers for the follow-ups; RETRY keeps the outbox and the pause for the same
@@ -49,45 +46,14 @@ Attributes: `pk` key · `st` state · `try` retry number · `att` fence · `cnt`
 message id · `exp`, `rsv` epoch ms · `clk` clock · `nm` task name · `res` result (JSON text, empty: none) · `tail` the
 rest (`sedano.model.tail`) · `ttl` epoch s.
 
-Source: PROTOCOLS §3 (claim; simulated in 40 000 schedules, exhausted in 603 928 states) and §4 (join). The texts are
-constants: data travels only as values.
+Source: PROTOCOLS §3 (claim; simulated in 40 000 schedules, exhausted in 603 928 states) and §4 (join).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
+from sedano.aws.expressions.write import TTL, Write
 from sedano.model import states
 
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """One conditional write: its texts, the names that are reserved words, and the values that never change.
-
-    `parameters` is what a client's call takes of it; the values of the moment are added to `values` by the caller.
-    """
-
-    condition: str = ""
-    update: str = ""
-    names: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    parameters: Mapping[str, Any] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Derive the parameters once."""
-        given: dict[str, Any] = {}
-        if self.condition:
-            given |= {"ConditionExpression": self.condition, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
-        if self.update:
-            given["UpdateExpression"] = self.update
-        if self.names:
-            given["ExpressionAttributeNames"] = self.names
-        object.__setattr__(self, "parameters", given)
-
-
-_TTL = {"#ttl": "ttl"}
 _PENDING = {":pending": {"S": states.PENDING}}
 _RETRY = {":retry": {"S": states.RETRY}}
 _RUNNING = {":running": {"S": states.RUNNING}}
@@ -101,30 +67,30 @@ _WAITING = "st IN (:pending, :retry) AND try = :try"
 CLAIM = Write(
     condition=f"attribute_not_exists(pk) OR ({_WAITING})",
     update=f"SET {_HOLD}, try = :try, cnt = :one, att = if_not_exists(att, :zero) + :one",
-    names=_TTL,
+    names=TTL,
     values={**_PENDING, **_RETRY, **_RUNNING, **_ONE, **_ZERO},
 )
 """Become the holder of an attempt that nobody holds; an unknown task id is a new task."""
 
-RECLAIM = Write(condition=_WAITING, update=CLAIM.update, names=_TTL, values=CLAIM.values)
+RECLAIM = Write(condition=_WAITING, update=CLAIM.update, names=TTL, values=CLAIM.values)
 """CLAIM for a message that must find a record: a retry, or one older than what the ledger remembers."""
 
 STEAL = Write(
     condition="st = :running AND try = :try AND att = :att AND nc = :seen AND exp = :lapsed",
     update=f"SET {_HOLD}, cnt = cnt + :one, att = att + :one",
-    names=_TTL,
+    names=TTL,
     values={**_RUNNING, **_ONE},
 )
 """Take over exactly the expired claim that was seen, at the same attempt."""
 
-RECORD = Write(condition="st = :running AND nc = :nc AND att = :att", update=f"SET {_END}", names=_TTL, values=_RUNNING)
+RECORD = Write(condition="st = :running AND nc = :nc AND att = :att", update=f"SET {_END}", names=TTL, values=_RUNNING)
 """End the attempt that I hold: a terminal state, or RETRY with the next attempt's number. Late but not stolen is good.
 """
 
 KEEP = Write(
     condition="attribute_not_exists(pk) OR st = :pending OR (st = :retry AND try = :try)",
     update=f"SET {_END}, nc = :nc, mid = :mid",
-    names=_TTL,
+    names=TTL,
     values={**_PENDING, **_RETRY},
 )
 """Record an end without a claim (`record_once`), where nobody holds the task and nothing terminal stands."""
@@ -132,7 +98,7 @@ KEEP = Write(
 RESERVE = Write(
     condition="attribute_not_exists(pk) OR (st = :pending AND rsv < :now)",
     update="SET st = :pending, try = :zero, mid = :mid, rsv = :until, #ttl = :ttl",
-    names=_TTL,
+    names=TTL,
     values={**_PENDING, **_ZERO},
 )
 """Reserve a deduplicated task id before its one publication; a reservation that lapsed may be taken over."""
@@ -153,15 +119,8 @@ FORGET = Write(
 OPEN_JOIN = Write(condition="attribute_not_exists(pk)")
 """Put a join where it is not open yet."""
 
-ARRIVE = Write(update="SET #ttl = :ttl ADD done :children", names=_TTL)
+ARRIVE = Write(update="SET #ttl = :ttl ADD done :children", names=TTL)
 """Add children to a node. A set: the second arrival changes nothing, so it needs no condition."""
 
-ARRIVE_FAILED = Write(update="SET #ttl = :ttl ADD done :children, failed :fallen", names=_TTL)
+ARRIVE_FAILED = Write(update="SET #ttl = :ttl ADD done :children, failed :fallen", names=TTL)
 """ARRIVE, and some of the children did not succeed."""
-
-BEAT = Write(
-    condition="attribute_not_exists(pk) OR clk < :clk",
-    update="SET nm = :name, clk = :clk, st = :st, inflight = :inflight, seen = :seen, #ttl = :ttl",
-    names=_TTL,
-)
-"""A member's heartbeat; an older one never replaces a newer one."""
