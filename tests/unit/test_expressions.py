@@ -1,0 +1,98 @@
+"""What every conditional write must hold, whichever file of `sedano.aws.expressions` it stands in, and what the task's writes promise."""
+
+import importlib
+import pkgutil
+import re
+
+import pytest
+from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
+
+from sedano.aws import expressions
+from sedano.aws.expressions import Write, tasks
+from sedano.model import states
+
+WRITES = {
+    f"{module.name}.{name}": value
+    for module in pkgutil.iter_modules(expressions.__path__)
+    for name, value in vars(importlib.import_module(f"{expressions.__name__}.{module.name}")).items()
+    if isinstance(value, Write)
+}
+CLAIMS = {"CLAIM": tasks.CLAIM, "RECLAIM": tasks.RECLAIM, "STEAL": tasks.STEAL}
+TASK_WRITES = {name: value for name, value in vars(tasks).items() if isinstance(value, Write)}
+
+
+def text_of(write: Write) -> str:
+    """Condition and update."""
+    return f"{write.condition} {write.update}"
+
+
+@pytest.fixture(params=sorted(WRITES))
+def write(request: pytest.FixtureRequest) -> Write:
+    """Each write of the package."""
+    return WRITES[request.param]
+
+
+def test_every_condition_brings_back_the_item_in_the_way(write: Write) -> None:
+    if write.condition:
+        assert write.parameters["ReturnValuesOnConditionCheckFailure"] == "ALL_OLD"
+        assert write.parameters["ConditionExpression"] == write.condition
+
+
+def test_no_attribute_is_a_reserved_word(write: Write) -> None:
+    words = set(re.findall(r"(?<![:#\w])[a-z_]\w*", text_of(write))) - {
+        "attribute_not_exists",
+        "attribute_exists",
+        "if_not_exists",
+        "contains",
+        "size",
+    }
+    assert [word for word in words if word.upper() in ReservedKeywords.get_reserved_keywords()] == []
+
+
+def test_what_is_given_is_used(write: Write) -> None:
+    placeholders = set(re.findall(r"[:#]\w+", text_of(write)))
+    assert set(write.names) <= placeholders
+    assert set(write.values) <= placeholders
+    assert {name for name in placeholders if name.startswith("#")} <= set(write.names)
+
+
+def test_a_write_that_takes_the_token_of_another_names_what_it_believes(write: Write) -> None:
+    if not write.condition:
+        assert "SET #ttl = :ttl ADD" in write.update or not write.update
+
+
+def test_writes_are_told_apart() -> None:
+    texts = [(write.condition, write.update) for write in WRITES.values()]
+    assert len(set(texts)) == len(texts)
+
+
+def test_only_claims_change_the_fence_and_each_raises_it_by_one() -> None:
+    for name, write in TASK_WRITES.items():
+        changes = re.findall(r"\batt = (att|if_not_exists\(att, :zero\)) \+ :one", write.update)
+        assert len(changes) == write.update.count("att =") == (name in CLAIMS), name
+    assert tasks.CLAIM.values[":one"] == tasks.STEAL.values[":one"] == {"N": "1"}
+
+
+def test_nothing_that_carries_a_token_is_deleted_or_loses_an_attribute() -> None:
+    for name, write in TASK_WRITES.items():
+        assert not re.search(r"\b(REMOVE|DELETE)\b", write.update), name
+
+
+def test_recording_leaves_fence_nonce_and_message_id_in_place() -> None:
+    assert not re.search(r"\b(att|nc|mid|cnt|exp) =", tasks.RECORD.update)
+    assert not re.search(r"\b(att|nc|mid|cnt|exp|st|try) =", tasks.FORGET.update)
+
+
+def test_forgetting_is_for_every_terminal_state_and_no_other() -> None:
+    states_of = {value["S"] for name, value in tasks.FORGET.values.items() if name != ":none"}
+    assert states_of == set(states.TERMINAL)
+
+
+def test_a_claim_and_its_retry_differ_only_in_whether_the_record_must_exist() -> None:
+    assert tasks.CLAIM.update == tasks.RECLAIM.update
+    assert tasks.CLAIM.condition == f"attribute_not_exists(pk) OR ({tasks.RECLAIM.condition})"
+
+
+def test_a_write_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        tasks.CLAIM.condition = ""  # type: ignore[misc]
