@@ -1,5 +1,6 @@
 """What the ports in memory can do beyond the promises of every world: dead letters, duplicates, time, forgetting."""
 
+import doctest
 from dataclasses import replace
 
 import pytest
@@ -115,6 +116,12 @@ def test_a_whole_deployment_is_made_at_once_and_repeats_for_the_same_seed() -> N
     assert isinstance(answer, Claimed)
     assert answer.record is not None
     assert answer.record.state == RUNNING
+
+
+def test_the_example_in_its_docstring_runs() -> None:
+    found = doctest.testmod(memory)
+    assert found.attempted == 3
+    assert found.failed == 0
 
 
 def test_a_test_can_ask_what_was_logged_and_counted() -> None:

@@ -39,9 +39,7 @@ class S3Blobs:
         return BlobRef(digest, len(data))
 
     def get(self, ref: BlobRef) -> bytes:
-        """Return the bytes; raise `MessageRefused` (code `blob`) when missing, longer than declared, or of another
-        digest.
-        """
+        """Return the bytes; raise `MessageRefused` (code `blob`) when missing, longer than declared, or of another digest."""
         if not _DIGEST.fullmatch(ref.digest):
             raise MessageRefused(refusals.BLOB, "dataref", "is not a digest")
         data = self._bucket.read(PREFIX + ref.digest, ref.size + 1)

@@ -41,9 +41,7 @@ class DynamoLedger:
         self._now = now
 
     def claim(self, claims: Sequence[Claim]) -> list[ClaimAnswer]:
-        """Grant each claim where no record exists (unless it must), or where one is PENDING or RETRY at the same
-        attempt.
-        """
+        """Grant each claim where no record exists (unless it must), or where one is PENDING or RETRY at the same attempt."""
         return self._lanes.each(self._claim, claims, [claim.task_id for claim in claims])
 
     def steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer:

@@ -85,9 +85,7 @@ class SqsQueues:
             raise Unavailable(f"sqs.DeleteMessageBatch: {len(failed)} messages: {failed[0]}")
 
     def hold(self, delivery: Delivery, seconds: float) -> None:
-        """Make a received message invisible for *seconds* (0 to 43 200) from now; one that is visible again already
-        stays so.
-        """
+        """Make a received message invisible for *seconds* (0 to 43 200) from now; one that is visible again already stays so."""
         whole = -int(-min(max(seconds, 0.0), MAX_HOLD_S) // 1)
         url = self._url(delivery.queue)
         try:

@@ -3,8 +3,10 @@
 Nothing here sleeps, reads a clock of its own or draws randomness of its own: time is a `VirtualClock` that moves when
 you say so, ids come from a seed, so a run repeats exactly. All of it may be used from several threads.
 
->>> from sedano import memory >>> ports = memory.ports(queues=("default",), seed=1) >>>
-ports.blobs.get(ports.blobs.put(b"text")) b'text'
+>>> from sedano import memory
+>>> ports = memory.ports(queues=("default",), seed=1)
+>>> ports.blobs.get(ports.blobs.put(b"text"))
+b'text'
 """
 
 from __future__ import annotations

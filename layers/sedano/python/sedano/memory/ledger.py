@@ -46,9 +46,7 @@ class MemoryLedger:
         self._lock = threading.Lock()
 
     def claim(self, claims: Sequence[Claim]) -> list[ClaimAnswer]:
-        """Grant each claim where no record exists (unless it must), or where one is PENDING or RETRY at the same
-        attempt.
-        """
+        """Grant each claim where no record exists (unless it must), or where one is PENDING or RETRY at the same attempt."""
         with self._lock:
             return [self._claim(claim) for claim in claims]
 

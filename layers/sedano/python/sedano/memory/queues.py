@@ -33,9 +33,7 @@ class _Kept:
 
 @dataclass(slots=True)
 class _Queue:
-    """What lies in one queue; *order* is a heap of (visible from, number) in which an entry that is out of date is
-    skipped.
-    """
+    """What lies in one queue; *order* is a heap of (visible from, number) in which an entry that is out of date is skipped."""
 
     kept: dict[int, _Kept] = field(default_factory=dict)
     order: list[tuple[float, int]] = field(default_factory=list)
@@ -76,9 +74,7 @@ class MemoryQueues:
         return answers
 
     def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Delivery]:
-        """Return up to *most* visible messages, the oldest first, letting the clock run for up to *wait* seconds for
-        the first.
-        """
+        """Return up to *most* visible messages, the oldest first, letting the clock run for up to *wait* seconds for the first."""
         source = self._queue(queue)
         until = self._clock.now() + wait
         while True:

@@ -72,9 +72,7 @@ def read(text: str) -> Tail:
 
 
 def too_large(outcome: Outcome, tail: str) -> TooLarge | None:
-    """Return why a ledger cannot keep *outcome* with this *tail*, or None. Results and outboxes of that size belong
-    into blobs.
-    """
+    """Return why a ledger cannot keep *outcome* with this *tail*, or None. Results and outboxes of that size belong into blobs."""
     result = outcome.result or ""
     size = len(tail) + (len(result) if result.isascii() else len(result.encode()))
     if size <= MAX_RECORD_BYTES:

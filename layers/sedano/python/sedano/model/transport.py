@@ -40,9 +40,7 @@ def _bytes(text: str) -> int:
 
 
 def objection(body: str, delay: int, tenant: str | None, attributes: Mapping[str, str]) -> SedanoError | None:
-    """Return why a queue would refuse this message, or None: looked at before sending, so one bad message costs no
-    call.
-    """
+    """Return why a queue would refuse this message, or None: looked at before sending, so one bad message costs no call."""
     size = weigh(body, attributes)
     if size > MAX_BYTES:
         return TooLarge(f"body: {size} bytes with its attributes; a message may have {MAX_BYTES}")
