@@ -32,8 +32,8 @@ ROOT = Lineage()
 
 
 def derived_id(parent: str, position: int | str) -> str:
-    """Return the id of the follow-up at *position* of *parent*: the same for every publication."""
-    return str(uuid5(NAMESPACE, f"{parent}/{position}"))
+    """Return the id of the follow-up at *position* of *parent*: the same for every publication, and of no other parent."""
+    return str(uuid5(NAMESPACE, f"follow/{len(parent)}:{parent}/{position}"))
 
 
 def dedup_id(task: str, key: str) -> str:

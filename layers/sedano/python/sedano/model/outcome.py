@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sedano.model import states
 from sedano.model.messages import Section
 from sedano.model.records import ErrorRecord
-from sedano.model.retry import Retry
+from sedano.model.retry import MAX_EXECUTIONS, Retry
 
 
 class Run(NamedTuple):
@@ -45,11 +45,12 @@ def judge(run: Run, policy: Retry, attempt: int, last: Section | None, unit: flo
     """Return what becomes of a task after *run*.
 
     *policy* is the task's own; a section's policy overrides it and counts only that section's failures in a row (*last* is what the
-    message carried). *attempt* is the retry number of this run; *unit* in [0, 1) is the randomness of the pause.
+    message carried). *attempt* is the retry number of this run; *unit* in [0, 1) is the randomness of the pause. Sections that fail in
+    turns count from one again and again, so `MAX_EXECUTIONS` ends them.
     """
     if run.error is None:
         return SUCCEEDED
-    if run.poisonous:
+    if run.poisonous or attempt >= MAX_EXECUTIONS - 1:
         return FAILED
     if run.policy is None:
         return _again(policy, attempt, None, unit)

@@ -12,6 +12,7 @@ from sedano.errors import OptionError
 
 MAX_EXECUTIONS = 20
 """The most executions of one task, whatever its policy says."""
+MAX_BACKOFF = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +33,12 @@ class Retry:
         for name in ("interval_start", "interval_step", "interval_max"):
             if not 0 <= getattr(self, name) <= 900:
                 raise OptionError(f"{name}: {getattr(self, name)} is not between 0 and 900 seconds")
-        if self.backoff < 1:
-            raise OptionError(f"backoff: {self.backoff} is below 1")
+        if not 1 <= self.backoff <= MAX_BACKOFF:
+            raise OptionError(f"backoff: {self.backoff} is not between 1 and {MAX_BACKOFF}")
 
     def pause(self, retries: int, unit: float) -> float:
         """Return the seconds to wait before the retry after *retries* earlier ones; *unit* in [0, 1) is the randomness."""
-        try:
-            grown = self.interval_start * self.backoff**retries
-        except OverflowError:
-            grown = self.interval_max
+        grown = self.interval_start * self.backoff**retries
         full = min(self.interval_max, grown + self.interval_step * retries)
         return full * unit if self.jitter else full
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from math import isfinite
 from typing import Any, Literal
 
 from sedano.errors import OptionError
@@ -44,19 +45,24 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other, naming them."""
-        if self.countdown is not None and self.eta is not None:
-            raise OptionError("countdown, eta: give one of the two")
-        if self.countdown is not None and self.countdown < 0:
-            raise OptionError(f"countdown: {self.countdown} lies in the past")
-        for name, moment in (("eta", self.eta), ("expires", self.expires)):
-            if isinstance(moment, datetime) and moment.utcoffset() is None:
-                raise OptionError(f"{name}: {moment.isoformat()} has no time zone")
+        self._check_times()
         if self.on_duplicate is not None and self.on_duplicate not in ON_DUPLICATE:
             raise OptionError(f"on_duplicate: {self.on_duplicate!r} is none of {', '.join(ON_DUPLICATE)}")
         if self.dedup_key is not None and self.task_id is not None:
             raise OptionError("dedup_key, task_id: give one of the two, the key decides the id")
         if self.budget is not None and self.budget < 0:
             raise OptionError(f"budget: {self.budget} is negative")
+
+    def _check_times(self) -> None:
+        if self.countdown is not None and self.eta is not None:
+            raise OptionError("countdown, eta: give one of the two")
+        if self.countdown is not None and not self.countdown >= 0:
+            raise OptionError(f"countdown: {self.countdown} lies in the past")
+        if isinstance(self.expires, float) and not isfinite(self.expires):
+            raise OptionError(f"expires: {self.expires} is no moment")
+        for name, moment in (("eta", self.eta), ("expires", self.expires)):
+            if isinstance(moment, datetime) and moment.utcoffset() is None:
+                raise OptionError(f"{name}: {moment.isoformat()} has no time zone")
 
 
 NO_OPTIONS = Options()

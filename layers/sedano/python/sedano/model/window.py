@@ -24,7 +24,8 @@ class Window:
         return message_id in self._ids
 
     def add(self, message_id: str) -> None:
-        """Remember a finished message and forget the oldest beyond the size."""
+        """Remember a finished message as the most recent one and forget the oldest beyond the size."""
         self._ids[message_id] = None
+        self._ids.move_to_end(message_id)
         if len(self._ids) > self.size:
             self._ids.popitem(last=False)

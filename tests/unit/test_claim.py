@@ -1,0 +1,108 @@
+"""What follows from a refused claim, over every combination that can stand in the way."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.model import states
+from sedano.model.claim import Action, decide
+from sedano.model.records import Claim, TaskRecord
+
+NOW, MOST = 1000.0, 3
+CLAIM = Claim("t", attempt=1, message_id="mine", nonce="n1", expires=NOW + 60, clock=1, name="f")
+ATTEMPTS, IDS, NONCES = (0, 1, 2), ("mine", "other"), ("n1", "n2")
+EXPIRIES, CLAIMS = (NOW - 1, NOW, NOW + 30), (0, 1, MOST - 1, MOST, MOST + 1)
+LEDGER = sorted({states.PENDING, states.RUNNING, states.RETRY, *states.TERMINAL})
+CASES = [
+    TaskRecord("t", state, attempt, message_id=message_id, nonce=nonce, expires=expires, claims=claims)
+    for state, attempt, message_id, nonce, expires, claims in product(LEDGER, ATTEMPTS, IDS, NONCES, EXPIRIES, CLAIMS)
+]
+
+
+def actions(*wanted, most=MOST):
+    """Return the cases that lead to one of the *wanted* actions."""
+    return [record for record in CASES if decide(CLAIM, record, NOW, most).action in wanted]
+
+
+def mine(record):
+    return record.message_id == CLAIM.message_id
+
+
+def contested(record):
+    """Someone runs this very attempt."""
+    return record.state == states.RUNNING and record.attempt == CLAIM.attempt
+
+
+def test_without_a_record_that_must_exist_nothing_runs():
+    assert decide(CLAIM, None, NOW, MOST).action is Action.QUARANTINE
+    assert actions(Action.QUARANTINE) == []
+
+
+def test_a_claim_is_stolen_only_from_a_dead_holder_of_the_same_attempt():
+    """E9, and never across retries."""
+    for record in actions(Action.STEAL, Action.POISON):
+        assert contested(record)
+        assert record.expires < NOW
+        assert record.nonce != CLAIM.nonce
+
+
+def test_a_dead_holder_is_always_replaced_unless_the_task_keeps_killing_its_worker():
+    dead = [record for record in CASES if contested(record) and record.expires < NOW and record.nonce != CLAIM.nonce]
+    assert dead == actions(Action.STEAL, Action.POISON)
+    assert [record for record in dead if record.claims >= MOST] == actions(Action.POISON)
+
+
+def test_my_own_write_is_mine_even_when_its_answer_was_lost():
+    """I6."""
+    assert actions(Action.RUN) == [record for record in CASES if contested(record) and record.nonce == CLAIM.nonce]
+
+
+def test_a_message_is_acknowledged_only_when_its_attempt_is_over():
+    """E4: whoever acknowledges leaves nobody behind to answer for what follows."""
+    for record in actions(Action.ACKNOWLEDGE, Action.FOLLOW_AGAIN, Action.RETRY_AGAIN):
+        assert record.state in states.TERMINAL or record.attempt > CLAIM.attempt
+
+
+def test_the_message_that_claimed_answers_for_the_follow_ups_and_a_copy_does_not():
+    finished = [record for record in CASES if record.state in states.TERMINAL]
+    assert actions(Action.FOLLOW_AGAIN) == [record for record in finished if mine(record)]
+    assert all(decide(CLAIM, record, NOW, MOST).action is Action.ACKNOWLEDGE for record in finished if not mine(record))
+
+
+def test_the_message_that_failed_publishes_its_retry_again_and_a_copy_does_not():
+    retried = [record for record in CASES if record.state == states.RETRY and record.attempt > CLAIM.attempt]
+    assert actions(Action.RETRY_AGAIN) == [record for record in retried if mine(record)]
+    assert all(decide(CLAIM, record, NOW, MOST).action is Action.ACKNOWLEDGE for record in retried if not mine(record))
+
+
+def test_a_delivery_that_outlived_its_attempt_never_takes_over_a_later_one():
+    later = [record for record in CASES if record.state == states.RUNNING and record.attempt > CLAIM.attempt]
+    assert {decide(CLAIM, record, NOW, MOST).action for record in later} == {Action.ACKNOWLEDGE}
+
+
+def test_who_waits_waits_until_the_claim_in_the_way_has_ended():
+    for record in actions(Action.WAIT):
+        decision = decide(CLAIM, record, NOW, MOST)
+        assert decision.seconds >= 0
+        if contested(record):
+            assert NOW + decision.seconds == record.expires
+            assert decide(CLAIM, record, record.expires + 0.001, MOST).action in (Action.STEAL, Action.POISON)
+
+
+@pytest.mark.parametrize("state", [states.PENDING, states.RETRY])
+def test_a_record_that_would_have_let_me_in_has_changed_meanwhile(state):
+    record = TaskRecord("t", state, CLAIM.attempt)
+    assert decide(CLAIM, record, NOW, MOST).action is Action.WAIT
+
+
+def test_every_decision_says_why():
+    assert all(decide(CLAIM, record, NOW, MOST).reason for record in [None, *CASES])
+
+
+@given(st.sampled_from(CASES), st.floats(0, 10**9), st.integers(1, 20))
+def test_time_alone_never_makes_a_decision_worse(record, later, most):
+    """What is over stays over: only waiting turns into something else as time goes by."""
+    first, then = decide(CLAIM, record, NOW, most), decide(CLAIM, record, NOW + later, most)
+    assert first.action is Action.WAIT or first == then

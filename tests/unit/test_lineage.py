@@ -1,0 +1,78 @@
+"""Descendants never exceed what the root was given, spawning ends, and derived ids are the same ids and nobody else's."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.errors import BudgetExhausted, HopLimit
+from sedano.model.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage, dedup_id, derived_id, descend
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(["a", "a/1", "1:a", "dedup/1:a", "follow/1:a"])
+positions = st.integers(0, 200) | texts
+
+
+@given(texts, positions, texts, positions)
+def test_a_derived_id_is_the_same_again_and_differs_for_any_other_parent_or_position(parent, position, other, elsewhere):
+    mine, its = derived_id(parent, position), derived_id(other, elsewhere)
+    assert mine == derived_id(parent, position)
+    assert str(UUID(mine)) == mine
+    assert (mine == its) == ((parent, str(position)) == (other, str(elsewhere)))
+
+
+@given(texts, texts, texts, texts)
+def test_a_deduplication_key_belongs_to_its_task_and_is_no_follow_up(task, key, other, another):
+    assert (dedup_id(task, key) == dedup_id(other, another)) == ((task, key) == (other, another))
+    assert dedup_id(task, key) != derived_id(other, another)
+
+
+def test_a_follow_up_knows_its_root_its_parent_and_its_depth():
+    child = descend("t1", ROOT, 1)
+    assert child == Lineage("t1", "t1", 1, DEFAULT_BUDGET - 1)
+    assert descend("t2", child, 1) == Lineage("t1", "t2", 2, DEFAULT_BUDGET - 2)
+
+
+@given(st.integers(0, 60), st.lists(st.integers(0, 12), min_size=1, max_size=30))
+def test_all_descendants_together_never_exceed_the_budget_of_the_root(budget, wishes):
+    """Every task publishes as often as the wishes say, for as long as its budget lets it."""
+    waiting, born = [Lineage("r", "r", 0, budget)], 0
+    for wish in wishes * 4:
+        if not waiting:
+            break
+        parent = waiting.pop(0)
+        if wish > parent.budget:
+            with pytest.raises(BudgetExhausted, match=f"{wish} follow-ups are more than the {parent.budget}"):
+                descend("t", parent, wish)
+            continue
+        children = [descend("t", parent, wish)] * wish
+        assert wish + sum(child.budget for child in children) <= parent.budget
+        waiting += children
+        born += wish
+    assert born + sum(lineage.budget for lineage in waiting) <= budget
+
+
+def test_a_task_that_publishes_itself_ends_after_128_hops():
+    lineage = Lineage(budget=10**6)
+    for _ in range(MAX_HOPS):
+        lineage = descend("t", lineage, 1)
+    assert lineage.hops == MAX_HOPS
+    with pytest.raises(HopLimit, match="128 dynamic spawns since the root t; the limit is 128"):
+        descend("t", lineage, 1)
+
+
+def test_a_task_that_publishes_itself_twice_ends_after_its_budget():
+    waiting, born = [ROOT], 0
+    while waiting:
+        parent = waiting.pop()
+        if parent.budget >= 2:
+            waiting += [descend("t", parent, 2)] * 2
+            born += 2
+    assert born <= DEFAULT_BUDGET
+
+
+def test_the_last_descendant_may_be_caused_but_causes_none():
+    (last,) = {descend("t", Lineage(budget=3), 3)}
+    assert last.budget == 0
+    with pytest.raises(BudgetExhausted, match=r"^budget: "):
+        descend("t", last, 1)

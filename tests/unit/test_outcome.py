@@ -1,0 +1,68 @@
+"""The verdict on a run: what succeeded succeeds, poison is never tried again, everything ends."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.model import states
+from sedano.model.messages import Section
+from sedano.model.outcome import FAILED, SUCCEEDED, Run, judge
+from sedano.model.records import ErrorRecord
+from sedano.model.retry import MAX_EXECUTIONS, NEVER, Retry
+from tests.unit.test_retry import policies, units
+
+ERROR = ErrorRecord("ValueError", "no")
+PATIENT = Retry(max_retries=MAX_EXECUTIONS - 1, jitter=False)
+sections = st.none() | st.builds(Section, st.integers(1, 3), st.integers(1, 5))
+attempts = st.integers(0, MAX_EXECUTIONS)
+
+
+@given(policies, attempts, sections, units)
+def test_a_body_that_returned_succeeded_whatever_came_before(policy, attempt, last, unit):
+    assert judge(Run(value=None), policy, attempt, last, unit) is SUCCEEDED
+
+
+@given(policies, attempts, sections, units, st.none() | policies)
+def test_a_poisonous_failure_is_final(policy, attempt, last, unit, own):
+    assert judge(Run(error=ERROR, poisonous=True, section=1, policy=own), policy, attempt, last, unit) is FAILED
+
+
+@given(policies, attempts, units)
+def test_a_plain_failure_is_tried_again_as_often_as_the_task_says(policy, attempt, unit):
+    verdict = judge(Run(error=ERROR), policy, attempt, None, unit)
+    assert (verdict.state == states.RETRY) == (attempt < policy.max_retries)
+    if verdict.state == states.RETRY:
+        assert verdict.pause == policy.pause(attempt, unit)
+        assert verdict.section is None
+
+
+@given(st.integers(0, MAX_EXECUTIONS - 2), st.integers(1, 3), sections, units)
+def test_a_section_counts_its_own_failures_in_a_row_under_its_own_policy(attempt, index, last, unit):
+    own = Retry(max_retries=4)
+    verdict = judge(Run(error=ERROR, section=index, policy=own), NEVER, attempt, last, unit)
+    failures = last.count if last is not None and last.index == index else 0
+    if failures < 4:
+        assert verdict.state == states.RETRY
+        assert verdict.section == Section(index, failures + 1)
+        assert verdict.pause == own.pause(failures, unit)
+    else:
+        assert verdict is FAILED
+
+
+@given(st.lists(st.integers(0, 3), min_size=MAX_EXECUTIONS + 5, max_size=MAX_EXECUTIONS + 5))
+def test_every_task_ends_within_20_executions_even_when_its_sections_fail_in_turns(failing):
+    last, executions = None, 0
+    for attempt, index in enumerate(failing):
+        executions += 1
+        run = Run(error=ERROR, section=index, policy=PATIENT if index else None)
+        verdict = judge(run, PATIENT, attempt, last, 0.5)
+        if verdict.state != states.RETRY:
+            break
+        last = verdict.section
+    assert verdict is FAILED
+    assert executions <= MAX_EXECUTIONS
+
+
+@pytest.mark.parametrize("run", [Run(), Run(error=ERROR), Run(error=ERROR, poisonous=True), Run(error=ERROR, section=1, policy=PATIENT)])
+def test_every_verdict_is_a_step_that_the_ledger_allows(run):
+    assert states.may_become(states.RUNNING, judge(run, PATIENT, 0, None, 0.0).state)

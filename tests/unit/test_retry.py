@@ -1,0 +1,59 @@
+"""Retries are patient, limited, and spread; a policy that cannot be honoured is refused with the field's name."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.errors import OptionError
+from sedano.model.retry import DEFAULT, MAX_BACKOFF, MAX_EXECUTIONS, NEVER, Retry
+
+seconds = st.floats(0, 900)
+policies = st.builds(Retry, st.integers(0, MAX_EXECUTIONS - 1), seconds, seconds, seconds, st.floats(1, MAX_BACKOFF), st.booleans())
+units = st.floats(0, 1, exclude_max=True)
+numbers = st.integers(0, MAX_EXECUTIONS)
+
+
+@given(policies, numbers, units)
+def test_a_pause_is_one_that_a_queue_can_keep(policy, retries, unit):
+    assert 0 <= policy.pause(retries, unit) <= policy.interval_max <= 900
+
+
+@given(policies, numbers, units)
+def test_the_next_pause_may_be_longer_but_not_shorter_at_equal_luck(policy, retries, unit):
+    assert policy.pause(retries, unit) <= policy.pause(retries + 1, unit)
+
+
+@given(policies, numbers)
+def test_without_jitter_luck_does_not_matter_and_with_it_the_pause_is_spread_from_nothing_to_all(policy, retries):
+    full = policy.pause(retries, 0.999_999)
+    assert policy.pause(retries, 0.0) == (0.0 if policy.jitter else full)
+    assert policy.pause(retries, 0.5) == pytest.approx(full / 2 if policy.jitter else full, rel=1e-3)
+
+
+def test_pauses_grow_by_step_and_by_back_off_up_to_the_maximum():
+    steps = Retry(interval_start=1, interval_step=2, interval_max=6, backoff=1, jitter=False)
+    assert [steps.pause(n, 0) for n in range(5)] == [1, 3, 5, 6, 6]
+    doubles = Retry(interval_start=1, interval_max=10, jitter=False)
+    assert [doubles.pause(n, 0) for n in range(6)] == [1, 2, 4, 8, 10, 10]
+    assert Retry(interval_start=0, backoff=MAX_BACKOFF, jitter=False).pause(MAX_EXECUTIONS, 0) == 0
+
+
+def test_retries_are_on_by_default_and_can_be_switched_off():
+    assert DEFAULT.max_retries == 3
+    assert NEVER.max_retries == 0
+
+
+@pytest.mark.parametrize("field", ["max_retries", "interval_start", "interval_step", "interval_max", "backoff"])
+@pytest.mark.parametrize("value", [-1, 901, math.nan, math.inf, -math.inf])
+def test_a_policy_that_cannot_be_honoured_is_refused_by_field(field, value):
+    with pytest.raises(OptionError, match=f"^{field}: "):
+        Retry(**{field: value})
+
+
+def test_the_edges_of_a_policy_are_allowed():
+    assert Retry(MAX_EXECUTIONS - 1, 900, 900, 900, MAX_BACKOFF).pause(19, 0.5) == 450
+    assert Retry(0, 0, 0, 0, 1).pause(0, 0.5) == 0
+    with pytest.raises(OptionError, match="max_retries: 20 is not between 0 and 19"):
+        Retry(MAX_EXECUTIONS)
