@@ -57,8 +57,8 @@ LINE: Final = StructType(
 #: A line that could not be used: why, from which file, and its text.
 QUARANTINE: Final = _table(reason=_TEXT, source=_TEXT, text=_TEXT)
 
-#: Every line as it was landed; the columns of `QUARANTINE` are null in a good one.
-LANDED: Final = StructType([*LINE.fields, *QUARANTINE.fields])
+#: Every line as it was landed: what is wrong with it, from which file it came, and its text; null in a good one.
+LANDED: Final = StructType([*LINE.fields, *_table(fault=_TEXT, source=_TEXT, text=_TEXT).fields])
 
 #: One row a task. The latencies: from the last publication to the start, of the run, from the first event to the end.
 TASKS: Final = StructType(

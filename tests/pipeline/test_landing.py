@@ -51,7 +51,7 @@ MALFORMED = {
 def verdicts(spark):
     """What becomes of each malformed line, judged together: the reason by the line's text."""
     lines = spark.createDataFrame([(text, "file") for text in MALFORMED], "text string, source string")
-    return {row["text"]: row["reason"] for row in judged(lines).collect()}
+    return {row["text"]: row["reason"] for row in quarantine(judged(lines)).collect()}
 
 
 @pytest.mark.parametrize(("line", "reason"), MALFORMED.items(), ids=MALFORMED.values())
@@ -86,13 +86,13 @@ def test_a_quarantined_line_keeps_its_text_its_file_and_its_reason(landed):
     assert all(row["source"].endswith("dt=2026-11-20/packed.jsonl.gz") for row in rows)
 
 
-def test_good_rows_carry_neither_reason_nor_text(landed):
-    kept = landed.where("reason is null and (text is not null or source is not null)")
+def test_good_rows_carry_neither_fault_nor_text(landed):
+    kept = landed.where("fault is null and (text is not null or source is not null)")
     assert kept.count() == 0
 
 
 def test_fields_arrive_with_their_types(landed):
-    (called,) = landed.where("type = 'worker-invocation' and reason is null").collect()
+    (called,) = landed.where("type = 'worker-invocation' and fault is null").collect()
     assert (called["timestamp"], called["calls"], called["cold"]) == (2.0, {"sqs.SendMessage": 2}, True)
     (named,) = landed.where("uuid = 'w'").collect()
     assert named["name"] == "Grüße \U0001f600"
