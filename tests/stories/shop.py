@@ -5,7 +5,9 @@ from collections import Counter
 from typing import Any
 
 from sedano import Retry, Sedano, chord, current
+from sedano.canvas import Sig
 from sedano.event import EventType
+from sedano.model.signature import Signature
 from sedano.task import Task
 from tests.stories.stage import QUEUES
 
@@ -27,6 +29,10 @@ class Shop:
         """Declare *body* as task *name*; it notes that it ran."""
         self.app.task(name=name, **options)(body if inspect.iscoroutinefunction(body) else _noting(self.ran, name, body))
         return Task(self.app.registry.tasks[name], self.app)
+
+    def app_sig(self, name: str) -> Sig:
+        """Return the signature of the task *name* without arguments."""
+        return Sig(Signature(name), self.app)
 
     def _plain(self) -> None:
         self.add = self.task("add", lambda a, b: a + b)

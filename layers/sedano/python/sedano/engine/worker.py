@@ -11,6 +11,8 @@
 - follow: publish what the outcome causes                                   (`engine.following`)
 - acknowledge: answer which messages shall come back; the queue deletes the rest
 
+A message that comes again walks alone (`rounds`): what killed a worker must not be counted against its neighbours.
+
 Promises: a record that is refused (the claim was taken over) records nothing, follows nothing and acknowledges nothing. One bad message
 never fails its neighbours, and nothing is thrown out of `work` but the end of the process itself.
 """
@@ -67,6 +69,21 @@ class WorkerSettings:
     heartbeat: float = 60.0
 
 
+def rounds(jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:
+    """Return which *jobs* are claimed and run together: new ones all at once, one that comes again by itself, after them.
+
+    One of those that come again may have killed the worker. By itself it dies alone: its neighbours are finished before it is claimed, or
+    not claimed yet, so a poison is the only one whose claims are counted. Their order turns with each delivery, so that nobody stays
+    behind a poison whose receives alone are counted.
+    """
+    again = [job for job in jobs if job.delivery.receives > 1]
+    if not again:
+        return [jobs]
+    new = [job for job in jobs if job.delivery.receives <= 1]
+    turn = -1 if again[0].delivery.receives % 2 == 0 else 1
+    return [*([new] if new else []), *([job] for job in again[::turn])]
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """An outcome that the ledger refused, and the record that stands instead."""
@@ -110,6 +127,15 @@ class Worker:
         batch = Batch(deadline, Chronicle(self.host))
         self._membership.beat(len(deliveries))
         jobs = self._intake.open(list(deliveries), batch)
+        for together in rounds(jobs):
+            self._walk(together, batch)
+        self._release(batch)
+        self._parking.settle(batch)
+        self._tell(batch, len(deliveries), began, calls)
+        return batch.given_back
+
+    def _walk(self, jobs: Sequence[Job], batch: Batch) -> None:
+        """Take *jobs* from claim to acknowledgement."""
         held = self._claiming.claim(jobs, batch)
         ready, unfit = self._execution.prepare(held, batch)
         self._parking.settle(batch)
@@ -119,10 +145,6 @@ class Worker:
                 self._ended(stream, ran)
         self._execution.run(ready, batch, partial(self._ended, stream))
         self._following.follow(self._accepted(stream, batch), batch)
-        self._release(batch)
-        self._parking.settle(batch)
-        self._tell(batch, len(deliveries), began, calls)
-        return batch.given_back
 
     def _ended(self, stream: Stream[Ran, RecordedRun], ran: Ran) -> None:
         """Hand over a run whose body ended: to a lane, unless nothing is written for it."""
