@@ -20,7 +20,8 @@ from __future__ import annotations
 from sedano.model.decoder import decode, decode_data, decode_event_data, decode_value
 from sedano.model.encoder import encode, encode_data, encode_event_data, encode_value
 from sedano.model.strict import MAX_DEPTH
-from sedano.model.wire import MAX_BYTES, MAX_DATA_BYTES, MAX_DATA_DEPTH, MAX_VALUE_DEPTH
+from sedano.model.transport import MAX_BYTES
+from sedano.model.wire import MAX_DATA_BYTES, MAX_DATA_DEPTH, MAX_VALUE_DEPTH
 
 __all__ = [
     "MAX_BYTES",

@@ -13,6 +13,7 @@ from sedano.model import canonical, refusals, wire
 from sedano.model.lineage import DEFAULT_BUDGET, ROOT, Lineage
 from sedano.model.messages import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Gather, Member, Message
 from sedano.model.strict import MAX_DEPTH, load
+from sedano.model.transport import MAX_BYTES
 
 Found = dict[str, Any]
 
@@ -26,7 +27,7 @@ def decode(body: str | bytes) -> Message:
     plain = canonical.read(body) if isinstance(body, str) else None
     if plain is not None:
         return plain
-    envelope = load(body, wire.MAX_BYTES, MAX_DEPTH)
+    envelope = load(body, MAX_BYTES, MAX_DEPTH)
     if type(envelope) is not dict:
         raise MessageRefused(refusals.SCHEMA, "body", "a message is a JSON object")
     kind = envelope.get("type")

@@ -23,8 +23,6 @@ from sedano.model.strict import MAX_DEPTH, shown
 Reader = Callable[[Any], Any]
 Table = Mapping[str, Reader]
 
-MAX_BYTES = 1_048_576
-"""The largest message, in bytes: what SQS takes."""
 MAX_DATA_DEPTH = MAX_DEPTH - 1
 MAX_VALUE_DEPTH = MAX_DEPTH - 4
 """The most in one result: it must still fit among the results that the body of a chord is called with."""
