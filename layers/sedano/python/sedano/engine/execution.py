@@ -170,8 +170,9 @@ def _call(function: Callable[..., Any], arguments: Arguments, context: TaskConte
 
 def failed(error: Exception) -> Run:
     """Return the run of a body that raised *error*."""
-    mark = mark_of(error)
-    text = "".join(traceback.format_exception(error))[-TRACEBACK_CHARACTERS:]
+    mark, frames = mark_of(error), error.__traceback__
+    own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
+    text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
     record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)
     return Run(error=record, poisonous=mark.poisonous, section=mark.section, policy=mark.policy)
 
