@@ -1,5 +1,6 @@
 """The app that most stories are about: a small shop whose tasks note that they ran."""
 
+import functools
 import inspect
 from collections import Counter
 from typing import Any
@@ -89,5 +90,4 @@ def _noting(ran: Counter[str], name: str, body: Any) -> Any:
         ran[name] += 1
         return body(*args, **kwargs)
 
-    noted.__signature__ = inspect.signature(body)  # type: ignore[attr-defined]
-    return noted
+    return functools.wraps(body)(noted)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals
@@ -25,6 +25,8 @@ _FIELDS = (
 Row = tuple[Any, ...]
 """One run, in the order of `_FIELDS`; times are microseconds since the epoch, *end* the class of the last event or None."""
 MICRO = 1_000_000
+LATEST = 253_402_300_800
+"""The first second of the year 10 000: what no date can hold."""
 _write = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
@@ -69,15 +71,18 @@ def unpack(body: str) -> list[dict[str, Any]]:
     who = {"hostname": packed["host"], "pid": packed["pid"], "utcoffset": 0}
     try:
         events = [event for row in packed["rows"] for event in _events(row, who)]
-    except TypeError:
+    except (TypeError, OverflowError):
         raise MessageRefused(refusals.RECORD, "rows", "times are integers, in microseconds") from None
-    events += [{**who, **line} for line in packed["lines"]]
-    return events
+    lines = [{**who, **line} for line in packed["lines"]]
+    for name, some in (("rows", events), ("lines", lines)):
+        if not all(0 <= event["timestamp"] < LATEST for event in some):
+            raise MessageRefused(refusals.RECORD, name, "a time is not between the years 1970 and 9999")
+    return events + lines
 
 
 def _parsed(body: str) -> dict[str, Any]:
     try:
-        packed: Any = json.loads(body)
+        packed: Any = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as wrong:
         raise MessageRefused(refusals.RECORD, "body", str(wrong)) from None
     shape = {"v": int, "host": str, "pid": int, "rows": list, "lines": list}
@@ -92,6 +97,10 @@ def _parsed(body: str) -> dict[str, Any]:
         raise MessageRefused(refusals.RECORD, "lines", "each line is an object with a timestamp")
     checked: dict[str, Any] = packed
     return checked
+
+
+def _no_number(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a number")
 
 
 def _events(row: list[Any], who: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
