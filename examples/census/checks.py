@@ -1,0 +1,134 @@
+"""What must be true when the run is over, checked against sources that do not know of one another.
+
+| source | says |
+|---|---|
+| the ids, derived here from the chord's own | which tasks must exist |
+| a scan of the ledger table | how each task ended |
+| the table's change log | how often each task ended |
+| the event history in S3 | what workers told, under which clocks |
+| the Spark job | what the events come to, task for task against the ledger |
+| the queues, dead letters and parked messages too | that nothing is left anywhere |
+| the files themselves, counted here | that the census is right |
+
+Everything here is pure: evidence in, numbers and complaints out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from examples.census.changes import Change
+from examples.census.tasks import count_imports, flag_long_functions, measure, summarise
+from sedano.model import states
+from sedano.model.lineage import derived_id
+from sedano.model.messages import LAUNCH
+
+SUBSCRIBED = (count_imports.name, flag_long_functions.name)
+FIRST_PUBLICATION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Files, lines and characters: of the sources, and of the census."""
+
+    files: int
+    lines: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The tasks that must exist, with their names by id; how much chaos was planned; what the census must come to."""
+
+    tasks: Mapping[str, str]
+    totals: Totals
+    kills: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was found. *ledger*: name and state by task id; *told*: the clocks of a task's terminal events; *left*: messages by
+    queue; *kills*: those under which an invocation died, as the endpoint says.
+    """
+
+    ledger: Mapping[str, tuple[str, str]]
+    changes: Sequence[Change]
+    told: Mapping[str, frozenset[int]]
+    left: Mapping[str, int]
+    totals: Totals | None
+    spark_tasks: int
+    spark_mismatches: int
+    duplicates: int
+    kills: int
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the evidence comes to."""
+
+    tasks: int
+    effects: int
+    lost: int
+    double_effects: int
+    chord_body_runs: int
+    events_delivered: int
+    kills: int
+
+
+def expected_ids(members: Sequence[str], body: str) -> dict[str, str]:
+    """Return the tasks that a census of these *members* must cause, by id, but for the launch, whose id only its publisher knew."""
+    events = [derived_id(member, FIRST_PUBLICATION) for member in members]
+    heard = {derived_id(event, name): name for event in events for name in SUBSCRIBED}
+    return {**dict.fromkeys(members, measure.name), **heard, body: summarise.name}
+
+
+def findings(expected: Expected, evidence: Evidence) -> Findings:
+    """Count what was lost and what happened twice."""
+    ends = Counter(change.task_id for change in evidence.changes if change.is_end)
+    names = {change.task_id: change.name for change in evidence.changes}
+    launches = [task for task, (name, _) in evidence.ledger.items() if name == LAUNCH]
+    wanted = {*expected.tasks, *launches[:1]}
+    ended = {task for task, (_, state) in evidence.ledger.items() if state in states.TERMINAL}
+    delivered = Counter(task_name for task, task_name in expected.tasks.items() if task in ended)
+    return Findings(
+        tasks=len(expected.tasks) + 1,
+        effects=sum(ends.values()),
+        lost=len(wanted - ended) + (not launches) + sum(evidence.left.values()),
+        double_effects=_doubles(ends, evidence) + len(set(evidence.ledger) - wanted),
+        chord_body_runs=sum(count for task, count in ends.items() if names[task] == summarise.name),
+        events_delivered=min(delivered[name] for name in SUBSCRIBED),
+        kills=min(evidence.kills, _invocations_cut(evidence.changes)),
+    )
+
+
+def _invocations_cut(changes: Sequence[Change]) -> int:
+    """Count the invocations whose tasks had to be taken over: all claims of one invocation lapse at the same millisecond."""
+    return len({change.before.expires for change in changes if change.is_steal and change.before})
+
+
+def _doubles(ends: Mapping[str, int], evidence: Evidence) -> int:
+    """Count ends beyond the first, writes over an end, and tasks whose end was told under a second clock."""
+    again = sum(count - 1 for count in ends.values())
+    over = sum(c.before is not None and c.before.state in states.TERMINAL and not c.is_end for c in evidence.changes)
+    told = sum(len(clocks) - 1 for clocks in evidence.told.values() if clocks)
+    return max(again, told) + over
+
+
+def complaints(expected: Expected, evidence: Evidence, found: Findings) -> list[str]:
+    """Return in words what is wrong; an empty list when all is as promised."""
+    failed = [task for task, (_, state) in evidence.ledger.items() if state in states.TERMINAL and state != states.SUCCESS]
+    left = ", ".join(f"{count} in {queue}" for queue, count in evidence.left.items() if count)
+    wrong = {
+        f"{found.lost} lost: tasks without an end, or messages left over{f' ({left})' if left else ''}": found.lost,
+        f"{found.double_effects} effects happened twice or were never ordered": found.double_effects,
+        f"the chord's body was recorded {found.chord_body_runs} times": found.chord_body_runs != 1,
+        f"{len(failed)} tasks did not succeed, such as {failed[:1]}": failed,
+        f"{found.effects} effects for {found.tasks} tasks": found.effects != found.tasks,
+        f"Spark tells another story of {evidence.spark_mismatches} tasks": evidence.spark_mismatches,
+        f"Spark knows {evidence.spark_tasks} tasks of {found.tasks}": evidence.spark_tasks != found.tasks,
+        f"the census says {evidence.totals}, the files say {expected.totals}": evidence.totals != expected.totals,
+        f"only {found.kills} kills hit a worker with tasks in its hands; {expected.kills} were to": found.kills < expected.kills,
+    }
+    return [words for words, is_wrong in wrong.items() if is_wrong]

@@ -1,0 +1,100 @@
+"""The census, run for real on this machine: `make demo`, or `python -m examples.census.demo --sources DIR --files N`.
+
+It synthesises the stacks, creates them on a local AWS endpoint, publishes one chord over the files, and disturbs the run while it
+lasts (`chaos`). Then it asks sources that do not know of one another whether each task had exactly one effect (`checks`), runs the
+Spark job over the event history, and writes `build/demo/summary.json` and `build/demo/report.html`. Whatever is wrong is said in
+words and ends the command with status 1. Nothing that was started outlives it, also on Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+
+from examples.census import tasks
+from examples.census.facts import Facts, facts
+from examples.census.history import HistoryError
+from examples.census.progress import Progress
+from examples.census.report import page
+from examples.census.run import Census
+from examples.census.sources import SourceFile, SourcesError, choose, site_packages
+from examples.census.words import account
+from sedano.local import LocalStageError, local_stage
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "demo"
+APP = "examples.census.tasks:app"
+INTERRUPTED = 130
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line, read."""
+    parser = argparse.ArgumentParser(prog="python -m examples.census.demo", description="Count Python sources through the whole system.")
+    parser.add_argument("--sources", type=Path, default=site_packages(), help="a directory of Python files (default: installed packages)")
+    parser.add_argument("--files", type=int, default=300, help="how many of them (default: 300)")
+    parser.add_argument("--build", type=Path, default=BUILD, help="where the report goes (default: build/demo)")
+    return parser.parse_args(given)
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Run the demo; return 0 when everything is as promised."""
+    options, progress = arguments(given), Progress(sys.stderr)
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        files = choose(options.sources, options.files)
+        told = _run(files, options.sources, options.build.resolve(), progress)
+    except (SourcesError, LocalStageError, HistoryError) as error:
+        progress.phase(f"the demo cannot run: {error}")
+        return 1
+    except KeyboardInterrupt:
+        progress.phase("interrupted; everything that was started is stopped")
+        return INTERRUPTED
+    places = _write(told, options.build.resolve())
+    print(account(told, *places))
+    return 1 if told.complaints else 0
+
+
+def _run(files: Sequence[SourceFile], directory: Path, build: Path, progress: Progress) -> Facts:
+    shutil.rmtree(build, ignore_errors=True)
+    code = _application(build / "code")
+    progress.phase("synthesising the stacks and creating them on a local AWS endpoint")
+    with local_stage(app=APP, code=code, directory=build / "stage") as stage:
+        os.environ.update({**stage.environment, "SEDANO_SPOOL": str(build / "spool")})
+        try:
+            material = Census(stage, files, build, progress).material(directory)
+        finally:
+            tasks.app.close()
+            tasks.app.attach(None)
+    return facts(material, progress.seconds)
+
+
+def _application(code: Path) -> Path:
+    """Put the application where a layer is made of it: its own module alone, under the name by which this process knows it too."""
+    source = Path(tasks.__file__)
+    place = code / source.relative_to(ROOT)
+    place.parent.mkdir(parents=True)
+    shutil.copyfile(source, place)
+    return code
+
+
+def _write(told: Facts, build: Path) -> tuple[Path, Path]:
+    summary, report = build / "summary.json", build / "report.html"
+    summary.write_text(json.dumps(asdict(told.summary), indent=2) + "\n")
+    report.write_text(page(told), encoding="utf-8")
+    return summary, report
+
+
+def _terminated(number: int, _: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""The facts of one run: what the summary says and what the report shows, read off the material that the run left behind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from examples.census.bill import Item, Used, bill
+from examples.census.chaos import Done
+from examples.census.checks import Evidence, Expected, Findings, complaints, findings
+from examples.census.history import Line
+from examples.census.sources import LARGE, SourceFile
+
+DUPLICATE, STOLEN, REFUSED = "message-duplicate", "claim-stolen", "claim-refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """All that a run left behind; *spark* is the job's summary, *began* and *ended* are epoch seconds."""
+
+    directory: str
+    files: Sequence[SourceFile]
+    expected: Expected
+    evidence: Evidence
+    done: Done
+    lines: Sequence[Line]
+    spark: Mapping[str, Any]
+    census: Mapping[str, Any] | None
+    queues: Mapping[str, str]
+    began: float
+    ended: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`build/demo/summary.json`, key for key."""
+
+    files: int
+    tasks: int
+    effects: int
+    duplicates_injected: int
+    kills: int
+    lost: int
+    double_effects: int
+    chord_body_runs: int
+    events_delivered: int
+    spark_tasks: int
+    spark_mismatches: int
+    aws_calls_per_task: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One run of a task's body that a worker lived to tell: where, of which task, from when to when (epoch s)."""
+
+    host: str
+    pid: int
+    name: str
+    started: float
+    ended: float
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the report shows."""
+
+    material: Material
+    summary: Summary
+    found: Findings
+    complaints: Sequence[str]
+    bodies: Sequence[Body]
+    absorbed: Mapping[str, int]
+    stolen: int
+    refused: int
+    bill: Sequence[Item]
+
+    @property
+    def large(self) -> int:
+        """How many texts travelled through the blob store."""
+        return sum(file.size > LARGE for file in self.material.files)
+
+    @property
+    def dollars_a_million(self) -> float:
+        """What a million such tasks would cost."""
+        return 1_000_000 * sum(item.dollars for item in self.bill) / max(1, self.summary.tasks)
+
+
+def facts(material: Material, seconds: float) -> Facts:
+    """Read the facts off *material*; *seconds* is how long the whole demo took."""
+    found = findings(material.expected, material.evidence)
+    calls: Mapping[str, int] = material.spark["calls"]
+    used = Used(calls, material.spark["invocations"], material.spark["duration_ms"] / 1000, len(material.files))
+    kinds = Counter(line["type"] for line in material.lines)
+    return Facts(
+        material,
+        _summary(material, found, seconds),
+        found,
+        complaints(material.expected, material.evidence, found),
+        list(bodies(material.lines)),
+        Counter(str(line.get("absorbed", "record")) for line in material.lines if line["type"] == DUPLICATE),
+        kinds[STOLEN],
+        kinds[REFUSED],
+        bill(used),
+    )
+
+
+def _summary(material: Material, found: Findings, seconds: float) -> Summary:
+    evidence = material.evidence
+    return Summary(
+        files=len(material.files),
+        tasks=found.tasks,
+        effects=found.effects,
+        duplicates_injected=evidence.duplicates,
+        kills=found.kills,
+        lost=found.lost,
+        double_effects=found.double_effects,
+        chord_body_runs=found.chord_body_runs,
+        events_delivered=found.events_delivered,
+        spark_tasks=evidence.spark_tasks,
+        spark_mismatches=evidence.spark_mismatches,
+        aws_calls_per_task=round(sum(material.spark["calls"].values()) / found.tasks, 2),
+        seconds=round(seconds, 1),
+    )
+
+
+def bodies(lines: Iterable[Line]) -> Iterable[Body]:
+    """Return every run of a body that was told from its start to its end, by the same worker."""
+    begun: dict[tuple[str, str], float] = {}
+    ended: dict[tuple[str, str], Line] = {}
+    names: dict[str, str] = {}
+    for line in lines:
+        key = (line.get("uuid", ""), line.get("hostname", ""))
+        if line["type"] == "task-received":
+            names[key[0]] = line["name"]
+        elif line["type"] == "task-started":
+            begun[key] = line["timestamp"]
+        elif line["type"].startswith("task-") and "runtime" in line:
+            ended[key] = line
+    for key, line in ended.items():
+        if key in begun:
+            yield Body(key[1], line["pid"], names.get(key[0], ""), begun[key], line["timestamp"])

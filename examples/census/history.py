@@ -1,0 +1,60 @@
+"""The event history of the run: brought from its bucket to a folder, read here, and told by the Spark job in a process of its own."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLCHAIN = ROOT / "requirements" / "toolchain.py"
+ENDS = frozenset({"task-succeeded", "task-failed", "task-revoked"})
+Line = Mapping[str, Any]
+
+
+class HistoryError(Exception):
+    """The history cannot be told; the message holds what the job said."""
+
+
+def download(s3: Any, bucket: str, directory: Path) -> list[dict[str, Any]]:
+    """Copy every object of *bucket* into *directory* and return the event lines."""
+    lines: list[dict[str, Any]] = []
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
+        for entry in page.get("Contents", ()):
+            data = s3.get_object(Bucket=bucket, Key=entry["Key"])["Body"].read()
+            place = directory / entry["Key"]
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+            lines += map(json.loads, gzip.decompress(data).splitlines())
+    return lines
+
+
+def ends_told(lines: Iterable[Line]) -> dict[str, frozenset[int]]:
+    """Return for each task the clocks under which its end was told; a repeated telling of one end has the same clock."""
+    clocks: dict[str, set[int]] = defaultdict(set)
+    for line in lines:
+        if line["type"] in ENDS:
+            clocks[line["uuid"]].add(line["clock"])
+    return {task: frozenset(told) for task, told in clocks.items()}
+
+
+def spark(history: Path, ledger: Mapping[str, tuple[str, str]], target: Path) -> dict[str, Any]:
+    """Run the timeline job over *history*, with the final states of *ledger*, and return its summary.
+
+    Raises:
+        HistoryError: the job failed.
+    """
+    states = history.parent / "ledger.jsonl"
+    states.write_text("".join(json.dumps({"uuid": task, "state": state}) + "\n" for task, (_, state) in ledger.items()))
+    job = ["-m", "glue_jobs.timeline", "--source", str(history), "--target", str(target), "--ledger", str(states)]
+    command = [sys.executable, str(TOOLCHAIN), "run", sys.executable, *job]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise HistoryError(f"the Spark job failed:\n{done.stderr.strip()[-2000:]}")
+    told: dict[str, Any] = json.loads((target / "summary.json").read_text())
+    return told

@@ -1,0 +1,130 @@
+"""The report of a run: what was measured, what was done to it, what became of that, and what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from examples.census.facts import Facts
+from examples.census.page import bars, document, duration, path, section, table, text, tiles
+from examples.census.timeline import timeline
+
+ABSORBED = {
+    "window": "the worker had just seen this very message: discarded from memory, without a call",
+    "acknowledge": "another message had already ended or taken on its task: acknowledged, nothing else",
+    "follow again": "this message had ended its task before: its follow-ups went out again under the same ids",
+    "retry again": "this message had recorded a retry before: it went out again",
+    "wait": "its task was running elsewhere: it came back when that claim had ended",
+    "record": "its outcome was refused by the ledger, because one stood already",
+}
+GAP = (
+    "Each row is a worker process; each mark in it is the body of a task that it lived to tell of. What a killed worker held comes back "
+    "when its messages show themselves again, 36 seconds after they were received: hence the gap."
+)
+LATENCIES = ("wait_seconds", "run_seconds")
+
+
+def page(facts: Facts) -> str:
+    """Return the report as one HTML page."""
+    return document("sedano census", [_head(facts), *_story(facts), *_measured(facts), *_costs(facts), _foot(facts)])
+
+
+def _head(facts: Facts) -> str:
+    known = facts.summary
+    verdict = '<p class="verdict good">Nothing was lost and nothing happened twice.</p>'
+    if facts.complaints:
+        listed = "".join(f"<li>{text(complaint)}</li>" for complaint in facts.complaints)
+        verdict = f'<p class="verdict bad">Something is wrong:</p><ul class="bad">{listed}</ul>'
+    title = f"{known.files} files, {known.tasks} tasks, {known.effects} effects"
+    figures = [
+        ("files counted", known.files, ""), ("tasks", known.tasks, ""), ("messages delivered twice", known.duplicates_injected, ""),
+        ("workers killed at work", known.kills, ""), ("lost", known.lost, "bad" if known.lost else "good"),
+        ("effects doubled", known.double_effects, "bad" if known.double_effects else "good"),
+        ("seconds in all", f"{known.seconds:.0f}", ""),
+    ]  # fmt: skip
+    told = (
+        f"A census of the Python sources in {facts.material.directory}: one chord, one task a file, {facts.large} of the texts over "
+        "60 KB and sent by claim check. Every file also announced an event, to which two tasks subscribe. While it ran, messages were "
+        "delivered a second time and worker processes were killed in the middle of their work."
+    )
+    return f'<h1>{text(title)}</h1>{verdict}<p class="soft">{text(told)}</p>{tiles(figures)}'
+
+
+def _story(facts: Facts) -> Iterator[str]:
+    yield section("Timeline", GAP, timeline(facts))
+    queues = facts.material.queues
+    sent = [(f"a message of the {queues[url]} queue was sent again", len(t)) for url, t in facts.material.done.duplicates.items()]
+    done = [*sent, ("a worker process was killed in the middle of an invocation", facts.material.done.hits)]
+    became = [(words, facts.absorbed[how]) for how, words in ABSORBED.items() if facts.absorbed.get(how)]
+    became += [("a claim whose holder had died was taken over, under a higher fencing token", facts.stolen)] if facts.stolen else []
+    became += [("a late outcome was refused by the ledger", facts.refused)] if facts.refused else []
+    yield section(
+        "What was done to it, and what became of that",
+        "A doubled event makes two doubled commands, and what a killed worker held is delivered again, so more was absorbed than done.",
+        table(["done#", "what"], [(text(count), text(words)) for words, count in done]),
+        table(["told#", "what became of it"], [(text(count), text(words)) for words, count in became]),
+    )
+    yield section("How it was checked", "Each figure comes from a source that does not know of the others.", _checks(facts))
+
+
+def _checks(facts: Facts) -> str:
+    known, evidence = facts.summary, facts.material.evidence
+    right = {True: '<span class="good">✓</span>', False: '<span class="bad">✗</span>'}
+    rows = [
+        (not known.lost, f"{known.tasks} tasks must exist, and each has an end", "derived ids; a scan of the ledger; every queue empty"),
+        (not known.double_effects, f"{known.effects} ends, one a task", "the ledger table's own change log; clocks in the event history"),
+        (known.chord_body_runs == 1, "the chord's body was recorded once", "the change log"),
+        (known.events_delivered == known.files, f"{known.events_delivered} events reached both subscribers", "a scan of the ledger"),
+        (evidence.totals == facts.material.expected.totals, "the census counts what the files hold", "the files, counted by the demo"),
+        (not known.spark_mismatches, f"{known.spark_tasks} timelines end as the ledger says", "Spark over the event history in S3"),
+        (known.kills >= facts.material.expected.kills, f"{known.kills} kills cut tasks short", "the endpoint; the change log"),
+    ]
+    return table(["", "what holds", "according to"], [(right[bool(holds)], text(what), text(source)) for holds, what, source in rows])
+
+
+def _measured(facts: Facts) -> Iterator[str]:
+    census = facts.material.census
+    if not census:
+        return
+    note = f"{census['lines']:,} lines and {census['functions']:,} functions in {census['files']:,} files. The largest:"
+    largest = [(path(f["path"]), text(f["lines"]), text(f["functions"])) for f in census["largest"]]
+    yield section("The census", note, table(["file", "lines#", "functions#"], largest))
+    imports = [(name, count, f"{count} files") for name, count in census["imports"]]
+    longest = [(f"{f['name']} in {f['path'].rpartition('/')[2]}", f["lines"], f"{f['lines']} lines") for f in census["longest"]]
+    yield (
+        f'<div class="two">{section("Commonest imports", "In how many files a package is imported.", bars(imports))}'
+        f"{section('Longest functions', 'From the first line of the def to its last.', bars(longest))}</div>"
+    )
+    if census["errors"]:
+        errors = [(path(e["path"]), text(e["error"])) for e in census["errors"]]
+        yield section("What could not be measured", "A finding, not a failure: these tasks succeeded too.", table(["file", "why"], errors))
+
+
+def _costs(facts: Facts) -> Iterator[str]:
+    waits = "Waiting is from publication to start; every task of the chord is published at once, and two cores do the work."
+    yield section("Latencies by task", f"{waits} Told by Spark.", _latencies(facts.material.spark["latency_by_task"]))
+    tasks = facts.summary.tasks
+    calls = sorted(facts.material.spark["calls"].items(), key=lambda call: -call[1])
+    note = f"{facts.summary.aws_calls_per_task} calls a task by the workers, in batches of ten; a claim and a record are two of them."
+    made = section("AWS calls", note, table(["call", "calls#", "a task#"], [(_code(c), text(n), f"{n / tasks:.2f}") for c, n in calls]))
+    price = f"${facts.dollars_a_million:.2f} a million tasks at list prices (us-east-1): the workers' part, with this machine's run times."
+    lines = [(text(i.name), text(round(i.amount)), f"{1e6 * i.dollars / tasks:.3f}") for i in facts.bill]
+    bill = section("Dollars", price, table(["", "amount#", "$ a million tasks#"], lines))
+    yield f'<div class="two">{made}{bill}</div>'
+
+
+def _latencies(rows: list[Mapping[str, Any]]) -> str:
+    columns = ["task", "tasks#", *(f"{kind} {figure}#" for kind in ("waits", "runs") for figure in ("median", "p90", "longest"))]
+    keys = [f"{latency}_{figure}" for latency in LATENCIES for figure in ("p50", "p90", "max")]
+    shown = [(_code(row["name"].rpartition(".")[2]), text(row["tasks"]), *(duration(row[key]) for key in keys)) for row in rows]
+    return table(columns, shown)
+
+
+def _code(name: str) -> str:
+    return f"<code>{text(name)}</code>"
+
+
+def _foot(facts: Facts) -> str:
+    spark = facts.material.spark
+    told = f"{spark['events']:,} events on {spark['lines']:,} lines, {spark['invocations']:,} invocations, {spark['cold']} cold starts."
+    return f"<footer>{text(told)} Made by <code>make demo</code>; nothing in this page comes from a network.</footer>"

@@ -1,0 +1,134 @@
+"""One census on a stage that is up: publish the chord, disturb it, wait until nothing is left, and collect what it left behind."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from examples.census import tasks
+from examples.census.changes import ChangeLog
+from examples.census.chaos import Chaos, Done, Plan
+from examples.census.checks import Evidence, Expected, Totals, expected_ids
+from examples.census.facts import Material
+from examples.census.history import download, ends_told, spark
+from examples.census.progress import Progress
+from examples.census.sources import SourceFile
+from examples.census.watching import Look, depths, members, scan, watch
+from sedano import AsyncResult, SedanoError, chord
+from sedano.local import LocalStage
+
+SHARE_TWICE = 0.1
+MOST_KILLS, FILES_A_KILL = 3, 25
+SECONDS_TO_END = 150.0
+SEED = 2026
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """AWS clients for a stage."""
+
+    dynamodb: Any
+    streams: Any
+    sqs: Any
+    s3: Any
+
+    @classmethod
+    def of(cls, stage: LocalStage) -> Clients:
+        """Make them."""
+        session = stage.endpoint.session()
+        return cls(*(session.client(name, endpoint_url=stage.endpoint.url) for name in ("dynamodb", "dynamodbstreams", "sqs", "s3")))
+
+
+class Census:
+    """One run, from its publication to what it left behind."""
+
+    def __init__(self, stage: LocalStage, files: Sequence[SourceFile], build: Path, progress: Progress) -> None:
+        """Count *files* on *stage*; what is brought home goes below *build*."""
+        self._stage, self._files, self._build, self._progress = stage, files, build, progress
+        self._clients = Clients.of(stage)
+        self._log = ChangeLog(self._clients.dynamodb, self._clients.streams, stage.environment["SEDANO_LEDGER_TABLE"])
+        self.queues = work_queues(stage.environment)
+
+    def material(self, directory: Path) -> Material:
+        """Do everything and return what there is to know."""
+        began = time.time()
+        self._progress.phase(f"publishing one chord over {len(self._files)} files")
+        result = self._publish()
+        header = [member.id for member in result.parent or ()]
+        expected = Expected(expected_ids(header, result.id), counted(self._files), most_kills(len(self._files)))
+        self._progress.phase("the workers count, while messages are delivered twice and workers are killed")
+        done = self._disturb(expected)
+        ended = time.time()
+        self._progress.phase("running the Spark job over the event history")
+        lines = download(self._clients.s3, self._stage.environment["SEDANO_HISTORY_BUCKET"], self._build / "history")
+        ledger = scan(self._clients.dynamodb, self._stage.environment["SEDANO_LEDGER_TABLE"])
+        told = spark(self._build / "history", ledger, self._build / "spark")
+        census = self._census(result)
+        totals = Totals(census["files"], census["lines"], census["characters"]) if census else None
+        self._log.follow()
+        left, mismatches = depths(self._clients.sqs), told["mismatches"] + told["missing"]
+        evidence = Evidence(
+            ledger, self._log.changes, ends_told(lines), left, totals, told["tasks"], mismatches, done.injected, done.hits
+        )
+        return Material(str(directory), self._files, expected, evidence, done, lines, told, census, self.queues, began, ended)
+
+    def _publish(self) -> AsyncResult[Any]:
+        header = [tasks.measure.s(file.path, file.text, file.trouble) for file in self._files]
+        return chord(header)(tasks.summarise.s())
+
+    def _disturb(self, expected: Expected) -> Done:
+        planned = plan(self.queues, len(self._files))
+        with Chaos(self._stage.endpoint, self._clients.sqs, self._members, planned, SEED) as chaos:
+
+            def told(look: Look) -> None:
+                if look.ended:
+                    chaos.begin()
+                done = chaos.done
+                words = f"tasks · {look.waiting} messages waiting · {done.injected} sent twice · {done.hits} workers killed at work"
+                self._progress.bar(look.ended, look.wanted, words)
+
+            watch(self._log, expected.tasks, self._waiting, told, SECONDS_TO_END)
+            return chaos.done
+
+    def _members(self) -> set[int]:
+        return members(self._clients.dynamodb, self._stage.environment["SEDANO_CONTROL_TABLE"])
+
+    def _waiting(self) -> int:
+        found = depths(self._clients.sqs)
+        return sum(found[url.rpartition("/")[2]] for url in self.queues)
+
+    def _census(self, result: AsyncResult[Any]) -> Mapping[str, Any] | None:
+        """Return the chord's result as any client would read it, or None when there is none."""
+        try:
+            census: Mapping[str, Any] = result.get(timeout=1)
+        except SedanoError as error:
+            self._progress.phase(f"there is no census: {error}")
+            return None
+        return census
+
+
+def work_queues(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what the queues hold that workers, router and recorder read, by the queue's URL."""
+    commands = dict.fromkeys(json.loads(environment["SEDANO_QUEUES"]).values(), "commands")
+    return {**commands, environment["SEDANO_EVENTS_QUEUE"]: "events", environment["SEDANO_RECORDS_QUEUE"]: "records"}
+
+
+def plan(queues: Mapping[str, str], files: int) -> Plan:
+    """Return how much chaos a census of so many *files* bears: a tenth of its messages twice, and a few kills."""
+    messages = {"commands": 3 * files, "events": files, "records": files // 3}
+    duplicates = {url: round(SHARE_TWICE * messages[kind]) for url, kind in queues.items()}
+    return Plan(duplicates, most_kills(files) + (files >= FILES_A_KILL))
+
+
+def most_kills(files: int) -> int:
+    """Return how many kills must hit a worker at work; a run of a few files is over before one could."""
+    return min(MOST_KILLS, files // FILES_A_KILL)
+
+
+def counted(files: Sequence[SourceFile]) -> Totals:
+    """Count *files* here, without any task."""
+    return Totals(len(files), sum(len(file.text.splitlines()) for file in files), sum(len(file.text) for file in files))

@@ -1,0 +1,114 @@
+"""The census as an application: what is measured of a Python source, who hears of it, and what it comes to.
+
+    chord([measure.s(path, text), …])(summarise.s())
+
+`measure` looks at one file and announces `FileMeasured`; two tasks subscribe to that; `summarise` runs once, when every file is
+measured, and its result is the census. A file that cannot be parsed is a finding like any other: nothing here raises over its input.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from sedano import Sedano
+
+app = Sedano("census")
+
+LONG_FUNCTION = 60
+"""Lines from which on a function is flagged."""
+TOP = 15
+Measure = dict[str, Any]
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@app.event
+class FileMeasured:
+    """A file was measured: its size, its imports, and its longest function."""
+
+    path: str
+    lines: int
+    imports: list[str]
+    longest_name: str
+    longest_lines: int
+
+
+@app.task
+def measure(path: str, text: str, trouble: str = "") -> Measure:
+    """Measure one file; *trouble* says why it could not be read, if so."""
+    tree, error = parsed(text) if not trouble else (None, trouble)
+    functions = sorted(functions_of(tree), key=lambda f: (-f["lines"], f["name"])) if tree else []
+    imports = sorted(set(imports_of(tree))) if tree else []
+    longest = functions[0] if functions else {"name": "", "lines": 0, "line": 0}
+    lines = len(text.splitlines())
+    FileMeasured.delay(path=path, lines=lines, imports=imports, longest_name=longest["name"], longest_lines=longest["lines"])
+    return {
+        "path": path, "characters": len(text), "lines": lines, "functions": len(functions), "imports": imports, "longest": longest,
+        "error": error,
+    }  # fmt: skip
+
+
+@FileMeasured.subscribe
+@app.task
+def count_imports(path: str, lines: int, imports: list[str], longest_name: str, longest_lines: int) -> dict[str, Any]:
+    """Say how many of a file's imports come with Python, and how many must be installed."""
+    ours = sum(name in sys.stdlib_module_names for name in imports)
+    return {"path": path, "standard": ours, "installed": len(imports) - ours}
+
+
+@FileMeasured.subscribe
+@app.task
+def flag_long_functions(path: str, lines: int, imports: list[str], longest_name: str, longest_lines: int) -> dict[str, Any]:
+    """Say whether a file holds a function that is too long to be read at a glance."""
+    return {"path": path, "name": longest_name, "lines": longest_lines, "flagged": longest_lines >= LONG_FUNCTION}
+
+
+@app.task
+def summarise(results: list[Measure]) -> dict[str, Any]:
+    """Return the census: sums, the largest files, the longest functions, the commonest imports, and what could not be parsed."""
+    imports = Counter(name for result in results for name in result["imports"])
+    longest = sorted(results, key=lambda r: (-r["longest"]["lines"], r["path"]))[:TOP]
+    return {
+        "files": len(results),
+        **{key: sum(result[key] for result in results) for key in ("characters", "lines", "functions")},
+        "largest": [{k: r[k] for k in ("path", "lines", "functions")} for r in sorted(results, key=_by_size)[:TOP]],
+        "longest": [{"path": r["path"], **r["longest"]} for r in longest if r["longest"]["lines"]],
+        "imports": [list(pair) for pair in sorted(imports.items(), key=lambda i: (-i[1], i[0]))[:TOP]],
+        "errors": [{"path": r["path"], "error": r["error"]} for r in results if r["error"]],
+    }
+
+
+def parsed(text: str) -> tuple[ast.Module | None, str]:
+    """Return the syntax of *text*, or None and why it has none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text), ""
+    except SyntaxError as error:
+        return None, f"line {error.lineno}: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return None, f"{type(error).__name__}: {error}"
+
+
+def functions_of(tree: ast.Module) -> Iterator[dict[str, Any]]:
+    """Yield every function, nested ones too, with its lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, Function):
+            yield {"name": node.name, "lines": (node.end_lineno or node.lineno) - node.lineno + 1, "line": node.lineno}
+
+
+def imports_of(tree: ast.Module) -> Iterator[str]:
+    """Yield the first part of every absolute import."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def _by_size(result: Measure) -> tuple[int, str]:
+    return -result["lines"], result["path"]

@@ -1,0 +1,58 @@
+"""Watching a run until nothing is left to do: every task has ended and every queue is empty, or time is up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from examples.census.changes import TASK, ChangeLog
+
+BETWEEN_LOOKS_S = 0.5
+_COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at the run: how many of the wanted tasks ended, and how many messages lie in all queues."""
+
+    ended: int
+    wanted: int
+    waiting: int
+
+
+def watch(log: ChangeLog, wanted: Collection[str], waiting: Callable[[], int], told: Callable[[Look], None], seconds: float) -> Look:
+    """Look at the run, telling *told* each time, until it is over or *seconds* have passed; return the last look."""
+    until, ended, quiet = time.monotonic() + seconds, set[str](), 0
+    while True:
+        ended |= {change.task_id for change in log.follow() if change.is_end}
+        look = Look(len(ended & set(wanted)), len(wanted), waiting())
+        told(look)
+        quiet = quiet + 1 if look.ended == look.wanted and not look.waiting else 0
+        if quiet == 2 or time.monotonic() > until:
+            return look
+        time.sleep(BETWEEN_LOOKS_S)
+
+
+def depths(sqs: Any) -> dict[str, int]:
+    """Return how many messages each queue of the stage holds, hidden and delayed ones too, by the queue's name."""
+    urls = [url for page in sqs.get_paginator("list_queues").paginate() for url in page.get("QueueUrls", ())]
+    found = {url: sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(_COUNTS))["Attributes"] for url in urls}
+    return {url.rpartition("/")[2]: sum(int(attributes[name]) for name in _COUNTS) for url, attributes in found.items()}
+
+
+def scan(dynamodb: Any, table: str) -> dict[str, tuple[str, str]]:
+    """Return the name and state of every task in the ledger, by task id."""
+    found: dict[str, tuple[str, str]] = {}
+    for page in dynamodb.get_paginator("scan").paginate(TableName=table, ConsistentRead=True):
+        items: list[Mapping[str, Any]] = [item for item in page["Items"] if item["pk"]["S"].startswith(TASK)]
+        found |= {unquote(item["pk"]["S"].removeprefix(TASK)): (item["nm"]["S"], item["st"]["S"]) for item in items}
+    return found
+
+
+def members(dynamodb: Any, table: str) -> set[int]:
+    """Return the process ids of the workers that have begun to work: the last but one part of a member's name."""
+    pages = dynamodb.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
+    return {int(item["nm"]["S"].split(".")[-2]) for page in pages for item in page["Items"] if "nm" in item}

@@ -1,0 +1,31 @@
+"""The account of a run in words, for the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from examples.census.facts import Facts
+
+
+def account(told: Facts, summary: Path, report: Path) -> str:
+    """Return what happened, what it proves, and where to read more."""
+    return "\n".join(["", *_happened(told), *_verdict(told), f"  report   {report}", f"  summary  {summary}"])
+
+
+def _happened(told: Facts) -> list[str]:
+    known, census = told.summary, told.material.census or {}
+    absorbed = ", ".join(f"{count} by {how}" for how, count in sorted(told.absorbed.items())) or "none seen"
+    return [
+        f"{known.files} Python files ({told.large} of them over 60 KB), {census.get('lines', 0):,} lines, counted by {known.tasks} tasks.",
+        f"{known.events_delivered} events reached both of their subscribers; the chord's body ran {known.chord_body_runs} time(s).",
+        f"{known.duplicates_injected} messages were delivered twice; repeats that workers met were absorbed: {absorbed}.",
+        f"{known.kills} workers were killed with tasks in their hands; {told.stolen} tasks were taken over by others.",
+        f"{known.aws_calls_per_task} AWS calls a task by the workers, or ${told.dollars_a_million:.2f} a million tasks.",
+        f"It took {known.seconds:.0f} seconds.",
+    ]
+
+
+def _verdict(told: Facts) -> list[str]:
+    if told.complaints:
+        return ["", "WRONG:", *[f"  - {complaint}" for complaint in told.complaints], ""]
+    return ["", f"Nothing was lost, nothing happened twice: {told.summary.effects} effects for {told.summary.tasks} tasks.", ""]

@@ -1,0 +1,55 @@
+"""A census in memory, as the material that a run on a stage leaves behind: the real tasks and engine, nothing disturbed."""
+
+import json
+from functools import cache
+
+import sedano.testing
+from examples.census import tasks
+from examples.census.changes import Change, Held
+from examples.census.chaos import Done, Kill
+from examples.census.checks import Evidence, Expected, Totals, expected_ids
+from examples.census.facts import Material
+from examples.census.history import ends_told
+from examples.census.run import counted
+from examples.census.sources import SourceFile
+from sedano import chord
+from sedano.model import states
+from sedano.model.messages import LAUNCH
+
+SOUND = SourceFile("shop/sound.py", 61_000, "import os\nimport shop\n\n\ndef sell(item):\n    return item\n")
+BROKEN = SourceFile("shop/<broken>.py", 10, "def sell(:\n")
+UNREADABLE = SourceFile("shop/latin.py", 4, "", "is not UTF-8: byte 0xe9 at 3")
+FILES = (SOUND, BROKEN, UNREADABLE)
+QUEUE = "http://127.0.0.1/0/commands"
+LATENCIES = {f"{kind}_{figure}": 0.5 for kind in ("wait_seconds", "run_seconds") for figure in ("p50", "p90", "max")}
+
+
+def end(task_id: str, name: str) -> list[Change]:
+    """The two writes of a task that ends well: claim and record."""
+    held = Held(states.RUNNING, "nonce", 7_000)
+    return [Change(task_id, name, None, held), Change(task_id, name, held, Held(states.SUCCESS, "nonce", 7_000))]
+
+
+@cache
+def material() -> Material:
+    """Run the census of `FILES` in memory and return what it left behind."""
+    with sedano.testing.world(tasks.app) as world:
+        header = [tasks.measure.s(file.path, file.text, file.trouble) for file in FILES]
+        result = chord(header)(tasks.summarise.s())
+        world.drain()
+        census = result.get()
+        lines = [json.loads(line) for stored in world.ports.events.read() for line in stored.splitlines()]
+        launch = next(line["uuid"] for line in lines if line.get("name") == LAUNCH)
+        expected = Expected(expected_ids([member.id for member in result.parent or ()], result.id), counted(FILES))
+        found = world.ports.ledger.read([*expected.tasks, launch])
+    ledger = {task: (record.name, record.state) for task, record in found.items()}
+    changes = [change for task, (name, _) in ledger.items() for change in end(task, name)]
+    totals = Totals(census["files"], census["lines"], census["characters"])
+    evidence = Evidence(ledger, changes, ends_told(lines), {"commands": 0}, totals, len(ledger), 0, 2, 1)
+    spark = {
+        "tasks": len(ledger), "calls": {"dynamodb.UpdateItem": 20, "sqs.SendMessageBatch": 2}, "invocations": 4, "duration_ms": 900.0,
+        "events": len(lines), "lines": len(lines), "cold": 1, "latency_by_task": [{"name": tasks.measure.name, "tasks": 3, **LATENCIES}],
+    }  # fmt: skip
+    began = min(line["timestamp"] for line in lines)
+    done = Done({QUEUE: [began, began + 0.1]}, [Kill(began + 0.2, 1, True)])
+    return Material("shop", FILES, expected, evidence, done, lines, spark, census, {QUEUE: "commands"}, began, began + 1)

@@ -1,0 +1,67 @@
+"""The demo as a command: a small census on a real endpoint, what it says of bad input, and that Ctrl-C leaves nothing behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from examples.census.demo import INTERRUPTED, ROOT
+
+DEMO = [sys.executable, "-m", "examples.census.demo"]
+
+
+def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    return subprocess.run([*DEMO, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def processes_that_name(place: Path) -> Sequence[str]:
+    """The command lines of this machine that mention *place*."""
+    listed = subprocess.run(["ps", "-A", "-o", "command="], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if str(place) in line]
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), [(("--sources", "nowhere"), "no such directory"), (("--files", "0"), "at least 1")])
+def test_bad_input_ends_with_status_one_and_words(arguments: tuple[str, str], complaint: str) -> None:
+    done = demo(*arguments)
+    assert done.returncode == 1
+    assert complaint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.ministack
+def test_a_small_census_runs_through_everything_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    done = demo("--files", "20", "--build", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert (summary["files"], summary["tasks"], summary["effects"], summary["spark_tasks"]) == (20, 62, 62, 62)
+    assert (summary["lost"], summary["double_effects"], summary["spark_mismatches"], summary["chord_body_runs"]) == (0, 0, 0, 1)
+    assert summary["events_delivered"] == 20
+    assert "62 effects for 62 tasks" in done.stdout
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+    assert processes_that_name(tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.ministack
+def test_ctrl_c_ends_it_and_all_that_it_started(tmp_path: Path) -> None:
+    command = [*DEMO, "--files", "20", "--build", str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, env=os.environ.copy(), stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr
+        said = ""
+        while "the workers count" not in said:
+            line = running.stderr.readline()
+            assert line, said
+            said += line
+        assert processes_that_name(tmp_path)
+        running.send_signal(signal.SIGINT)
+        rest = running.stderr.read()
+    assert running.returncode == INTERRUPTED, rest
+    assert "everything that was started is stopped" in rest
+    assert processes_that_name(tmp_path) == []

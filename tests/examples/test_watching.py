@@ -1,0 +1,68 @@
+"""Progress, the change log and the kills are read as they are written."""
+
+import io
+from pathlib import Path
+
+from examples.census.changes import Change, Held, change_of
+from examples.census.chaos import deaths, identity
+from examples.census.progress import Progress
+from examples.census.run import most_kills, plan
+
+FAILED = "WARNING [lambda] ESM: Lambda sedano-dev-core-{}-1 failed processing SQS batch from q (errorType=E errorMessage={})\n"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+def test_a_terminal_gets_a_bar_that_is_drawn_over() -> None:
+    stream = Terminal()
+    progress = Progress(stream, iter(range(100)).__next__)
+    progress.bar(1, 2, "tasks")
+    progress.phase("next")
+    assert "█" * 16 + "░" * 16 + " 1/2 tasks" in stream.getvalue()
+    assert stream.getvalue().endswith("\r\x1b[2K[  1.0 s] next\n")
+
+
+def test_what_is_no_terminal_gets_a_line_now_and_then() -> None:
+    stream, seconds = io.StringIO(), iter([0.0, 1.0, 5.0, 5.0, 6.0])
+    progress = Progress(stream, seconds.__next__)
+    for done in (1, 2, 3):
+        progress.bar(done, 4, "tasks")
+    assert stream.getvalue() == "           50%  2/4 tasks\n"
+
+
+def test_a_write_to_a_task_is_read_with_what_stood_there_before() -> None:
+    image = {"pk": {"S": "TASK#a%2Fb"}, "nm": {"S": "shop.add"}, "st": {"S": "RUNNING"}, "nc": {"S": "n"}, "exp": {"N": "7"}}
+    record = {"Keys": {"pk": {"S": "TASK#a%2Fb"}}, "OldImage": image, "NewImage": {**image, "nc": {"S": "m"}, "exp": {"N": "9"}}}
+    change = change_of(record)
+    assert change == Change("a/b", "shop.add", Held("RUNNING", "n", 7), Held("RUNNING", "m", 9))
+    assert change.is_steal
+    assert not change.is_end
+
+
+def test_writes_about_joins_are_passed_over() -> None:
+    assert change_of({"Keys": {"pk": {"S": "JOIN#a"}}, "NewImage": {}}) is None
+
+
+def test_only_a_death_under_an_invocation_of_the_worker_counts(tmp_path: Path) -> None:
+    log = tmp_path / "endpoint.log"
+    other = [("RouterFunction", "Worker process died"), ("WorkerFunction", "Worker process exited immediately")]
+    log.write_text("".join(FAILED.format(*line) for line in [("WorkerFunction", "Worker process died"), *other]))
+    assert deaths(log) == 1
+
+
+def test_a_copy_is_known_by_its_cloudevents_id_and_a_record_by_its_text() -> None:
+    assert identity('{"id": "x", "data": 1}') == identity('{"data": 2, "id": "x"}') == "x"
+    assert identity('{"v": 1}') != identity('{"v": 2}')
+
+
+def test_a_tenth_of_the_messages_is_sent_twice_and_three_kills_must_hit() -> None:
+    planned = plan({"c": "commands", "e": "events", "r": "records"}, 300)
+    assert planned.duplicates == {"c": 90, "e": 30, "r": 10}
+    assert planned.kills > most_kills(300) == 3
+    assert plan({}, 10).kills == most_kills(10) == 0
