@@ -16,7 +16,7 @@ UV := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --gener
 
 SOURCES ?=
 FILES ?= 300
-APP ?= examples.census.app:app
+APP ?= examples.census.tasks:app
 CODE ?= .
 STAGE ?= dev
 SEED ?= 20261120
