@@ -2,8 +2,9 @@
 attempt counted.
 
 botocore itself, without boto3, with the services looked for by name and the collector held back: the same clients for a
-fifth less CPU at a cold start (measured with SQS and DynamoDB: boto3 197 ms, botocore 168, this 156). A client that is first made inside an `atexit` handler cannot register its own clean-up and
-loses what it was to send, so whoever publishes asks for its client before the first publication.
+fifth less CPU at a cold start (measured with SQS and DynamoDB: boto3 197 ms, botocore 168, this 156). A client that is
+first made inside an `atexit` handler cannot register its own clean-up and loses what it was to send, so whoever
+publishes asks for its client before the first publication.
 """
 
 from __future__ import annotations
