@@ -1,0 +1,68 @@
+"""`make bench`: measure everything, print it, write it to build/bench/task_path.json.
+
+Nothing here fails because a machine is slow or busy: counts and bytes are held by tests (tests/unit/bench), CPU is told beside the peers'.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks import calls, codec, cold, framework, publishing, report, sizes, waiting
+from benchmarks.report import Section
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "bench"
+
+
+class Progress:
+    """Says on stderr what is being measured; on a terminal in one line, with a dot a round."""
+
+    def __init__(self) -> None:
+        """Begin with nothing said."""
+        self._terminal = sys.stderr.isatty()
+
+    def begin(self, number: int, total: int, title: str) -> None:
+        """Say that the section *title* begins."""
+        head = "\r\033[K" if self._terminal else ""
+        end = " " if self._terminal else "\n"
+        print(f"{head}[{number}/{total}] {title}", end=end, file=sys.stderr, flush=True)
+
+    def round(self) -> None:
+        """Say that one more round is done."""
+        if self._terminal:
+            print(".", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Measure everything."""
+    began, progress = time.monotonic(), Progress()
+    steps: dict[str, Callable[[], Section]] = {
+        "AWS calls a task": calls.section,
+        "bytes": sizes.section,
+        "tasks that wait": waiting.section,
+        "framework CPU, eleven contenders in turns": lambda: framework.section(progress.round),
+        "publishing": lambda: publishing.section(progress.round),
+        "cold start": lambda: cold.section(progress.round, BUILD),
+        "codec": lambda: codec.section(progress.round),
+    }
+    sections = []
+    for number, (title, measure) in enumerate(steps.items(), 1):
+        progress.begin(number, len(steps), title)
+        sections.append(measure())
+    progress.end()
+    path = BUILD / "task_path.json"
+    report.write(path, sections, time.monotonic() - began)
+    print(report.table(sections))
+    print(f"\n{time.monotonic() - began:.0f} s; the same as JSON: {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

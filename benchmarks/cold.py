@@ -1,0 +1,57 @@
+"""Cold start: from nothing imported to a handler that can take its first message, against what anyone who uses AWS from Python pays.
+
+Each start is a fresh process with warm byte code; what counts is its CPU time without the interpreter's own start. Nothing is sent.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.contest import Sample, Samples, in_turns, ratio
+from benchmarks.publishing import deployed
+from benchmarks.report import Entry, Section, Target
+
+ROUNDS = 9
+ROOT = Path(__file__).resolve().parent.parent
+NOWHERE = "http://127.0.0.1:9"
+YARDSTICK = "boto3 with SQS and DynamoDB clients"
+OURS = "sedano: worker handler"
+STARTS = {
+    YARDSTICK: "import boto3; boto3.client('sqs'); boto3.client('dynamodb')",
+    OURS: "import handler",
+    "sedano: import sedano alone": "import sedano",
+    "Powertools: batch with idempotency": "import boto3; boto3.client('sqs'); import benchmarks.contenders.powertools_handler",
+    "Celery: app on SQS": "import boto3, celery; celery.Celery('a', broker='sqs://').connection().transport; boto3.client('sqs')",
+}
+APP = "from sedano import Sedano\n\napp = Sedano('cold')\n\n\n@app.task\ndef add(a: int, b: int) -> int:\n    return a + b\n"
+HOW = "CPU ms of a fresh process, warm byte code, without the interpreter's own start; one app with one task"
+
+
+def section(progress: Callable[[], None], scratch: Path) -> Section:
+    """Return the numbers for the report; the app that is started is written to *scratch*."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    (scratch / "coldapp.py").write_text(APP)
+    samples = in_turns({name: _starting(code, scratch) for name, code in STARTS.items()}, ROUNDS, progress)
+    cpu = {name: [sample.cpu for sample in found] for name, found in samples.items()}
+    entries = [Entry("worker handler, of boto3 with two clients", ratio(cpu[OURS], cpu[YARDSTICK]), "times", Target(1.15))]
+    entries += [Entry(name, statistics.median(found) * 1e3, "ms", more={"best": min(found) * 1e3}) for name, found in cpu.items()]
+    return Section("Cold start", HOW, entries)
+
+
+def _starting(code: str, scratch: Path) -> Samples:
+    path = os.pathsep.join(map(str, (scratch, ROOT / "functions" / "worker", ROOT)))
+    environment = {**deployed(NOWHERE), "PYTHONPATH": path, "SEDANO_APP": "coldapp:app"}
+    timed = f"import time; began = time.process_time(); {code}; print(time.process_time() - began)"
+
+    def sample() -> Sample:
+        done = subprocess.run([sys.executable, "-c", timed], env=environment, capture_output=True, text=True, check=True)
+        seconds = float(done.stdout.split()[-1])
+        return Sample(seconds, seconds)
+
+    sample()
+    return sample

@@ -1,0 +1,44 @@
+"""Dramatiq's worker with one thread over its stub broker: messages wait in memory, the worker runs them."""
+
+from __future__ import annotations
+
+import threading
+
+import dramatiq
+from dramatiq.brokers.stub import StubBroker
+
+from benchmarks.contenders.serving import Contender, Run, serve
+
+done = threading.Semaphore(0)
+
+
+def add(a: int, b: int) -> None:
+    """Add, and say so."""
+    done.release()
+
+
+def working() -> Contender:
+    """Return a worker that starts when the watch does."""
+    workers: list[dramatiq.Worker] = []
+
+    def contender(tasks: int) -> Run:
+        while workers:
+            workers.pop().stop()
+        broker = StubBroker()
+        actor = dramatiq.actor(add, broker=broker)
+        for _ in range(tasks):
+            actor.send(1, 2)
+        workers.append(dramatiq.Worker(broker, worker_threads=1))
+        return lambda: _work(workers[0], tasks)
+
+    return contender
+
+
+def _work(worker: dramatiq.Worker, tasks: int) -> None:
+    worker.start()
+    for _ in range(tasks):
+        done.acquire()
+
+
+if __name__ == "__main__":
+    serve({"stub": working})

@@ -1,0 +1,79 @@
+"""sedano's worker over ports that answer at once: everything from the message's text to the acknowledgement, in batches of ten."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from benchmarks.contenders.serving import Contender, Run, serve
+from benchmarks.stubs import instant_ports
+from benchmarks.tasks import add, app, once, plain
+from sedano.engine.chronicle import Host
+from sedano.engine.drafts import CommandDraft, Composer
+from sedano.engine.worker import Worker, WorkerSettings
+from sedano.model import codec
+from sedano.model.clock import LamportClock
+from sedano.ports import Delivery, Ports
+
+BATCH = 10
+Batch = list[Delivery]
+
+
+def batches(ports: Ports, task: str, tasks: int) -> list[Batch]:
+    """Return *tasks* messages of *task*, as a queue delivers them."""
+    composer = Composer("bench@host", LamportClock(lambda: int(ports.clock.now() * 1e6)), ports.clock, ports.entropy, ports.blobs)
+    bodies = [composer.compose(CommandDraft("default", ports.entropy.uuid(), task, (1, 2))).outgoing.body for _ in range(tasks)]
+    deliveries = [Delivery("commands:default", f"m-{n}", f"r-{n}", body) for n, body in enumerate(bodies)]
+    return [deliveries[start : start + BATCH] for start in range(0, tasks, BATCH)]
+
+
+def worker(task: str, settings: WorkerSettings) -> Contender:
+    """Return a worker that works off messages of *task*."""
+    ports = instant_ports()
+    built = Worker(app.registry, ports, Host("bench.1.00000000", 1), settings, app.run_loop())
+
+    def contender(tasks: int) -> Run:
+        return partial(work_off, built, batches(ports, task, tasks))
+
+    return contender
+
+
+def work_off(built: Worker, work: list[Batch]) -> None:
+    """Work off all batches; a message that was not finished ends the measurement."""
+    deadline = time.time() + 900
+    for batch in work:
+        if built.work(batch, deadline):
+            raise AssertionError("a message was given back")
+
+
+def decoding() -> Contender:
+    """Return what reads messages."""
+    ports = instant_ports()
+
+    def contender(tasks: int) -> Run:
+        bodies = [delivery.body for batch in batches(ports, add.name, tasks) for delivery in batch]
+        return lambda: [codec.decode(body) for body in bodies]
+
+    return contender
+
+
+def encoding() -> Contender:
+    """Return what writes messages."""
+    ports = instant_ports()
+
+    def contender(tasks: int) -> Run:
+        messages = [codec.decode(delivery.body) for batch in batches(ports, add.name, tasks) for delivery in batch]
+        return lambda: [codec.encode(message) for message in messages]
+
+    return contender
+
+
+if __name__ == "__main__":
+    serve({
+        "claimed": partial(worker, add.name, WorkerSettings()),
+        "claimed-no-lanes": partial(worker, add.name, WorkerSettings(lanes=0)),
+        "record-once": partial(worker, once.name, WorkerSettings()),
+        "at-least-once": partial(worker, plain.name, WorkerSettings()),
+        "decode": decoding,
+        "encode": encoding,
+    })  # fmt: skip

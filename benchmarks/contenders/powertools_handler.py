@@ -1,0 +1,89 @@
+"""Powertools for Lambda: a batch of ten SQS records, plain, and each under its idempotency decorator with a client that answers at once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer, IdempotencyConfig, idempotent_function
+
+from benchmarks.contenders.serving import Contender, Run, serve
+
+BATCH = 10
+
+
+class AnsweringClient:
+    """A DynamoDB client that answers at once."""
+
+    def put_item(self, **_: Any) -> dict[str, Any]:
+        """Accept."""
+        return {}
+
+    def update_item(self, **_: Any) -> dict[str, Any]:
+        """Accept."""
+        return {}
+
+
+class Context:
+    """What Powertools needs of Lambda's context."""
+
+    function_name = "bench"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return plenty."""
+        return 900_000
+
+
+def add(body: dict[str, Any]) -> int:
+    """Add."""
+    a, b = body["args"]
+    return int(a + b)
+
+
+config = IdempotencyConfig(event_key_jmespath="id")
+layer = DynamoDBPersistenceLayer(table_name="bench", boto3_client=AnsweringClient())  # type: ignore[arg-type] # only what it calls
+once = idempotent_function(add, data_keyword_argument="body", config=config, persistence_store=layer)
+
+
+def plain_batch() -> Contender:
+    """Return a handler of batches."""
+    return _batches(lambda record: add(json.loads(record.body)))
+
+
+def idempotent_batch() -> Contender:
+    """Return a handler of batches whose records are idempotent."""
+    config.register_lambda_context(Context())  # type: ignore[arg-type] # only what it calls
+    return _batches(lambda record: once(body=json.loads(record.body)))
+
+
+def _batches(handler: Any) -> Contender:
+    processor, context = BatchProcessor(event_type=EventType.SQS), Context()
+
+    def handle(event: dict[str, Any]) -> None:
+        answer = process_partial_response(event, handler, processor, context)  # type: ignore[arg-type] # only what it calls
+        if answer["batchItemFailures"]:
+            raise AssertionError("a record failed")
+
+    def contender(tasks: int) -> Run:
+        events = [_event(start) for start in range(0, tasks, BATCH)]
+        return lambda: [handle(event) for event in events]
+
+    return contender
+
+
+def _event(start: int) -> dict[str, Any]:
+    return {"Records": [_record(start + offset) for offset in range(BATCH)]}
+
+
+def _record(number: int) -> dict[str, Any]:
+    body = json.dumps({"id": f"task-{number}", "args": [1, 2]})
+    return {
+        "messageId": f"m-{number}", "receiptHandle": f"r-{number}", "body": body, "attributes": {"ApproximateReceiveCount": "1"},
+        "messageAttributes": {}, "md5OfBody": "", "eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:1:q",
+        "awsRegion": "us-east-1",
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    serve({"batch": plain_batch, "idempotency": idempotent_batch})

@@ -1,0 +1,81 @@
+"""What was measured, as JSON and as a table. A number that misses its target is told like any other."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the design is held to: at *most* or at *least* this *value*."""
+
+    value: float
+    kind: Literal["most", "least"] = "most"
+
+    def met(self, value: float) -> bool:
+        """Tell whether *value* keeps it."""
+        return value <= self.value if self.kind == "most" else value >= self.value
+
+    def __str__(self) -> str:
+        """Show it."""
+        return f"{'≤' if self.kind == 'most' else '≥'} {self.value:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One number: what it is, its *unit*, what it should be (None: it is only told), and *more* that explains it."""
+
+    name: str
+    value: float
+    unit: str
+    target: Target | None = None
+    more: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """Met, missed, or nothing to meet."""
+        return "" if self.target is None else "met" if self.target.met(self.value) else "MISSED"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Entries that belong together, and how they were measured."""
+
+    title: str
+    how: str
+    entries: Sequence[Entry]
+
+
+def write(path: Path, sections: Sequence[Section], seconds: float) -> None:
+    """Write everything as JSON."""
+    machine = {"python": platform.python_version(), "machine": platform.machine(), "cpus": os.cpu_count(), "load": os.getloadavg()[0]}
+    told = [{**asdict(section), "entries": [{**asdict(e), "verdict": e.verdict} for e in section.entries]} for section in sections]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"machine": machine, "seconds": round(seconds, 1), "sections": told}, indent=1) + "\n")
+
+
+def table(sections: Sequence[Section]) -> str:
+    """Return everything for people."""
+    lines = []
+    for section in sections:
+        lines += ["", section.title, f"  {section.how}"]
+        lines += [_line(entry) for entry in section.entries]
+    return "\n".join(lines)
+
+
+def _line(entry: Entry) -> str:
+    target = "" if entry.target is None else str(entry.target)
+    more = "  ".join(f"{name} {_shown(value)}" for name, value in entry.more.items())
+    return f"    {entry.name:<46}{_shown(entry.value):>10} {entry.unit:<8}{target:>8} {entry.verdict:<7}{more}".rstrip()
+
+
+def _shown(value: float) -> str:
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}".replace(",", " ")
+    return f"{value:.3g}" if abs(value) < 10 else f"{value:.1f}"

@@ -1,0 +1,78 @@
+"""Ports that answer at once: what is left when a worker runs over them is the framework's own cost.
+
+The queue takes everything, the ledger grants every claim and accepts every outcome with one and the same answer, nothing is counted or
+logged. Time and randomness are the deployed ones, because a claim draws a nonce in production, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sedano import memory
+from sedano.aws.host import SystemClock, SystemEntropy
+from sedano.errors import SedanoError
+from sedano.model import states
+from sedano.model.records import Claim, ClaimAnswer, Claimed, Outcome, RecordAnswer, Recorded, TaskRecord
+from sedano.ports import Outgoing, Ports
+
+_GRANTED = Claimed(True, TaskRecord("task", states.RUNNING, fence=1, claims=1))
+_ACCEPTED = Recorded(True)
+
+
+class GrantingLedger(memory.MemoryLedger):
+    """Grants every claim and accepts every outcome, and remembers none."""
+
+    def claim(self, claims: Sequence[Claim]) -> list[ClaimAnswer]:
+        """Grant all."""
+        return [_GRANTED] * len(claims)
+
+    def record(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
+        """Accept all."""
+        return [_ACCEPTED] * len(outcomes)
+
+    keep = record
+
+
+class SwallowingQueues:
+    """Takes every message and delivers none."""
+
+    def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+        """Take all."""
+        return [None] * len(messages)
+
+    def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Any]:
+        """Return nothing."""
+        return []
+
+    def delete(self, deliveries: Sequence[Any]) -> None:
+        """Do nothing."""
+
+    def hold(self, delivery: Any, seconds: float) -> None:
+        """Do nothing."""
+
+
+class SilentTelemetry:
+    """Counts nothing and says nothing."""
+
+    def log(self, level: str, message: str, /, **fields: Any) -> None:
+        """Say nothing."""
+
+    def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
+        """Count nothing."""
+
+    def calls(self) -> Mapping[str, int]:
+        """Return nothing: no call was made."""
+        return {}
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+
+def instant_ports() -> Ports:
+    """Return ports that answer at once."""
+    return replace(
+        memory.ports(), ledger=GrantingLedger(memory.VirtualClock(0.0)), queues=SwallowingQueues(), clock=SystemClock(),
+        entropy=SystemEntropy(), telemetry=SilentTelemetry(),
+    )  # fmt: skip

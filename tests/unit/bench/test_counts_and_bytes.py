@@ -1,0 +1,44 @@
+"""The numbers of the design that are the same on every machine: calls and bytes."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from benchmarks import calls, sizes
+from benchmarks.calls import Calls
+
+
+@pytest.fixture(scope="module")
+def counted() -> Mapping[str, Calls]:
+    """The calls of every way to deliver, a hundred tasks each, counted once."""
+    return calls.counted()
+
+
+@pytest.mark.parametrize("way", ["claimed", "group"])
+def test_publishing_costs_a_tenth_of_a_call_in_tens(counted: Mapping[str, Calls], way: str) -> None:
+    assert counted[way].published() == 0.1
+
+
+@pytest.mark.parametrize(("delivery", "writes"), [("claimed", 2), ("record_once", 1), ("at_least_once", 0)])
+def test_a_task_writes_what_its_delivery_needs_and_no_more(counted: Mapping[str, Calls], delivery: str, writes: int) -> None:
+    assert counted[delivery].writes() == writes
+
+
+def test_nothing_is_read_before_it_is_written(counted: Mapping[str, Calls]) -> None:
+    assert {way: found.reads() for way, found in counted.items()} == dict.fromkeys(counted, 0)
+
+
+def test_a_batch_tells_its_history_in_one_message(counted: Mapping[str, Calls]) -> None:
+    assert {way: found.sends() for way, found in counted.items()} == dict.fromkeys(counted, 0.1)
+
+
+def test_a_worker_makes_no_other_call(counted: Mapping[str, Calls]) -> None:
+    assert set().union(*(found.work for found in counted.values())) == {"dynamodb.UpdateItem", "sqs.SendMessageBatch"}
+
+
+def test_a_small_command_is_a_small_message() -> None:
+    assert len(sizes.message().encode()) <= sizes.MESSAGE_TARGET
+
+
+def test_the_layer_is_small_beside_its_packages() -> None:
+    assert 100_000 < sizes.layer() <= sizes.LAYER_TARGET
