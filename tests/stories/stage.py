@@ -14,6 +14,7 @@ from moto.sqs.models import sqs_backends
 from sedano import memory
 from sedano.aws.blobs import PREFIX, S3Blobs
 from sedano.aws.events import S3Events
+from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
@@ -166,7 +167,8 @@ def in_memory() -> Stage:
     clock, telemetry, blobs = memory.VirtualClock(memory.START), memory.MemoryTelemetry(), memory.MemoryBlobs()
     queues, audit = memory.MemoryQueues(clock, KEYS, VISIBILITY_S, MOST_RECEIVES), AuditedLedger(memory.MemoryLedger(clock))
     ports = Ports(
-        audit, queues, blobs, memory.MemoryEvents(), memory.MemoryMembers(), clock, memory.SeededEntropy(7), telemetry
+        audit, queues, blobs, memory.MemoryEvents(), memory.MemoryMembers(), memory.MemoryLeases(clock), clock,
+        memory.SeededEntropy(7), telemetry
     )  # fmt: skip
     return Stage(ports, clock, audit, telemetry, InMemory(queues, blobs))
 
@@ -179,7 +181,8 @@ def on_moto(resources: Resources) -> Stage:
     audit = AuditedLedger(DynamoLedger(dynamodb, settings["SEDANO_LEDGER_TABLE"], lanes=1))
     ports = Ports(
         audit, SqsQueues(sqs, urls), S3Blobs(s3, settings["SEDANO_BLOBS_BUCKET"]), S3Events(s3, settings["SEDANO_HISTORY_BUCKET"]),
-        DynamoMembers(dynamodb, settings["SEDANO_CONTROL_TABLE"]), clock, memory.SeededEntropy(7), telemetry,
+        DynamoMembers(dynamodb, settings["SEDANO_CONTROL_TABLE"]), DynamoLeases(dynamodb, settings["SEDANO_CONTROL_TABLE"], clock), clock,
+        memory.SeededEntropy(7), telemetry,
     )  # fmt: skip
     return Stage(ports, clock, audit, telemetry, OnMoto(resources, urls, s3))
 

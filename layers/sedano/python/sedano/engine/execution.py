@@ -19,7 +19,7 @@ from sedano.engine.gathering import Gathering, HeaderFailed
 from sedano.engine.launching import admit
 from sedano.engine.notices import TELEMETRY
 from sedano.engine.sections import mark_of
-from sedano.errors import ArgumentError, MessageRefused, SedanoError, Unserialisable
+from sedano.errors import ArgumentError, BudgetExhausted, HopLimit, MessageRefused, SedanoError, Unserialisable
 from sedano.model import codec, refusals, states
 from sedano.model.clock import LamportClock
 from sedano.model.messages import LAUNCH
@@ -168,16 +168,17 @@ def _call(function: Callable[..., Any], arguments: Arguments, context: TaskConte
         return failed(error)
 
 
-def failed(error: Exception) -> Run:
-    """Return the run of a body that raised *error*."""
+def failed(error: BaseException) -> Run:
+    """Return the run of a body that raised *error*; what a limit of this tree of tasks forbade is not tried again."""
     mark, frames = mark_of(error), error.__traceback__
+    hopeless = mark.poisonous or isinstance(error, HopLimit | BudgetExhausted)
     own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
     text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
     record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)
-    return Run(error=record, poisonous=mark.poisonous, section=mark.section, policy=mark.policy)
+    return Run(error=record, poisonous=hopeless, section=mark.section, policy=mark.policy)
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - a user's __str__ may raise as well; the type's name still tells

@@ -43,7 +43,13 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, until: fl
 
 
 async def _call(held: Held, arguments: Arguments, context: TaskContext) -> Run:
+    """Run the body; a cancellation that it did not get from here is a failure of its own."""
     try:
         return Run(await held.job.task.function(*arguments[0], **arguments[1]))
     except Exception as error:  # noqa: BLE001 - a body may raise anything; its answer is a value
+        return failed(error)
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
         return failed(error)

@@ -1,0 +1,179 @@
+"""Taking, renewing and giving back leases: the steps around the pure rule `sedano.model.lease`.
+
+Cost: a lease whose state is known here is taken with one write, an unknown one with a read and a write; a renewal and a release are one
+write each. What a refused write brings back is looked at instead of read again. A write without an answer is sent again with the same
+nonce: if the first one had arrived, the second is refused by an item that bears the nonce, and that means *mine*.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from sedano.errors import ConfigurationError, LeaseTaken, Unavailable
+from sedano.model import lease
+from sedano.model.lease import HAND_OVER_MS, Leased, LeaseRecord, Sight, Term
+from sedano.model.store_clock import Interval, Moment
+from sedano.ports import Ports
+
+T = TypeVar("T")
+SENDS = 2
+"""How often one write is sent (each time with the client's own retries) before its caller learns that there is no answer."""
+TRIES = 3
+"""How often a take is tried when others change the lease at the same time."""
+MOST_KNOWN = 1_000
+POLL_S = 1.0
+"""The longest pause between two looks at a lease that somebody waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Somebody else holds the lease: as it was seen, and the seconds after which it is worth looking again at the latest."""
+
+    record: LeaseRecord
+    wait: float
+
+
+class Leasing:
+    """The leases of one process. Thread-safe."""
+
+    def __init__(self, ports: Ports) -> None:
+        """Work over *ports*; nothing is known yet."""
+        self.ports = ports
+        self._known: OrderedDict[str, Sight] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def moment(self) -> Moment:
+        """Return what this machine's clocks show."""
+        clock = self.ports.clock
+        return Moment(clock.now() * 1000, clock.monotonic() * 1000)
+
+    def attempt(self, name: str, owner: str, duration: int, asker: str = "") -> Term | Busy:
+        """Try once to take the lease *name* for *duration* ms; return the term, or who is in the way.
+
+        Raises:
+            Unavailable: the store did not answer. If the write had arrived nevertheless, the lease is nobody's until it ends.
+        """
+        sight, fresh = self._glance(name)
+        nonce = self.ports.entropy.nonce()
+        for _ in range(TRIES):
+            decision = lease.decide(sight, self._time(), self.moment(), asker or nonce)
+            if not decision.free and sight.record is not None:
+                if fresh:
+                    return Busy(sight.record, decision.wait / 1000)
+                sight, fresh = self.observe([name])[name], True
+                continue
+            answer, since = self._take(name, owner, duration, nonce, sight)
+            if answer.done and answer.record is not None:
+                return lease.term(answer.record, since)
+            sight, fresh = self._saw(name, answer.record), True
+        if sight.record is None:
+            raise Unavailable(f"lease {name!r}: it changed under each of {TRIES} attempts")
+        return Busy(sight.record, 0.1)
+
+    def acquire(self, name: str, owner: str, duration: int, timeout: float | None, *, fair: bool = False) -> Term:
+        """Take the lease *name*, waiting up to *timeout* seconds (None: without an end).
+
+        *fair* asks the holder for the lease, so that its release keeps it for us for a moment.
+
+        Raises:
+            LeaseTaken: somebody else held it all the time.
+        """
+        clock = self.ports.clock
+        begun, asker, asked = clock.monotonic(), self.ports.entropy.nonce() if fair else "", 0
+        while True:
+            found = self.attempt(name, owner, duration, asker)
+            if isinstance(found, Term):
+                return found
+            left = None if timeout is None else begun + timeout - clock.monotonic()
+            if left is not None and left <= 0:
+                raise LeaseTaken(name, found.record.owner)
+            if fair and asked != found.record.token:
+                asked = found.record.token
+                self.want(found.record, asker)
+            clock.sleep(self.pause(found, left))
+
+    def want(self, seen: LeaseRecord, who: str) -> bool:
+        """Ask the holder of *seen* for the lease in the name of *who*."""
+        return self._send(lambda: self.ports.leases.want(seen, who))
+
+    def pause(self, busy: Busy, left: float | None) -> float:
+        """Return how many seconds to wait before looking again: until it ends, but not too long, as it may be released before."""
+        most = POLL_S * (0.5 + self.ports.entropy.unit() / 2)
+        return min(busy.wait + 0.001, most) if left is None else max(0.0, min(busy.wait + 0.001, most, left))
+
+    def renew(self, term: Term) -> Term | None:
+        """Return the term as it is after a renewal; None when it is over: somebody else holds the lease, or nobody does."""
+        since = self.moment()
+        expires = lease.renewed_until(term, self._time())
+        answer = self._send(lambda: self.ports.leases.renew(term, expires))
+        self._saw(term.name, answer.record)
+        if not answer.done or answer.record is None:
+            return None
+        return replace(term, since=since, expires=answer.record.expires, wanted=answer.record.want)
+
+    def release(self, term: Term) -> LeaseRecord | None:
+        """Give the lease back; return it as it is then, or None when the term was over before: then nothing changed."""
+        reserved = self._time().hi + HAND_OVER_MS
+        answer = self._send(lambda: self.ports.leases.release(term, reserved))
+        self._saw(term.name, answer.record)
+        return answer.record if answer.done else None
+
+    def observe(self, names: list[str]) -> dict[str, Sight]:
+        """Read the leases *names* and return how each is seen now."""
+        found = self._send(lambda: self.ports.leases.read(names))
+        return {name: self._saw(name, found.get(name)) for name in names}
+
+    def free(self, sight: Sight, asker: str) -> bool:
+        """Tell whether *asker* may take the lease that was seen."""
+        return lease.decide(sight, self._time(), self.moment(), asker).free
+
+    def take(self, name: str, owner: str, duration: int, sight: Sight) -> Term | None:
+        """Take the lease that was seen and may be taken; None when it changed in the meantime."""
+        answer, since = self._take(name, owner, duration, self.ports.entropy.nonce(), sight)
+        self._saw(name, answer.record)
+        return lease.term(answer.record, since) if answer.done and answer.record is not None else None
+
+    def _take(self, name: str, owner: str, duration: int, nonce: str, sight: Sight) -> tuple[Leased, Moment]:
+        since = self.moment()
+        grant = lease.grant(name, owner, nonce, duration, sight.record, self._time())
+        answer = self._send(lambda: self.ports.leases.take(grant, sight.record))
+        if answer.done:
+            self._saw(name, answer.record)
+        return answer, since
+
+    def _glance(self, name: str) -> tuple[Sight, bool]:
+        """Return how the lease is seen, and whether that was read just now: it is, when it or the time is not known."""
+        with self._lock:
+            known = self._known.get(name)
+        time = self.ports.leases.time()
+        if known is None or known.record is None or time is None or time.suspect:
+            return self.observe([name])[name], True
+        return known, False
+
+    def _time(self) -> Interval:
+        time = self.ports.leases.time()
+        if time is None:
+            raise ConfigurationError("leases: the store's answers bear no Date, so nobody can tell when a lease ends")
+        return time
+
+    def _saw(self, name: str, record: LeaseRecord | None) -> Sight:
+        with self._lock:
+            sight = lease.look(self._known.get(name), record, self.moment())
+            self._known[name] = sight
+            self._known.move_to_end(name)
+            if len(self._known) > MOST_KNOWN:
+                self._known.popitem(last=False)
+        return sight
+
+    def _send(self, call: Callable[[], T]) -> T:
+        """Make *call* and, when there is no answer, make it again."""
+        for _ in range(SENDS - 1):
+            try:
+                return call()
+            except Unavailable as away:
+                self.ports.telemetry.log("warning", "a lease's request had no answer and is sent again", error=str(away))
+        return call()
