@@ -125,6 +125,12 @@ def test_a_body_that_is_no_json_text_in_utf_8_is_malformed(body):
     assert code_of(body) == refusals.MALFORMED
 
 
+def test_a_byte_order_mark_is_named_for_it_cannot_be_seen():
+    for body in ("\ufeff{}", b"\xef\xbb\xbf{}"):
+        with pytest.raises(MessageRefused, match="begins with a byte order mark"):
+            decode(body)
+
+
 @pytest.mark.parametrize("body", ["[]", "1", '"a"', "null", "true", "{}", '{"type":[]}', '{"type":"sedano.command.v1"}'])
 def test_json_that_is_no_message_is_against_the_schema(body):
     assert code_of(body) == refusals.SCHEMA

@@ -67,8 +67,7 @@ def decode_event_data(data: str | bytes) -> dict[str, Any]:
 def _refuse_kind(kind: object) -> NoReturn:
     if kind is None:
         raise MessageRefused(refusals.SCHEMA, "type", "is missing")
-    parts = _VERSIONED(kind) if isinstance(kind, str) else None
-    if parts is None or int(parts[2]) <= PROTOCOL_VERSION:
+    if not isinstance(kind, str) or not _is_versioned(kind):
         raise wire.refuse("type", kind, f"one of {', '.join(_KINDS)}")
     raise MessageRefused(refusals.NEWER, "type", f"{kind} is newer than this deployment's version {PROTOCOL_VERSION} of the protocol")
 
@@ -156,7 +155,7 @@ def _together(found: Found, *names: str) -> list[Any] | None:
     return values or None
 
 
-_VERSIONED = re.compile(r"sedano\.(command|event|document)\.v([1-9][0-9]{0,8})").fullmatch
+_is_versioned = re.compile(r"sedano\.(?:command|event|document)\.v[1-9][0-9]{0,8}").fullmatch
 _PLAIN = frozenset(("specversion", "type", "id", "source", "subject", "time", "clock", "taskid", "datacontenttype", "data"))
 _KINDS: dict[str, tuple[wire.Table, Callable[[Found], Message]]] = {
     "sedano.command.v1": (wire.COMMAND, _command),
