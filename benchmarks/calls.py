@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from moto import mock_aws
 
@@ -64,6 +65,7 @@ class Deployment:
     def __init__(self) -> None:
         """Make everything; moto must be on."""
         self.session = Session()
+        self._before: Counter[str] = Counter()
         sqs, dynamodb = self.session.client("sqs"), self.session.client("dynamodb")
         urls = {key: sqs.create_queue(QueueName=key.replace(":", "-"))["QueueUrl"] for key in (QUEUE, EVENTS, RECORDS, PARKED)}
         for name in ("ledger", "control"):
@@ -78,7 +80,7 @@ class Deployment:
         self.worker = Worker(tasks.app.registry, self.ports, Host("bench.1.00000000", 1), WorkerSettings(lanes=0), None)
         self.worker.work([], self.ports.clock.now() + 900)
 
-    def publish(self, task: Task[[int, int], object], together: bool) -> None:
+    def publish(self, task: Task[[int, int], Any], together: bool) -> None:
         """Publish `TASKS` tasks in a block of `app.batch()`, or as a group."""
         if together:
             group([task.s(number, 1) for number in range(TASKS)]).delay()
@@ -94,7 +96,7 @@ class Deployment:
                 raise AssertionError("a message was given back")
             self.ports.queues.delete(deliveries)
 
-    def count(self, task: Task[[int, int], object], together: bool = False) -> Calls:
+    def count(self, task: Task[[int, int], Any], together: bool = False) -> Calls:
         """Return the calls that `TASKS` tasks of *task* cost."""
         self._since()
         self.publish(task, together)
@@ -104,9 +106,8 @@ class Deployment:
         return Calls(published, {name: number for name, number in self._since().items() if name not in polled})
 
     def _since(self) -> Counter[str]:
-        calls = Counter(self.session.calls) - getattr(self, "_before", Counter())
-        self._before = Counter(self.session.calls)
-        return calls
+        before, self._before = self._before, Counter(self.session.calls)
+        return self._before - before
 
 
 def counted() -> dict[str, Calls]:
@@ -116,7 +117,7 @@ def counted() -> dict[str, Calls]:
         deployment = Deployment()
         tasks.app.attach(deployment.ports)
         try:
-            modes = {"claimed": tasks.add, "record_once": tasks.once, "at_least_once": tasks.plain}
+            modes: dict[str, Task[[int, int], Any]] = {"claimed": tasks.add, "record_once": tasks.once, "at_least_once": tasks.plain}
             found = {name: deployment.count(task) for name, task in modes.items()}
             return {**found, "group": deployment.count(tasks.add, together=True)}
         finally:

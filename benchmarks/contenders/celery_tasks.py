@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from celery import Celery
-from celery.app.trace import build_tracer
+from celery import Celery  # type: ignore[import-untyped] # it ships no types
+from celery.app.trace import build_tracer  # type: ignore[import-untyped] # it ships no types
 
 from benchmarks.contenders.serving import Contender, Run, serve
 
@@ -13,7 +13,7 @@ app = Celery("bench", broker="memory://", set_as_current=False)
 app.conf.task_store_eager_result = False
 
 
-@app.task(name="bench.add")
+@app.task(name="bench.add")  # type: ignore[untyped-decorator] # it ships no types
 def add(a: int, b: int) -> int:
     """Add."""
     return a + b

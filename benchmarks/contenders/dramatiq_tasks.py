@@ -25,7 +25,7 @@ def working() -> Contender:
         while workers:
             workers.pop().stop()
         broker = StubBroker()
-        actor = dramatiq.actor(add, broker=broker)
+        actor = dramatiq.actor(broker=broker)(add)
         for _ in range(tasks):
             actor.send(1, 2)
         workers.append(dramatiq.Worker(broker, worker_threads=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
@@ -65,9 +66,12 @@ def _batches(handler: Any) -> Contender:
         if answer["batchItemFailures"]:
             raise AssertionError("a record failed")
 
+    def handle_all(events: list[dict[str, Any]]) -> None:
+        for event in events:
+            handle(event)
+
     def contender(tasks: int) -> Run:
-        events = [_event(start) for start in range(0, tasks, BATCH)]
-        return lambda: [handle(event) for event in events]
+        return partial(handle_all, [_event(start) for start in range(0, tasks, BATCH)])
 
     return contender
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
 import boto3
-from celery import Celery
+from celery import Celery  # type: ignore[import-untyped] # it ships no types
 
 from benchmarks.contenders.serving import Contender, serve
 from benchmarks.tasks import add, app
@@ -29,7 +30,7 @@ def by_hand() -> Contender:
     return lambda tasks: lambda: publish(tasks)
 
 
-def _entries(start: int) -> Iterator[dict[str, str]]:
+def _entries(start: int) -> Iterator[Any]:
     for number in range(start, start + BATCH):
         body = json.dumps({"task": "bench.add", "id": str(uuid4()), "args": [number, 2], "kwargs": {}})
         yield {"Id": str(number), "MessageBody": body}
