@@ -18,12 +18,14 @@ from botocore.httpsession import URLLib3Session
 from sedano import memory
 from sedano.aws.blobs import PREFIX, S3Blobs
 from sedano.aws.events import S3Events
+from sedano.aws.host import SystemClock
+from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
 from sedano.model.messages import BlobRef
-from sedano.ports import EVENTS, PARKED, RECORDS, Blobs, Events, Ledger, Members, Queues, command_queue
+from sedano.ports import EVENTS, PARKED, RECORDS, Blobs, Events, Leases, Ledger, Members, Queues, command_queue
 from tests.plugins.resources import Resources
 
 COMMANDS = command_queue("default")
@@ -43,6 +45,7 @@ class World:
     blobs: Blobs
     events: Events
     members: Members
+    leases: Leases
     losing: Callable[[str], AbstractContextManager[None]]
     damage: Callable[[BlobRef, bytes | None], None]
     concurrent: bool
@@ -60,6 +63,7 @@ def in_memory() -> World:
         blobs=blobs,
         events=memory.MemoryEvents(),
         members=memory.MemoryMembers(),
+        leases=memory.MemoryLeases(clock),
         losing=lambda _: nullcontext(),
         damage=blobs.damage,
         concurrent=True,
@@ -90,6 +94,7 @@ def over_aws(resources: Resources) -> World:
         blobs=S3Blobs(s3, bucket),
         events=S3Events(s3, settings["SEDANO_HISTORY_BUCKET"]),
         members=DynamoMembers(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
+        leases=DynamoLeases(dynamodb, settings["SEDANO_CONTROL_TABLE"], SystemClock()),
         losing=lambda operation: losing_answers(dynamodb, operation, send=real),
         damage=damage,
         concurrent=real,
@@ -133,20 +138,21 @@ def losing_answers(client: Any, operation: str, *, send: bool, times: int = 1_00
     """Lose the first *times* answers to *operation*: the service gets the request and does its work, the caller gets a
     time-out.
 
-    moto has answered by the time that this hook runs; a real endpoint is sent the request here.
+    moto answers in a hook for all operations, and botocore calls those for one operation before them: so this hook is for
+    all operations too, the last of them, and runs when moto has answered. A real endpoint is sent the request here.
     """
     left = iter(range(times))
+    lost = f"before-send.{client.meta.service_model.service_id.hyphenize()}.{operation}"
 
-    def lose(request: Any, **_: Any) -> None:
-        if next(left, None) is None:
+    def lose(request: Any, event_name: str, **_: Any) -> None:
+        if event_name != lost or next(left, None) is None:
             return
         if send:
             URLLib3Session().send(request)
         raise ReadTimeoutError(endpoint_url=request.url)
 
-    event = f"before-send.{client.meta.service_model.service_id.hyphenize()}.{operation}"
-    client.meta.events.register_last(event, lose)
+    client.meta.events.register_last("before-send", lose)
     try:
         yield
     finally:
-        client.meta.events.unregister(event, lose)
+        client.meta.events.unregister("before-send", lose)

@@ -11,6 +11,7 @@ from sedano.app import Sedano, load
 from sedano.aws.blobs import S3Blobs
 from sedano.aws.events import S3Events
 from sedano.aws.host import SystemClock, SystemEntropy
+from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
@@ -44,14 +45,15 @@ def connect() -> Ports:
 
 def ports_of(settings: Settings, service: str) -> Ports:
     """Return the ports over AWS for *settings*; *service* names the component in logs and metrics."""
-    session = Session()
+    session, clock = Session(), SystemClock()
     return Ports(
         ledger=DynamoLedger(session.client("dynamodb"), settings.ledger_table),
         queues=SqsQueues(session.client("sqs"), settings.queues),
         blobs=S3Blobs(session.later("s3"), settings.blobs_bucket),
         events=S3Events(session.later("s3"), settings.history_bucket),
         members=DynamoMembers(session.client("dynamodb"), settings.control_table),
-        clock=SystemClock(),
+        leases=DynamoLeases(session.client("dynamodb"), settings.control_table, clock),
+        clock=clock,
         entropy=SystemEntropy(),
         telemetry=PowertoolsTelemetry(f"sedano-{service}", "sedano", session.calls),
     )

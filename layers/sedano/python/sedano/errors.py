@@ -100,6 +100,30 @@ class RemoteError(SedanoError):
         self.traceback = traceback
 
 
+class LeaseTaken(SedanoError, TimeoutError):
+    """Somebody else holds the lease, and did for as long as the caller was ready to wait."""
+
+    def __init__(self, name: str, owner: str) -> None:
+        """Name the lease and its holder."""
+        super().__init__(f"lease {name!r} is held by {owner}")
+        self.name = name
+        self.owner = owner
+
+
+class LeaseLost(SedanoError):
+    """The lease is not held any more: its time was over, the process was frozen, or the invocation that it belonged to has ended."""
+
+
+class FencedOff(SedanoError):
+    """A later holder has written already: this writer's term is over, and nothing was changed."""
+
+    def __init__(self, resource: str, token: int) -> None:
+        """Name the *resource* and the *token* that came too late."""
+        super().__init__(f"{resource}: the token {token} is not the latest any more; nothing was written")
+        self.resource = resource
+        self.token = token
+
+
 class TaskRevoked(SedanoError):
     """The task was revoked or expired before it ran."""
 

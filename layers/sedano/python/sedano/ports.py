@@ -13,8 +13,10 @@ from typing import Any, Protocol
 
 from sedano.errors import SedanoError
 from sedano.model.join import Arrival, Arrived, Join
+from sedano.model.lease import Leased, LeaseRecord, Term
 from sedano.model.messages import BlobRef
 from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
+from sedano.model.store_clock import Interval
 
 EVENTS, RECORDS, PARKED = "events", "records", "parked"
 """The queues that every deployment has; a command queue named *q* is `commands:q`."""
@@ -139,6 +141,37 @@ class Members(Protocol):
         """Return all members, by name."""
 
 
+class Leases(Protocol):
+    """Leases by name. Every write is a compare-and-swap (PROTOCOLS §2); a refused one answers with the lease in the way."""
+
+    def time(self) -> Interval | None:
+        """Return what the store's own clock shows now; None before its first answer."""
+
+    def read(self, names: Sequence[str]) -> dict[str, LeaseRecord]:
+        """Return the leases that exist, strongly consistent, by name."""
+
+    def take(self, grant: LeaseRecord, seen: LeaseRecord | None) -> Leased:
+        """Write *grant* where the lease is still exactly what was *seen* (None: absent)."""
+
+    def renew(self, term: Term, expires: int) -> Leased:
+        """Extend the lease of *term* to *expires* (epoch ms) where it still holds; never shorten it."""
+
+    def release(self, term: Term, reserved: int) -> Leased:
+        """Give the lease back where *term* still holds it; keep it until *reserved* (epoch ms) for whoever wants it."""
+
+    def want(self, seen: LeaseRecord, who: str) -> bool:
+        """Ask the holder of *seen* for the lease; False when somebody else asked first, or it is not that holder's any more."""
+
+    def wait(self, seen: LeaseRecord, message: str) -> bool:
+        """Leave *message* (at most ten) to be woken when the holder of *seen* releases the lease; False when there is no room."""
+
+    def call(self, released: LeaseRecord) -> bool:
+        """Take the first waiting message off, if it is still the first."""
+
+    def proof(self, term: Term) -> Mapping[str, Any]:
+        """Return the condition "this term still holds" as one item of the store's own transactions."""
+
+
 class Clock(Protocol):
     """Time as an argument."""
 
@@ -190,6 +223,7 @@ class Ports:
     blobs: Blobs
     events: Events
     members: Members
+    leases: Leases
     clock: Clock
     entropy: Entropy
     telemetry: Telemetry

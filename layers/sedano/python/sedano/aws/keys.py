@@ -10,7 +10,7 @@ from __future__ import annotations
 from hashlib import sha256
 from urllib.parse import quote
 
-TASK, JOIN, MEMBER = "TASK#", "JOIN#", "MEMBER#"
+TASK, JOIN, MEMBER, LEASE = "TASK#", "JOIN#", "MEMBER#", "LEASE#"
 LONGEST_PART = 600
 
 
@@ -38,3 +38,8 @@ def node(join_id: str, node_key: str) -> str:
 def member(name: str) -> str:
     """Return the key of a member."""
     return MEMBER + part(name)
+
+
+def lease(name: str) -> str:
+    """Return the key of a lease."""
+    return LEASE + part(name)

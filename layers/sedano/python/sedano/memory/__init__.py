@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sedano.memory.host import SeededEntropy, VirtualClock
+from sedano.memory.leases import MemoryLeases
 from sedano.memory.ledger import MemoryLedger
 from sedano.memory.queues import MemoryQueues
 from sedano.memory.stores import MemoryBlobs, MemoryEvents, MemoryMembers
@@ -23,6 +24,7 @@ from sedano.ports import EVENTS, PARKED, RECORDS, Ports, command_queue
 __all__ = [
     "MemoryBlobs",
     "MemoryEvents",
+    "MemoryLeases",
     "MemoryLedger",
     "MemoryMembers",
     "MemoryQueues",
@@ -66,6 +68,7 @@ def ports(
         blobs=MemoryBlobs(),
         events=MemoryEvents(),
         members=MemoryMembers(),
+        leases=MemoryLeases(clock),
         clock=clock,
         entropy=SeededEntropy(seed),
         telemetry=MemoryTelemetry(),

@@ -20,7 +20,7 @@ class Write:
     condition: str = ""
     update: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
