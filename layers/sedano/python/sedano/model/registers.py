@@ -14,11 +14,13 @@ folded by a live view, by Spark with one ``groupBy``, or piece by piece as files
 
 The state. The register of ``task-retried`` divides the attempts: classes whose register is later than it compete,
 the best by precedence wins, and none later means RETRY. This equals what Celery's own ``State`` computes when it
-is fed each event once and in order. Out of order ``State`` gets about 7 % of the tasks of a random stream wrong.
+is fed each event once and in order. Fed the recorded stream of a real cluster in another order, ``State`` tells 6 of
+100 tasks wrongly; the registers tell none.
 
-Where this differs from ``State``, on purpose. A null says nothing, where ``State`` writes it over a value. The
-fields of one subject (`SUBJECTS`) come from one event, never mixed from several. And ``first``, the only minimum,
-keeps the earliest time, because the time from end to end begins at the first publication, not at the last.
+Where this differs from ``State``, on purpose. A null says nothing, where ``State`` writes it over a value. A custom
+class called like a built-in state (``task-success``) stays a custom one. The fields of one subject (`SUBJECTS`) come
+from one event, never mixed from several. And ``first``, the only minimum, keeps the earliest time, because the time
+from end to end begins at the first publication, not at the last.
 """
 
 import json
