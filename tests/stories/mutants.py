@@ -58,7 +58,7 @@ class FollowsUnderFreshIds(Following):
         command = codec.decode(message.outgoing.body)
         if not isinstance(command, Command) or command.member is not None or command.attempt:
             return message
-        body = codec.encode(replace(command, id=self.ports.entropy.uuid(), task_id=self.ports.entropy.uuid()))
+        body = codec.encode(command._replace(id=self.ports.entropy.uuid(), task_id=self.ports.entropy.uuid()))
         return Addressed(message.queue, Outgoing(body, message.outgoing.delay, message.outgoing.tenant))
 
 

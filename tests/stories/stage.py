@@ -6,24 +6,24 @@ that a test may move, so the times at which its messages become visible are move
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
 
 from moto.sqs.models import sqs_backends
 
 from sedano import memory
 from sedano.aws.blobs import PREFIX, S3Blobs
 from sedano.aws.events import S3Events
-from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.model.messages import BlobRef
-from sedano.ports import Outgoing, Ports
+from sedano.ports import Ledger, Outgoing, Ports
 from tests.conformance.worlds import queue_urls
 from tests.plugins.resources import Resources
 from tests.stories.audit import AuditedLedger
 
+T = TypeVar("T")
 QUEUES = ("default", "bulk")
 KEYS = memory.queue_keys(QUEUES)
 VISIBILITY_S = 60.0
@@ -164,27 +164,38 @@ class Stage:
 
 def in_memory() -> Stage:
     """A stage over dicts."""
-    clock, telemetry, blobs = memory.VirtualClock(memory.START), memory.MemoryTelemetry(), memory.MemoryBlobs()
-    queues, audit = memory.MemoryQueues(clock, KEYS, VISIBILITY_S, MOST_RECEIVES), AuditedLedger(memory.MemoryLedger(clock))
-    ports = Ports(
-        audit, queues, blobs, memory.MemoryEvents(), memory.MemoryMembers(), memory.MemoryLeases(clock), clock,
-        memory.SeededEntropy(7), telemetry
-    )  # fmt: skip
-    return Stage(ports, clock, audit, telemetry, InMemory(queues, blobs))
+    ports = _in_memory()
+    return _stage(ports, ports.ledger, InMemory(_as(memory.MemoryQueues, ports.queues), _as(memory.MemoryBlobs, ports.blobs)))
 
 
 def on_moto(resources: Resources) -> Stage:
     """A stage over the AWS adapters: tables, queues and buckets of the synthesised template, one call at a time."""
     dynamodb, sqs, s3 = (resources.session.client(service) for service in ("dynamodb", "sqs", "s3"))
     settings, urls = resources.settings, queue_urls(resources)
-    clock, telemetry = memory.VirtualClock(memory.START), memory.MemoryTelemetry()
-    audit = AuditedLedger(DynamoLedger(dynamodb, settings["SEDANO_LEDGER_TABLE"], lanes=1))
-    ports = Ports(
-        audit, SqsQueues(sqs, urls), S3Blobs(s3, settings["SEDANO_BLOBS_BUCKET"]), S3Events(s3, settings["SEDANO_HISTORY_BUCKET"]),
-        DynamoMembers(dynamodb, settings["SEDANO_CONTROL_TABLE"]), DynamoLeases(dynamodb, settings["SEDANO_CONTROL_TABLE"], clock), clock,
-        memory.SeededEntropy(7), telemetry,
-    )  # fmt: skip
-    return Stage(ports, clock, audit, telemetry, OnMoto(resources, urls, s3))
+    ports = replace(
+        _in_memory(),
+        queues=SqsQueues(sqs, urls),
+        blobs=S3Blobs(s3, settings["SEDANO_BLOBS_BUCKET"]),
+        events=S3Events(s3, settings["SEDANO_HISTORY_BUCKET"]),
+        members=DynamoMembers(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
+    )
+    ledger = DynamoLedger(dynamodb, settings["SEDANO_LEDGER_TABLE"], lanes=1)
+    return _stage(ports, ledger, OnMoto(resources, urls, s3))
+
+
+def _in_memory() -> Ports:
+    return memory.ports(QUEUES, seed=7, visibility=VISIBILITY_S, max_receives=MOST_RECEIVES)
+
+
+def _stage(ports: Ports, ledger: Ledger, backend: Backend) -> Stage:
+    audit = AuditedLedger(ledger)
+    clock, telemetry = _as(memory.VirtualClock, ports.clock), _as(memory.MemoryTelemetry, ports.telemetry)
+    return Stage(replace(ports, ledger=audit), clock, audit, telemetry, backend)
+
+
+def _as(kind: type[T], value: object) -> T:
+    assert isinstance(value, kind)
+    return value
 
 
 def _outgoing(message: Any) -> Outgoing:

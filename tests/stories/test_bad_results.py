@@ -113,7 +113,7 @@ def test_a_fan_out_bomb_costs_no_more_than_its_budget(stage: Stage, shop: Shop) 
 
 def test_a_follow_up_to_a_queue_that_does_not_exist_is_told_and_the_task_keeps_its_result(stage: Stage, shop: Shop) -> None:
     processes = Processes(stage, shop.app)
-    shop.task("lost", lambda: shop.add.apply_async((1, 2), queue="nowhere") and None)
+    shop.task("lost", lambda: shop.add.apply_async((1, 2), queue="nowhere").id)
     result = shop.app.send_task("lost")
     processes.drain()
     assert result.state == states.SUCCESS

@@ -1,6 +1,7 @@
 """Trying again: the task's policy, the sections that answer for a part of a body, their pauses, and where it ends."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ def test_a_task_is_tried_three_times_more_with_growing_pauses(stage: Stage, shop
         fail()
 
     result = run(stage, shop, note, retry=Retry(interval_start=2.0, jitter=False))
-    pauses = [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+    pauses = [later - earlier for earlier, later in pairwise(moments)]
     assert [round(pause) for pause in pauses] == [2, 4, 8]
     assert result.state == states.FAILURE
     assert stage.telemetry.counted("TasksRetried", task="tried") == 3
@@ -149,7 +150,7 @@ def test_an_exception_that_cannot_be_shown_is_still_a_failure(stage: Stage, shop
     def body() -> None:
         raise Shy
 
-    with pytest.raises(RemoteError, match="Shy: .the exception cannot be shown"):
+    with pytest.raises(RemoteError, match=r"Shy: .the exception cannot be shown"):
         run(stage, shop, body, retry=False).get()
 
 

@@ -17,6 +17,7 @@ from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, EventDraft
 from sedano.engine.gathering import Gathering, body_id, member_id
 from sedano.engine.launching import Launch, to_args
+from sedano.engine.leasing import Leasing
 from sedano.engine.publisher import BATCH, Publisher
 from sedano.engine.registry import Registry
 from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, WaitInsideTask
@@ -38,6 +39,7 @@ class Outlet:
         """Publish for *app*, whose tasks are in *registry*."""
         self.app, self.registry, self.ports = app, registry, ports
         self.gathering = Gathering(ports)
+        self.leasing = Leasing(ports)
         self._lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
         self._composer = Composer(f"{app}@{socket.gethostname()}", self._lamport, ports.clock, ports.entropy, ports.blobs)
         self._publisher = Publisher(ports.queues, ports.clock, ports.entropy, ports.telemetry)
@@ -49,11 +51,12 @@ class Outlet:
         options = signature.options
         draft = self._draft(signature, self._task_id(signature))
         result: AsyncResult[Any] = AsyncResult(self, draft.task_id, keeps=not draft.ignore_result)
+        if options.on_duplicate == "wait":
+            self.before_waiting()
         if options.dedup_key is not None and options.on_duplicate in ("drop", "raise") and not self._reserved(draft, options):
             return result
         self._post([draft], options.budget)
         if options.on_duplicate == "wait":
-            self.refuse_waiting()
             result.wait()
         return result
 
@@ -96,10 +99,13 @@ class Outlet:
                 self._open = [p for p in self._open if p is not pending]
             self._publisher.publish_or_keep(_taken(pending))
 
-    def refuse_waiting(self) -> None:
-        """Raise `WaitInsideTask` when a task is running here."""
+    def before_waiting(self) -> None:
+        """Send what the open batch holds, for that may be what is waited for; raise `WaitInsideTask` when a task is running here."""
         if CURRENT.get() is not None:
             raise WaitInsideTask("a task must not wait for another task's result; use a chord, or publish a follow-up")
+        pending = _BATCH.get()
+        if pending:
+            self._publisher.publish_or_keep(_taken(pending))
 
     def survive_exit(self) -> None:
         """Send what is kept back when the process ends, also on SIGTERM; send what an earlier process had to spool."""
@@ -107,7 +113,8 @@ class Outlet:
         if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._on_sigterm)
         for path, messages in spool.take(self.app):
-            self._publisher.publish_or_keep(messages)
+            errors = self._publisher.publish_all(messages)
+            self._spool([m for m, error in zip(messages, errors, strict=True) if error is not None])
             path.unlink()
 
     def close(self) -> None:
@@ -115,13 +122,16 @@ class Outlet:
         with self._lock:
             pending = [m for p in self._open for m in _taken(p)]
         errors = self._publisher.publish_all(pending)
-        rest = [m for m, error in zip(pending, errors, strict=True) if error is not None] + self._publisher.close()
-        if rest:
-            path = spool.write(self.app, self.ports.entropy.uuid(), rest)
-            self.ports.telemetry.log(
-                "error", "messages could not be sent and were spooled; the app's next process sends them", count=len(rest), path=str(path)
-            )
+        self._spool([m for m, error in zip(pending, errors, strict=True) if error is not None] + self._publisher.close())
         self.ports.telemetry.flush()
+
+    def _spool(self, rest: Sequence[Addressed]) -> None:
+        if not rest:
+            return
+        path = spool.write(self.app, self.ports.entropy.uuid(), rest)
+        self.ports.telemetry.log(
+            "error", "messages could not be sent and were spooled; the app's next process sends them", count=len(rest), path=str(path)
+        )
 
     def _on_sigterm(self, number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -164,8 +174,9 @@ class Outlet:
         return draft._replace(args=(), kwargs={}, data_ref=ref) if ref is not None else draft
 
     def _reserved(self, draft: CommandDraft, options: Options) -> bool:
-        now = self.ports.clock.now()
-        record = self.ports.ledger.reserve(draft.task_id, self.ports.entropy.uuid(), now, now + RESERVATION_S + draft.delay)
+        now, context = self.ports.clock.now(), CURRENT.get()
+        mine = self.ports.entropy.uuid() if context is None else derived_id(context.id, f"reserve/{draft.task_id}")
+        record = self.ports.ledger.reserve(draft.task_id, mine, now, now + RESERVATION_S + draft.delay)
         if record is not None and options.on_duplicate == "raise":
             raise DuplicateTask(draft.task_id)
         return record is None

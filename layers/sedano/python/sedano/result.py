@@ -29,8 +29,8 @@ class Reads(Protocol):
     def gathering(self) -> Gathering:
         """Reads values of records."""
 
-    def refuse_waiting(self) -> None:
-        """Raise when a task is running here."""
+    def before_waiting(self) -> None:
+        """Raise when a task is running here; send what an open batch holds."""
 
 
 class AsyncResult(Generic[R]):
@@ -126,7 +126,7 @@ class AsyncResult(Generic[R]):
         """Raise when there is nothing to wait for, or when waiting here would deadlock (`NoResult`, `WaitInsideTask`)."""
         if not self._keeps:
             raise NoResult(f"task {self.id} was published with ignore_result: there is nothing to wait for")
-        self.outlet.refuse_waiting()
+        self.outlet.before_waiting()
 
     async def _awaited(self, in_thread: Callable[..., Any]) -> R:
         value: R = await in_thread(self.get)

@@ -1,20 +1,23 @@
 """The spool: where messages wait on disk that could not be sent before the process had to end.
 
 Written only by `Sedano.close` for a backlog that the queue did not take; sent, and removed, by the next process of the same app that
-connects. A file is taken over by renaming it, so two processes never send the same file; a message sent twice is absorbed by its claim.
+connects. A file is locked while it is sent, so two processes do not send the same one, and a process that dies meanwhile leaves it to the
+next; a message sent twice is absorbed by its claim.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from sedano.engine.drafts import Addressed
 from sedano.ports import Outgoing
 
-SUFFIX, TAKEN = ".jsonl", ".taken"
+SUFFIX = ".jsonl"
 
 
 def directory(app: str) -> Path:
@@ -39,20 +42,13 @@ def write(app: str, name: str, messages: Sequence[Addressed]) -> Path:
 
 
 def take(app: str) -> Iterator[tuple[Path, list[Addressed]]]:
-    """Yield each spooled file of *app*, taken over by this process, with its messages; unlink it once they are sent."""
+    """Yield each spooled file of *app*, locked for this process, with its messages; unlink it once they are sent."""
     folder = directory(app)
     for path in sorted(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else ():
-        taken = path.with_suffix(TAKEN)
-        try:
-            path.rename(taken)
-        except FileNotFoundError:
-            continue
-        yield taken, [_message(line) for line in taken.read_text(encoding="utf-8").splitlines()]
-
-
-def put_back(taken: Path) -> None:
-    """Let another process try again to send a file that this one took."""
-    taken.rename(taken.with_suffix(SUFFIX))
+        with suppress(FileNotFoundError, BlockingIOError), path.open(encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(file.fileno()).st_nlink:
+                yield path, [_message(line) for line in file]
 
 
 def _message(line: str) -> Addressed:

@@ -78,7 +78,7 @@ class Publisher:
             else:
                 line.waiting.append(ticket)
         if not ticket.batch:
-            ticket.turn.acquire()
+            self._wait(line, ticket)
         if ticket.batch:
             self._lead(message.queue, line, ticket.batch)
         self._settle(message, ticket.error)
@@ -97,7 +97,7 @@ class Publisher:
     def publish_or_keep(self, messages: Sequence[Addressed]) -> None:
         """Send all in tens; keep in the backlog what the queue did not take; raise the first error that no retry can cure."""
         failure: SedanoError | None = None
-        for message, error in zip(messages, self.publish_all(messages), strict=True):
+        for message, error in zip(messages, self._all_or_back(messages), strict=True):
             try:
                 self._settle(message, error)
             except SedanoError as unsendable:
@@ -114,21 +114,44 @@ class Publisher:
         with self._lock:
             rest = list(self._backlog)
             self._backlog.clear()
-        return [m for m, error in zip(rest, self.publish_all(rest), strict=True) if error is not None]
+        return [m for m, error in zip(rest, self._all_or_back(rest), strict=True) if error is not None]
+
+    def _all_or_back(self, messages: Sequence[Addressed]) -> list[SedanoError | None]:
+        """Send all; when the process is told to end meanwhile, all go to the backlog, for a copy does no harm."""
+        try:
+            return self.publish_all(messages)
+        except BaseException:
+            with self._lock:
+                self._backlog.extend(messages)
+            raise
+
+    def _wait(self, line: _Line, ticket: _Ticket) -> None:
+        """Wait until *ticket* was sent, or shall lead; when the process is told to end meanwhile, leave the line to the others."""
+        try:
+            ticket.turn.acquire()
+        except BaseException:
+            with line.lock:
+                if ticket in line.waiting:
+                    line.waiting.remove(ticket)
+                others = ticket.batch[1:]
+                line.free += bool(ticket.batch) and not others
+            _begin(others)
+            raise
 
     def _lead(self, queue: str, line: _Line, batch: list[_Ticket]) -> None:
         """Send *batch*, whose first ticket is this thread's own; hand the lane to the next batch; wake the others."""
-        answers = self._send(queue, [t.outgoing for t in batch])
-        with line.lock:
-            following = [line.waiting.popleft() for _ in range(min(BATCH, len(line.waiting)))]
-            line.free += not following
-        if following:
-            following[0].batch = following
-            following[0].turn.release()
-        for ticket, answer in zip(batch, answers, strict=True):
-            ticket.error = answer
-            if ticket is not batch[0]:
-                ticket.turn.release()
+        answers: Sequence[SedanoError | None] = [Unavailable("the process ended while it sent the batch")] * len(batch)
+        try:
+            answers = self._send(queue, [t.outgoing for t in batch])
+        finally:
+            with line.lock:
+                following = [line.waiting.popleft() for _ in range(min(BATCH, len(line.waiting)))]
+                line.free += not following
+            _begin(following)
+            for ticket, answer in zip(batch, answers, strict=True):
+                ticket.error = answer
+                if ticket is not batch[0]:
+                    ticket.turn.release()
 
     def _settle(self, message: Addressed, error: SedanoError | None) -> None:
         if error is None:
@@ -151,7 +174,7 @@ class Publisher:
         """Send some of the backlog, once, now that the queue answers again."""
         with self._lock:
             some = [self._backlog.popleft() for _ in range(min(10 * BATCH, len(self._backlog)))]
-        for message, error in zip(some, self.publish_all(some), strict=True):
+        for message, error in zip(some, self._all_or_back(some), strict=True):
             if error is not None:
                 with self._lock:
                     self._backlog.append(message)
@@ -172,3 +195,10 @@ class Publisher:
             return self._queues.send(queue, messages)
         except SedanoError as error:
             return [error] * len(messages)
+
+
+def _begin(batch: list[_Ticket]) -> None:
+    """Let the thread of the first ticket send *batch*, if there is any."""
+    if batch:
+        batch[0].batch = batch
+        batch[0].turn.release()
