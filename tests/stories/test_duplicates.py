@@ -25,8 +25,8 @@ def again(stage: Stage, queue: str = COMMANDS, times: int = 1) -> None:
 
 def copy(stage: Stage, command: Command) -> None:
     """Publish a copy of the same task under another message id."""
-    by_id = {**{name: getattr(command, name) for name in Command.__slots__}, "id": stage.ports.entropy.uuid()}
-    stage.ports.queues.send(COMMANDS, [Outgoing(codec.encode(Command(**by_id)))])
+    fresh = command._replace(id=stage.ports.entropy.uuid())
+    stage.ports.queues.send(COMMANDS, [Outgoing(codec.encode(fresh))])
 
 
 def test_the_same_message_twice_in_one_batch_runs_once(stage: Stage, shop: Shop) -> None:

@@ -1,7 +1,6 @@
 """The short way of reading a usual command never differs from the long way."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -29,10 +28,10 @@ def long_way(text):
     "command",
     [
         ADD,
-        replace(ADD, task_id=ADD.id),
-        replace(ADD, lineage=Lineage("r", "p", 128, 0)),
-        replace(ADD, member=Member("j", 299, 300)),
-        replace(ADD, lineage=Lineage("r", "p", 1, 99), member=Member("j", 0, 1)),
+        ADD._replace(task_id=ADD.id),
+        ADD._replace(lineage=Lineage("r", "p", 128, 0)),
+        ADD._replace(member=Member("j", 299, 300)),
+        ADD._replace(lineage=Lineage("r", "p", 1, 99), member=Member("j", 0, 1)),
     ],
 )
 def test_a_usual_command_is_read_the_short_way(command):
@@ -47,7 +46,7 @@ def test_the_short_way_reads_what_the_long_way_reads(command):
 
 @settings(max_examples=200)
 @given(
-    usual_commands() | st.sampled_from([ADD, replace(ADD, lineage=Lineage("r", "p", 3, 4), member=Member("j", 1, 2))]),
+    usual_commands() | st.sampled_from([ADD, ADD._replace(lineage=Lineage("r", "p", 3, 4), member=Member("j", 1, 2))]),
     st.data(),
 )
 def test_of_a_damaged_command_the_short_way_reads_nothing_that_the_long_way_would_not(command, data):
@@ -88,7 +87,7 @@ def test_of_a_damaged_command_the_short_way_reads_nothing_that_the_long_way_woul
     ],
 )
 def test_what_needs_a_closer_look_is_left_to_the_long_way(old, new):
-    text = encode(replace(ADD, lineage=Lineage("r", "p", 3, 4), member=Member("j", 1, 2)))
+    text = encode(ADD._replace(lineage=Lineage("r", "p", 3, 4), member=Member("j", 1, 2)))
     assert old in text
     assert canonical.read(text) is not None
     assert canonical.read(text.replace(old, new, 1)) is None

@@ -136,6 +136,5 @@ def test_data_behind_a_claim_check_is_not_in_the_message():
     ],
 )
 def test_what_could_not_be_read_is_not_written_and_the_field_is_named(field, changes):
-    values = {name: getattr(ADD, name) for name in ADD.__slots__}
     with pytest.raises(OptionError, match=f"^{field}: "):
-        encode(Command(**(values | changes)))
+        encode(ADD._replace(**changes))

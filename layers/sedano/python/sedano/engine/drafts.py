@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sedano.model import codec
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import ROOT, Lineage
-from sedano.model.messages import BlobRef, Command, Event, Gather, Member, Section
+from sedano.model.messages import NOTHING, BlobRef, Command, Event, Gather, Member, Section
 from sedano.ports import EVENTS, Blobs, Clock, Entropy, Outgoing, command_queue
 
 CLAIM_CHECK_BYTES = 60_000
 """Data longer than this travels through the blob store: SQS bills each started 64 KB."""
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class CommandDraft(NamedTuple):

@@ -6,7 +6,7 @@ protocol) is given back for a while first: during a deployment old and new worke
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sedano.engine.batch import Batch, Job, Stillborn
 from sedano.engine.holding import hold_back
@@ -65,7 +65,7 @@ class Intake:
         if delivery.receives > MAX_EXECUTIONS:
             raise MessageRefused(refusals.EXECUTIONS, "receives", f"received {delivery.receives} times without an end")
         if not command.time:
-            command = replace(command, time=delivery.sent or now)
+            command = command._replace(time=delivery.sent or now)
         return Job(delivery, command, task, now, clock, self._stillborn(delivery, command, task, now))
 
     def _stillborn(self, delivery: Delivery, command: Command, task: TaskSpec, now: float) -> Stillborn | None:
