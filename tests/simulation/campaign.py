@@ -1,0 +1,104 @@
+"""Many schedules of one kind of world, and what they came to; a failing one shrunk until only the faults are left that matter, and told.
+
+A clean run in which no steal, no own write and no zombie ever happened proves nothing, so a tally counts the branches that fired as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from tests.simulation.network import Fault
+from tests.simulation.world import START, Violation, World
+
+FAULTS = tuple(fault.value for fault in Fault)
+
+
+class Schedule(Protocol):
+    """One schedule of some kind of world."""
+
+    world: World
+
+    def run(self) -> World:
+        """Play it to its end; raise the `Violation` that it finds."""
+
+
+Stage = Callable[[int, AbstractSet[int] | None], Schedule]
+"""Sets the stage of a seed; with a set, faults strike only at the decisions in it."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What schedules came to: how many, the simulated seconds, the broken promises by seed, the faults and branches that fired."""
+
+    schedules: int = 0
+    seconds: float = 0.0
+    violations: dict[int, str] = field(default_factory=dict)
+    branches: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """How many faults of each kind were injected."""
+        return {name: self.branches[name] for name in FAULTS}
+
+    def add(self, seed: int, world: World, broken: Violation | None) -> None:
+        """Count one schedule."""
+        self.schedules += 1
+        self.seconds += world.seconds
+        self.branches += world.branches
+        if broken is not None:
+            self.violations[seed] = str(broken)
+
+
+def play(stage: Stage, seed: int, allowed: AbstractSet[int] | None = None) -> tuple[World, Violation | None]:
+    """Play one schedule; return its world and the promise that it broke, if any."""
+    schedule = stage(seed, allowed)
+    try:
+        return schedule.run(), None
+    except Violation as broken:
+        return schedule.world, broken
+
+
+def campaign(stage: Stage, seeds: Iterable[int], most: int | None = None) -> Tally:
+    """Play the schedules of *seeds*, until *most* of them broke a promise."""
+    tally = Tally()
+    for seed in seeds:
+        tally.add(seed, *play(stage, seed))
+        if most is not None and len(tally.violations) >= most:
+            break
+    return tally
+
+
+def shrunk(stage: Stage, seed: int) -> tuple[World, Violation]:
+    """Return the failing schedule of *seed* with as few faults as it still fails with (delta debugging; Zeller 2002)."""
+    world, broken = play(stage, seed)
+    if broken is None:
+        raise ValueError(f"the schedule of seed {seed} breaks no promise")
+    kept, parts = world.fired, 2
+    while len(kept) >= 1 and parts <= 2 * len(kept):
+        size = -(-len(kept) // parts)
+        for start in range(0, len(kept), size):
+            fewer = frozenset(kept[:start] + kept[start + size :])
+            found, still = play(stage, seed, fewer)
+            if still is not None and len(found.fired) < len(kept):
+                world, broken, kept, parts = found, still, found.fired, max(2, parts - 1)
+                break
+        else:
+            parts *= 2
+    return world, broken
+
+
+def story(stage: Stage, seed: int, lines: int = 60) -> str:
+    """Return the failing schedule of *seed*, shrunk, as a text to read: when, who, what."""
+    world, broken = shrunk(stage, seed)
+    told = [f"seed {seed} breaks {broken} ({len(world.fired)} faults are enough)"]
+    told += [f"{line[0] - START:10.3f} s  {_words(line[1:])}" for line in world.trace[-lines:]]
+    return "\n".join(told)
+
+
+def _words(parts: tuple[Any, ...]) -> str:
+    who, *what = parts
+    return f"{f'process {who}' if isinstance(who, int) else who}: {' '.join(map(str, what))}"

@@ -1,0 +1,85 @@
+"""The app of the simulated workers: tasks that take their time, fail, publish and fan out, and never ask who runs them."""
+
+from __future__ import annotations
+
+import greenlet
+
+from sedano import Retry, Sedano, chord, current
+from tests.simulation.process import Process
+
+SOON = Retry(max_retries=2, interval_start=2.0, jitter=False)
+app = Sedano("chores", retry=SOON)
+
+
+def _work() -> None:
+    """Take a while: mostly little, sometimes longer than any invocation may."""
+    owner: Process = greenlet.getcurrent().owner  # type: ignore[attr-defined] # bodies run in actors
+    dice = owner.world.dice
+    owner.world.branches["bodies"] += 1
+    owner.world.sleep(0.5 * dice.random() if dice.random() < 0.85 else 25.0 * dice.random())
+
+
+@app.task(name="plain")
+def plain(n: int) -> int:
+    """Work."""
+    _work()
+    return n
+
+
+@app.task(name="flaky")
+def flaky(until: int) -> int:
+    """Fail until attempt *until*; what an attempt published that will be retried is never sent."""
+    plain.delay(until)
+    _work()
+    if current().attempt < until:
+        raise ValueError("not yet")
+    return until
+
+
+@app.task(name="chain")
+def chain(n: int) -> int:
+    """Publish a follow-up."""
+    _work()
+    plain.delay(n)
+    return n
+
+
+@app.task(name="once", delivery="record_once")
+def once(n: int) -> int:
+    """Work without a claim."""
+    _work()
+    return n
+
+
+@app.task(name="total")
+def total(results: list[int]) -> int:
+    """Add what the members of a chord returned."""
+    return sum(results)
+
+
+def publish(kind: str) -> None:
+    """Publish one task of a *kind*."""
+    if kind == "plain":
+        plain.delay(1)
+    elif kind == "flaky":
+        flaky.delay(1)
+    elif kind == "hopeless":
+        flaky.delay(9)
+    elif kind == "chain":
+        chain.delay(1)
+    elif kind == "once":
+        once.delay(1)
+    else:
+        chord(plain.s(n) for n in range(2))(total.s())
+
+
+EXPECTED = {
+    "plain": {"plain": 1},
+    "flaky": {"flaky": 1, "plain": 1},
+    "hopeless": {"flaky": 1, "plain": 1},
+    "chain": {"chain": 1, "plain": 1},
+    "once": {"once": 1},
+    "chord": {"sedano.launch": 1, "plain": 2, "total": 1},
+}
+"""How many tasks of each name one of a kind comes to, however often anything is repeated."""
+KINDS = ("plain", "plain", "flaky", "chain", "chord", "once", "hopeless")

@@ -1,0 +1,187 @@
+"""The referee of tasks: watches every write, message and acknowledgement of a world and says when a promise is broken.
+
+I7, the refinement check, is the primary oracle: whatever the expressions say, a write that was carried out must be one of the few moves
+below, made by whom it belongs to. A nonce names the invocation that drew it, so the referee knows the writer without asking him.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
+
+from sedano.aws import keys
+from sedano.engine.claiming import GUARD_S
+from sedano.model import codec, states
+from sedano.model.messages import Command
+from sedano.model.records import RECORD_LIFETIME_S
+from sedano.ports import RECORDS
+from tests.simulation.dynamodb import Change, Database
+from tests.simulation.process import Process
+from tests.simulation.sqs import Message, Queues
+from tests.simulation.values import Item
+from tests.simulation.world import World
+
+LEDGER = "ledger"
+FREE = ("", states.PENDING, states.RETRY)
+
+
+@lru_cache(4096)
+def command_of(body: str) -> Command | None:
+    """Return the command that *body* holds, or None."""
+    found = codec.decode(body)
+    return found if isinstance(found, Command) else None
+
+
+def text(item: Item | None, name: str) -> str:
+    """Return a text of *item*, empty where there is none."""
+    return str(item[name]["S"]) if item is not None and name in item else ""
+
+
+def number(item: Item | None, name: str) -> int:
+    """Return a number of *item*, 0 where there is none."""
+    return int(item[name]["N"]) if item is not None and name in item else 0
+
+
+class ClaimReferee:
+    """Watches one world. *commands*: the URL of the command queue; *parked*: of the queue for messages set aside."""
+
+    def __init__(self, world: World, database: Database, queues: Queues, commands: str, parked: str) -> None:
+        """Watch from now on."""
+        self.world, self.database, self.queues, self.commands, self.parked = world, database, queues, commands, parked
+        self.published: defaultdict[str, set[int]] = defaultdict(set)
+        self.names: dict[str, str] = {}
+        self.set_aside: set[str] = set()
+        self.given: defaultdict[str, dict[str, list[Command]]] = defaultdict(dict)
+        self.ends: Counter[str] = Counter()
+        self.nonces: set[str] = set()
+        database.watchers.append(self.changed)
+        queues.sent_watchers.append(self.sent)
+        queues.deleted_watchers.append(self.acknowledged)
+
+    def delivered(self, process: Process, messages: Sequence[Message]) -> None:
+        """Remember what this invocation was given."""
+        given = self.given[process.mark]
+        for message in messages:
+            command = command_of(message.body)
+            if command is not None:
+                given.setdefault(command.task_id, []).append(command)
+
+    def changed(self, change: Change) -> None:
+        """Judge a write to a task's record (I7, I1, E1, E3, E9)."""
+        if change.table != LEDGER or not change.key.startswith(keys.TASK) or change.author is None:
+            return
+        old, new = change.old, change.new
+        before, after = text(old, "st"), text(new, "st")
+        task = change.key.removeprefix(keys.TASK)
+        process, mark = change.author
+        if after == states.RUNNING and before in FREE:
+            self._claimed(task, old, new, process, mark)
+        elif after == states.RUNNING and before == states.RUNNING:
+            self._stolen(task, old, new, process, mark)
+        elif before == states.RUNNING and after in (*states.TERMINAL, states.RETRY):
+            self._recorded(task, old, new, mark)
+        elif before in FREE and after in states.TERMINAL and self.names.get(task) == "once":
+            self._ended(task, new)
+        else:
+            self.world.fail("I7", f"{task}: {before or 'nothing'} became {after or 'nothing'} by {mark}")
+        if number(new, "ttl") < self.world.now + RECORD_LIFETIME_S - 600:
+            self.world.fail("I7", f"{task}: may be forgotten after {number(new, 'ttl') - self.world.now:.0f} s")
+
+    def _require(self, holds: bool, promise: str, what: str) -> None:
+        if not holds:
+            self.world.fail(promise, what)
+
+    def _claimed(self, task: str, old: Item | None, new: Item | None, process: Process, mark: str) -> None:
+        attempt = number(new, "try")
+        self._require(old is None or attempt == number(old, "try"), "I7", f"{task}: claimed attempt {attempt} of {number(old, 'try')}")
+        self._require(old is not None or attempt == 0, "I7", f"{task}: attempt {attempt} began without a record")
+        self._require(number(new, "cnt") == 1, "I7", f"{task}: a first claim counts {number(new, 'cnt')}")
+        self._granted(task, old, new, process, mark)
+
+    def _stolen(self, task: str, old: Item | None, new: Item | None, process: Process, mark: str) -> None:
+        self.world.branches["steal"] += 1
+        self._require(number(new, "try") == number(old, "try"), "I7", f"{task}: stolen across retries")
+        self._require(number(new, "cnt") == number(old, "cnt") + 1, "I7", f"{task}: a steal was not counted")
+        shown = process.clock.now() * 1000
+        self._require(number(old, "exp") < shown, "E9", f"{task}: stolen {number(old, 'exp') - shown:.0f} ms before its claim ended")
+        self._granted(task, old, new, process, mark)
+
+    def _granted(self, task: str, old: Item | None, new: Item | None, process: Process, mark: str) -> None:
+        nonce, given = text(new, "nc"), self.given[mark].get(task, ())
+        self._require(number(new, "att") == number(old, "att") + 1, "I1", f"{task}: token {number(old, 'att')} → {number(new, 'att')}")
+        self._require(nonce.startswith(f"{mark}~"), "I7", f"{task}: {mark} claims under the nonce {nonce}")
+        ours = [c for c in given if c.id == text(new, "mid") and c.attempt == number(new, "try")]
+        self._require(bool(ours), "I7", f"{task}: {mark} claims for a message it was not given")
+        longest = (process.clock.now() + 15 * 60 + GUARD_S) * 1000
+        self._require(number(new, "exp") <= longest, "I7", f"{task}: claimed for longer than any invocation")
+        self._require(number(new, "clk") > ours[0].clock, "C1", f"{task}: claimed before its message was sent, by the clock")
+
+    def _recorded(self, task: str, old: Item | None, new: Item | None, mark: str) -> None:
+        after = text(new, "st")
+        self._require(text(old, "nc").startswith(f"{mark}~"), "I7", f"{task}: {mark} recorded {after} over the claim of {text(old, 'nc')}")
+        kept = all((old or {}).get(name) == (new or {}).get(name) for name in ("nc", "att", "mid"))
+        self._require(kept, "I7", f"{task}: a record changed whose it is")
+        step = number(new, "try") - number(old, "try")
+        self._require(step in ((0, 1) if after == states.RETRY else (0,)), "I7", f"{task}: {after} moved the attempt by {step}")
+        self._require(number(new, "clk") > number(old, "clk"), "C1", f"{task}: recorded before it was claimed, by the clock")
+        if after in states.TERMINAL:
+            self._ended(task, new)
+
+    def _ended(self, task: str, new: Item | None) -> None:
+        self.ends[task] += 1
+        self._require(self.ends[task] == 1, "E1", f"{task}: {self.ends[task]} effects")
+        self._require(number(new, "clk") <= (self.world.now + 310) * 1_000_000, "C2", f"{task}: a clock ahead of all clocks")
+
+    def sent(self, url: str, message: Message) -> None:
+        """Judge a message that was accepted (J1, C1)."""
+        if url == self.parked:
+            self.set_aside.add(message.body)
+        if url != self.commands or (command := command_of(message.body)) is None:
+            return
+        self.published[command.task_id].add(command.attempt)
+        self.names[command.task_id] = command.task
+        given = [one for some in self.given.get(str(message.author[1]), {}).values() for one in some]
+        before = (command.task_id, command.attempt - 1)
+        parents = [one.clock for one in given if one.task_id == command.lineage.parent_id or (one.task_id, one.attempt) == before]
+        self._require(all(clock < command.clock for clock in parents), "C1", f"{command.task_id}: sent before its cause, by the clock")
+        if command.gather is not None:
+            members = [task for task, name in self.names.items() if name == "plain" and self._state(task) in states.TERMINAL]
+            self._require(len(members) >= command.gather.size, "J1", f"{command.task_id}: {len(members)} members had ended")
+
+    def _state(self, task: str) -> str:
+        return text(self._record(task), "st")
+
+    def _record(self, task: str) -> Item | None:
+        return self.database.table(LEDGER).get(keys.task(task))
+
+    def acknowledged(self, url: str, message: Message) -> None:
+        """Judge an acknowledgement (E4): somebody must have answered for the task, or another copy of the message be left that will."""
+        if url != self.commands or message.body in self.set_aside or (command := command_of(message.body)) is None:
+            return
+        if any((other := command_of(left.body)) and other.id == command.id for left in self.queues.queue(url).values()):
+            return
+        task, record = command.task_id, self._record(command.task_id)
+        state, mine = text(record, "st"), text(record, "mid") == command.id
+        later = number(record, "try") > command.attempt
+        self._require(state in states.TERMINAL or later, "E4", f"{task}: acknowledged while {state or 'nothing was recorded'}")
+        if mine and state in states.TERMINAL:
+            for _, body, *_ in json.loads(text(record, "tail") or "{}").get("out", ()):
+                follow = command_of(body)
+                sent = follow is None or follow.task_id in self.published
+                self._require(sent, "E4", f"{task}: acknowledged before its follow-up was sent")
+        elif mine and state == states.RETRY:
+            self._require(number(record, "try") in self.published[task], "E4", f"{task}: acknowledged before its retry was sent")
+
+    def at_rest(self, expected: Counter[str], most_claims: int) -> None:
+        """Judge a world in which nothing happens any more (E2, E5, and no task more than *expected* by name)."""
+        parked = {found.task_id for body in self.set_aside if (found := command_of(body))}
+        for task in self.published:
+            state = self._state(task)
+            self._require(state in states.TERMINAL or task in parked, "E2", f"{task}: ended as {state or 'nothing'}")
+            self._require(number(self._record(task), "try") <= 2, "E5", f"{task}: tried too often")
+        found = Counter(self.names.values())
+        self._require(found <= expected, "E1", f"published {dict(found)} where {dict(expected)} were asked for")
+        left = [message for url, kept in self.queues.kept.items() if url not in (self.parked, RECORDS) for message in kept.values()]
+        self._require(not left, "E2", f"{len(left)} messages never end")

@@ -1,0 +1,194 @@
+"""A DynamoDB of one partition key, as its clients see it: conditional writes, reads, transactions and TTL, over dicts.
+
+It evaluates the expressions that it is sent. Whoever watches it (`Database.watchers`) is told of every write that changed something, with
+the item before and after: that is where the refinement check stands. Errors are botocore's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from tests.simulation import expressions
+from tests.simulation.values import Invalid, Item, Value
+
+Tables = dict[str, dict[str, Item]]
+REFUSED = "ConditionalCheckFailedException"
+CANCELLED = "TransactionCanceledException"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A write that was carried out: by whom (*author* is the caller's own mark), where, and the item before and after (None: none)."""
+
+    author: Any
+    table: str
+    key: str
+    old: Item | None
+    new: Item | None
+
+
+def error(code: str, operation: str, text: str = "", **more: Any) -> ClientError:
+    """Return the error that botocore raises when DynamoDB answers *code*."""
+    status = 500 if code == "InternalServerError" else 400
+    answer: Any = {"Error": {"Code": code, "Message": text or code}, "ResponseMetadata": {"HTTPStatusCode": status}, **more}
+    return ClientError(answer, operation)
+
+
+class Database:
+    """Tables by name. Every operation is atomic; *author* travels with it to the watchers."""
+
+    def __init__(self) -> None:
+        """Have no table; one comes into being when it is first used."""
+        self.tables: Tables = {}
+        self.watchers: list[Callable[[Change], None]] = []
+        self.writes = 0
+
+    def table(self, name: str) -> dict[str, Item]:
+        """Return the items of a table by key."""
+        return self.tables.setdefault(name, {})
+
+    def call(self, operation: str, author: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Carry out *operation* as a client would ask for it."""
+        return _OPERATIONS[operation](self, author, parameters)
+
+    def expire(self, table: str, now: float) -> int:
+        """Delete what TTL allows to be deleted at *now* (epoch s) and return how many items that were."""
+        items = self.table(table)
+        due = [key for key, item in items.items() if "ttl" in item and int(item["ttl"]["N"]) < now]
+        for key in due:
+            self._changed(Change(None, table, key, items.pop(key), None))
+        return len(due)
+
+    def _changed(self, change: Change) -> None:
+        for watcher in self.watchers:
+            watcher(change)
+
+    def _set(self, author: Any, table: str, key: str, new: Item | None) -> None:
+        items = self.table(table)
+        old = items.get(key)
+        if new is None:
+            items.pop(key, None)
+        else:
+            items[key] = new
+        self.writes += 1
+        self._changed(Change(author, table, key, old, new))
+
+    def update_item(self, author: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Change one item where its condition holds."""
+        table, key = asked["TableName"], asked["Key"]["pk"]["S"]
+        old = self.table(table).get(key)
+        self._require(asked, old, "UpdateItem")
+        new = _updated(asked, old, key)
+        self._set(author, table, key, new)
+        return _returned(asked.get("ReturnValues", "NONE"), old, new)
+
+    def put_item(self, author: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Replace one item where its condition holds."""
+        table, key = asked["TableName"], asked["Item"]["pk"]["S"]
+        old = self.table(table).get(key)
+        self._require(asked, old, "PutItem")
+        self._set(author, table, key, dict(asked["Item"]))
+        return _returned(asked.get("ReturnValues", "NONE"), old, None)
+
+    def delete_item(self, author: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Delete one item where its condition holds."""
+        table, key = asked["TableName"], next(iter(asked["Key"].values()))["S"]
+        old = self.table(table).get(key)
+        self._require(asked, old, "DeleteItem")
+        self._set(author, table, key, None)
+        return _returned(asked.get("ReturnValues", "NONE"), old, None)
+
+    def get_item(self, _: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Read one item, strongly consistent."""
+        found = self.table(asked["TableName"]).get(asked["Key"]["pk"]["S"])
+        return {} if found is None else {"Item": dict(found)}
+
+    def batch_get_item(self, _: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Read items by key."""
+        answers = {}
+        for table, wanted in asked["RequestItems"].items():
+            items = self.table(table)
+            answers[table] = [dict(items[key["pk"]["S"]]) for key in wanted["Keys"] if key["pk"]["S"] in items]
+        return {"Responses": answers, "UnprocessedKeys": {}}
+
+    def scan(self, _: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Read everything, in the order of the keys."""
+        return {"Items": [dict(item) for _, item in sorted(self.table(asked["TableName"]).items())]}
+
+    def transact_write_items(self, author: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Carry out all writes, or none when a condition does not hold."""
+        planned: list[tuple[str, str, Item | None]] = []
+        reasons: list[dict[str, Any]] = []
+        for entry in asked["TransactItems"]:
+            ((kind, one),) = entry.items()
+            key = one["Item"]["pk"]["S"] if kind == "Put" else one["Key"]["pk"]["S"]
+            old = self.table(one["TableName"]).get(key)
+            held = self._holds(one, old)
+            back = {"Item": old} if not held and old and one.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD" else {}
+            reasons.append({"Code": "None" if held else "ConditionalCheckFailed", **back})
+            if held and kind != "ConditionCheck":
+                new = dict(one["Item"]) if kind == "Put" else _updated(one, old, key) if kind == "Update" else None
+                planned.append((one["TableName"], key, new))
+        if any(reason["Code"] != "None" for reason in reasons):
+            codes = ", ".join(reason["Code"] for reason in reasons)
+            raise error(CANCELLED, "TransactWriteItems", f"[{codes}]", CancellationReasons=reasons)
+        for table, key, new in planned:
+            self._set(author, table, key, new)
+        return {}
+
+    def _require(self, asked: Mapping[str, Any], old: Item | None, operation: str) -> None:
+        if not self._holds(asked, old):
+            back = {"Item": dict(old)} if old is not None and asked.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD" else {}
+            raise error(REFUSED, operation, "The conditional request failed", **back)
+
+    def _holds(self, asked: Mapping[str, Any], old: Item | None) -> bool:
+        text = asked.get("ConditionExpression")
+        if not text:
+            return True
+        try:
+            check = expressions.condition(text, asked.get("ExpressionAttributeNames") or {})
+            return check(old or {}, asked.get("ExpressionAttributeValues") or {})
+        except Invalid as wrong:
+            raise error("ValidationException", "UpdateItem", str(wrong)) from None
+
+
+def _updated(asked: Mapping[str, Any], old: Item | None, key: str) -> Item:
+    text = asked.get("UpdateExpression")
+    item: Mapping[str, Value] = old if old is not None else {"pk": {"S": key}}
+    if not text:
+        return dict(item)
+    try:
+        change = expressions.update(text, asked.get("ExpressionAttributeNames") or {})
+        return change(item, asked.get("ExpressionAttributeValues") or {})
+    except Invalid as wrong:
+        raise error("ValidationException", "UpdateItem", str(wrong)) from None
+
+
+def _returned(what: str, old: Item | None, new: Item | None) -> dict[str, Any]:
+    if what == "ALL_NEW" and new is not None:
+        return {"Attributes": dict(new)}
+    if what == "ALL_OLD" and old is not None:
+        return {"Attributes": dict(old)}
+    if what == "UPDATED_NEW" and new is not None:
+        return {"Attributes": {name: value for name, value in new.items() if (old or {}).get(name) != value}}
+    return {}
+
+
+_OPERATIONS: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "UpdateItem": Database.update_item,
+    "PutItem": Database.put_item,
+    "DeleteItem": Database.delete_item,
+    "GetItem": Database.get_item,
+    "BatchGetItem": Database.batch_get_item,
+    "Scan": Database.scan,
+    "TransactWriteItems": Database.transact_write_items,
+}
+
+
+def pages(items: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield *items* as the pages of a paginator."""
+    yield {"Items": list(items)}

@@ -1,0 +1,182 @@
+"""What lies between a process and a service: a client with botocore's face, over a network that loses, delays and repeats.
+
+A call is up to three attempts, as botocore makes them: an attempt without an answer is made again with the very same parameters. What can
+happen to an attempt is a kind of `Fault`; a late one is carried out while its sender is long somewhere else, or dead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+from tests.simulation.dynamodb import error
+from tests.simulation.process import Process
+
+TRIES = 3
+TIMEOUT_S = 8.0
+"""Attempts of one call and how long each waits, as `sedano.aws.session` sets them."""
+_PAUSE_S = 0.05
+
+
+class Fault(Enum):
+    """What happens to one attempt, or to the process that makes it."""
+
+    REQUEST_LOST = "request lost"
+    RESPONSE_LOST = "response lost"
+    DELAYED = "delayed"
+    LATE = "arrives after the sender gave up"
+    TWICE = "delivered late a second time"
+    THROTTLED = "throttled"
+    FAILED = "fails after it was done"
+    CONFLICT = "transaction conflict"
+    PAUSE = "the process pauses"
+    CRASH_BEFORE = "the process dies before it"
+    CRASH_AFTER = "the process dies after it"
+
+
+@dataclass(frozen=True, slots=True)
+class Weather:
+    """How bad a world is: the *chance* that a fault strikes an attempt, and which *kinds* there are."""
+
+    chance: float
+    kinds: tuple[Fault, ...]
+
+
+Rewrite = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+class Call:
+    """One call of one process to one service operation."""
+
+    __slots__ = ("author", "carry_out", "operation", "parameters", "process", "world")
+
+    def __init__(self, process: Process, operation: str, carry_out: Any, parameters: Mapping[str, Any]) -> None:
+        """Call *operation* on behalf of *process*."""
+        self.process, self.operation, self.parameters = process, operation, parameters
+        self.author, self.carry_out, self.world = (process, process.mark), carry_out, process.world
+
+    def answer(self, weather: Weather) -> dict[str, Any]:
+        """Return what the service answers, after as many attempts as botocore makes."""
+        world = self.world
+        for _ in range(TRIES):
+            drawn = world.strikes(weather.chance)
+            if drawn is None:
+                world.sleep(0.001 + 0.03 * world.dice.random())
+                return self.arrive()
+            kind = weather.kinds[int(drawn * len(weather.kinds))]
+            world.branches[kind.value] += 1
+            world.note(self.process.number, self.operation, kind.value)
+            answer = self.suffer(kind)
+            if answer is not None:
+                return answer
+            world.sleep(_PAUSE_S * world.dice.random())
+        raise ReadTimeoutError(endpoint_url=self.operation)
+
+    def suffer(self, kind: Fault) -> dict[str, Any] | None:
+        """Go through *kind*; return the answer if there is one, or None to try again."""
+        world, process = self.world, self.process
+        if kind is Fault.CRASH_BEFORE:
+            process.die()
+        elif kind is Fault.PAUSE:
+            process.pause(90.0 * world.dice.random() ** 2, stops=world.dice.random() < 0.5)
+            return self.arrive()
+        elif kind is Fault.THROTTLED:
+            world.sleep(0.1 * world.dice.random())
+        elif kind is Fault.CONFLICT:
+            raise error("TransactionConflictException", self.operation)
+        elif kind is Fault.DELAYED:
+            world.sleep(TIMEOUT_S * world.dice.random())
+            return self.arrive()
+        elif kind is Fault.TWICE:
+            world.sleep(0.03 * world.dice.random())
+            world.at(world.now + 60.0 * world.dice.random() ** 2, self.late)
+            return self.arrive()
+        else:
+            self.unanswered(kind)
+        return None
+
+    def unanswered(self, kind: Fault) -> None:
+        """Make the attempt and learn nothing of it."""
+        world = self.world
+        if kind is Fault.LATE:
+            world.at(world.now + TIMEOUT_S + 60.0 * world.dice.random() ** 2, self.late)
+        elif kind is not Fault.REQUEST_LOST:
+            world.sleep(0.03 * world.dice.random())
+            self.late()
+        if kind is Fault.CRASH_AFTER:
+            self.process.die()
+        if kind is Fault.FAILED:
+            return
+        world.sleep(TIMEOUT_S)
+
+    def arrive(self) -> dict[str, Any]:
+        """Let the service carry it out and bring its answer back."""
+        try:
+            answer: dict[str, Any] = self.carry_out(self.operation, self.author, self.parameters)
+        except ClientError as refused:
+            self.world.note(self.process.number, self.operation, refused.response["Error"]["Code"])
+            self.recognised(refused, "own write recognised")
+            raise
+        self.world.note(self.process.number, self.operation)
+        if self.world.dice.random() < 0.4:
+            self.world.sleep(0.03 * self.world.dice.random())
+        return answer
+
+    def late(self) -> None:
+        """Let the service carry it out; nobody waits for the answer."""
+        try:
+            self.carry_out(self.operation, self.author, self.parameters)
+            self.world.note("network", self.operation, "carried out unheard", self.author[1])
+        except ClientError as refused:
+            self.world.note("network", self.operation, refused.response["Error"]["Code"], self.author[1])
+            self.world.branches["late duplicate refused"] += 1
+
+    def recognised(self, refused: ClientError, branch: str) -> None:
+        """Count a refusal by an item that bears the nonce of this very write."""
+        nonce = self.parameters.get("ExpressionAttributeValues", {}).get(":nc")
+        item: Any = refused.response.get("Item")
+        if nonce is not None and item and item.get("nc") == nonce:
+            self.world.branches[branch] += 1
+
+
+class Client:
+    """A botocore client of one process: `update_item` and the like become calls. *rewrite* plants a fault in what is sent."""
+
+    def __init__(self, process: Process, carry_out: Any, weather: Weather, rewrite: Rewrite | None = None) -> None:
+        """Reach the service that carries calls out through *weather*."""
+        self._process, self._carry_out, self._weather, self._rewrite = process, carry_out, weather, rewrite
+        self._methods: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the operation that botocore calls *name*."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        operation = name.title().replace("_", "")
+
+        def call(**parameters: Any) -> dict[str, Any]:
+            asked = self._rewrite(parameters) if self._rewrite is not None else parameters
+            if not self._process.alive:
+                self._process.die()
+            return Call(self._process, operation, self._carry_out, asked).answer(self._weather)
+
+        setattr(self, name, call)
+        return call
+
+    def get_paginator(self, name: str) -> Pages:
+        """Return a paginator of one page."""
+        return Pages(getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """A paginator: everything in one page."""
+
+    call: Any
+
+    def paginate(self, **parameters: Any) -> Iterator[dict[str, Any]]:
+        """Yield the page."""
+        yield self.call(**parameters)

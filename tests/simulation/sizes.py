@@ -1,0 +1,27 @@
+"""How much of everything is played: little in `make test`, much in `make prove`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Schedules of each kind, blocks and schedules a mutant gets, histories to check, expressions and sequences to compare."""
+
+    claims: int
+    leases: int
+    elections: int
+    blocks: int
+    block: int
+    histories: int
+    expressions: int
+    sequences: int
+
+
+CI = Sizes(claims=8_000, leases=5_000, elections=5_000, blocks=1, block=2_000, histories=5_000, expressions=4_000, sequences=150)
+RELEASE = Sizes(
+    claims=5_000_000, leases=1_000_000, elections=1_000_000, blocks=20, block=2_000, histories=100_000, expressions=100_000, sequences=2_000
+)
+SIZES = RELEASE if os.environ.get("SEDANO_PROVE") == "release" else CI
