@@ -32,6 +32,7 @@ DOOR = "the package itself"  # sedano/__init__.py stands above the front rooms a
 LATE = {
     "layers/sedano/python/sedano/app.py": "names bootstrap, the event loop and the user's module by text, so that "
     "`import sedano` loads neither an AWS client nor asyncio",
+    "layers/sedano/python/sedano/locks.py": "whoever awaits a lock has an event loop; whoever does not, pays for none",
     "layers/sedano/python/sedano/result.py": "whoever awaits a result has an event loop; whoever does not, pays for none",
 }
 

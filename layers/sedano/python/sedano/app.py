@@ -24,6 +24,7 @@ from typing import Any, TypeVar, overload
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.errors import ConfigurationError, OptionError
 from sedano.event import EventType
+from sedano.locks import Leader, Lock
 from sedano.model.parameters import Parameters
 from sedano.model.retry import DEFAULT, NEVER, Retry
 from sedano.model.signature import DELIVERIES, Delivery, Signature
@@ -107,6 +108,33 @@ class Sedano:
         """Send what this block publishes in tens, the rest when it ends, also when it ends with an error."""
         with self.outlet.batch():
             yield
+
+    def lock(
+        self, name: str, *, duration: float | None = None, timeout: float | None = None, until_deadline: bool = False, fair: bool = False
+    ) -> Lock:
+        """Return the lock *name*: `with app.lock("report", duration=30) as lease: …`, also with `async with`.
+
+        Args:
+            name: what is locked, for all processes of this deployment.
+            duration: seconds after which it ends by itself unless renewed (2 to 86 400); by default 30, and inside a task until the
+                invocation's deadline, which needs no renewal: Lambda stops the process then.
+            timeout: seconds to wait for it; by default without an end, and inside a task until the deadline. 0 does not wait.
+            until_deadline: insist on the invocation's deadline.
+            fair: ask the holder for it, so that it is kept for us for a moment when it is released.
+
+        Raises:
+            OptionError: an option cannot be honoured.
+        """
+        return Lock(self, name, duration=duration, timeout=timeout, until_deadline=until_deadline, fair=fair)
+
+    def leader(self, name: str, *, duration: float = 60.0) -> Leader:
+        """Return the leadership *name*: `if term := leader.lead(): …`. At most one process leads a term; its token is the term's number.
+
+        Args:
+            name: what is led.
+            duration: seconds after which another one may lead unless `lead` was called again.
+        """
+        return Leader(self, name, duration)
 
     @property
     def outlet(self) -> Outlet:

@@ -15,7 +15,10 @@ from sedano.model.messages import Command
 
 @dataclass(slots=True)
 class TaskContext:
-    """The running task. *deadline* is when its claim ends (epoch s); *fence* rises with every claim: hand it to what you write to."""
+    """The running task. *deadline* is when its claim ends (epoch s); *fence* rises with every claim: hand it to what you write to.
+
+    *over*: the body has ended; what was taken for it (a lease) is void from then on.
+    """
 
     command: Command
     fence: int
@@ -24,6 +27,7 @@ class TaskContext:
     outbox: list[Draft] = field(default_factory=list)
     published: int = 0
     sections: int = 0
+    over: bool = False
 
     @property
     def id(self) -> str:

@@ -86,9 +86,11 @@ class Execution:
                 result = codec.encode_value(run.value, "result")
             except Unserialisable as wrong:
                 run = Run(error=ErrorRecord("Unserialisable", str(wrong)), poisonous=True)
-        drafts = context.outbox if context is not None else ()
-        clock = context.clock if context is not None else self.lamport.forward()
-        return Ran(held, run, result, drafts, started if started is not None else now, clock, now)
+        began = started if started is not None else now
+        if context is None:
+            return Ran(held, run, result, (), began, self.lamport.forward(), now)
+        context.over = True
+        return Ran(held, run, result, context.outbox, began, context.clock, now)
 
     def _prepare(self, held: Held, batch: Batch) -> Arguments | Run | None:
         if held.stillborn is not None:

@@ -7,6 +7,7 @@ nonce: if the first one had arrived, the second is refused by an item that bears
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -74,36 +75,9 @@ class Leasing:
             raise Unavailable(f"lease {name!r}: it changed under each of {TRIES} attempts")
         return Busy(sight.record, 0.1)
 
-    def acquire(self, name: str, owner: str, duration: int, timeout: float | None, *, fair: bool = False) -> Term:
-        """Take the lease *name*, waiting up to *timeout* seconds (None: without an end).
-
-        *fair* asks the holder for the lease, so that its release keeps it for us for a moment.
-
-        Raises:
-            LeaseTaken: somebody else held it all the time.
-        """
-        clock = self.ports.clock
-        begun, asker, asked = clock.monotonic(), self.ports.entropy.nonce() if fair else "", 0
-        while True:
-            found = self.attempt(name, owner, duration, asker)
-            if isinstance(found, Term):
-                return found
-            left = None if timeout is None else begun + timeout - clock.monotonic()
-            if left is not None and left <= 0:
-                raise LeaseTaken(name, found.record.owner)
-            if fair and asked != found.record.token:
-                asked = found.record.token
-                self.want(found.record, asker)
-            clock.sleep(self.pause(found, left))
-
     def want(self, seen: LeaseRecord, who: str) -> bool:
         """Ask the holder of *seen* for the lease in the name of *who*."""
         return self._send(lambda: self.ports.leases.want(seen, who))
-
-    def pause(self, busy: Busy, left: float | None) -> float:
-        """Return how many seconds to wait before looking again: until it ends, but not too long, as it may be released before."""
-        most = POLL_S * (0.5 + self.ports.entropy.unit() / 2)
-        return min(busy.wait + 0.001, most) if left is None else max(0.0, min(busy.wait + 0.001, most, left))
 
     def renew(self, term: Term) -> Term | None:
         """Return the term as it is after a renewal; None when it is over: somebody else holds the lease, or nobody does."""
@@ -177,3 +151,44 @@ class Leasing:
             except Unavailable as away:
                 self.ports.telemetry.log("warning", "a lease's request had no answer and is sent again", error=str(away))
         return call()
+
+
+class Acquisition:
+    """Waiting for one lease, one look at a time: whoever waits decides how to sleep in between."""
+
+    __slots__ = ("_asked", "_asker", "_duration", "_leasing", "_name", "_owner", "_until")
+
+    def __init__(self, leasing: Leasing, name: str, owner: str, duration: Callable[[], int], timeout: float | None, *, fair: bool) -> None:
+        """Wait up to *timeout* seconds (None: without an end) for the lease *name*; *duration* tells at each attempt for how many ms.
+
+        *fair* asks the holder for the lease, so that its release keeps it for us for a moment.
+        """
+        self._leasing, self._name, self._owner, self._duration = leasing, name, owner, duration
+        self._asker, self._asked = leasing.ports.entropy.nonce() if fair else "", 0
+        self._until = None if timeout is None else leasing.ports.clock.monotonic() + timeout
+
+    def step(self) -> Term | float:
+        """Try once; return the term, or how many seconds to wait before the next step.
+
+        Raises:
+            LeaseTaken: the time is over and somebody else holds the lease.
+        """
+        found = self._leasing.attempt(self._name, self._owner, self._duration(), self._asker)
+        if isinstance(found, Term):
+            return found
+        left = math.inf if self._until is None else self._until - self._leasing.ports.clock.monotonic()
+        if left <= 0:
+            raise LeaseTaken(self._name, found.record.owner)
+        if self._asker and self._asked != found.record.token and found.record.held:
+            self._asked = found.record.token
+            self._leasing.want(found.record, self._asker)
+        poll = POLL_S * (0.5 + self._leasing.ports.entropy.unit() / 2)
+        return min(found.wait + 0.001, poll, left)
+
+    def wait(self) -> Term:
+        """Step until the lease is ours, sleeping in between."""
+        while True:
+            found = self.step()
+            if isinstance(found, Term):
+                return found
+            self._leasing.ports.clock.sleep(found)
