@@ -10,6 +10,7 @@ from moto import mock_aws
 
 from tests.aws_from_template import create_resources
 from tests.plugins.resources import Resources
+from tests.stories import fleet as fleets
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage, in_memory, on_moto
 
@@ -38,3 +39,9 @@ def moto_stages(assembly: Path, moto_session: boto3.Session) -> Stages:
 def shop() -> Shop:
     """A shop of its own: nothing ran yet."""
     return Shop()
+
+
+@pytest.fixture(params=["memory", "moto"])
+def fleet(request: pytest.FixtureRequest) -> fleets.Fleet:
+    """Leases without a process yet."""
+    return fleets.in_memory() if request.param == "memory" else fleets.on_moto(request.getfixturevalue("resources"))

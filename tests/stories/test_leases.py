@@ -16,12 +16,6 @@ DATE_S = 1.0
 """A date in whole seconds tells the time to a second."""
 
 
-@pytest.fixture(params=["memory", "moto"])
-def fleet(request: pytest.FixtureRequest) -> Fleet:
-    """A fleet without a process."""
-    return in_memory() if request.param == "memory" else on_moto(request.getfixturevalue("resources"))
-
-
 def test_of_two_who_contend_one_holds_the_lock_and_the_other_learns_who(fleet: Fleet) -> None:
     one, two = fleet.process(), fleet.process()
     with one.app.lock("x", duration=DURATION) as lease:
@@ -251,38 +245,6 @@ def test_a_lock_is_kept_for_the_one_who_asked_for_it(fleet: Fleet) -> None:
     assert other.app.lock("x", duration=DURATION).try_acquire() is None
     fleet.clock.advance(3.1)
     assert other.app.lock("x", duration=DURATION).try_acquire() is not None
-
-
-def test_one_leads_and_goes_on_leading_without_a_write_until_half_its_time_is_over(fleet: Fleet) -> None:
-    one, two = fleet.process(), fleet.process()
-    first, second = one.app.leader("s", duration=60), two.app.leader("s", duration=60)
-    term = first.lead()
-    assert term is not None
-    assert second.lead() is None
-    writes = one.wire.writes
-    assert (again := first.lead()) is not None
-    assert again.token == term.token
-    assert one.wire.writes == writes
-    fleet.clock.advance(40)
-    assert first.lead() is not None
-    assert one.wire.writes == writes + 1
-    fleet.clock.advance(40)
-    assert second.lead() is None
-
-
-def test_another_leads_a_higher_term_after_the_leader_died_or_resigned(fleet: Fleet) -> None:
-    one, two = fleet.process(), fleet.process()
-    first, second = one.app.leader("s", duration=60), two.app.leader("s", duration=60)
-    assert first.who() is None
-    assert (old := first.lead()) is not None
-    fleet.clock.advance(63)
-    assert (new := second.lead()) is not None
-    assert new.token > old.token
-    assert first.who() == second.who()
-    assert first.lead() is None
-    second.resign()
-    assert (third := first.lead()) is not None
-    assert third.token > new.token
 
 
 def test_an_async_block_holds_the_lock_too(fleet: Fleet) -> None:

@@ -1,0 +1,35 @@
+"""Stories of leaders: one a term, and a term does not last for ever."""
+
+from tests.stories.fleet import Fleet
+
+
+def test_one_leads_and_goes_on_leading_without_a_write_until_half_its_time_is_over(fleet: Fleet) -> None:
+    one, two = fleet.process(), fleet.process()
+    first, second = one.app.leader("s", duration=60), two.app.leader("s", duration=60)
+    term = first.lead()
+    assert term is not None
+    assert second.lead() is None
+    writes = one.wire.writes
+    assert (again := first.lead()) is not None
+    assert again.token == term.token
+    assert one.wire.writes == writes
+    fleet.clock.advance(40)
+    assert first.lead() is not None
+    assert one.wire.writes == writes + 1
+    fleet.clock.advance(40)
+    assert second.lead() is None
+
+
+def test_another_leads_a_higher_term_after_the_leader_died_or_resigned(fleet: Fleet) -> None:
+    one, two = fleet.process(), fleet.process()
+    first, second = one.app.leader("s", duration=60), two.app.leader("s", duration=60)
+    assert first.who() is None
+    assert (old := first.lead()) is not None
+    fleet.clock.advance(63)
+    assert (new := second.lead()) is not None
+    assert new.token > old.token
+    assert first.who() == second.who()
+    assert first.lead() is None
+    second.resign()
+    assert (third := first.lead()) is not None
+    assert third.token > new.token
