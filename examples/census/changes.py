@@ -6,6 +6,7 @@ Streams) shows each accepted write with what stood there before and after, so a 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ from sedano.model import states
 TASK = "TASK#"
 AT_ONCE = 1000
 Image = Mapping[str, Mapping[str, Any]]
+Claims = Mapping[int, frozenset[str]]
+"""Tasks that are held, by the moment (epoch ms) at which their claims lapse: all claims of one invocation lapse together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +51,22 @@ class Change:
         return running and self.before is not None and self.before.nonce != self.after.nonce
 
 
-class ChangeLog:
-    """Reads the change log of one table from the moment it is made."""
+def switch_on(dynamodb: Any, table: str) -> str:
+    """Let *table* keep a change log from now on and return the log's name."""
+    view = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+    name: str = dynamodb.update_table(TableName=table, StreamSpecification=view)["TableDescription"]["LatestStreamArn"]
+    return name
 
-    def __init__(self, dynamodb: Any, streams: Any, table: str) -> None:
-        """Switch the log on for *table*, through clients of DynamoDB and of its streams."""
-        view = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
-        arn = dynamodb.update_table(TableName=table, StreamSpecification=view)["TableDescription"]["LatestStreamArn"]
+
+class ChangeLog:
+    """Reads one change log from its beginning, each change once."""
+
+    def __init__(self, streams: Any, name: str) -> None:
+        """Read the log called *name* through *streams*, a client of DynamoDB's streams."""
         self._streams = streams
-        shards = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+        shards = streams.describe_stream(StreamArn=name)["StreamDescription"]["Shards"]
         self._next: list[str] = [
-            streams.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+            streams.get_shard_iterator(StreamArn=name, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
             for shard in shards
         ]
         self.changes: list[Change] = []
@@ -79,6 +87,31 @@ class ChangeLog:
                     yield change
             if not answer["Records"]:
                 return
+
+
+class Holders:
+    """Which tasks are held at this moment, as the change log tells."""
+
+    def __init__(self, log: ChangeLog) -> None:
+        """Follow *log*."""
+        self._log = log
+        self._lapses: dict[str, int] = {}
+
+    def claims(self) -> Claims:
+        """Return the tasks that are held now, by the moment (epoch ms) at which their claims lapse."""
+        for change in self._log.follow():
+            self._lapses.pop(change.task_id, None)
+            if change.after.state == states.RUNNING:
+                self._lapses[change.task_id] = change.after.expires
+        held: dict[int, set[str]] = defaultdict(set)
+        for task, lapse in self._lapses.items():
+            held[lapse].add(task)
+        return {lapse: frozenset(tasks) for lapse, tasks in held.items()}
+
+
+def abandoned(before: Claims, after: Claims) -> set[int]:
+    """Return the moments of lapse of those claims on which nobody worked between two looks: none was recorded, none was added."""
+    return {lapse for lapse, tasks in after.items() if before.get(lapse) == tasks}
 
 
 def change_of(record: Mapping[str, Any]) -> Change | None:

@@ -3,7 +3,8 @@
 - The doubler takes messages that wait in a queue, sends the same body once more (a true duplicate: the same CloudEvents id), at
   once or a few seconds later, and lets the original go on. So a copy arrives before, while or after its original runs.
 - The killer sends SIGKILL to worker processes, as the loss of a machine would. Its victims are members: workers that have begun to
-  work, not ones that still start. Whether one was at work is not guessed: the endpoint says when it died under an invocation.
+  work, not ones that still start. It hit one at work when claims are left behind on which nobody works any more, and goes on until
+  it has hit often enough.
 """
 
 from __future__ import annotations
@@ -11,34 +12,35 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import signal
 import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Event
 from types import TracebackType
 from typing import Any, Self
 
+from examples.census.changes import Claims, abandoned
 from sedano.local import Endpoint
 
 DELAYS_S = (0, 0, 1, 3, 6)
 AT_ONCE = 10
 HIDDEN_S = 10
-PAUSE_S = 0.4
+PAUSE_S = 0.25
 NOTHING_NEW_S = 1.5
-BETWEEN_KILLS_S = 2.5
-TRIES_A_KILL = 4
+LOOK_S = 0.1
+STILL_S = 0.8
+MOST_TRIES = 16
+AT_WORK = 0.7
+"""A worker is killed when this share of them holds claims: then the one that is drawn will most likely be at work."""
 WORKER = "WorkerFunction"
-_DIED = re.compile(rf"{WORKER}\S* failed processing SQS batch .*Worker process died")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much of it: duplicates by queue URL, and kills that must hit a running invocation."""
+    """How much of it: duplicates by queue URL, and kills that must hit a worker at work."""
 
     duplicates: Mapping[str, int]
     kills: int
@@ -46,7 +48,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """A SIGKILL: when (epoch s), to which process, and whether an invocation ran in it."""
+    """A SIGKILL: when (epoch s), to which process, and whether it left claims behind."""
 
     at: float
     pid: int
@@ -67,17 +69,25 @@ class Done:
 
     @property
     def hits(self) -> int:
-        """How many kills hit a running invocation."""
+        """How many kills hit a worker at work."""
         return sum(kill.hit for kill in self.kills)
 
 
-class Chaos:
-    """Does what *plan* says to the stage on *endpoint*, from `begin` to the end of the `with` statement."""
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What the killer sees: the process ids of the workers that have begun to work, and the claims that are held."""
 
-    def __init__(self, endpoint: Endpoint, sqs: Any, members: Callable[[], Collection[int]], plan: Plan, seed: int) -> None:
-        """Do nothing yet; *members* tells the process ids of the workers, *seed* decides which is killed and how late a copy comes."""
+    members: Callable[[], Collection[int]]
+    claims: Callable[[], Claims]
+
+
+class Chaos:
+    """Does what *plan* says to the stage on *endpoint*, from the first task that ended to the end of the `with` statement."""
+
+    def __init__(self, endpoint: Endpoint, sqs: Any, sight: Sight, plan: Plan, seed: int) -> None:
+        """Do nothing yet; *seed* decides which worker is killed and how late a copy comes."""
         self.done = Done()
-        self._endpoint, self._sqs, self._members, self._plan = endpoint, sqs, members, plan
+        self._endpoint, self._sqs, self._sight, self._plan = endpoint, sqs, sight, plan
         self._random = random.Random(seed)
         self._stop = Event()
         self._threads = ThreadPoolExecutor(2, "chaos")
@@ -91,7 +101,7 @@ class Chaos:
         self._threads.shutdown()
 
     def begin(self) -> None:
-        """Begin; call it when the first tasks have run, so that there is something to hit."""
+        """Begin, if it has not begun yet; call it when the first task has ended, for then there is something to hit."""
         if not self._work:
             self._work = [self._threads.submit(work) for work in (self._double, self._kill)]
 
@@ -131,27 +141,24 @@ class Chaos:
         return len(copies)
 
     def _kill(self) -> None:
-        for _ in range(self._plan.kills * TRIES_A_KILL):
-            if self.done.hits >= self._plan.kills or self._stop.wait(BETWEEN_KILLS_S):
-                return
+        known: set[int] = set()
+        while self.done.hits < self._plan.kills and len(self.done.kills) < MOST_TRIES and not self._stop.wait(LOOK_S):
             running = {process.pid for process in self._endpoint.functions() if WORKER in process.function}
-            workers = sorted(running.intersection(self._members()))
-            if workers:
-                self.done.kills.append(self._kill_one(self._random.choice(workers)))
+            workers = sorted(running.intersection(self._sight.members()))
+            held = [lapse for lapse in self._sight.claims() if lapse > time.time() * 1000 and lapse not in known]
+            if workers and len(held) >= AT_WORK * len(workers):
+                self.done.kills.append(self._kill_one(self._random.choice(workers), known))
 
-    def _kill_one(self, pid: int) -> Kill:
-        before, at = deaths(self._endpoint.log), time.time()
+    def _kill_one(self, pid: int, known: set[int]) -> Kill:
+        """Kill one worker and see whether it leaves claims behind; *known* are those that others left."""
+        at = time.time()
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        hit = False
-        while not hit and time.time() < at + 1 and not self._stop.wait(0.05):
-            hit = deaths(self._endpoint.log) > before
-        return Kill(at, pid, hit)
-
-
-def deaths(log: Path) -> int:
-    """Return how many worker processes died under an invocation, as the endpoint's *log* tells."""
-    return len(_DIED.findall(log.read_text(errors="replace")))
+        held = self._sight.claims()
+        self._stop.wait(STILL_S)
+        left = abandoned(held, self._sight.claims()) - known
+        known |= left
+        return Kill(at, pid, bool(left))
 
 
 def identity(body: str) -> str:

@@ -50,7 +50,7 @@ class Expected:
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What was found. *ledger*: name and state by task id; *told*: the clocks of a task's terminal events; *left*: messages by
-    queue; *kills*: those under which an invocation died, as the endpoint says.
+    queue; *kills*: those that left claims behind.
     """
 
     ledger: Mapping[str, tuple[str, str]]

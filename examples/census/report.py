@@ -77,7 +77,11 @@ def _checks(facts: Facts) -> str:
         (known.events_delivered == known.files, f"{known.events_delivered} events reached both subscribers", "a scan of the ledger"),
         (evidence.totals == facts.material.expected.totals, "the census counts what the files hold", "the files, counted by the demo"),
         (not known.spark_mismatches, f"{known.spark_tasks} timelines end as the ledger says", "Spark over the event history in S3"),
-        (known.kills >= facts.material.expected.kills, f"{known.kills} kills cut tasks short", "the endpoint; the change log"),
+        (
+            known.kills >= facts.material.expected.kills,
+            f"{known.kills} kills cut invocations short",
+            "the change log: claims left, then taken over",
+        ),
     ]
     return table(["", "what holds", "according to"], [(right[bool(holds)], text(what), text(source)) for holds, what, source in rows])
 

@@ -6,12 +6,13 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from examples.census import tasks
-from examples.census.changes import ChangeLog
-from examples.census.chaos import Chaos, Done, Plan
+from examples.census.changes import ChangeLog, Holders, switch_on
+from examples.census.chaos import Chaos, Done, Plan, Sight
 from examples.census.checks import Evidence, Expected, Totals, expected_ids
 from examples.census.facts import Material
 from examples.census.history import download, ends_told, spark
@@ -50,7 +51,8 @@ class Census:
         """Count *files* on *stage*; what is brought home goes below *build*."""
         self._stage, self._files, self._build, self._progress = stage, files, build, progress
         self._clients = Clients.of(stage)
-        self._log = ChangeLog(self._clients.dynamodb, self._clients.streams, stage.environment["SEDANO_LEDGER_TABLE"])
+        self._changes = switch_on(self._clients.dynamodb, stage.environment["SEDANO_LEDGER_TABLE"])
+        self._log = ChangeLog(self._clients.streams, self._changes)
         self.queues = work_queues(stage.environment)
 
     def material(self, directory: Path) -> Material:
@@ -71,9 +73,7 @@ class Census:
         totals = Totals(census["files"], census["lines"], census["characters"]) if census else None
         self._log.follow()
         left, mismatches = depths(self._clients.sqs), told["mismatches"] + told["missing"]
-        evidence = Evidence(
-            ledger, self._log.changes, ends_told(lines), left, totals, told["tasks"], mismatches, done.injected, done.hits
-        )
+        evidence = Evidence(ledger, self._log.changes, ends_told(lines), left, totals, told["tasks"], mismatches, done.injected, done.hits)
         return Material(str(directory), self._files, expected, evidence, done, lines, told, census, self.queues, began, ended)
 
     def _publish(self) -> AsyncResult[Any]:
@@ -82,7 +82,7 @@ class Census:
 
     def _disturb(self, expected: Expected) -> Done:
         planned = plan(self.queues, len(self._files))
-        with Chaos(self._stage.endpoint, self._clients.sqs, self._members, planned, SEED) as chaos:
+        with Chaos(self._stage.endpoint, self._clients.sqs, self._sight(), planned, SEED) as chaos:
 
             def told(look: Look) -> None:
                 if look.ended:
@@ -94,8 +94,9 @@ class Census:
             watch(self._log, expected.tasks, self._waiting, told, SECONDS_TO_END)
             return chaos.done
 
-    def _members(self) -> set[int]:
-        return members(self._clients.dynamodb, self._stage.environment["SEDANO_CONTROL_TABLE"])
+    def _sight(self) -> Sight:
+        holders = Holders(ChangeLog(self._clients.streams, self._changes))
+        return Sight(partial(members, self._clients.dynamodb, self._stage.environment["SEDANO_CONTROL_TABLE"]), holders.claims)
 
     def _waiting(self) -> int:
         found = depths(self._clients.sqs)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from examples.census.changes import TASK, ChangeLog
+
+Item = Mapping[str, Mapping[str, Any]]
 
 BETWEEN_LOOKS_S = 0.5
 _COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed")
@@ -45,14 +47,15 @@ def depths(sqs: Any) -> dict[str, int]:
 
 def scan(dynamodb: Any, table: str) -> dict[str, tuple[str, str]]:
     """Return the name and state of every task in the ledger, by task id."""
-    found: dict[str, tuple[str, str]] = {}
-    for page in dynamodb.get_paginator("scan").paginate(TableName=table, ConsistentRead=True):
-        items: list[Mapping[str, Any]] = [item for item in page["Items"] if item["pk"]["S"].startswith(TASK)]
-        found |= {unquote(item["pk"]["S"].removeprefix(TASK)): (item["nm"]["S"], item["st"]["S"]) for item in items}
-    return found
+    tasks = [item for item in _items(dynamodb, table) if item["pk"]["S"].startswith(TASK)]
+    return {unquote(item["pk"]["S"].removeprefix(TASK)): (item["nm"]["S"], item["st"]["S"]) for item in tasks}
 
 
 def members(dynamodb: Any, table: str) -> set[int]:
     """Return the process ids of the workers that have begun to work: the last but one part of a member's name."""
-    pages = dynamodb.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
-    return {int(item["nm"]["S"].split(".")[-2]) for page in pages for item in page["Items"] if "nm" in item}
+    return {int(item["nm"]["S"].split(".")[-2]) for item in _items(dynamodb, table) if "nm" in item}
+
+
+def _items(dynamodb: Any, table: str) -> Iterator[Item]:
+    for page in dynamodb.get_paginator("scan").paginate(TableName=table, ConsistentRead=True):
+        yield from page["Items"]

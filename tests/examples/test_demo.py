@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -20,10 +20,26 @@ def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*DEMO, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def processes_that_name(place: Path) -> Sequence[str]:
-    """The command lines of this machine that mention *place*."""
-    listed = subprocess.run(["ps", "-A", "-o", "command="], capture_output=True, text=True, check=True).stdout
-    return [line for line in listed.splitlines() if str(place) in line]
+def processes() -> dict[int, tuple[int, str]]:
+    """The processes of this machine: parent and command line by process id."""
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,command="], capture_output=True, text=True, check=True).stdout
+    return {int(pid): (int(parent), command) for pid, parent, command in (line.split(None, 2) for line in listed.splitlines())}
+
+
+def started_by(ancestor: int) -> dict[int, str]:
+    """The command lines of what *ancestor* started, and of what that started, by process id."""
+    found, everything = {ancestor: ""}, processes()
+    for _ in everything:
+        more = {pid: command for pid, (parent, command) in everything.items() if parent in found and pid not in found}
+        if not more:
+            break
+        found |= more
+    return {pid: command for pid, command in found.items() if pid != ancestor}
+
+
+def left_of(started: Mapping[int, str]) -> list[str]:
+    """Those of *started* that still run."""
+    return [command for pid, (_, command) in processes().items() if started.get(pid) == command and "<defunct>" not in command]
 
 
 @pytest.mark.parametrize(("arguments", "complaint"), [(("--sources", "nowhere"), "no such directory"), (("--files", "0"), "at least 1")])
@@ -45,7 +61,7 @@ def test_a_small_census_runs_through_everything_and_nothing_is_lost_or_doubled(t
     assert summary["events_delivered"] == 20
     assert "62 effects for 62 tasks" in done.stdout
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
-    assert processes_that_name(tmp_path) == []
+    assert not [command for _, command in processes().values() if str(tmp_path) in command]
 
 
 @pytest.mark.slow
@@ -59,9 +75,10 @@ def test_ctrl_c_ends_it_and_all_that_it_started(tmp_path: Path) -> None:
             line = running.stderr.readline()
             assert line, said
             said += line
-        assert processes_that_name(tmp_path)
+        started = started_by(running.pid)
+        assert any("ministack" in command for command in started.values())
         running.send_signal(signal.SIGINT)
         rest = running.stderr.read()
     assert running.returncode == INTERRUPTED, rest
     assert "everything that was started is stopped" in rest
-    assert processes_that_name(tmp_path) == []
+    assert left_of(started) == []

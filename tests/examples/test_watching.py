@@ -1,14 +1,11 @@
 """Progress, the change log and the kills are read as they are written."""
 
 import io
-from pathlib import Path
 
-from examples.census.changes import Change, Held, change_of
-from examples.census.chaos import deaths, identity
+from examples.census.changes import Change, Held, abandoned, change_of
+from examples.census.chaos import identity
 from examples.census.progress import Progress
 from examples.census.run import most_kills, plan
-
-FAILED = "WARNING [lambda] ESM: Lambda sedano-dev-core-{}-1 failed processing SQS batch from q (errorType=E errorMessage={})\n"
 
 
 class Terminal(io.StringIO):
@@ -49,11 +46,10 @@ def test_writes_about_joins_are_passed_over() -> None:
     assert change_of({"Keys": {"pk": {"S": "JOIN#a"}}, "NewImage": {}}) is None
 
 
-def test_only_a_death_under_an_invocation_of_the_worker_counts(tmp_path: Path) -> None:
-    log = tmp_path / "endpoint.log"
-    other = [("RouterFunction", "Worker process died"), ("WorkerFunction", "Worker process exited immediately")]
-    log.write_text("".join(FAILED.format(*line) for line in [("WorkerFunction", "Worker process died"), *other]))
-    assert deaths(log) == 1
+def test_a_kill_hit_when_claims_are_left_on_which_nobody_works() -> None:
+    before = {1: frozenset("ab"), 2: frozenset("cd"), 3: frozenset("e")}
+    after = {1: frozenset("ab"), 2: frozenset("d"), 4: frozenset("f")}
+    assert abandoned(before, after) == {1}
 
 
 def test_a_copy_is_known_by_its_cloudevents_id_and_a_record_by_its_text() -> None:
