@@ -11,7 +11,7 @@ from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import Processes
 from tests.stories.scenarios import by_hand
 from tests.stories.shop import Shop
-from tests.stories.stage import Stage
+from tests.stories.stage import Stage, in_memory
 
 
 @pytest.mark.parametrize(("value", "where"), [({1, 2}, "result"), ({"a": [1, object()]}, "result.a"), (float("nan"), "result")])
@@ -39,6 +39,16 @@ def test_a_result_of_any_size_comes_back(stage: Stage, shop: Shop, length: int) 
     assert record is not None
     assert (record.result_ref is None) == (length < INLINE_BYTES - 2)
     assert_kept(stage, succeeded(long=1))
+
+
+def test_a_result_beyond_all_limits_fails_the_task_and_says_its_size(shop: Shop) -> None:
+    stage = in_memory()
+    processes = Processes(stage, shop.app)
+    shop.task("endless", lambda: "x" * 70_000_000)
+    result = shop.app.send_task("endless")
+    processes.drain()
+    with pytest.raises(RemoteError, match="TooLarge: result: 70000002 bytes"):
+        result.get()
 
 
 def test_large_results_reach_the_body_of_their_chord(stage: Stage, shop: Shop) -> None:

@@ -71,7 +71,7 @@ class Outlet:
         """Publish a chord as one launch command and return the body's result."""
         join_id = self._fresh_id()
         members = [self._checked(self._draft(s, "")) for s in header]
-        ending = self._checked(self._draft(body, ""))
+        ending = self._checked(self._draft(body, "", complete=body.immutable))
         args = to_args(Launch(join_id, members, ending), hand_on=not body.immutable)
         draft = CommandDraft(ending.queue, derived_id(join_id, "launch"), LAUNCH, args, tenant=ending.tenant, ignore_result=True)
         self._post([draft], DEFAULT_BUDGET + 4 * len(members))
@@ -151,10 +151,11 @@ class Outlet:
             raise OptionError("on_duplicate: has no meaning without a dedup_key")
         return options.task_id or self._fresh_id()
 
-    def _draft(self, signature: Signature, task_id: str) -> CommandDraft:
+    def _draft(self, signature: Signature, task_id: str, *, complete: bool = True) -> CommandDraft:
+        """Return *signature* as a draft; *complete*: no results are put before its arguments later, so they have to fit now."""
         options, spec = signature.options, self.registry.tasks.get(signature.task)
         if spec is not None:
-            if task_id:
+            if complete:
                 spec.parameters.fit(signature.args, signature.kwargs)
             if options.dedup_key is not None and spec.delivery == "at_least_once":
                 raise OptionError(f"dedup_key: the task {spec.name} is delivered at_least_once and keeps no record to compare with")

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from sedano.errors import TooLarge
 from sedano.model import codec
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import ROOT, Lineage
@@ -80,10 +81,16 @@ class Composer:
         return self._event(draft, lineage)
 
     def check(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BlobRef | None:
-        """Put a command's data into the blob store when it is too long to travel; return its claim check, or None."""
+        """Put a command's data into the blob store when it is too long to travel; return its claim check, or None.
+
+        Raises:
+            TooLarge: it is longer than what any worker reads.
+        """
         if _short(args) and not kwargs:
             return None
         data = codec.encode_data(args, kwargs)
+        if len(data) > codec.MAX_DATA_BYTES:
+            raise TooLarge(f"data: {len(data)} bytes; arguments may have {codec.MAX_DATA_BYTES} together")
         return self._blobs.put(data) if len(data) > CLAIM_CHECK_BYTES else None
 
     def _command(self, draft: CommandDraft, lineage: Lineage) -> Addressed:

@@ -19,7 +19,7 @@ from sedano.engine.gathering import Gathering, HeaderFailed
 from sedano.engine.launching import admit
 from sedano.engine.notices import TELEMETRY
 from sedano.engine.sections import mark_of
-from sedano.errors import ArgumentError, BudgetExhausted, HopLimit, MessageRefused, SedanoError, Unserialisable
+from sedano.errors import ArgumentError, BudgetExhausted, HopLimit, MessageRefused, SedanoError, TooLarge, Unserialisable
 from sedano.model import codec, refusals, states
 from sedano.model.clock import LamportClock
 from sedano.model.messages import LAUNCH
@@ -83,9 +83,9 @@ class Execution:
         result = None
         if run.error is None and held.stillborn is None:
             try:
-                result = codec.encode_value(run.value, "result")
-            except Unserialisable as wrong:
-                run = Run(error=ErrorRecord("Unserialisable", str(wrong)), poisonous=True)
+                result = _encoded(run.value)
+            except (Unserialisable, TooLarge) as wrong:
+                run = Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True)
         began = started if started is not None else now
         if context is None:
             return Ran(held, run, result, (), began, self.lamport.forward(), now)
@@ -160,6 +160,13 @@ class Execution:
     def _out_of_time(self, held: Held, batch: Batch) -> None:
         self.ports.telemetry.log("warning", "no time left in this invocation", task_id=held.job.command.task_id)
         batch.give_back(held.job.delivery)
+
+
+def _encoded(value: Any) -> str:
+    text = codec.encode_value(value, "result")
+    if len(text) > codec.MAX_DATA_BYTES:
+        raise TooLarge(f"result: {len(text)} bytes; a result may have {codec.MAX_DATA_BYTES}")
+    return text
 
 
 def _call(function: Callable[..., Any], arguments: Arguments, context: TaskContext) -> Run:

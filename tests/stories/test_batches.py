@@ -1,0 +1,142 @@
+"""Publishing: tens in a batch, alone when alone, and a queue that is away."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sedano import group
+from sedano.errors import ArgumentError, BacklogFull, SedanoError, TooLarge, Unserialisable
+from sedano.ports import Outgoing, Ports
+from tests.stories.kept import assert_kept, succeeded
+from tests.stories.processes import COMMANDS, Processes
+from tests.stories.shop import Shop
+from tests.stories.stage import Stage, in_memory
+from tests.stories.taps import Watch, away, tapped
+
+
+def watched(shop: Shop, stage: Stage) -> list[str]:
+    """Bind the shop over watched queues and return the list that their calls are added to."""
+    watch = Watch(ports=frozenset({"queues"}))
+    shop.app.attach(tapped(stage.ports, watch))
+    return watch.calls
+
+
+def test_a_batch_is_sent_in_tens(stage: Stage, shop: Shop) -> None:
+    processes = Processes(stage, shop.app)
+    calls = watched(shop, stage)
+    with shop.app.batch():
+        for n in range(25):
+            shop.add.delay(n, n)
+        assert calls.count("queues.send") == 2
+    assert calls.count("queues.send") == 3
+    processes.drain()
+    assert_kept(stage, succeeded(add=25))
+
+
+def test_a_batch_that_ends_with_an_error_is_sent(stage: Stage, shop: Shop) -> None:
+    processes = Processes(stage, shop.app)
+
+    def interrupted() -> None:
+        with shop.app.batch():
+            shop.add.delay(1, 2)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        interrupted()
+    processes.drain()
+    assert_kept(stage, succeeded(add=1))
+
+
+def test_a_group_and_a_batch_cost_at_most_a_tenth_of_a_call_a_task(stage: Stage, shop: Shop) -> None:
+    Processes(stage, shop.app)
+    calls = watched(shop, stage)
+    group(shop.add.s(n, n) for n in range(200)).delay()
+    with shop.app.batch():
+        for n in range(200):
+            shop.add.delay(n, n)
+    messages = len(stage.peek(COMMANDS))
+    assert messages == 400
+    assert calls.count("queues.send") <= 0.1 * messages
+
+
+class AwayFor:
+    """Queues that take nothing for so many calls."""
+
+    def __init__(self, ports: Ports, calls: int) -> None:
+        """Refuse so many *calls* of send."""
+        self.queues, self.calls = ports.queues, calls
+
+    def send(self, queue: str, messages: list[Outgoing]) -> list[SedanoError | None]:
+        """Refuse, or send."""
+        self.calls -= 1
+        if self.calls >= 0:
+            raise away()
+        return self.queues.send(queue, messages)
+
+
+def through(stage: Stage, shop: Shop, calls: int) -> AwayFor:
+    """Bind the shop to queues that are away for so many calls."""
+    queues = AwayFor(stage.ports, calls)
+    ports: Any = queues
+    shop.app.attach(replace(stage.ports, queues=ports))
+    return queues
+
+
+def test_a_queue_that_is_away_for_a_moment_is_tried_again(shop: Shop) -> None:
+    stage = in_memory()
+    through(stage, shop, 3)
+    shop.add.delay(1, 2)
+    assert len(stage.peek(COMMANDS)) == 1
+    assert stage.telemetry.counted("PublishBacklogged") == 0
+
+
+def test_what_a_queue_did_not_take_goes_with_the_next_message(shop: Shop) -> None:
+    stage = in_memory()
+    through(stage, shop, 4)
+    shop.add.delay(1, 2)
+    assert stage.peek(COMMANDS) == []
+    assert "queue away: message kept in the backlog" in stage.telemetry.messages("warning")
+    shop.add.delay(3, 4)
+    assert len(stage.peek(COMMANDS)) == 2
+
+
+def test_a_batch_that_a_queue_did_not_take_is_kept_too(shop: Shop) -> None:
+    stage = in_memory()
+    through(stage, shop, 4)
+    with shop.app.batch():
+        for n in range(5):
+            shop.add.delay(n, n)
+    assert stage.telemetry.counted("PublishBacklogged") == 5
+    shop.app.close()
+    assert len(stage.peek(COMMANDS)) == 5
+
+
+def test_a_full_backlog_refuses_and_says_how_many_wait(shop: Shop) -> None:
+    stage = in_memory()
+    through(stage, shop, 1_000_000)
+    shop.app.outlet._publisher._most = 1
+    shop.add.delay(1, 2)
+    with pytest.raises(BacklogFull, match="commands:default is away and 1 messages wait"):
+        shop.add.delay(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("args", "error", "said"),
+    [(("x", {1}), Unserialisable, r"args\[1\]"), ((1,), ArgumentError, "missing"), ((object(), 1), Unserialisable, r"args\[0\]")],
+)
+def test_what_cannot_travel_is_refused_by_the_caller_and_named(
+    shop: Shop, args: tuple[object, ...], error: type[Exception], said: str
+) -> None:
+    stage = in_memory()
+    Processes(stage, shop.app)
+    with pytest.raises(error, match=said):
+        shop.add.delay(*args)
+    assert stage.peek(COMMANDS) == []
+
+
+def test_data_beyond_all_limits_is_refused_with_its_size(shop: Shop) -> None:
+    stage = in_memory()
+    Processes(stage, shop.app)
+    with pytest.raises(TooLarge, match=r"data: 700000.. bytes"):
+        shop.big.delay("x" * 70_000_000)
