@@ -1,0 +1,43 @@
+"""The condition that fences a user's own item: it remembers the highest token that wrote it, and takes no lower one.
+
+I2: no accepted write bears a token below the highest accepted one. The item's attribute `ftok` is that highest token; an item
+without it was never fenced and takes any. Equal tokens pass, because one holder writes more than once.
+
+The user's own texts are wrapped, not read: their condition is bound in parentheses, and the token is set along with what their update sets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sedano.aws.expressions.write import Write
+
+FENCE = Write(condition="attribute_not_exists(ftok) OR ftok <= :ftok", update="SET ftok = :ftok")
+"""Write the token where no later holder has written: what a new holder does before it reads."""
+
+GUARD = Write(condition=FENCE.condition)
+"""The condition alone, for a write of the user's own."""
+
+ATTRIBUTE = "ftok"
+_SET = re.compile(r"(?<![\w#:])SET\s+", re.IGNORECASE)
+
+
+def fenced_update(call: Mapping[str, Any], token: int) -> dict[str, Any]:
+    """Return the parameters of an UpdateItem *call* with the fence around them."""
+    update = call.get("UpdateExpression", "")
+    text = _SET.sub(f"{FENCE.update}, ", update, count=1) if _SET.search(update) else f"{FENCE.update} {update}".rstrip()
+    return {**_conditioned(call, token), "UpdateExpression": text}
+
+
+def fenced_put(call: Mapping[str, Any], token: int) -> dict[str, Any]:
+    """Return the parameters of a PutItem *call* with the fence around them."""
+    return {**_conditioned(call, token), "Item": {**call["Item"], ATTRIBUTE: {"N": str(token)}}}
+
+
+def _conditioned(call: Mapping[str, Any], token: int) -> dict[str, Any]:
+    own = call.get("ConditionExpression")
+    condition = f"({own}) AND ({FENCE.condition})" if own else FENCE.condition
+    values = {**call.get("ExpressionAttributeValues", {}), ":ftok": {"N": str(token)}}
+    return {**call, **GUARD.parameters, "ConditionExpression": condition, "ExpressionAttributeValues": values}
