@@ -96,8 +96,8 @@ def _handler(work: Work, ports: Ports, keys: Mapping[str, str], default: str) ->
     def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
         deliveries = [_delivery(record, keys, default) for record in event.get("Records", ())]
         deadline = ports.clock.now() + context.get_remaining_time_in_millis() / 1000
-        given_back = work(deliveries, deadline)
-        return {"batchItemFailures": [{"itemIdentifier": delivery.message_id} for delivery in given_back]}
+        given_back = dict.fromkeys(delivery.message_id for delivery in work(deliveries, deadline))
+        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in given_back]}
 
     return handle
 

@@ -1,0 +1,125 @@
+"""The deployed handlers, invoked with the events that SQS makes, over DynamoDB, SQS and S3 on moto."""
+
+import gzip
+import json
+from typing import Any
+
+from sedano.model import states
+from tests.functions.conftest import Functions
+from tests.functions.corner import Sold, add, app, big
+
+
+def queues(functions: Functions) -> dict[str, str]:
+    """The URLs of all queues by name."""
+    settings = functions.resources.settings
+    named: dict[str, str] = json.loads(settings["SEDANO_QUEUES"])
+    return {
+        **named, "events": settings["SEDANO_EVENTS_QUEUE"], "records": settings["SEDANO_RECORDS_QUEUE"],
+        "parked": settings["SEDANO_PARKED_QUEUE"],
+    }  # fmt: skip
+
+
+def history(functions: Functions) -> list[dict[str, Any]]:
+    """The event lines that the recorder wrote."""
+    s3, bucket = functions.resources.session.client("s3"), functions.resources.settings["SEDANO_HISTORY_BUCKET"]
+    keys = [entry["Key"] for entry in s3.list_objects_v2(Bucket=bucket).get("Contents", ())]
+    assert all(key.startswith("events/dt=") and key.endswith(".jsonl.gz") for key in keys)
+    texts = [gzip.decompress(s3.get_object(Bucket=bucket, Key=key)["Body"].read()) for key in keys]
+    return [json.loads(line) for text in texts for line in text.splitlines()]
+
+
+def test_the_worker_runs_a_task_to_its_record(functions: Functions) -> None:
+    result = add.delay(2, 3)
+    assert functions.run("worker", functions.event(queues(functions)["default"])) == []
+    assert result.get(timeout=1) == 5
+
+
+def test_the_worker_reports_only_what_shall_come_again(functions: Functions) -> None:
+    urls = queues(functions)
+    good = add.delay(2, 3)
+    app.send_task("tomorrows.task")
+    event = functions.event(urls["default"])
+    (unknown,) = [record["messageId"] for record in event["Records"] if "tomorrows.task" in record["body"]]
+    assert functions.run("worker", event) == [unknown]
+    assert good.state == states.SUCCESS
+
+
+def test_a_message_that_is_reported_is_reported_once(functions: Functions) -> None:
+    add.delay(2, 3)
+    event = functions.event(queues(functions)["default"])
+    assert len(functions.run("worker", {"Records": event["Records"] * 2}, seconds=0.2)) == 1
+
+
+def test_the_worker_sets_aside_what_is_no_message(functions: Functions) -> None:
+    urls = queues(functions)
+    functions.sqs.send_message(QueueUrl=urls["default"], MessageBody="{nonsense")
+    assert functions.run("worker", functions.event(urls["default"])) == []
+    (parked,) = functions.sqs.receive_message(QueueUrl=urls["parked"], MessageAttributeNames=["All"])["Messages"]
+    assert parked["Body"] == "{nonsense"
+    assert parked["MessageAttributes"]["reason"]["StringValue"] == "malformed"
+    assert parked["MessageAttributes"]["queue"]["StringValue"] == "commands:default"
+
+
+def test_a_worker_fed_by_a_queue_that_it_does_not_know_still_loses_nothing(functions: Functions) -> None:
+    urls = queues(functions)
+    functions.sqs.send_message(QueueUrl=urls["default"], MessageBody="{nonsense")
+    event = functions.event(urls["default"])
+    for record in event["Records"]:
+        record["eventSourceARN"] = "arn:aws:sqs:eu-central-1:123456789012:elsewhere"
+    assert functions.run("worker", event) == []
+    assert functions.count(urls["parked"]) == 1
+
+
+def test_data_beyond_60_kb_travels_through_s3(functions: Functions) -> None:
+    result = big.delay("x" * 100_000)
+    assert functions.run("worker", functions.event(queues(functions)["default"])) == []
+    assert result.get(timeout=1) == "x" * 200_000
+
+
+def test_an_event_walks_from_the_router_through_the_workers(functions: Functions) -> None:
+    urls = queues(functions)
+    Sold.delay(what="tea")
+    assert functions.run("router", functions.event(urls["events"])) == []
+    for name in ("default", "bulk"):
+        event = functions.event(urls[name])
+        assert len(event["Records"]) == 1
+        assert functions.run("worker", event) == []
+    while functions.count(urls["records"]):
+        assert functions.run("recorder", functions.event(urls["records"])) == []
+    ended = {line["uuid"] for line in history(functions) if line["type"] == "task-succeeded"}
+    named = {line["name"] for line in history(functions) if line["type"] == "task-received" and line["uuid"] in ended}
+    assert named == {"tests.functions.corner.ship", "tests.functions.corner.book"}
+
+
+def test_the_router_sets_aside_an_event_that_nobody_declared(functions: Functions) -> None:
+    urls = queues(functions)
+    app.outlet.announce("corner.Unheard", {})
+    assert functions.run("router", functions.event(urls["events"])) == []
+    assert functions.count(urls["parked"]) == 1
+
+
+def test_the_recorder_writes_the_same_record_once(functions: Functions) -> None:
+    urls = queues(functions)
+    add.delay(2, 3)
+    functions.run("worker", functions.event(urls["default"]))
+    event = functions.event(urls["records"])
+    assert functions.run("recorder", event) == []
+    once = history(functions)
+    assert functions.run("recorder", event) == []
+    assert history(functions) == once
+    kinds = [line["type"] for line in once]
+    assert kinds.count("task-succeeded") == kinds.count("worker-invocation") == 1
+
+
+def test_the_history_tells_what_an_invocation_cost(functions: Functions) -> None:
+    urls = queues(functions)
+    add.delay(2, 3)
+    functions.run("worker", functions.event(urls["default"]))
+    functions.run("recorder", functions.event(urls["records"]))
+    (invocation,) = [line for line in history(functions) if line["type"] == "worker-invocation"]
+    assert (invocation["messages"], invocation["cold"], invocation["given_back"]) == (1, True, 0)
+    assert invocation["calls"]["dynamodb.UpdateItem"] == 3, "the heartbeat, the claim and the record"
+
+
+def test_an_invocation_without_records_does_nothing(functions: Functions) -> None:
+    assert [functions.run(name, {"Records": []}) for name in ("worker", "router", "recorder")] == [[], [], []]
