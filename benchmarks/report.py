@@ -24,7 +24,7 @@ class Target:
 
     def __str__(self) -> str:
         """Show it."""
-        return f"{'≤' if self.kind == 'most' else '≥'} {self.value:g}"
+        return f"{'≤' if self.kind == 'most' else '≥'} {_shown(self.value)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def table(sections: Sequence[Section]) -> str:
 def _line(entry: Entry) -> str:
     target = "" if entry.target is None else str(entry.target)
     more = "  ".join(f"{name} {_shown(value)}" for name, value in entry.more.items())
-    return f"    {entry.name:<46}{_shown(entry.value):>10} {entry.unit:<8}{target:>8} {entry.verdict:<7}{more}".rstrip()
+    return f"    {entry.name:<49}{_shown(entry.value):>9} {entry.unit:<8}{target:>11} {entry.verdict:<7}{more}".rstrip()
 
 
 def _shown(value: float) -> str:
