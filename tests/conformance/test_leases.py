@@ -155,6 +155,14 @@ def test_the_first_who_asks_for_a_lease_is_the_one(world: World) -> None:
     assert released.want == "b"
 
 
+def test_whoever_saw_who_asked_may_ask_in_that_ones_place(world: World) -> None:
+    held(world.leases)
+    world.leases.want(FIRST, "b")
+    assert world.leases.want(replace(FIRST, want="b"), "c")
+    assert not world.leases.want(replace(FIRST, want="b"), "d")
+    assert stored(world.leases).want == "c"
+
+
 def test_asking_does_not_change_the_version(world: World) -> None:
     held(world.leases)
     world.leases.want(FIRST, "b")

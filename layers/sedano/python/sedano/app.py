@@ -29,6 +29,7 @@ from sedano.model.parameters import Parameters
 from sedano.model.retry import DEFAULT, NEVER, Retry
 from sedano.model.signature import DELIVERIES, Delivery, Signature
 from sedano.outlet import Outlet
+from sedano.partitions import Partitions
 from sedano.ports import Ports
 from sedano.result import AsyncResult
 from sedano.task import P, R, Task
@@ -135,6 +136,16 @@ class Sedano:
             duration: seconds after which another one may lead unless `lead` was called again.
         """
         return Leader(self, name, duration)
+
+    def partitions(self, name: str, count: int, *, duration: float = 60.0) -> Partitions:
+        """Return this process's share of *count* partitions of *name*: `for partition in orders.balance(): …`.
+
+        Args:
+            name: what is divided.
+            count: into how many (1 to 1 000); the same everywhere.
+            duration: seconds after which a partition is free again unless `balance` was called.
+        """
+        return Partitions(self, name, count, duration)
 
     @property
     def outlet(self) -> Outlet:

@@ -160,7 +160,10 @@ class Leases(Protocol):
         """Give the lease back where *term* still holds it; keep it until *reserved* (epoch ms) for whoever wants it."""
 
     def want(self, seen: LeaseRecord, who: str) -> bool:
-        """Ask the holder of *seen* for the lease; False when somebody else asked first, or it is not that holder's any more."""
+        """Ask the holder of *seen* for the lease, in the place of the asker that was seen.
+
+        False when somebody else asked first, or it is not that holder's any more.
+        """
 
     def wait(self, seen: LeaseRecord, message: str) -> bool:
         """Leave *message* (at most ten) to be woken when the holder of *seen* releases the lease; False when there is no room."""

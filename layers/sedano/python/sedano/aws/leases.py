@@ -69,8 +69,8 @@ class DynamoLeases:
         return Leased(done or (record is not None and not record.held and is_mine(record, term.nonce, term.token)), record)
 
     def want(self, seen: LeaseRecord, who: str) -> bool:
-        """Ask the holder of *seen* for the lease."""
-        done, _ = self._write(WANT, seen.name, {":tok": {"N": str(seen.token)}, ":who": {"S": who}})
+        """Ask the holder of *seen* for the lease, in the place of the asker that was seen."""
+        done, _ = self._write(WANT, seen.name, {":tok": {"N": str(seen.token)}, ":who": {"S": who}, ":asker": {"S": seen.want or who}})
         return done
 
     def wait(self, seen: LeaseRecord, message: str) -> bool:

@@ -156,7 +156,7 @@ class Leasing:
 class Acquisition:
     """Waiting for one lease, one look at a time: whoever waits decides how to sleep in between."""
 
-    __slots__ = ("_asked", "_asker", "_duration", "_leasing", "_name", "_owner", "_until")
+    __slots__ = ("_asker", "_duration", "_leasing", "_name", "_owner", "_until")
 
     def __init__(self, leasing: Leasing, name: str, owner: str, duration: Callable[[], int], timeout: float | None, *, fair: bool) -> None:
         """Wait up to *timeout* seconds (None: without an end) for the lease *name*; *duration* tells at each attempt for how many ms.
@@ -164,7 +164,7 @@ class Acquisition:
         *fair* asks the holder for the lease, so that its release keeps it for us for a moment.
         """
         self._leasing, self._name, self._owner, self._duration = leasing, name, owner, duration
-        self._asker, self._asked = leasing.ports.entropy.nonce() if fair else "", 0
+        self._asker = leasing.ports.entropy.nonce() if fair else ""
         self._until = None if timeout is None else leasing.ports.clock.monotonic() + timeout
 
     def step(self) -> Term | float:
@@ -179,8 +179,7 @@ class Acquisition:
         left = math.inf if self._until is None else self._until - self._leasing.ports.clock.monotonic()
         if left <= 0:
             raise LeaseTaken(self._name, found.record.owner)
-        if self._asker and self._asked != found.record.token and found.record.held:
-            self._asked = found.record.token
+        if self._asker and found.record.held and not found.record.want:
             self._leasing.want(found.record, self._asker)
         poll = POLL_S * (0.5 + self._leasing.ports.entropy.unit() / 2)
         return min(found.wait + 0.001, poll, left)

@@ -69,10 +69,10 @@ class MemoryLeases:
             return self._keep(replace(record, held=False, expires=reserved, version=record.version + 1))
 
     def want(self, seen: LeaseRecord, who: str) -> bool:
-        """Ask the holder of *seen* for the lease."""
+        """Ask the holder of *seen* for the lease, in the place of the asker that was seen."""
         with self._lock:
             record = self._kept.get(seen.name)
-            if record is None or not record.held or record.token != seen.token or record.want not in ("", who):
+            if record is None or not record.held or record.token != seen.token or record.want not in ("", who, seen.want):
                 return False
             self._kept[seen.name] = replace(record, want=who)
             return True

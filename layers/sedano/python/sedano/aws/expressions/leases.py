@@ -56,11 +56,11 @@ RELEASE = Write(
 """Give back what I hold."""
 
 WANT = Write(
-    condition="tok = :tok AND st = :held AND (attribute_not_exists(want) OR want = :who)",
+    condition="tok = :tok AND st = :held AND (attribute_not_exists(want) OR want IN (:who, :asker))",
     update="SET want = :who",
     values=_HELD,
 )
-"""Ask the holder for the lease; the first who asks is the one."""
+"""Ask the holder for the lease, where nobody asked before, or in the place of the asker who was seen."""
 
 WAIT = Write(
     condition="tok = :tok AND st = :held AND (attribute_not_exists(queued) OR size(queued) < :most)",
