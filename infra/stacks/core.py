@@ -82,7 +82,7 @@ class CoreStack(Stack):
         worker.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
         read_and_write = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
         worker.allow([*read_and_write, "dynamodb:BatchGetItem"], self._ledger.table_arn)
-        worker.allow(read_and_write, self._control.table_arn)
+        worker.allow([*read_and_write, "dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"], self._control.table_arn)
         self._allow_blobs(worker, "s3:GetObject", "s3:PutObject")
 
     def _add_router(self, environment: Mapping[str, str]) -> None:

@@ -55,7 +55,7 @@ def test_only_the_worker_reaches_the_tables_and_nobody_can_delete_or_list_an_ite
             calls.setdefault(table, set()).update(statement.actions)
     assert calls == {
         "SedanoLedgerTable": READ_AND_WRITE | {"dynamodb:BatchGetItem"},
-        "SedanoControlTable": READ_AND_WRITE,
+        "SedanoControlTable": READ_AND_WRITE | {"dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"},
     }
 
 
