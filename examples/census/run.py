@@ -24,7 +24,7 @@ from sedano.local import LocalStage
 
 SHARE_TWICE = 0.1
 MOST_KILLS, FILES_A_KILL = 3, 25
-SECONDS_TO_END = 150.0
+SECONDS_TO_END = 120.0
 SEED = 2026
 
 
