@@ -23,7 +23,7 @@ SEED ?= 20261120
 ifeq ($(SEED),random)
 override SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
-TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requirements)
+TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requirements benchmarks examples)
 CONTEXT := -c stage=$(STAGE) -c app=$(APP) -c code=$(CODE)
 
 .PHONY: help demo test bench lint local synth deploy pins clean setup setup-all

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from sedano import Sedano
+from sedano import DomainEvent, Sedano
 
 app = Sedano("census")
 
@@ -27,7 +27,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @app.event
-class FileMeasured:
+class FileMeasured(DomainEvent):
     """A file was measured: its size, its imports, and its longest function."""
 
     path: str

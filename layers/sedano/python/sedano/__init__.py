@@ -16,13 +16,14 @@ from sedano.canvas import chord, group
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.sections import optional, poisonous, retry
 from sedano.errors import SedanoError
+from sedano.event import DomainEvent
 from sedano.model.retry import Retry
 from sedano.result import AsyncResult, GroupResult
 
 __version__ = "0.1.0"
 __all__ = [
-    "AsyncResult", "GroupResult", "Retry", "Sedano", "SedanoError", "TaskContext", "chord", "current", "group", "optional", "poisonous",
-    "retry",
+    "AsyncResult", "DomainEvent", "GroupResult", "Retry", "Sedano", "SedanoError", "TaskContext", "chord", "current", "group", "optional",
+    "poisonous", "retry",
 ]  # fmt: skip
 
 

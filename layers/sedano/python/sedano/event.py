@@ -27,6 +27,24 @@ class Declares(Protocol):
         """The tasks and subscriptions."""
 
 
+class DomainEvent:
+    """What a type checker is told of an event's class; deriving from it is optional and changes nothing at run time.
+
+    mypy takes no notice of what a class decorator returns, so ``@app.event class Ordered`` stays a plain class to it and
+    ``Ordered.subscribe`` an error. ``@app.event class Ordered(DomainEvent)`` is the same event, and every checker knows its methods.
+    """
+
+    @classmethod
+    def subscribe(cls, task: T) -> T:
+        """See `EventType.subscribe`."""
+        raise OptionError(f"{cls.__qualname__}: declare it with @app.event before tasks subscribe to {task.name}")
+
+    @classmethod
+    def delay(cls, **fields: Any) -> str:
+        """See `EventType.delay`."""
+        raise OptionError(f"{cls.__qualname__}: declare it with @app.event before it is published with {', '.join(fields)}")
+
+
 class EventType(Generic[C]):
     """One kind of domain event. Calling it makes a value of the class; `delay` publishes one; `subscribe` adds a task."""
 
