@@ -17,10 +17,8 @@ ABSORBED = {
     "wait": "its task was running elsewhere: it came back when that claim had ended",
     "record": "its outcome was refused by the ledger, because one stood already",
 }
-GAP = (
-    "Each row is a worker process; each mark in it is the body of a task that it lived to tell of. What a killed worker held comes back "
-    "when its messages show themselves again, 36 seconds after they were received: hence the gap."
-)
+ROWS = "Each row is a worker process; each mark in it is the body of a task that it lived to tell of."
+GAP = " What a killed worker held comes back when its messages show themselves again, 36 seconds after they were received: hence the gap."
 LATENCIES = ("wait_seconds", "run_seconds")
 
 
@@ -51,7 +49,7 @@ def _head(facts: Facts) -> str:
 
 
 def _story(facts: Facts) -> Iterator[str]:
-    yield section("Timeline", GAP, timeline(facts))
+    yield section("Timeline", ROWS + (GAP if facts.stolen else ""), timeline(facts))
     queues = facts.material.queues
     sent = [(f"a message of the {queues[url]} queue was sent again", len(t)) for url, t in facts.material.done.duplicates.items()]
     done = [*sent, ("a worker process was killed in the middle of an invocation", facts.material.done.hits)]
@@ -61,7 +59,7 @@ def _story(facts: Facts) -> Iterator[str]:
     yield section(
         "What was done to it, and what became of that",
         "A doubled event makes two doubled commands, and what a killed worker held is delivered again, so more was absorbed than done.",
-        table(["done#", "what"], [(text(count), text(words)) for words, count in done]),
+        table(["done#", "what"], [(text(count), text(words)) for words, count in done if count]),
         table(["told#", "what became of it"], [(text(count), text(words)) for words, count in became]),
     )
     yield section("How it was checked", "Each figure comes from a source that does not know of the others.", _checks(facts))
