@@ -17,6 +17,7 @@ from botocore.httpsession import URLLib3Session
 
 from sedano import memory
 from sedano.aws.blobs import PREFIX, S3Blobs
+from sedano.aws.control import DynamoControl
 from sedano.aws.events import S3Events
 from sedano.aws.host import SystemClock
 from sedano.aws.leases import DynamoLeases
@@ -25,7 +26,7 @@ from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
 from sedano.model.messages import BlobRef
-from sedano.ports import EVENTS, PARKED, RECORDS, Blobs, Events, Leases, Ledger, Members, Queues, command_queue
+from sedano.ports import EVENTS, PARKED, RECORDS, Blobs, Control, Events, Leases, Ledger, Members, Queues, command_queue
 from tests.plugins.resources import Resources
 
 COMMANDS = command_queue("default")
@@ -46,6 +47,7 @@ class World:
     events: Events
     members: Members
     leases: Leases
+    control: Control
     losing: Callable[[str], AbstractContextManager[None]]
     damage: Callable[[BlobRef, bytes | None], None]
     concurrent: bool
@@ -64,6 +66,7 @@ def in_memory() -> World:
         events=memory.MemoryEvents(),
         members=memory.MemoryMembers(),
         leases=memory.MemoryLeases(clock),
+        control=memory.MemoryControl(),
         losing=lambda _: nullcontext(),
         damage=blobs.damage,
         concurrent=True,
@@ -95,6 +98,7 @@ def over_aws(resources: Resources) -> World:
         events=S3Events(s3, settings["SEDANO_HISTORY_BUCKET"]),
         members=DynamoMembers(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         leases=DynamoLeases(dynamodb, settings["SEDANO_CONTROL_TABLE"], SystemClock()),
+        control=DynamoControl(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         losing=lambda operation: losing_answers(dynamodb, operation, send=real),
         damage=damage,
         concurrent=real,

@@ -52,6 +52,16 @@ class AuditedLedger:
         self.writes["reserve"] += 1
         return self.inner.reserve(task_id, message_id, now, until)
 
+    def revoke(self, task_id: str, clock: int, at: float) -> TaskRecord | None:
+        """Revoke."""
+        self.writes["revoke"] += 1
+        return self.inner.revoke(task_id, clock, at)
+
+    def ask(self, task_id: str, what: int) -> bool:
+        """Ask."""
+        self.writes["ask"] += 1
+        return self.inner.ask(task_id, what)
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Read."""
         self.reads += 1

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
+from sedano.control import Control
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.errors import ConfigurationError, OptionError
 from sedano.event import EventType
@@ -53,6 +54,7 @@ class Sedano:
         """Declare an app; nothing is imported, read or connected before the first use."""
         self.name, self.queues, self.retry, self.connect = name, queues, retry, connect
         self.registry = Registry()
+        self.control = Control(self)
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()
 

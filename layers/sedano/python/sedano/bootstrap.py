@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from sedano.app import Sedano, load
 from sedano.aws.blobs import S3Blobs
+from sedano.aws.control import DynamoControl
 from sedano.aws.events import S3Events
 from sedano.aws.host import SystemClock, SystemEntropy
 from sedano.aws.leases import DynamoLeases
@@ -53,6 +54,7 @@ def ports_of(settings: Settings, service: str) -> Ports:
         events=S3Events(session.later("s3"), settings.history_bucket),
         members=DynamoMembers(session.client("dynamodb"), settings.control_table),
         leases=DynamoLeases(session.client("dynamodb"), settings.control_table, clock),
+        control=DynamoControl(session.client("dynamodb"), settings.control_table),
         clock=clock,
         entropy=SystemEntropy(),
         telemetry=PowertoolsTelemetry(f"sedano-{service}", "sedano", session.calls),

@@ -40,8 +40,8 @@ class Outlet:
         self.app, self.registry, self.ports = app, registry, ports
         self.gathering = Gathering(ports)
         self.leasing = Leasing(ports)
-        self._lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
-        self._composer = Composer(f"{app}@{socket.gethostname()}", self._lamport, ports.clock, ports.entropy, ports.blobs)
+        self.lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
+        self._composer = Composer(f"{app}@{socket.gethostname()}", self.lamport, ports.clock, ports.entropy, ports.blobs)
         self._publisher = Publisher(ports.queues, ports.clock, ports.entropy, ports.telemetry)
         self._open: list[list[Addressed]] = []
         self._lock = threading.Lock()

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sedano.errors import SedanoError
+from sedano.model.cluster import MemberRecord as MemberRecord
+from sedano.model.control import Changed, ControlRecord
 from sedano.model.join import Arrival, Arrived, Join
 from sedano.model.lease import Leased, LeaseRecord, Term
 from sedano.model.messages import BlobRef
@@ -68,6 +70,12 @@ class Ledger(Protocol):
     def reserve(self, task_id: str, message_id: str, now: float, until: float) -> TaskRecord | None:
         """Reserve a deduplicated task id as PENDING until *until*; return None when reserved, else the record in the way."""
 
+    def revoke(self, task_id: str, clock: int, at: float) -> TaskRecord | None:
+        """End a task that nobody holds as REVOKED at *at* (epoch s); return None when it is, else the record in the way."""
+
+    def ask(self, task_id: str, what: int) -> bool:
+        """Ask the holder of a running task to stop (`NO_RETRY`, `TERMINATE`); tell whether it is asked that, or more."""
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, strongly consistent, by task id."""
 
@@ -120,17 +128,6 @@ class Events(Protocol):
         """Yield the contents of every object, in the order of their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemberRecord:
-    """One worker of the cluster as it last said: its full name, clock, state, messages in flight, and when (epoch s)."""
-
-    name: str
-    clock: int
-    state: str
-    in_flight: int
-    seen: float
-
-
 class Members(Protocol):
     """Who works in this cluster."""
 
@@ -139,6 +136,19 @@ class Members(Protocol):
 
     def read(self) -> list[MemberRecord]:
         """Return all members, by name."""
+
+    def lose(self, name: str, clock: int, lapsed: float) -> bool:
+        """Write down that the member is LOST where it has said nothing since *lapsed* (epoch s), the end of a claim of its own."""
+
+
+class Control(Protocol):
+    """What every worker must know, in one record: one read when it starts (PROTOCOLS §6)."""
+
+    def read(self) -> ControlRecord:
+        """Return the record, strongly consistent; an empty one when nothing was ever changed."""
+
+    def change(self, record: ControlRecord, seen: ControlRecord) -> Changed:
+        """Write *record* where the control record is still the one that was *seen*; a refusal answers with the one in the way."""
 
 
 class Leases(Protocol):
@@ -227,6 +237,7 @@ class Ports:
     events: Events
     members: Members
     leases: Leases
+    control: Control
     clock: Clock
     entropy: Entropy
     telemetry: Telemetry

@@ -24,6 +24,7 @@ from sedano.errors import SedanoError
 from sedano.memory import (
     START,
     MemoryBlobs,
+    MemoryControl,
     MemoryEvents,
     MemoryLeases,
     MemoryLedger,
@@ -87,8 +88,8 @@ class World:
         self.queues = SentQueues(self.clock, app.queues)
         self.telemetry = MemoryTelemetry()
         self.ports = ports = Ports(
-            MemoryLedger(self.clock), self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock), self.clock,
-            SeededEntropy(seed), self.telemetry,
+            MemoryLedger(self.clock), self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock),
+            MemoryControl(), self.clock, SeededEntropy(seed), self.telemetry,
         )  # fmt: skip
         self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())
         self.router = Router(app.registry, ports, Host("memory.2.00000000", 2))

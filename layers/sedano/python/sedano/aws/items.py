@@ -41,6 +41,7 @@ def claim_values(claim: Claim) -> Values:
         ":exp": {"N": whole_ms(claim.expires)},
         ":clk": {"N": str(claim.clock)},
         ":nm": {"S": claim.name},
+        ":own": {"S": claim.owner},
         ":ttl": ttl(claim.expires),
     }
 
@@ -88,6 +89,8 @@ def record(task_id: str, item: Item) -> TaskRecord:
         rest.not_before,
         rest.section,
         int(get("rsv", _ZERO)["N"]) / 1000,
+        get("own", _NO_TEXT)["S"],
+        int(get("rvk", _ZERO)["N"]),
     )
 
 

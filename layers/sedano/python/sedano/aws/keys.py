@@ -11,6 +11,8 @@ from hashlib import sha256
 from urllib.parse import quote
 
 TASK, JOIN, MEMBER, LEASE = "TASK#", "JOIN#", "MEMBER#", "LEASE#"
+CONTROL = "CONTROL"
+"""The one key of the control record."""
 LONGEST_PART = 600
 
 

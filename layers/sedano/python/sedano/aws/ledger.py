@@ -75,6 +75,23 @@ class DynamoLedger:
         record = items.record(task_id, item)
         return None if record.state == states.PENDING and record.message_id == message_id else record
 
+    def revoke(self, task_id: str, clock: int, at: float) -> TaskRecord | None:
+        """End a task that nobody holds as REVOKED; return None when it is, else the record in the way."""
+        values = {":clk": {"N": str(clock)}, ":ttl": items.ttl(at)}
+        done, item = self._table.update(tasks.REVOKE, keys.task(task_id), values)
+        if done or item is None:
+            return None
+        record = items.record(task_id, item)
+        return None if record.state == states.REVOKED else record
+
+    def ask(self, task_id: str, what: int) -> bool:
+        """Ask the holder of a running task to stop; tell whether it is asked that, or more."""
+        done, item = self._table.update(tasks.ASK, keys.task(task_id), {":rvk": {"N": str(what)}})
+        if done or item is None:
+            return done
+        record = items.record(task_id, item)
+        return record.state == states.RUNNING and record.asked >= what
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, strongly consistent, by task id."""
         wanted = {keys.task(task_id): task_id for task_id in task_ids}

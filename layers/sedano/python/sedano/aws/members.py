@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sedano.aws import keys
-from sedano.aws.expressions.members import BEAT
+from sedano.aws.expressions.members import BEAT, LOSE
 from sedano.aws.faults import AWS_ERRORS, fault
 from sedano.aws.table import Table
-from sedano.ports import MemberRecord
+from sedano.model.cluster import ACTIVE, LOST, MemberRecord
 
 MEMBER_LIFETIME_S = 30 * 86_400
 
@@ -39,9 +39,18 @@ class DynamoMembers:
             ":st": {"S": member.state},
             ":inflight": {"N": str(member.in_flight)},
             ":seen": {"N": str(round(member.seen * 1000))},
+            ":took": {"L": [{"S": task_id} for task_id in member.tasks]},
             ":ttl": {"N": str(int(member.seen) + MEMBER_LIFETIME_S)},
         }
         self._table.update(BEAT, keys.member(member.name), {**values, ":name": {"S": member.name}})
+
+    def lose(self, name: str, clock: int, lapsed: float) -> bool:
+        """Write down that the member is LOST where it has said nothing since *lapsed*."""
+        values = {
+            ":clk": {"N": str(clock)}, ":lapsed": {"N": str(round(lapsed * 1000))}, ":active": {"S": ACTIVE}, ":lost": {"S": LOST},
+        }  # fmt: skip
+        done, item = self._table.update(LOSE, keys.member(name), values)
+        return done or (item is not None and item["st"]["S"] == LOST and item["clk"]["N"] == str(clock))
 
     def read(self) -> list[MemberRecord]:
         """Return all members, by name."""
@@ -60,4 +69,5 @@ def _member(item: Mapping[str, Mapping[str, Any]]) -> MemberRecord:
         item["st"]["S"],
         int(item["inflight"]["N"]),
         int(item["seen"]["N"]) / 1000,
+        tuple(task_id["S"] for task_id in item["took"]["L"]) if "took" in item else (),
     )

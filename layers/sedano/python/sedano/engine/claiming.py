@@ -6,11 +6,12 @@ The rule itself is pure (`sedano.model.claim`); here it is carried out. Tasks wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sedano.engine.batch import Batch, Held, Job, Stillborn
 from sedano.engine.following import Following
 from sedano.engine.holding import hold_back
+from sedano.engine.membership import Membership
 from sedano.errors import SedanoError
 from sedano.model import refusals, states
 from sedano.model.claim import Action, Decision, decide
@@ -31,6 +32,7 @@ class Claiming:
     ports: Ports
     lamport: LamportClock
     following: Following
+    membership: Membership
     most_claims: int
 
     def claim(self, jobs: Sequence[Job], batch: Batch) -> list[Held]:
@@ -55,7 +57,7 @@ class Claiming:
         old = command.time < job.received - RECORD_LIFETIME_S
         return Claim(
             command.task_id, command.attempt, command.id, self.ports.entropy.nonce(), batch.deadline + GUARD_S, job.received_clock,
-            command.task, must_exist=command.attempt > 0 or old,
+            command.task, must_exist=command.attempt > 0 or old, owner=self.membership.name,
         )  # fmt: skip
 
     def _settle(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError, batch: Batch) -> Held | None:
@@ -68,12 +70,13 @@ class Claiming:
             decision = decide(claim, answer.record, self.ports.clock.now(), self.most_claims)
             if decision.action is Action.RUN:
                 return Held(job, answer.record, job.stillborn)
-            if decision.action not in (Action.STEAL, Action.POISON) or answer.record is None:
-                self._refused(job, answer.record, decision, batch)
+            seen = answer.record
+            if seen is None or not _takes_over(decision, seen):
+                self._refused(job, seen, decision, batch)
                 return None
-            answer = self._steal(claim, answer.record)
+            answer = self._steal(claim, seen)
             if not isinstance(answer, SedanoError) and answer.granted:
-                return self._stolen(job, answer.record, decision, batch)
+                return self._stolen(Held(job, answer.record, job.stillborn), seen, decision, batch)
         batch.give_back(job.delivery)
         return None
 
@@ -83,16 +86,25 @@ class Claiming:
         except SedanoError as error:
             return error
 
-    def _stolen(self, job: Job, record: TaskRecord | None, decision: Decision, batch: Batch) -> Held:
+    def _stolen(self, held: Held, seen: TaskRecord, decision: Decision, batch: Batch) -> Held:
+        """Take over from the holder that was *seen*: run the task, or end it where it must not be tried again."""
+        job = held.job
         batch.count("ClaimsStolen", job.task.name)
         now = self.ports.clock.now()
         batch.chronicle.line("claim-stolen", self.lamport.forward(), now, uuid=job.command.task_id, name=job.task.name)
-        poison = Stillborn(states.POISON, refusals.POISON, "taskid", decision.reason) if decision.action is Action.POISON else None
-        return Held(job, record, poison or job.stillborn)
+        self.membership.lose(held, batch, seen.expires, seen.owner)
+        if decision.action is Action.POISON:
+            return held._replace(stillborn=Stillborn(states.POISON, refusals.POISON, "taskid", decision.reason))
+        if decision.action is Action.REVOKE:
+            return held._replace(stillborn=Stillborn(states.REVOKED, refusals.REVOKED, "taskid", decision.reason))
+        return held
 
     def _refused(self, job: Job, record: TaskRecord | None, decision: Decision, batch: Batch) -> None:
         if decision.action is Action.QUARANTINE:
             batch.park(job.delivery, refusals.QUARANTINE, "taskid", "there is no record of this task's earlier attempts")
+            return
+        if record is not None and (decision.action is Action.REVOKE or _revoked(record)):
+            self._revoked(job, record, batch)
             return
         batch.count("Duplicates", job.task.name)
         batch.chronicle.line(
@@ -105,3 +117,27 @@ class Claiming:
             self.following.follow_again(job, record, batch)
         elif decision.action is Action.RETRY_AGAIN and record is not None:
             self.following.retry_again(job, record, batch)
+
+    def _revoked(self, job: Job, record: TaskRecord, batch: Batch) -> None:
+        """End a task that was revoked, unless its record says so already, and publish what follows from that."""
+        if record.state != states.REVOKED:
+            clock, now = self.lamport.forward(), self.ports.clock.now()
+            try:
+                self.ports.ledger.revoke(job.command.task_id, clock, now)
+            except SedanoError as error:
+                self.ports.telemetry.log("warning", "revocation not recorded", task_id=job.command.task_id, error=str(error))
+                batch.give_back(job.delivery)
+                return
+            record = replace(record, state=states.REVOKED, clock=clock, outbox=(), outbox_ref=None)
+        batch.count("TasksRevoked", job.task.name)
+        self.following.follow_again(job, record, batch)
+
+
+def _takes_over(decision: Decision, seen: TaskRecord) -> bool:
+    ends = decision.action is Action.REVOKE and seen.state == states.RUNNING
+    return ends or decision.action in (Action.STEAL, Action.POISON)
+
+
+def _revoked(record: TaskRecord) -> bool:
+    """Tell that a revocation by id ended it, and no message did."""
+    return record.state == states.REVOKED and not record.message_id

@@ -6,6 +6,7 @@ message is acknowledged (the transactional outbox). So a crash never leaves half
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -28,6 +29,15 @@ class TaskContext:
     published: int = 0
     sections: int = 0
     over: bool = False
+    checkpoint: Callable[[], None] | None = None
+
+    def check(self) -> None:
+        """Raise `TaskRevoked` when this task was revoked with *terminate* while it runs; call it where a long body can stop.
+
+        It reads the ledger, at most once a second; a body that lets the exception pass ends as REVOKED.
+        """
+        if self.checkpoint is not None:
+            self.checkpoint()
 
     @property
     def id(self) -> str:

@@ -18,8 +18,18 @@ from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.gathering import Gathering, HeaderFailed
 from sedano.engine.launching import admit
 from sedano.engine.notices import TELEMETRY
+from sedano.engine.revocation import Checkpoint
 from sedano.engine.sections import mark_of
-from sedano.errors import ArgumentError, BudgetExhausted, HopLimit, MessageRefused, SedanoError, TooLarge, Unserialisable
+from sedano.errors import (
+    ArgumentError,
+    BudgetExhausted,
+    HopLimit,
+    MessageRefused,
+    SedanoError,
+    TaskRevoked,
+    TooLarge,
+    Unserialisable,
+)  # fmt: skip
 from sedano.model import codec, refusals, states
 from sedano.model.clock import LamportClock
 from sedano.model.messages import LAUNCH
@@ -75,13 +85,15 @@ class Execution:
     def context(self, held: Held, deadline: float) -> TaskContext:
         """Return the context that the body of *held* sees."""
         fence = held.record.fence if held.record is not None else 0
-        return TaskContext(held.job.command, fence, deadline, self.lamport.forward())
+        command = held.job.command
+        checkpoint = Checkpoint(self.ports, command.task_id, fence)
+        return TaskContext(command, fence, deadline, self.lamport.forward(), checkpoint=checkpoint)
 
     def ended(self, held: Held, run: Run, context: TaskContext | None, started: float | None = None) -> Ran:
         """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""
         now = self.ports.clock.now()
         result = None
-        if run.error is None and held.stillborn is None:
+        if run.error is None and held.stillborn is None and not run.revoked:
             try:
                 result = _encoded(run.value)
             except (Unserialisable, TooLarge) as wrong:
@@ -112,7 +124,8 @@ class Execution:
             return None
 
     def _stillborn(self, held: Held, why: Stillborn, batch: Batch) -> Run:
-        batch.park(held.job.delivery, why.code, why.field, why.detail)
+        if why.code != refusals.REVOKED:
+            batch.park(held.job.delivery, why.code, why.field, why.detail)
         error = ErrorRecord("Poison", why.detail) if why.state == states.POISON else None
         return Run(error=error, poisonous=True)
 
@@ -179,6 +192,8 @@ def _call(function: Callable[..., Any], arguments: Arguments, context: TaskConte
 
 def failed(error: BaseException) -> Run:
     """Return the run of a body that raised *error*; what a limit of this tree of tasks forbade is not tried again."""
+    if isinstance(error, TaskRevoked):
+        return Run(revoked=True)
     mark, frames = mark_of(error), error.__traceback__
     hopeless = mark.poisonous or isinstance(error, HopLimit | BudgetExhausted)
     own = frames.tb_next if frames is not None and frames.tb_next is not None else frames

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 from sedano.engine.batch import Batch, Job, Stillborn
 from sedano.engine.holding import hold_back
+from sedano.engine.membership import Membership
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.errors import MessageRefused
 from sedano.model import codec, refusals, states
 from sedano.model.clock import ClockAhead, LamportClock
+from sedano.model.control import revoked_by
 from sedano.model.messages import Command
 from sedano.model.retry import MAX_EXECUTIONS
 from sedano.model.window import Window
@@ -33,6 +35,7 @@ class Intake:
     ports: Ports
     lamport: LamportClock
     window: Window
+    membership: Membership
     poison_after: int
 
     def open(self, deliveries: list[Delivery], batch: Batch) -> list[Job]:
@@ -69,9 +72,12 @@ class Intake:
         return Job(delivery, command, task, now, clock, self._stillborn(delivery, command, task, now))
 
     def _stillborn(self, delivery: Delivery, command: Command, task: TaskSpec, now: float) -> Stillborn | None:
-        """Return why the task must not begin: it came too late, or it has no claims to count and came too often."""
+        """Return why the task must not begin: it came too late, is revoked, or has no claims to count and came too often."""
         if command.expires is not None and command.expires <= now:
             return Stillborn(states.REVOKED, refusals.EXPIRED, "expirytime", f"expired {now - command.expires:.0f} s ago")
+        revoked = revoked_by(self.membership.control, command)
+        if revoked is not None:
+            return Stillborn(states.REVOKED, refusals.REVOKED, revoked.partition("=")[0], f"revoked by {revoked}")
         if task.delivery != "claimed" and delivery.receives > self.poison_after:
             return Stillborn(states.POISON, refusals.POISON, "receives", f"received {delivery.receives} times without an end")
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sedano.engine import chronicle
 from sedano.engine.batch import Batch, Job, Judged
 from sedano.engine.chronicle import MICRO, Row
-from sedano.model import states
+from sedano.model import refusals, states
 from sedano.model.clock import LamportClock
 from sedano.model.records import ErrorRecord, TaskRecord
 
@@ -26,7 +26,10 @@ ENDS = {
 def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
     """Tell a run whose outcome stands."""
     ran, (end, metric) = judged.ran, ENDS[judged.verdict.state]
-    began = (None, None) if ran.held.stillborn is not None else (int(ran.started * MICRO), ran.started_clock)
+    stillborn = ran.held.stillborn
+    if end == chronicle.REVOKED and (stillborn is None or stillborn.code != refusals.EXPIRED):
+        metric = "TasksRevoked"
+    began = (None, None) if stillborn is not None else (int(ran.started * MICRO), ran.started_clock)
     clock = judged.outcome.clock if judged.outcome is not None else lamport.forward()
     batch.count(metric, ran.held.job.task.name)
     batch.chronicle.rows.append(_row(ran.held.job, began, (int(ran.ended * MICRO), clock, end), ran.run.error))

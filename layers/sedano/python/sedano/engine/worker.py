@@ -106,14 +106,14 @@ class Worker:
         window = Window(settings.window)
         composer = Composer(host.hostname, self.lamport, ports.clock, ports.entropy, ports.blobs)
         self.publisher = Publisher(ports.queues, ports.clock, ports.entropy, ports.telemetry)
-        self._intake = Intake(registry, ports, self.lamport, window, settings.poison_after)
+        self.membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
+        self._intake = Intake(registry, ports, self.lamport, window, self.membership, settings.poison_after)
         self._following = Following(ports, composer, self.publisher, Joining(ports, composer), window)
-        self._claiming = Claiming(ports, self.lamport, self._following, settings.poison_after)
+        self._claiming = Claiming(ports, self.lamport, self._following, self.membership, settings.poison_after)
         pool = ThreadPoolExecutor(settings.concurrency, "sedano-body") if settings.concurrency > 1 else None
         self._execution = Execution(ports, self.lamport, Gathering(ports), pool, run_loop, settings.guard)
         self._judging = Judging(ports, self.lamport, composer)
         self._parking = ParkingLot(ports, self.lamport)
-        self._membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
         self._lanes = Lanes(settings.lanes)
         self._cold = True
         self._untold: list[str] = []
@@ -125,14 +125,24 @@ class Worker:
         """
         began, calls = self.ports.clock.monotonic(), dict(self.ports.telemetry.calls())
         batch = Batch(deadline, Chronicle(self.host))
-        self._membership.beat(len(deliveries))
+        self.membership.hello()
         jobs = self._intake.open(list(deliveries), batch)
+        self.membership.beat(len(deliveries), jobs, batch.chronicle)
         for together in rounds(jobs):
             self._walk(together, batch)
         self._release(batch)
         self._parking.settle(batch)
         self._tell(batch, len(deliveries), began, calls)
         return batch.given_back
+
+    def leave(self) -> None:
+        """Tell the cluster that this worker takes no more work; whoever runs it calls this before the process ends."""
+        chronicle = Chronicle(self.host)
+        self.membership.leave(chronicle)
+        packed = chronicle.pack()
+        if packed is not None:
+            self._send_records(packed)
+        self.ports.telemetry.flush()
 
     def _walk(self, jobs: Sequence[Job], batch: Batch) -> None:
         """Take *jobs* from claim to acknowledgement."""
@@ -199,7 +209,7 @@ class Worker:
         self.ports.telemetry.log("warning", "a late outcome was refused by the ledger", task_id=job.command.task_id, task=job.task.name)
         if claimed or record is None or record.state not in states.TERMINAL:
             batch.give_back(job.delivery)
-        elif record.message_id == job.command.id:
+        elif record.message_id in ("", job.command.id):
             self._following.follow_again(job, record, batch)
 
     def _tell(self, batch: Batch, messages: int, began: float, calls: dict[str, int]) -> None:

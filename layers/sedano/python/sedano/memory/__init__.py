@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sedano.memory.control import MemoryControl
 from sedano.memory.host import SeededEntropy, VirtualClock
 from sedano.memory.leases import MemoryLeases
 from sedano.memory.ledger import MemoryLedger
@@ -23,6 +24,7 @@ from sedano.ports import EVENTS, PARKED, RECORDS, Ports, command_queue
 
 __all__ = [
     "MemoryBlobs",
+    "MemoryControl",
     "MemoryEvents",
     "MemoryLeases",
     "MemoryLedger",
@@ -69,6 +71,7 @@ def ports(
         events=MemoryEvents(),
         members=MemoryMembers(),
         leases=MemoryLeases(clock),
+        control=MemoryControl(),
         clock=clock,
         entropy=SeededEntropy(seed),
         telemetry=MemoryTelemetry(),

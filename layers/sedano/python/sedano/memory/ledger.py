@@ -82,6 +82,24 @@ class MemoryLedger:
             self._store(fresh, until)
             return None
 
+    def revoke(self, task_id: str, clock: int, at: float) -> TaskRecord | None:
+        """End a task that nobody holds as REVOKED; return None when it is, else the record in the way."""
+        with self._lock:
+            record = self._records.get(task_id, TaskRecord(task_id, states.PENDING))
+            if record.state not in _OPEN:
+                return None if record.state == states.REVOKED else record
+            self._store(replace(_bare(record), state=states.REVOKED, message_id="", clock=clock), at)
+            return None
+
+    def ask(self, task_id: str, what: int) -> bool:
+        """Ask the holder of a running task to stop; tell whether it is asked that, or more."""
+        with self._lock:
+            record = self._records.get(task_id)
+            if record is None or record.state != states.RUNNING:
+                return False
+            self._records[task_id] = replace(record, asked=max(record.asked, what))
+            return True
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, by task id."""
         with self._lock:
@@ -134,7 +152,7 @@ class MemoryLedger:
             if claim.must_exist:
                 return Claimed(False, None)
             return self._hold(claim, TaskRecord(claim.task_id, states.PENDING), 1)
-        if record.state in _OPEN and record.attempt == claim.attempt:
+        if record.state in _OPEN and record.attempt == claim.attempt and not record.asked:
             return self._hold(claim, record, 1)
         return _mine(claim, record)
 
@@ -150,6 +168,7 @@ class MemoryLedger:
             expires=whole_ms(claim.expires),
             clock=claim.clock,
             name=claim.name,
+            owner=claim.owner,
         )
         self._store(held, claim.expires)
         return Claimed(True, held)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 
 from sedano.errors import MessageRefused, OptionError
 from sedano.model import refusals
+from sedano.model.cluster import ACTIVE, LOST, MemberRecord
 from sedano.model.messages import BlobRef
-from sedano.ports import MemberRecord
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -82,6 +83,15 @@ class MemoryMembers:
             known = self._kept.get(member.name)
             if known is None or known.clock < member.clock:
                 self._kept[member.name] = member
+
+    def lose(self, name: str, clock: int, lapsed: float) -> bool:
+        """Write down that the member is LOST where it has said nothing since *lapsed*."""
+        with self._lock:
+            known = self._kept.get(name)
+            silent = known is not None and known.state == ACTIVE and known.clock < clock and round(known.seen * 1000) < round(lapsed * 1000)
+            if known is not None and silent:
+                self._kept[name] = replace(known, state=LOST, clock=clock)
+            return silent or (known is not None and (known.state, known.clock) == (LOST, clock))
 
     def read(self) -> list[MemberRecord]:
         """Return all members, by name."""

@@ -4,6 +4,8 @@ Every branch is there because a schedule without it loses or doubles an effect (
 
 - A terminal record that bears this message's id: this message claimed it and answers for the follow-ups; publish them again, acknowledge.
   Another id is a copy: acknowledge without more, so one duplicate never walks a finished chain again.
+- A terminal record without a message's id: no message ended it, a revocation did; so every message of the task publishes what follows.
+- Marked as revoked while an earlier attempt ran, and nobody holds it now: end it, under the claim that was seen where there is one.
 - RETRY beyond this attempt: likewise, publish the retry again when the claim was mine.
 - RUNNING at a later attempt: mine is over. Never steal across retries: the message that would answer for the follow-ups is gone.
 - RUNNING, this attempt, my nonce: my write arrived and its answer was lost. It is mine.
@@ -32,6 +34,7 @@ class Action(Enum):
     WAIT = "wait"
     QUARANTINE = "quarantine"
     POISON = "poison"
+    REVOKE = "revoke"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +57,15 @@ def decide(claim: Claim, record: TaskRecord | None, now: float, most_claims: int
     if record is None:
         return Decision(Action.QUARANTINE, "no record")
     if record.state in states.TERMINAL:
-        mine = record.message_id == claim.message_id
+        mine = record.message_id in ("", claim.message_id)
         return Decision(Action.FOLLOW_AGAIN, "done") if mine else Decision(Action.ACKNOWLEDGE, "copy of a finished task")
     if record.attempt > claim.attempt:
         mine = record.state == states.RETRY and record.message_id == claim.message_id
         return Decision(Action.RETRY_AGAIN, "retried") if mine else Decision(Action.ACKNOWLEDGE, "a later attempt has begun")
     if record.attempt < claim.attempt:
         return Decision(Action.WAIT, "an earlier attempt is not recorded yet", 1.0)
+    if record.state != states.RUNNING and record.asked:
+        return Decision(Action.REVOKE, "revoked while it ran")
     if record.state != states.RUNNING:
         return Decision(Action.WAIT, "the record changed meanwhile", 0.0)
     return _running(claim, record, now, most_claims)
@@ -71,6 +76,8 @@ def _running(claim: Claim, record: TaskRecord, now: float, most_claims: int) -> 
         return RUN
     if now <= record.expires:
         return Decision(Action.WAIT, "running elsewhere", record.expires - now)
+    if record.asked:
+        return Decision(Action.REVOKE, "revoked while it ran, and the claim expired")
     if record.claims >= most_claims:
         return Decision(Action.POISON, f"{record.claims} claims of one attempt ended without a record")
     return Decision(Action.STEAL, "the claim expired")

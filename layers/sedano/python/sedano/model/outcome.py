@@ -19,6 +19,7 @@ class Run(NamedTuple):
     """One execution: what the body returned, or what it raised.
 
     *poisonous*: trying again cannot help. *section* and *policy*: the `retry()` section it failed in, and that section's own policy.
+    *revoked*: it ended itself, because it was asked to.
     """
 
     value: Any = None
@@ -26,6 +27,7 @@ class Run(NamedTuple):
     poisonous: bool = False
     section: int = 0
     policy: Retry | None = None
+    revoked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ def judge(run: Run, policy: Retry, attempt: int, last: Section | None, unit: flo
     message carried). *attempt* is the retry number of this run; *unit* in [0, 1) is the randomness of the pause. Sections that fail in
     turns count from one again and again, so `MAX_EXECUTIONS` ends them.
     """
+    if run.revoked:
+        return Verdict(states.REVOKED)
     if run.error is None:
         return SUCCEEDED
     if run.poisonous or attempt >= MAX_EXECUTIONS - 1:

@@ -17,6 +17,10 @@ RESERVATION_S = 60.0
 """How long a reserved deduplication key blocks others when its task is never published."""
 
 
+NO_RETRY, TERMINATE = 1, 2
+"""What a revocation asks of a running task: not to be tried again; to end at its next checkpoint as well."""
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorRecord:
     """What a task raised, as data."""
@@ -40,6 +44,7 @@ class Posted:
 class TaskRecord:
     """One task as the ledger holds it. *attempt* is the retry number; *claims* counts the claims of that attempt; times are epoch seconds.
 
+    *owner* names the worker of the last claim; *asked* is what a revocation asked of it while it ran (`NO_RETRY`, `TERMINATE`), or 0.
     *result* is JSON text, or lies in *result_ref*. *outbox* holds the messages that the task published while it ran, in
     order, or lies in *outbox_ref*.
     """
@@ -62,12 +67,15 @@ class TaskRecord:
     not_before: float = 0.0
     section: Section | None = None
     reserved: float = 0.0
+    owner: str = ""
+    asked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Ask to become the one holder of *attempt* of a task until *expires*.
 
+    *owner* names the worker that asks.
     *must_exist* forbids creating the record: a retry, or a message older than a record's lifetime, that finds none is quarantined.
     """
 
@@ -79,6 +87,7 @@ class Claim:
     clock: int
     name: str
     must_exist: bool = False
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

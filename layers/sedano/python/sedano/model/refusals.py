@@ -31,3 +31,6 @@ ALL: Final = frozenset({
     MALFORMED, TOO_DEEP, TOO_LARGE, SCHEMA, NEWER, UNKNOWN_TASK, UNKNOWN_EVENT, ARGUMENTS, EXPIRED, CLOCK_AHEAD, HOPS, POISON, EXECUTIONS,
     QUARANTINE, BLOB, BUDGET, RECORD,
 })  # fmt: skip
+
+REVOKED: Final = "revoked"
+"""The task is revoked. No reason to set its message aside, and therefore not in the list: whoever revoked it asked for its end."""

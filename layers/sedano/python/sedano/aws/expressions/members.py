@@ -1,7 +1,11 @@
 """The conditional writes about members of the cluster.
 
 M1: a heartbeat never runs backwards. The member's own logical clock orders its heartbeats, so one that was delayed in the
-network changes nothing.
+network changes nothing; and LOSE, which is said of it by whoever took over a claim of its own, changes nothing when it has
+spoken since that claim ran out.
+
+Attributes: `pk` key · `nm` name · `clk` clock · `st` state · `inflight` messages · `took` ids of the claimed tasks among
+them · `seen` epoch ms · `ttl` epoch s.
 """
 
 from __future__ import annotations
@@ -10,7 +14,10 @@ from sedano.aws.expressions.write import TTL, Write
 
 BEAT = Write(
     condition="attribute_not_exists(pk) OR clk < :clk",
-    update="SET nm = :name, clk = :clk, st = :st, inflight = :inflight, seen = :seen, #ttl = :ttl",
+    update="SET nm = :name, clk = :clk, st = :st, inflight = :inflight, seen = :seen, took = :took, #ttl = :ttl",
     names=TTL,
 )
 """A member's heartbeat; an older one never replaces a newer one."""
+
+LOSE = Write(condition="clk < :clk AND st = :active AND seen < :lapsed", update="SET st = :lost, clk = :clk")
+"""Write down that a member died: a claim of its own ran out at `:lapsed`, and it has said nothing since."""

@@ -40,11 +40,13 @@ What can go wrong, and what forbids it:
   this very attempt. It never touches RUNNING, whose holder will record, nor a terminal state.
 * A TTL that deletes a token. `ttl` is pushed out by every write to `RECORD_LIFETIME_S` past the end of what it starts,
   which is longer than any message can live; so no deleted token can be met again by a message that remembers it.
+* A revocation that a retry outruns. ASK marks the item that RUNNING stands in, and a claim needs the mark to be absent,
+  so whichever of the holder's record and the mark comes first, the next attempt meets both.
 * Numbers that change on the way. `exp`, `rsv` are whole milliseconds, so STEAL's equality survives the round trip.
 
 Attributes: `pk` key · `st` state · `try` retry number · `att` fence · `cnt` claims of this attempt · `nc` nonce · `mid`
-message id · `exp`, `rsv` epoch ms · `clk` clock · `nm` task name · `res` result (JSON text, empty: none) · `tail` the
-rest (`sedano.model.tail`) · `ttl` epoch s.
+message id · `own` the worker that claimed · `rvk` what a revocation asked · `exp`, `rsv` epoch ms · `clk` clock · `nm`
+task name · `res` result (JSON text, empty: none) · `tail` the rest (`sedano.model.tail`) · `ttl` epoch s.
 
 Source: PROTOCOLS §3 (claim; simulated in 40 000 schedules, exhausted in 603 928 states) and §4 (join).
 """
@@ -60,9 +62,9 @@ _RUNNING = {":running": {"S": states.RUNNING}}
 _ONE = {":one": {"N": "1"}}
 _ZERO = {":zero": {"N": "0"}}
 
-_HOLD = "st = :running, nc = :nc, mid = :mid, exp = :exp, clk = :clk, nm = :nm, #ttl = :ttl"
+_HOLD = "st = :running, nc = :nc, mid = :mid, exp = :exp, clk = :clk, nm = :nm, own = :own, #ttl = :ttl"
 _END = "st = :st, try = :try, clk = :clk, nm = :nm, res = :res, tail = :tail, #ttl = :ttl"
-_WAITING = "st IN (:pending, :retry) AND try = :try"
+_WAITING = "st IN (:pending, :retry) AND try = :try AND attribute_not_exists(rvk)"
 
 CLAIM = Write(
     condition=f"attribute_not_exists(pk) OR ({_WAITING})",
@@ -102,6 +104,17 @@ RESERVE = Write(
     values={**_PENDING, **_ZERO},
 )
 """Reserve a deduplicated task id before its one publication; a reservation that lapsed may be taken over."""
+
+REVOKE = Write(
+    condition="attribute_not_exists(pk) OR st IN (:pending, :retry)",
+    update="SET st = :revoked, try = if_not_exists(try, :zero), mid = :none, clk = :clk, res = :none, tail = :none, #ttl = :ttl",
+    names=TTL,
+    values={**_PENDING, **_RETRY, **_ZERO, ":revoked": {"S": states.REVOKED}, ":none": {"S": ""}},
+)
+"""End a task that nobody holds. No message ended it (`mid` is empty), so every message of it answers for what follows."""
+
+ASK = Write(condition="st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk)", update="SET rvk = :rvk", values=_RUNNING)
+"""Mark a running task as revoked. The mark stays: the next claim meets it. What was asked is never taken back."""
 
 FORGET = Write(
     condition="st IN (:success, :failure, :revoked, :poison)",

@@ -1,0 +1,59 @@
+"""The control record in DynamoDB: `sedano.ports.Control` by the writes of `sedano.aws.expressions.control`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sedano.aws import keys
+from sedano.aws.expressions.control import CHANGE, CHANGE_ABSENT
+from sedano.aws.table import Item, Table
+from sedano.model.control import Changed, ControlRecord
+
+_NOTHING = ControlRecord()
+
+
+class DynamoControl:
+    """The control record of one deployment.
+
+    Args:
+        client: a DynamoDB client of botocore.
+        table: the control table's name; its partition key is `pk` (a string).
+    """
+
+    def __init__(self, client: Any, table: str) -> None:
+        """Use *table*; no call is made yet."""
+        self._table = Table(client, table)
+
+    def read(self) -> ControlRecord:
+        """Return the record, strongly consistent; an empty one when nothing was ever changed."""
+        item = self._table.read_one(keys.CONTROL)
+        return _record(item) if item is not None else _NOTHING
+
+    def change(self, record: ControlRecord, seen: ControlRecord) -> Changed:
+        """Write *record* where the control record is still the one that was *seen*."""
+        values: dict[str, Any] = {
+            ":nc": {"S": record.nonce},
+            ":clk": {"N": str(record.clock)},
+            ":revoked": _list(record.revoked),
+            ":paused": _list(record.paused),
+            ":ver": {"N": str(record.version)},
+        }
+        if seen.nonce:
+            values[":seen"] = {"S": seen.nonce}
+        done, item = self._table.update(CHANGE if seen.nonce else CHANGE_ABSENT, keys.CONTROL, values)
+        if done:
+            return Changed(True, record)
+        found = _record(item) if item is not None else _NOTHING
+        return Changed(found.nonce == record.nonce, found)
+
+
+def _list(texts: frozenset[str]) -> dict[str, Any]:
+    return {"L": [{"S": text} for text in sorted(texts)]}
+
+
+def _set(item: Item, name: str) -> frozenset[str]:
+    return frozenset(entry["S"] for entry in item[name]["L"])
+
+
+def _record(item: Item) -> ControlRecord:
+    return ControlRecord(int(item["clk"]["N"]), item["nc"]["S"], _set(item, "revoked"), int(item["ver"]["N"]), _set(item, "paused"))

@@ -1,0 +1,40 @@
+"""The control record: changed by compare-and-swap, read back as it was written."""
+
+from dataclasses import replace
+
+from sedano.errors import Unavailable
+from sedano.model.control import Changed, ControlRecord
+from tests.conformance.worlds import World
+
+EMPTY = ControlRecord()
+FIRST = ControlRecord(1_767_225_600_000_001, "a" * 32, frozenset({"tenant=acmé#1", "task=shop.add"}), 7, frozenset({"bulk"}))
+SECOND = replace(FIRST, clock=FIRST.clock + 1, nonce="b" * 32, revoked=frozenset[str]())
+
+
+def test_what_was_never_changed_is_empty(world: World) -> None:
+    assert world.control.read() == EMPTY
+
+
+def test_a_change_is_read_back(world: World) -> None:
+    assert world.control.change(FIRST, EMPTY) == Changed(True, FIRST)
+    assert world.control.read() == FIRST
+    assert world.control.change(SECOND, FIRST) == Changed(True, SECOND)
+    assert world.control.read() == SECOND
+
+
+def test_a_change_of_what_is_not_there_any_more_is_refused_and_gets_what_is(world: World) -> None:
+    world.control.change(FIRST, EMPTY)
+    rival = replace(SECOND, nonce="c" * 32)
+    assert world.control.change(rival, EMPTY) == Changed(False, FIRST)
+    world.control.change(SECOND, FIRST)
+    assert world.control.change(rival, FIRST) == Changed(False, SECOND)
+    assert world.control.read() == SECOND
+
+
+def test_a_change_whose_answer_was_lost_is_recognised_as_ones_own(world: World) -> None:
+    with world.losing("UpdateItem"):
+        try:
+            world.control.change(FIRST, EMPTY)
+        except Unavailable:
+            assert world.name != "memory"
+    assert world.control.change(FIRST, EMPTY) == Changed(True, FIRST)
