@@ -207,9 +207,9 @@ def test_only_one_calls_the_first_waiting_message(world: World) -> None:
         world.leases.wait(FIRST, f"m{n}")
     released = world.leases.release(mine, NOW).record
     assert released is not None
-    assert world.leases.call(released)
-    assert not world.leases.call(released)
-    assert stored(world.leases).waiting == ("m1",)
+    assert world.leases.call(released, "b")
+    assert not world.leases.call(released, "c")
+    assert (stored(world.leases).waiting, stored(world.leases).want) == (("m1",), "b")
 
 
 def test_a_proof_is_the_condition_that_the_term_still_holds(aws_world: World) -> None:

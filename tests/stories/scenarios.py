@@ -65,6 +65,7 @@ SCENARIOS = [
     Scenario("at least once", lambda s: s.loose.delay(4), succeeded(pack=1)),
     Scenario("router", lambda s: s.Bought.delay(what="tea"), succeeded(mail=1, count=1)),
     Scenario("async", lambda s: group(s.soon.s(n) for n in range(3)).delay(), succeeded(soon=3, pack=3)),
+    Scenario("singleton", lambda s: group(s.alone.s(n) for n in range(3)).delay(), succeeded(alone=3), calls=60),
     Scenario("chord from a task", lambda s: s.plan.delay(2), succeeded(plan=1, launch=1, add=2, total=1), calls=60),
     Scenario("chord with a late member", _late_member, {**succeeded(launch=1, add=1), **LATE}, ("expired",), calls=60),
     Scenario("large event", lambda s: s.Bought.delay(what="x" * 70_000), succeeded(mail=1, count=1)),

@@ -40,6 +40,7 @@ class Shop:
         self.total = self.task("total", sum)
         self.once = self.task("once", self._followed, delivery="record_once")
         self.loose = self.task("loose", self._followed, delivery="at_least_once", ignore_result=True)
+        self.alone = self.task("alone", lambda n: n, singleton=True)
         self.fails = self.task("fails", self._fail, retry=False)
         self.soon = self.task("soon", self._soon)
         self.plan = self.task("plan", self._plan)

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
 from sedano.control import Control
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import OnBusy, Registry, TaskSpec
 from sedano.errors import ConfigurationError, OptionError
 from sedano.event import EventType
 from sedano.locks import Leader, Lock
@@ -33,6 +33,7 @@ from sedano.outlet import Outlet
 from sedano.partitions import Partitions
 from sedano.ports import Ports
 from sedano.result import AsyncResult
+from sedano.singleton import Singleton, key_of
 from sedano.task import P, R, Task
 
 C = TypeVar("C")
@@ -64,7 +65,7 @@ class Sedano:
     @overload
     def task(
         self, /, *, name: str | None = ..., queue: str = ..., delivery: Delivery = ..., retry: Retry | bool | None = ...,
-        ignore_result: bool = ..., expires: float | None = ...,
+        ignore_result: bool = ..., expires: float | None = ..., singleton: Singleton = ..., on_busy: OnBusy = ...,
     ) -> Callable[[Callable[P, R]], Task[P, R]]: ...  # fmt: skip
 
     def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
@@ -78,6 +79,10 @@ class Sedano:
             retry: a policy; ``False`` for none; by default the app's.
             ignore_result: keep no result.
             expires: seconds after publication from which it must not start any more.
+            singleton: ``True``: one run of it at a time; the name of a parameter, or a function of the arguments: one run at a time for
+                each value. `current().token` rises with each run, for guards.
+            on_busy: what becomes of a singleton that finds another run: ``wait`` (as a message, woken when the run ends), ``drop`` (it
+                ends as revoked) or ``raise`` (it fails).
 
         Raises:
             OptionError: an option is unknown or cannot be honoured, or another task has the name.
@@ -179,7 +184,8 @@ class Sedano:
 
     def _register(
         self, function: Callable[..., Any], *, name: str | None = None, queue: str = "default", delivery: Delivery = "claimed",
-        retry: Retry | bool | None = None, ignore_result: bool = False, expires: float | None = None,
+        retry: Retry | bool | None = None, ignore_result: bool = False, expires: float | None = None, singleton: Singleton = False,
+        on_busy: OnBusy = "wait",
     ) -> Task[Any, Any]:  # fmt: skip
         name = name or f"{function.__module__}.{function.__qualname__}"
         if name in self.registry.tasks:
@@ -189,8 +195,9 @@ class Sedano:
         if delivery not in DELIVERIES:
             raise OptionError(f"delivery: {delivery!r} is none of {', '.join(DELIVERIES)}")
         policy = self.retry if retry is None or retry is True else NEVER if retry is False else retry
-        is_async = inspect.iscoroutinefunction(function)
-        spec = TaskSpec(name, function, Parameters(function), is_async, delivery, policy, ignore_result, queue, expires)
+        parameters, is_async = Parameters(function), inspect.iscoroutinefunction(function)
+        key = key_of(singleton, on_busy, delivery, parameters)
+        spec = TaskSpec(name, function, parameters, is_async, delivery, policy, ignore_result, queue, expires, key, on_busy)
         self.registry.tasks[name] = spec
         return Task(spec, self)
 

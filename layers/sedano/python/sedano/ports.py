@@ -178,8 +178,8 @@ class Leases(Protocol):
     def wait(self, seen: LeaseRecord, message: str) -> bool:
         """Leave *message* (at most ten) to be woken when the holder of *seen* releases the lease; False when there is no room."""
 
-    def call(self, released: LeaseRecord) -> bool:
-        """Take the first waiting message off, if it is still the first."""
+    def call(self, released: LeaseRecord, who: str) -> bool:
+        """Take the first waiting message off, if it is still the first, and keep the lease for *who* until its reservation ends."""
 
     def proof(self, term: Term) -> Mapping[str, Any]:
         """Return the condition "this term still holds" as one item of the store's own transactions."""

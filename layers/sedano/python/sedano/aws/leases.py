@@ -79,9 +79,9 @@ class DynamoLeases:
         done, _ = self._write(WAIT, seen.name, values)
         return done
 
-    def call(self, released: LeaseRecord) -> bool:
-        """Take the first waiting message off, if it is still the first."""
-        done, _ = self._write(CALL, released.name, {":first": {"S": released.waiting[0]}})
+    def call(self, released: LeaseRecord, who: str) -> bool:
+        """Take the first waiting message off, if it is still the first, and keep the lease for *who*."""
+        done, _ = self._write(CALL, released.name, {":first": {"S": released.waiting[0]}, ":who": {"S": who}})
         return done
 
     def proof(self, term: Term) -> Mapping[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from sedano.engine.chronicle import Chronicle
 from sedano.engine.drafts import Addressed, Draft
 from sedano.engine.registry import TaskSpec
+from sedano.model.lease import Term
 from sedano.model.messages import Command
 from sedano.model.outcome import Run, Verdict
 from sedano.model.records import Outcome, TaskRecord
@@ -24,18 +25,20 @@ from sedano.ports import Delivery
 
 
 class Stillborn(NamedTuple):
-    """Why a task must not run (any more): the *state* to record, and the reason to set its message aside with."""
+    """Why a task must not run (any more): the *state* to record, and the reason; *park*: set its message aside with it."""
 
     state: str
     code: str
     field: str
     detail: str
+    park: bool = True
 
 
 class Job(NamedTuple):
     """A command that was let in: the delivery, the message, the task; when and at which clock it was received.
 
-    One that came too late is let in as *stillborn*: its claim decides whether it ends, or had ended or begun before.
+    One that came too late is let in as *stillborn*: its claim decides whether it ends, or had ended or begun before. *token*: the fencing
+    token of its singleton lease; 0 for other tasks.
     """
 
     delivery: Delivery
@@ -44,6 +47,7 @@ class Job(NamedTuple):
     received: float
     received_clock: int
     stillborn: Stillborn | None = None
+    token: int = 0
 
 
 class Held(NamedTuple):
@@ -97,6 +101,7 @@ class Batch:
     unstarted: list[Held] = field(default_factory=list)
     parkings: list[Parking] = field(default_factory=list)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
+    terms: list[Term] = field(default_factory=list)
 
     def give_back(self, delivery: Delivery) -> None:
         """Let the queue deliver this message again."""

@@ -18,7 +18,8 @@ from sedano.model.messages import Command
 class TaskContext:
     """The running task. *deadline* is when its claim ends (epoch s); *fence* rises with every claim: hand it to what you write to.
 
-    *over*: the body has ended; what was taken for it (a lease) is void from then on.
+    *token*: the fencing token of a singleton, which rises with each run of it; 0 for other tasks. *over*: the body has ended; what was
+    taken for it (a lease) is void from then on.
     """
 
     command: Command
@@ -28,6 +29,7 @@ class TaskContext:
     outbox: list[Draft] = field(default_factory=list)
     published: int = 0
     sections: int = 0
+    token: int = 0
     over: bool = False
     checkpoint: Callable[[], None] | None = None
 

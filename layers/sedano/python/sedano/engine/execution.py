@@ -32,11 +32,13 @@ from sedano.errors import (
 )  # fmt: skip
 from sedano.model import codec, refusals, states
 from sedano.model.clock import LamportClock
-from sedano.model.messages import LAUNCH
+from sedano.model.messages import LAUNCH, Command
 from sedano.model.outcome import Run
 from sedano.model.records import ErrorRecord
 from sedano.ports import Ports
 
+_UNRUN = {states.POISON: "Poison", states.FAILURE: "SingletonBusy"}
+"""What is recorded as the error of a task that was not run."""
 TRACEBACK_CHARACTERS = 4_000
 MESSAGE_CHARACTERS = 2_000
 
@@ -87,7 +89,7 @@ class Execution:
         fence = held.record.fence if held.record is not None else 0
         command = held.job.command
         checkpoint = Checkpoint(self.ports, command.task_id, fence)
-        return TaskContext(command, fence, deadline, self.lamport.forward(), checkpoint=checkpoint)
+        return TaskContext(command, fence, deadline, self.lamport.forward(), token=held.job.token, checkpoint=checkpoint)
 
     def ended(self, held: Held, run: Run, context: TaskContext | None, started: float | None = None) -> Ran:
         """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""
@@ -108,7 +110,7 @@ class Execution:
         if held.stillborn is not None:
             return self._stillborn(held, held.stillborn, batch)
         try:
-            arguments = self._arguments(held)
+            arguments = self.arguments(held.job.command)
             if held.job.task.name == LAUNCH:
                 admit(held.job.command, arguments[0])
             return held.job.task.parameters.fit(*arguments)
@@ -124,13 +126,18 @@ class Execution:
             return None
 
     def _stillborn(self, held: Held, why: Stillborn, batch: Batch) -> Run:
-        if why.code != refusals.REVOKED:
+        if why.park and why.code != refusals.REVOKED:
             batch.park(held.job.delivery, why.code, why.field, why.detail)
-        error = ErrorRecord("Poison", why.detail) if why.state == states.POISON else None
+        error = ErrorRecord(_UNRUN[why.state], why.detail) if why.state in _UNRUN else None
         return Run(error=error, poisonous=True)
 
-    def _arguments(self, held: Held) -> Arguments:
-        command = held.job.command
+    def arguments(self, command: Command) -> Arguments:
+        """Return the arguments of *command*, from wherever they lie.
+
+        Raises:
+            MessageRefused: they are not there, or not what they were declared to be.
+            HeaderFailed: they are results of tasks that failed.
+        """
         if command.data_ref is None and command.gather is None:
             return command.args, command.kwargs
         args, kwargs = command.args, command.kwargs

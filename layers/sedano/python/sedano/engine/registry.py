@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from sedano.model.messages import LAUNCH, Command
 from sedano.model.parameters import Parameters
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.signature import Delivery
 
+OnBusy = Literal["wait", "drop", "raise"]
+
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """One task: its function and how it is delivered, retried and kept. *expires* is seconds after publication."""
+    """One task: its function and how it is delivered, retried and kept. *expires* is seconds after publication.
+
+    *singleton* returns the key of which one run at a time is let in; *on_busy* says what becomes of the others.
+    """
 
     name: str
     function: Callable[..., Any]
@@ -25,6 +30,8 @@ class TaskSpec:
     ignore_result: bool = False
     queue: str = "default"
     expires: float | None = None
+    singleton: Callable[[Sequence[Any], Mapping[str, Any]], str] | None = None
+    on_busy: OnBusy = "wait"
 
     def mode(self, command: Command) -> Delivery:
         """Return how *command* is delivered: a member of a join always leaves a record, since the join's body needs its result."""

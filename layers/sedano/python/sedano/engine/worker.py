@@ -1,8 +1,9 @@
 """The worker: one task's whole life as a pipeline of small steps over one batch of messages.
 
-    open → claim → prepare → run → judge → record → follow → acknowledge
+    open → admit → claim → prepare → run → judge → record → follow → acknowledge
 
 - open: decode and let in, or set aside with the reason                     (`engine.intake`)
+- admit: of a singleton, one run at a time                                  (`engine.singletons`)
 - claim: become the one holder, all claims of the batch together            (`engine.claiming`, rule in `model.claim`)
 - prepare: get the arguments; what cannot run is set aside before it is recorded as ended, so no crash can lose its message
 - run: the bodies; async ones share a loop                                  (`engine.execution`)
@@ -35,10 +36,12 @@ from sedano.engine.intake import Intake
 from sedano.engine.joining import Joining
 from sedano.engine.judging import Judging
 from sedano.engine.lanes import Lanes, Stream
+from sedano.engine.leasing import Leasing
 from sedano.engine.membership import Membership
 from sedano.engine.parking import ParkingLot
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry
+from sedano.engine.singletons import Singletons
 from sedano.engine.telling import tell
 from sedano.errors import SedanoError
 from sedano.model import states
@@ -112,6 +115,7 @@ class Worker:
         self._claiming = Claiming(ports, self.lamport, self._following, self.membership, settings.poison_after)
         pool = ThreadPoolExecutor(settings.concurrency, "sedano-body") if settings.concurrency > 1 else None
         self._execution = Execution(ports, self.lamport, Gathering(ports), pool, run_loop, settings.guard)
+        self._singletons = Singletons(ports, Leasing(ports), self._execution.arguments)
         self._judging = Judging(ports, self.lamport, composer)
         self._parking = ParkingLot(ports, self.lamport)
         self._lanes = Lanes(settings.lanes)
@@ -146,7 +150,7 @@ class Worker:
 
     def _walk(self, jobs: Sequence[Job], batch: Batch) -> None:
         """Take *jobs* from claim to acknowledgement."""
-        held = self._claiming.claim(jobs, batch)
+        held = self._claiming.claim(self._singletons.admit(jobs, batch), batch)
         ready, unfit = self._execution.prepare(held, batch)
         self._parking.settle(batch)
         stream = self._lanes.stream(self._judge_and_record)
@@ -155,6 +159,7 @@ class Worker:
                 self._ended(stream, ran)
         self._execution.run(ready, batch, partial(self._ended, stream))
         self._following.follow(self._accepted(stream, batch), batch)
+        self._singletons.release(batch)
 
     def _ended(self, stream: Stream[Ran, RecordedRun], ran: Ran) -> None:
         """Hand over a run whose body ended: to a lane, unless nothing is written for it."""

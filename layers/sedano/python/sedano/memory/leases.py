@@ -86,13 +86,13 @@ class MemoryLeases:
             self._kept[seen.name] = replace(record, waiting=(*record.waiting, message))
             return True
 
-    def call(self, released: LeaseRecord) -> bool:
-        """Take the first waiting message off, if it is still the first."""
+    def call(self, released: LeaseRecord, who: str) -> bool:
+        """Take the first waiting message off, if it is still the first, and keep the lease for *who*."""
         with self._lock:
             record = self._kept.get(released.name)
             if record is None or not record.waiting or record.waiting[0] != released.waiting[0]:
                 return False
-            self._kept[released.name] = replace(record, waiting=record.waiting[1:])
+            self._kept[released.name] = replace(record, waiting=record.waiting[1:], want=who)
             return True
 
     def proof(self, term: Term) -> Mapping[str, Any]:

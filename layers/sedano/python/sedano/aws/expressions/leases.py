@@ -69,8 +69,8 @@ WAIT = Write(
 )
 """Leave a message to be woken when the lease is released, while there is room."""
 
-CALL = Write(condition="queued[0] = :first", update="REMOVE queued[0]")
-"""Take the first of the waiting messages off, in order to wake it."""
+CALL = Write(condition="queued[0] = :first", update="SET want = :who REMOVE queued[0]")
+"""Take the first of the waiting messages off, in order to wake it; the lease is kept for it until its reservation ends."""
 
 PROOF = Write(condition=_MINE)
 """Not a write of its own: the condition that a transaction of a user's own writes is bound to."""

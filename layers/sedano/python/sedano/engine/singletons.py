@@ -1,0 +1,112 @@
+"""Singletons: of a task, or of each of its keys, one run at a time. The others wait as messages, end, or fail, as was declared.
+
+A run holds a lease until its invocation's deadline, taken before the claim and given back after everything that follows. Whoever finds
+it taken leaves its message's receipt in the lease and is held back until the holder's time is over; the holder, when it ends earlier,
+makes the first of them visible again and keeps the lease for it for a moment. So nobody polls, and a holder that dies costs no more than
+its time.
+
+What is woken comes through the queue: a crash between the release and the waking costs the rest of the waiting time and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from sedano.engine.batch import Arguments, Batch, Job, Stillborn
+from sedano.engine.holding import hold_back
+from sedano.engine.leasing import Busy, Leasing
+from sedano.errors import SedanoError
+from sedano.model import states
+from sedano.model.lease import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
+from sedano.model.messages import Command
+from sedano.ports import Delivery, Ports
+
+WAKE_ONE_OF = 10
+"""How many receipts are tried at most: those whose time is over wake nobody."""
+_SEPARATOR = "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Singletons:
+    """Lets singletons in. *arguments* fetches those of a command."""
+
+    ports: Ports
+    leasing: Leasing
+    arguments: Callable[[Command], Arguments]
+
+    def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
+        """Return the jobs that may go on: those that are no singletons, those whose lease is ours now, and those that shall end unrun."""
+        if all(job.task.singleton is None for job in jobs):
+            return jobs
+        admitted = [job if job.task.singleton is None or job.stillborn is not None else self._admit(job, batch) for job in jobs]
+        return [job for job in admitted if job is not None]
+
+    def release(self, batch: Batch) -> None:
+        """Give back the leases of the runs that have ended, and wake the next in line."""
+        while batch.terms:
+            term = batch.terms.pop()
+            try:
+                released = self.leasing.release(term)
+                if released is not None:
+                    self._wake(released)
+            except SedanoError as error:
+                self.ports.telemetry.log("warning", "singleton not released; it ends by itself", lease=term.name, error=str(error))
+
+    def _admit(self, job: Job, batch: Batch) -> Job | None:
+        try:
+            name = self._name(job)
+        except SedanoError:
+            return job  # its arguments are out of reach or wrong: it will not run either way, and is told why where they are read
+        except Exception as error:  # noqa: BLE001 - the key is the user's function
+            return _unrun(job, states.FAILURE, f"the singleton's key: {type(error).__name__}: {error}")
+        try:
+            duration = max(SHORTEST_MS, round((batch.deadline - self.ports.clock.now()) * 1000) + GUARD_MS)
+            found = self.leasing.attempt(name, self._owner(job), duration, job.delivery.message_id)
+            return self._settle(job, found, batch)
+        except SedanoError as error:
+            self.ports.telemetry.log("warning", "singleton not answered", lease=name, error=str(error))
+            batch.give_back(job.delivery)
+            return None
+
+    def _settle(self, job: Job, found: Term | Busy, batch: Batch) -> Job | None:
+        if isinstance(found, Term):
+            batch.terms.append(found)
+            return job._replace(token=found.token)
+        batch.count("SingletonsBusy", job.task.name)
+        own = found.record.owner == self._owner(job)  # an earlier delivery of this very message died: its lease is no reason to drop it
+        if own or job.task.on_busy == "wait":
+            self._hold(job, found, batch)
+            return None
+        state = states.REVOKED if job.task.on_busy == "drop" else states.FAILURE
+        return _unrun(job, state, f"{found.record.name} is held by {found.record.owner}")
+
+    def _owner(self, job: Job) -> str:
+        return f"{job.command.task} {job.command.task_id}"
+
+    def _name(self, job: Job) -> str:
+        singleton = job.task.singleton
+        key = singleton(*self.arguments(job.command)) if singleton is not None else ""
+        return f"singleton/{job.task.name}/{key}"
+
+    def _hold(self, job: Job, busy: Busy, batch: Batch) -> None:
+        """Hold the message back until the holder's time is over, and leave its receipt so that it can be woken earlier."""
+        delivery, seconds = job.delivery, busy.wait + self.ports.entropy.unit()
+        until = self.ports.clock.now() + seconds
+        if busy.record.held:
+            self.ports.leases.wait(busy.record, _SEPARATOR.join((delivery.queue, delivery.receipt, delivery.message_id, str(until))))
+        hold_back(self.ports, delivery, seconds, batch)
+
+    def _wake(self, released: LeaseRecord) -> None:
+        for receipt in released.waiting[:WAKE_ONE_OF]:
+            queue, handle, message_id, until = receipt.split(_SEPARATOR)
+            if not self.ports.leases.call(released, message_id):
+                return
+            if float(until) > self.ports.clock.now():
+                self.ports.queues.hold(Delivery(queue, message_id, handle, ""), 0.0)
+                return
+            released = replace(released, waiting=released.waiting[1:])
+
+
+def _unrun(job: Job, state: str, why: str) -> Job:
+    return job._replace(stillborn=Stillborn(state, "", "singleton", why, park=False))
