@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from sedano import current
+from sedano import Sedano, current
 from sedano.errors import DuplicateTask, NoResult, OptionError, ResultTimeout, TaskRevoked, WaitInsideTask
 from sedano.model import states
 from sedano.model.records import RESERVATION_S
+from sedano.ports import EVENTS
 from sedano.testing import world
 from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import COMMANDS, Processes
@@ -209,4 +210,11 @@ def test_a_tenant_is_inherited_by_what_follows(stage: Stage, shop: Shop) -> None
     processes = Processes(stage, shop.app)
     shop.buy.apply_async(("tea",), tenant="north")
     processes.deliver()
-    assert {message.tenant for message in stage.peek(COMMANDS)} == {"north"}
+    follow_ups = [*stage.peek(COMMANDS), *stage.peek(EVENTS)]
+    assert [message.tenant for message in follow_ups] == ["north"] * 3
+
+
+@pytest.mark.parametrize("name", ["", "two words", "a" * 257])
+def test_a_name_that_no_message_can_bear_is_refused_where_it_is_declared(name: str) -> None:
+    with pytest.raises(OptionError, match="name: "):
+        Sedano("shop").task(name=name)(lambda: None)

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from sedano import Retry, current, optional, poisonous, retry
+from sedano.engine.worker import WorkerSettings
 from sedano.errors import OptionError, RemoteError
 from sedano.model import states
 from sedano.model.retry import MAX_EXECUTIONS
 from tests.stories.kept import assert_kept, lines, succeeded
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop
-from tests.stories.stage import Stage
+from tests.stories.stage import Stage, in_memory
 
 STEADY: dict[str, Any] = {"interval_start": 0.0, "jitter": False}
 
@@ -112,6 +113,19 @@ def test_an_optional_section_goes_on_with_a_warning(stage: Stage, shop: Shop) ->
     (line,) = [line for line in stage.telemetry.lines if line.message == "an optional section failed"]
     assert line.fields["error"] == "RuntimeError: no stamp"
     assert line.fields["task"] == "tried"
+
+
+def test_a_section_on_a_thread_of_the_worker_warns_through_its_telemetry(shop: Shop) -> None:
+    def body() -> None:
+        with optional():
+            fail("no stamp")
+
+    stage = in_memory()
+    processes = Processes(stage, shop.app, WorkerSettings(concurrency=2))
+    shop.task("tried", body)
+    shop.app.send_task("tried")
+    processes.drain()
+    assert "an optional section failed" in stage.telemetry.messages("warning")
 
 
 def test_an_optional_section_ignores_only_what_it_names(stage: Stage, shop: Shop) -> None:

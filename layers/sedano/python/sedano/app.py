@@ -29,6 +29,7 @@ from sedano.locks import Leader, Lock
 from sedano.model.parameters import Parameters
 from sedano.model.retry import DEFAULT, NEVER, Retry
 from sedano.model.signature import DELIVERIES, Delivery, Signature
+from sedano.model.wire import is_name
 from sedano.outlet import Outlet
 from sedano.partitions import Partitions
 from sedano.ports import Ports
@@ -187,7 +188,9 @@ class Sedano:
         retry: Retry | bool | None = None, ignore_result: bool = False, expires: float | None = None, singleton: Singleton = False,
         on_busy: OnBusy = "wait",
     ) -> Task[Any, Any]:  # fmt: skip
-        name = name or f"{function.__module__}.{function.__qualname__}"
+        name = f"{function.__module__}.{function.__qualname__}" if name is None else name
+        if not is_name(name):
+            raise OptionError(f"name: {name!r} is not 1 to 256 characters without spaces and control characters")
         if name in self.registry.tasks:
             raise OptionError(f"task {name}: declared twice; give one of them another name")
         if queue not in self.queues:

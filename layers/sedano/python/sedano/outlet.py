@@ -81,7 +81,8 @@ class Outlet:
     def announce(self, name: str, data: Mapping[str, Any]) -> str:
         """Publish the event *name* and return its id."""
         event_id = self._fresh_id()
-        self._post([EventDraft(name, data, event_id)], None)
+        context = CURRENT.get()
+        self._post([EventDraft(name, data, event_id, context.tenant if context is not None else None)], None)
         return event_id
 
     @contextmanager

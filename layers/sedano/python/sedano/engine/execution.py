@@ -35,7 +35,7 @@ from sedano.model.clock import LamportClock
 from sedano.model.messages import LAUNCH, Command
 from sedano.model.outcome import Run
 from sedano.model.records import ErrorRecord
-from sedano.ports import Ports
+from sedano.ports import Ports, Telemetry
 
 _UNRUN = {states.POISON: "Poison", states.FAILURE: "SingletonBusy"}
 """What is recorded as the error of a task that was not run."""
@@ -73,7 +73,6 @@ class Execution:
 
     def run(self, ready: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         """Run every body and hand each that ended to *finished*; those that may not start any more are given back."""
-        TELEMETRY.set(self.ports.telemetry)
         plain = [r for r in ready if not r[0].job.task.is_async]
         submitted = self._submit(plain, batch)
         self._run_async([r for r in ready if r[0].job.task.is_async], batch, finished)
@@ -174,7 +173,7 @@ class Execution:
         if started > batch.deadline - self.guard:
             return None
         context = self.context(held, batch.deadline)
-        run = contextvars.copy_context().run(_call, held.job.task.function, arguments, context)
+        run = contextvars.copy_context().run(_call, held.job.task.function, arguments, context, self.ports.telemetry)
         return self.ended(held, run, context, started)
 
     def _out_of_time(self, held: Held, batch: Batch) -> None:
@@ -189,8 +188,9 @@ def _encoded(value: Any) -> str:
     return text
 
 
-def _call(function: Callable[..., Any], arguments: Arguments, context: TaskContext) -> Run:
+def _call(function: Callable[..., Any], arguments: Arguments, context: TaskContext, telemetry: Telemetry) -> Run:
     CURRENT.set(context)
+    TELEMETRY.set(telemetry)
     try:
         return Run(function(*arguments[0], **arguments[1]))
     except Exception as error:  # noqa: BLE001 - a body may raise anything; its answer is a value

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from sedano.engine.batch import Arguments, Held, Ran
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.execution import Execution, Ready, failed
+from sedano.engine.notices import TELEMETRY
 from sedano.model.outcome import Run
 
 
@@ -39,6 +40,7 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, until: fl
     started = execution.ports.clock.now()
     context = execution.context(held, until + execution.guard)
     CURRENT.set(context)
+    TELEMETRY.set(execution.ports.telemetry)
     finished(execution.ended(held, await _call(held, arguments, context), context, started))
 
 

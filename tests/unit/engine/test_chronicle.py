@@ -1,0 +1,99 @@
+"""Packed worker events: what the worker packs the recorder unpacks, as events that Celery's own state machine reads."""
+
+import json
+from typing import Any
+
+import pytest
+from celery.events.state import State
+
+from sedano.engine.chronicle import LATEST, MICRO, VERSION, Chronicle, Host, unpack
+from sedano.errors import MessageRefused
+
+HOST = Host("worker-1", 7)
+ROW = (
+    "t-1", "add", "commands:default", "r-1", "p-1", 2, "shop@host", 1 * MICRO, 11, 2 * MICRO, 12, 3 * MICRO, 13, 5 * MICRO, 15,
+    "task-failed", "ValueError('no')",
+)  # fmt: skip
+
+
+def packed(*rows: Any, lines: Any = ()) -> str:
+    """What a worker would send."""
+    chronicle = Chronicle(HOST)
+    chronicle.rows += rows
+    chronicle.lines += lines
+    return chronicle.pack() or ""
+
+
+def test_nothing_happened_is_no_message() -> None:
+    assert Chronicle(HOST).pack() is None
+
+
+def test_a_run_becomes_four_events_in_order() -> None:
+    events = unpack(packed(ROW))
+    assert [e["type"] for e in events] == ["task-sent", "task-received", "task-started", "task-failed"]
+    assert [e["clock"] for e in events] == [11, 12, 13, 15]
+    assert [e["timestamp"] for e in events] == [1, 2, 3, 5]
+    assert {e["uuid"] for e in events} == {"t-1"}
+
+
+def test_what_was_sent_is_told_of_its_publisher() -> None:
+    sent = unpack(packed(ROW))[0]
+    assert (sent["hostname"], sent["pid"], sent["queue"], sent["retries"]) == ("shop@host", 0, "commands:default", 2)
+
+
+def test_a_failure_tells_its_runtime_and_exception() -> None:
+    failed = unpack(packed(ROW))[-1]
+    assert (failed["runtime"], failed["exception"], failed["hostname"]) == (2.0, "ValueError('no')", "worker-1")
+
+
+def test_an_end_that_an_earlier_process_left_has_no_beginning() -> None:
+    again = (*ROW[:11], None, None, *ROW[13:])
+    events = unpack(packed(again))
+    assert [e["type"] for e in events] == ["task-sent", "task-received", "task-failed"]
+    assert "runtime" not in events[-1]
+
+
+def test_lines_bear_their_host() -> None:
+    chronicle = Chronicle(HOST)
+    chronicle.line("message-duplicate", 5, 1.5, uuid="t-1")
+    (line,) = unpack(chronicle.pack() or "")
+    said = {"type": "message-duplicate", "clock": 5, "timestamp": 1.5, "uuid": "t-1"}
+    assert line == {**said, "hostname": "worker-1", "pid": 7, "utcoffset": 0}
+
+
+def test_celery_reads_the_events() -> None:
+    state = State()
+    for event in unpack(packed(ROW)):
+        state.event({**event, "local_received": event["timestamp"]})
+    task = state.tasks["t-1"]
+    assert (task.state, task.name, task.root_id, task.exception) == ("FAILURE", "add", "r-1", "ValueError('no')")
+
+
+WHOLE = {"v": VERSION, "host": "h", "pid": 1, "rows": [], "lines": []}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"v": "1"}, "v"), ({"host": 5}, "host"), ({"pid": None}, "pid"), ({"rows": {}}, "rows"), ({"lines": "x"}, "lines"),
+        ({"rows": [[1, 2]]}, "rows"), ({"rows": ["x"]}, "rows"), ({"lines": [5]}, "lines"), ({"lines": [{"timestamp": "x"}]}, "lines"),
+        ({"lines": [{"timestamp": -1}]}, "lines"), ({"lines": [{"timestamp": LATEST}]}, "lines"),
+        ({"rows": [[*ROW[:7], None, *ROW[8:]]]}, "rows"), ({"rows": [[*ROW[:7], -1, *ROW[8:]]]}, "rows"),
+    ],
+)  # fmt: skip
+def test_what_is_no_record_is_refused_with_the_field(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(MessageRefused) as refused:
+        unpack(json.dumps({**WHOLE, **changes}))
+    assert (refused.value.code, refused.value.field) == ("bad-record", field)
+
+
+def test_a_newer_version_is_refused_as_newer() -> None:
+    with pytest.raises(MessageRefused) as refused:
+        unpack(json.dumps({**WHOLE, "v": VERSION + 1}))
+    assert refused.value.code == "newer-protocol"
+
+
+@pytest.mark.parametrize("body", ["", "[]", "5", "null", "{", "[" * 100_000, '{"v":NaN}'])
+def test_any_other_text_is_refused(body: str) -> None:
+    with pytest.raises(MessageRefused):
+        unpack(body)

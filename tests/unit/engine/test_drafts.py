@@ -1,0 +1,87 @@
+"""Drafts become messages: stamped with clock, lineage and a fresh id; what is long travels by claim check."""
+
+from typing import Any
+
+import pytest
+
+from sedano import memory
+from sedano.engine.drafts import CLAIM_CHECK_BYTES, CommandDraft, Composer, EventDraft
+from sedano.errors import Unserialisable
+from sedano.model import codec
+from sedano.model.clock import LamportClock
+from sedano.model.lineage import Lineage
+from sedano.model.messages import Command, Event
+from sedano.ports import EVENTS, Blobs
+
+
+def composer() -> tuple[Composer, Blobs]:
+    """A composer over memory."""
+    ports = memory.ports()
+    clock = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
+    return Composer("shop@host", clock, ports.clock, ports.entropy, ports.blobs), ports.blobs
+
+
+def command(draft: CommandDraft, lineage: Lineage | None = None) -> Command:
+    """The command that *draft* becomes."""
+    compose, _ = composer()
+    found = codec.decode(compose.compose(draft, lineage or Lineage()).outgoing.body)
+    assert isinstance(found, Command)
+    return found
+
+
+def test_each_stamp_has_a_fresh_id_and_a_later_clock() -> None:
+    compose, _ = composer()
+    draft = CommandDraft("default", "t-1", "add", (1, 2))
+    first, second = (codec.decode(compose.compose(draft).outgoing.body) for _ in range(2))
+    assert first.id != second.id
+    assert first.clock < second.clock
+    assert isinstance(first, Command)
+    assert (first.task_id, first.source, list(first.args)) == ("t-1", "shop@host", [1, 2])
+
+
+def test_the_lineage_travels() -> None:
+    found = command(CommandDraft("default", "t-1", "add"), Lineage("r-1", "p-1", 3, 50))
+    assert found.lineage == Lineage("r-1", "p-1", 3, 50)
+
+
+def test_queue_delay_and_tenant_are_the_envelopes() -> None:
+    compose, _ = composer()
+    sent = compose.compose(CommandDraft("bulk", "t-1", "add", delay=30, tenant="north"))
+    assert (sent.queue, sent.outgoing.delay, sent.outgoing.tenant) == ("commands:bulk", 30, "north")
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_data_beyond_the_limit_travels_by_claim_check(over: int) -> None:
+    compose, blobs = composer()
+    frame = len(codec.encode_data(("",), {}))
+    text = "x" * (CLAIM_CHECK_BYTES - frame + over)
+    found = codec.decode(compose.compose(CommandDraft("default", "t-1", "add", (text,))).outgoing.body)
+    assert isinstance(found, Command)
+    assert (found.data_ref is not None) == bool(over)
+    args, _ = codec.decode_data(blobs.get(found.data_ref)) if found.data_ref else (found.args, {})
+    assert list(args) == [text]
+
+
+def test_an_event_goes_to_the_event_queue_and_long_ones_by_claim_check() -> None:
+    compose, blobs = composer()
+    sent = compose.compose(EventDraft("shop.Sold", {"what": "x" * CLAIM_CHECK_BYTES}, "e-1"))
+    found = codec.decode(sent.outgoing.body)
+    assert isinstance(found, Event)
+    assert sent.queue == EVENTS
+    assert len(sent.outgoing.body) < 1_000
+    assert found.data_ref is not None
+    assert codec.decode_event_data(blobs.get(found.data_ref)) == {"what": "x" * CLAIM_CHECK_BYTES}
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", float("inf"), {"a": [1j]}])
+def test_what_cannot_travel_is_named(value: Any) -> None:
+    with pytest.raises(Unserialisable, match=r"data\.args\[1\]|args\[1\]"):
+        command(CommandDraft("default", "t-1", "add", (1, value)))
+
+
+def test_a_few_scalars_are_not_encoded_twice() -> None:
+    compose, blobs = composer()
+    assert compose.check((1, "a", None, 2.5, True), {}) is None
+    assert compose.check(("x" * 70_000,), {}) is not None
+    assert compose.check((), {"long": "x" * 70_000}) is not None
+    assert isinstance(blobs, memory.MemoryBlobs)

@@ -1,0 +1,67 @@
+"""The worker's lanes: outcomes are recorded beside the bodies, and come back in order."""
+
+import threading
+
+import pytest
+
+from sedano.engine.lanes import Lanes
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_answers_come_in_the_order_of_the_items(count: int) -> None:
+    stream = Lanes(count).stream(lambda n: n * n)
+    for n in range(50):
+        stream.put(n)
+    assert stream.close() == [(n, n * n) for n in range(50)]
+
+
+def test_without_lanes_everything_runs_on_the_callers_thread() -> None:
+    stream = Lanes(0).stream(lambda _: threading.get_ident())
+    stream.put(1)
+    assert stream.close() == [(1, threading.get_ident())]
+
+
+def test_what_has_nothing_to_wait_for_runs_here_and_keeps_its_place() -> None:
+    here = threading.get_ident()
+    stream = Lanes(2).stream(lambda n: (n, threading.get_ident()))
+    stream.put(0)
+    stream.put_here(1)
+    stream.put(2)
+    answers = stream.close()
+    assert [item for item, _ in answers] == [0, 1, 2]
+    assert answers[1][1] == (1, here)
+
+
+def test_a_lane_works_while_the_caller_does_something_else() -> None:
+    called = threading.Event()
+    stream = Lanes(1).stream(lambda _: called.set())
+    stream.put(1)
+    assert called.wait(20)
+    assert len(stream.close()) == 1
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_what_a_call_raised_is_raised_by_the_end(count: int) -> None:
+    def fail(n: int) -> int:
+        if n == 3:
+            raise KeyboardInterrupt
+        return n
+
+    def all_of_them() -> None:
+        stream = Lanes(count).stream(fail)
+        for n in range(6):
+            stream.put(n)
+        stream.close()
+
+    with pytest.raises(KeyboardInterrupt):
+        all_of_them()
+
+
+def test_two_streams_share_the_lanes_and_not_their_answers() -> None:
+    lanes = Lanes(2)
+    first, second = lanes.stream(lambda n: -n), lanes.stream(lambda n: 10 * n)
+    for n in range(10):
+        first.put(n)
+        second.put(n)
+    assert first.close() == [(n, -n) for n in range(10)]
+    assert second.close() == [(n, 10 * n) for n in range(10)]

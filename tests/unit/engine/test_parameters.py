@@ -1,0 +1,101 @@
+"""Do these arguments fit? Checked against the annotations of the task, for a message can come from anyone."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Literal
+from uuid import UUID
+
+import pytest
+
+from sedano.errors import ArgumentError
+from sedano.model.parameters import Parameters
+
+ID = "0af76519-16cd-43dd-8448-eb211c80319c"
+
+
+class Colour(Enum):
+    """An enum whose values are texts."""
+
+    RED = "red"
+
+
+def fit(annotation: Any, value: Any) -> Any:
+    """What a parameter with this annotation makes of *value*."""
+
+    def task(x: Any) -> None:
+        """Take one argument."""
+
+    task.__annotations__["x"] = annotation
+    args, _ = Parameters(task).fit([value], {})
+    return args[0]
+
+
+FITS: list[tuple[Any, Any, Any]] = [
+    (int, 5, 5), (str, "a", "a"), (bool, True, True), (float, 2.5, 2.5), (float, 2, 2), (None, None, None), (list, [1], [1]),
+    (list[int], ["x"], ["x"]), (dict, {"a": 1}, {"a": 1}), (dict[str, int], {}, {}), (tuple, [1], [1]), (Sequence[int], [1], [1]),
+    (Mapping[str, int], {"a": 1}, {"a": 1}), (int | None, None, None), (int | str, "a", "a"), (Any, object, object),
+    (UUID, ID, UUID(ID)), (UUID, UUID(ID), UUID(ID)), (date, "2026-01-01", date(2026, 1, 1)), (Decimal, "1.10", Decimal("1.10")),
+    (datetime, "2026-01-01T00:00:00+00:00", datetime(2026, 1, 1, tzinfo=UTC)), (Colour, "red", Colour.RED), (Literal["a", 1], 1, 1),
+    (UUID | None, ID, UUID(ID)), (UUID | None, None, None), (bytes, "unchecked", "unchecked"),
+]  # fmt: skip
+MISFITS: list[tuple[Any, Any, str]] = [
+    (int, "5", "expected int, got str"), (int, True, "expected int, got bool"), (int, 5.0, "expected int, got float"),
+    (str, 5, "expected str, got int"), (bool, 1, "expected bool, got int"), (float, "2", "expected float, got str"),
+    (list, {}, "expected list"), (dict, [], "expected dict"), (int | None, "x", "expected int or None"), (UUID, "x", "expected UUID"),
+    (UUID, 5, "expected UUID"), (date, "tomorrow", "expected date"), (Decimal, "x", "expected Decimal"), (Decimal, 1.1, "expected Decimal"),
+    (Colour, "blue", "expected Colour"), (Literal["a", 1], True, "expected one of 'a', 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("annotation", "value", "seen"), FITS)
+def test_it_fits_and_becomes(annotation: Any, value: Any, seen: Any) -> None:
+    assert fit(annotation, value) == seen
+
+
+@pytest.mark.parametrize(("annotation", "value", "said"), MISFITS)
+def test_it_does_not_fit_and_is_named(annotation: Any, value: Any, said: str) -> None:
+    with pytest.raises(ArgumentError) as refused:
+        fit(annotation, value)
+    assert refused.value.field == "data.args[0]"
+    assert said in refused.value.detail
+
+
+def order(what: str, amount: int = 1, *tags: str, note: str | None = None, **more: int) -> None:
+    """A task with every kind of parameter."""
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "field"),
+    [
+        ((), {}, "data"), (("tea", "two"), {}, "data.args[1]"), (("tea", 2, "a", 5), {}, "data.args[3]"),
+        (("tea",), {"amount": "two"}, "data.kwargs.amount"), (("tea",), {"note": 5}, "data.kwargs.note"),
+        (("tea",), {"size": "large"}, "data.kwargs.size"), (("tea",), {"what": "coffee"}, "data"), ((5,), {}, "data.args[0]"),
+    ],
+)  # fmt: skip
+def test_the_wrong_argument_is_named(args: tuple[Any, ...], kwargs: dict[str, Any], field: str) -> None:
+    with pytest.raises(ArgumentError) as refused:
+        Parameters(order).fit(args, kwargs)
+    assert refused.value.field == field
+
+
+def test_everything_that_fits_passes() -> None:
+    args, kwargs = Parameters(order).fit(("tea", 2, "hot"), {"note": None, "size": 3})
+    order(*args, **kwargs)
+    assert (list(args), dict(kwargs)) == (["tea", 2, "hot"], {"note": None, "size": 3})
+
+
+def test_a_bound_self_is_skipped() -> None:
+    class Box:
+        def __init__(self, size: int) -> None:
+            self.size = size
+
+    assert Parameters(Box.__init__, skip=1).fit((), {"size": 3}) == ([], {"size": 3})
+
+
+def test_annotations_that_cannot_be_read_check_nothing() -> None:
+    def task(x: "Missing") -> None:  # type: ignore[name-defined]  # noqa: F821 - a name that exists nowhere is the point
+        """Take anything."""
+
+    assert Parameters(task).fit([object], {})[0] == [object]
