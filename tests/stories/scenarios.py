@@ -53,7 +53,7 @@ LATE = {("add", states.REVOKED): 1, ("total", states.FAILURE): 1}
 SCENARIOS = [
     Scenario("plain", lambda s: s.add.delay(2, 3), succeeded(add=1)),
     Scenario("a batch", lambda s: group(s.add.s(n, n) for n in range(4)).delay(), succeeded(add=4)),
-    Scenario("retry", lambda s: s.flaky.delay(2), succeeded(flaky=1, pack=1)),
+    Scenario("retry", lambda s: s.flaky.delay(1), succeeded(flaky=1, pack=1)),
     Scenario("outbox and event", lambda s: s.buy.delay("tea"), succeeded(buy=1, pack=1, label=1, mail=1, count=1), calls=60),
     Scenario("chord", lambda s: chord(s.add.s(n, 1) for n in range(3))(s.total.s()), succeeded(launch=1, add=3, total=1), calls=60),
     Scenario(
