@@ -14,7 +14,7 @@ from functools import lru_cache
 from sedano.aws import keys
 from sedano.engine.claiming import GUARD_S
 from sedano.model import codec, states
-from sedano.model.messages import Command
+from sedano.model.messages import LAUNCH, Command
 from sedano.model.records import RECORD_LIFETIME_S
 from sedano.ports import RECORDS
 from tests.simulation.dynamodb import Change, Database
@@ -24,6 +24,8 @@ from tests.simulation.values import Item
 from tests.simulation.world import World
 
 LEDGER = "ledger"
+STORM = 15
+"""Faults that may use up the executions of one message, which is then set aside while its last claim stands."""
 FREE = ("", states.PENDING, states.RETRY)
 
 
@@ -146,9 +148,20 @@ class ClaimReferee:
         before = (command.task_id, command.attempt - 1)
         parents = [one.clock for one in given if one.task_id == command.lineage.parent_id or (one.task_id, one.attempt) == before]
         self._require(all(clock < command.clock for clock in parents), "C1", f"{command.task_id}: sent before its cause, by the clock")
+        self._caused(command)
         if command.gather is not None:
             members = [task for task, name in self.names.items() if name == "plain" and self._state(task) in states.TERMINAL]
             self._require(len(members) >= command.gather.size, "J1", f"{command.task_id}: {len(members)} members had ended")
+
+    def _caused(self, command: Command) -> None:
+        """Judge that what caused a message was recorded before it was sent (PROTOCOLS §3.7, §3.8)."""
+        parent = command.lineage.parent_id
+        if parent is not None and parent in self.names:
+            state = self._state(parent)
+            self._require(state in states.TERMINAL, "E4", f"{command.task_id}: sent while its parent was {state or 'not recorded'}")
+        if command.attempt:
+            recorded = number(self._record(command.task_id), "try")
+            self._require(recorded >= command.attempt, "E4", f"{command.task_id}: attempt {command.attempt} sent before it was recorded")
 
     def _state(self, task: str) -> str:
         return text(self._record(task), "st")
@@ -179,8 +192,13 @@ class ClaimReferee:
         parked = {found.task_id for body in self.set_aside if (found := command_of(body))}
         for task in self.published:
             state = self._state(task)
-            self._require(state in states.TERMINAL or task in parked, "E2", f"{task}: ended as {state or 'nothing'}")
+            ended = state in states.TERMINAL or (task in parked and (state != states.RUNNING or len(self.world.fired) >= STORM))
+            self._require(ended, "E2", f"{task}: ended as {state or 'nothing'}")
             self._require(number(self._record(task), "try") <= 2, "E5", f"{task}: tried too often")
+        ran = [task for task, name in self.names.items() if name == LAUNCH and not parked]
+        launched = [task for task in ran if self._state(task) == states.SUCCESS]
+        bodies = [name for name in self.names.values() if name == "total"]
+        self._require(len(bodies) >= len(launched), "J1", f"{len(bodies)} bodies of {len(launched)} chords were published")
         found = Counter(self.names.values())
         self._require(found <= expected, "E1", f"published {dict(found)} where {dict(expected)} were asked for")
         left = [message for url, kept in self.queues.kept.items() if url not in (self.parked, RECORDS) for message in kept.values()]

@@ -67,7 +67,7 @@ def plan_of(seed: int) -> Plan:
     visibility = timeout * dice.choice((0.3, 1.0, 2.0, 6.0))
     limits = Limits(timeout, visibility, dice.choice((1, 2, 5)), dice.choice((1, 2, 2, 3)), dice.choice((0.0, 0.1, 0.5)))
     faults = tuple(dice.sample(tuple(Fault), dice.choice((1, 2, 3, 4))))
-    weather = Weather(dice.choice((0.0, 0.03, 0.1, 0.25)), faults)
+    weather = Weather(dice.choice((0.0, 0.03, 0.03, 0.1, 0.1, 0.25, 0.25, 0.9)), faults)
     return Plan(kinds, limits, weather, dice.choice((60.0, 180.0)), dice.choice((0.0, 0.2, 0.8)))
 
 

@@ -6,8 +6,10 @@ the item before and after: that is where the refinement check stands. Errors are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from email.utils import formatdate
+from functools import lru_cache
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -31,6 +33,12 @@ class Change:
     new: Item | None
 
 
+@lru_cache(4096)
+def date(seconds: int) -> str:
+    """Return a moment as the `Date` header has it."""
+    return formatdate(seconds, usegmt=True)
+
+
 def error(code: str, operation: str, text: str = "", **more: Any) -> ClientError:
     """Return the error that botocore raises when DynamoDB answers *code*."""
     status = 500 if code == "InternalServerError" else 400
@@ -46,14 +54,22 @@ class Database:
         self.tables: Tables = {}
         self.watchers: list[Callable[[Change], None]] = []
         self.writes = 0
+        self.clock: Callable[[], float] | None = None
 
     def table(self, name: str) -> dict[str, Item]:
         """Return the items of a table by key."""
         return self.tables.setdefault(name, {})
 
     def call(self, operation: str, author: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry out *operation* as a client would ask for it."""
-        return _OPERATIONS[operation](self, author, parameters)
+        """Carry out *operation* as a client would ask for it; with a *clock*, the answer and the refusal bear its date."""
+        if self.clock is None:
+            return _OPERATIONS[operation](self, author, parameters)
+        headers = {"HTTPHeaders": {"date": date(int(self.clock()))}}
+        try:
+            return {**_OPERATIONS[operation](self, author, parameters), "ResponseMetadata": headers}
+        except ClientError as refused:
+            refused.response["ResponseMetadata"].update(headers)  # type: ignore[typeddict-item] # as botocore has it
+            raise
 
     def expire(self, table: str, now: float) -> int:
         """Delete what TTL allows to be deleted at *now* (epoch s) and return how many items that were."""
@@ -187,8 +203,3 @@ _OPERATIONS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "Scan": Database.scan,
     "TransactWriteItems": Database.transact_write_items,
 }
-
-
-def pages(items: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield *items* as the pages of a paginator."""
-    yield {"Items": list(items)}

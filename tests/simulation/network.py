@@ -93,7 +93,7 @@ class Call:
             return self.arrive()
         elif kind is Fault.TWICE:
             world.sleep(0.03 * world.dice.random())
-            world.at(world.now + 60.0 * world.dice.random() ** 2, self.late)
+            world.at(world.now + 60.0 * world.dice.random() ** 3, self.late)
             return self.arrive()
         else:
             self.unanswered(kind)
@@ -103,7 +103,7 @@ class Call:
         """Make the attempt and learn nothing of it."""
         world = self.world
         if kind is Fault.LATE:
-            world.at(world.now + TIMEOUT_S + 60.0 * world.dice.random() ** 2, self.late)
+            world.at(world.now + TIMEOUT_S + 60.0 * world.dice.random() ** 3, self.late)
         elif kind is not Fault.REQUEST_LOST:
             world.sleep(0.03 * world.dice.random())
             self.late()

@@ -19,6 +19,8 @@ import greenlet
 
 START = 1_800_000_000.0
 """What a perfect clock shows when a world begins."""
+LONGEST_S = 100.0
+"""The longest that a fault has consequences by itself: a pause, a request under way, the retries of a call."""
 MOST_STEPS = 20_000
 """Turns after which a world counts as one that never comes to rest."""
 
@@ -51,7 +53,7 @@ class World:
         self.seed, self.allowed = seed, allowed
         self.dice, self.fate = Random(seed), Random(f"faults of {seed}")
         self.now = START
-        self.calm_from = START
+        self.calm_from = self.quiet_from = START
         self.trace: list[tuple[Any, ...]] = []
         self.fired: list[int] = []
         self.branches: Counter[str] = Counter()
@@ -92,6 +94,7 @@ class World:
         if self.allowed is not None and self._decisions not in self.allowed:
             return None
         self.fired.append(self._decisions)
+        self.quiet_from = self.now + LONGEST_S
         return drawn / chance
 
     def fail(self, promise: str, what: str) -> None:
