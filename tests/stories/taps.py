@@ -28,7 +28,7 @@ def away() -> BaseException:
 
 @dataclass
 class Watch:
-    """Counts the calls of *ports*; raises *error* at call number *at* (from 0) on its *side*, once."""
+    """Counts the calls of *ports*; raises *error* at call number *at* (from 0) on its *side*, for so many *times*."""
 
     at: int = -1
     side: Side = "before"
@@ -36,6 +36,7 @@ class Watch:
     ports: frozenset[str] = ALL
     calls: list[str] = field(default_factory=list)
     fired: bool = False
+    times: int = 1
 
     def number(self, call: str) -> int:
         """Note a *call* and return its number."""
@@ -44,7 +45,7 @@ class Watch:
 
     def break_at(self, number: int, side: Side) -> None:
         """Break when this is the moment."""
-        if number == self.at and side == self.side:
+        if self.at <= number < self.at + self.times and side == self.side:
             self.fired = True
             raise self.error()
 

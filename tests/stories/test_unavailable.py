@@ -10,9 +10,11 @@ from tests.stories.taps import OUTSIDE, SIDES, Side, Watch, away, tapped
 every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=[s.name for s in SCENARIOS])
 
 
-def disturb(scenario: Scenario, stage: Stage, at: int, side: Side) -> Watch:
-    """Walk the scenario with one call of its processes that is not answered; Lambda's own feeding is not disturbed."""
-    watch = Watch(at, side, away, OUTSIDE)
+def disturb(
+    scenario: Scenario, stage: Stage, at: int, side: Side, ports: frozenset[str] = OUTSIDE, times: int = 1
+) -> Watch:
+    """Walk the scenario with calls of its processes that are not answered; Lambda's own feeding is not disturbed."""
+    watch = Watch(at, side, away, ports, times=times)
     _, processes = scenario.begin(stage)
     processes.restart(tapped(stage.ports, watch))
     processes.feed = stage.ports.queues
@@ -34,3 +36,21 @@ def test_a_call_without_an_answer_loses_nothing_doubles_nothing_and_throws_nothi
                     assert_history_tells_what_the_ledger_holds(stage)
             except AssertionError as broken:
                 raise AssertionError(f"away {side} call {at}, {call}: {broken}") from broken
+
+
+OUTAGE, UNCLAIMED_OUTAGE = 12, 4
+"""Calls in a row that are not answered. Without a claim only a message's receives can be counted, so it counts as poison after five."""
+
+
+@pytest.mark.parametrize("port", sorted(OUTSIDE))
+@every_scenario
+def test_a_service_that_is_away_for_a_while_costs_time_and_nothing_else(scenario: Scenario, port: str) -> None:
+    undisturbed = disturb(scenario, in_memory(), -1, "before", frozenset({port}), 0).calls
+    for at in range(len(undisturbed)):
+        stage = in_memory()
+        outage = UNCLAIMED_OUTAGE if scenario.name in ("recorded once", "at least once") else OUTAGE
+        disturb(scenario, stage, at, "before", frozenset({port}), outage)
+        try:
+            assert_effects(stage, scenario.effects, scenario.parked)
+        except AssertionError as broken:
+            raise AssertionError(f"away from call {at}, {undisturbed[at]}: {broken}") from broken

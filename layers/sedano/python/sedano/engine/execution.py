@@ -121,6 +121,7 @@ class Execution:
             return Run(error=ErrorRecord("ChordError", str(failed)), poisonous=True)
         except SedanoError as error:
             self.ports.telemetry.log("warning", "arguments out of reach", task_id=held.job.command.task_id, error=str(error))
+            batch.unstarted.append(held)
             batch.give_back(held.job.delivery)
             return None
 

@@ -157,6 +157,8 @@ class Worker:
         for ran in unfit:
             if ran.held.job.delivery not in batch.given_back:
                 self._ended(stream, ran)
+            elif ran.held.stillborn is None or ran.held.stillborn.state != states.POISON:
+                batch.unstarted.append(ran.held)
         self._execution.run(ready, batch, partial(self._ended, stream))
         self._following.follow(self._accepted(stream, batch), batch)
         self._singletons.release(batch)
