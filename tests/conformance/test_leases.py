@@ -1,6 +1,7 @@
 """Leases: one holder a token, whoever writes, and an own write is recognised."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -210,6 +211,20 @@ def test_only_one_calls_the_first_waiting_message(world: World) -> None:
     assert world.leases.call(released, "b")
     assert not world.leases.call(released, "c")
     assert (stored(world.leases).waiting, stored(world.leases).want) == (("m1",), "b")
+
+
+def test_of_many_who_take_at_the_same_time_exactly_one_gets_it(world: World) -> None:
+    if not world.concurrent:
+        pytest.skip("moto is not atomic across threads")
+    seen: LeaseRecord | None = None
+    for turn in range(1, 6):
+        grants = [replace(FIRST, nonce=f"{turn}.{n}", token=NOW + turn, version=turn) for n in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(world.leases.take, grants, [seen] * 8))
+        winners = [grant for grant, answer in zip(grants, answers, strict=True) if answer.done]
+        assert len(winners) == 1
+        assert all(answer.record == winners[0] for answer in answers)
+        seen = winners[0]
 
 
 def test_a_proof_is_the_condition_that_the_term_still_holds(aws_world: World) -> None:
