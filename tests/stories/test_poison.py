@@ -118,12 +118,13 @@ def test_an_unclaimed_poisonous_member_fails_the_body_of_its_chord(stage: Stage,
 
 def test_a_body_that_never_began_is_no_step_towards_poison(stage: Stage, shop: Shop) -> None:
     """The first body uses up the whole invocation, again and again; the second is let go of each time."""
+    shop.task("told", lambda: 3, delivery="record_once")
     processes = Processes(stage, shop.app)
     shop.task("hog", lambda: stage.pass_time(processes.invocation))
     results = []
     for _ in range(8):
         shop.app.send_task("hog")
-    results.append(shop.add.delay(1, 2))
+    results += [shop.add.delay(1, 2), shop.app.send_task("told")]
     processes.drain()
-    assert results[0].get() == 3
-    assert_kept(stage, succeeded(hog=8, add=1))
+    assert [result.get() for result in results] == [3, 3]
+    assert_kept(stage, succeeded(hog=8, add=1, told=1))

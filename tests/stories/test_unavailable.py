@@ -38,8 +38,8 @@ def test_a_call_without_an_answer_loses_nothing_doubles_nothing_and_throws_nothi
                 raise AssertionError(f"away {side} call {at}, {call}: {broken}") from broken
 
 
-OUTAGE, UNCLAIMED_OUTAGE = 12, 4
-"""Calls in a row that are not answered. Without a claim only a message's receives can be counted, so it counts as poison after five."""
+OUTAGE = 12
+"""Calls in a row that are not answered."""
 
 
 @pytest.mark.parametrize("port", sorted(OUTSIDE))
@@ -48,8 +48,7 @@ def test_a_service_that_is_away_for_a_while_costs_time_and_nothing_else(scenario
     undisturbed = disturb(scenario, in_memory(), -1, "before", frozenset({port}), 0).calls
     for at in range(len(undisturbed)):
         stage = in_memory()
-        outage = UNCLAIMED_OUTAGE if scenario.name in ("recorded once", "at least once") else OUTAGE
-        disturb(scenario, stage, at, "before", frozenset({port}), outage)
+        disturb(scenario, stage, at, "before", frozenset({port}), OUTAGE)
         try:
             assert_effects(stage, scenario.effects, scenario.parked)
         except AssertionError as broken:

@@ -12,6 +12,7 @@ from sedano.engine.batch import Batch, Job, Stillborn
 from sedano.engine.holding import hold_back
 from sedano.engine.membership import Membership
 from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.sparing import Spared
 from sedano.errors import MessageRefused
 from sedano.model import codec, refusals, states
 from sedano.model.clock import ClockAhead, LamportClock
@@ -37,6 +38,7 @@ class Intake:
     window: Window
     membership: Membership
     poison_after: int
+    spared: Spared
 
     def open(self, deliveries: list[Delivery], batch: Batch) -> list[Job]:
         """Return the jobs that may go on; everything else of *deliveries* is decided in *batch*."""
@@ -78,7 +80,7 @@ class Intake:
         revoked = revoked_by(self.membership.control, command)
         if revoked is not None:
             return Stillborn(states.REVOKED, refusals.REVOKED, revoked.partition("=")[0], f"revoked by {revoked}")
-        if task.delivery != "claimed" and delivery.receives > self.poison_after:
+        if task.delivery != "claimed" and delivery.receives - self.spared.count(delivery) > self.poison_after:
             return Stillborn(states.POISON, refusals.POISON, "receives", f"received {delivery.receives} times without an end")
         return None
 

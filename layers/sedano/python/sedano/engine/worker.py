@@ -42,6 +42,7 @@ from sedano.engine.parking import ParkingLot
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry
 from sedano.engine.singletons import Singletons
+from sedano.engine.sparing import Spared
 from sedano.engine.telling import tell
 from sedano.errors import SedanoError
 from sedano.model import states
@@ -109,8 +110,9 @@ class Worker:
         window = Window(settings.window)
         composer = Composer(host.hostname, self.lamport, ports.clock, ports.entropy, ports.blobs)
         self.publisher = Publisher(ports.queues, ports.clock, ports.entropy, ports.telemetry)
+        self._spared = Spared()
         self.membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
-        self._intake = Intake(registry, ports, self.lamport, window, self.membership, settings.poison_after)
+        self._intake = Intake(registry, ports, self.lamport, window, self.membership, settings.poison_after, self._spared)
         self._following = Following(ports, composer, self.publisher, Joining(ports, composer), window)
         self._claiming = Claiming(ports, self.lamport, self._following, self.membership, settings.poison_after)
         pool = ThreadPoolExecutor(settings.concurrency, "sedano-body") if settings.concurrency > 1 else None
@@ -137,6 +139,7 @@ class Worker:
         self._release(batch)
         self._parking.settle(batch)
         self._tell(batch, len(deliveries), began, calls)
+        self._spared.add(batch.given_back)
         return batch.given_back
 
     def leave(self) -> None:
