@@ -10,7 +10,7 @@ from sedano.engine.worker import Worker
 from sedano.errors import OptionError, RemoteError, TaskRevoked
 from sedano.ports import PARKED
 from tests.stories.processes import COMMANDS, INVOCATION_S, Processes
-from tests.stories.stage import QUEUES, Stage
+from tests.stories.stage import QUEUES, Stage, in_memory
 from tests.stories.taps import Crash
 
 
@@ -171,6 +171,20 @@ def test_many_that_come_at_once_all_run_one_after_the_other(stage: Stage) -> Non
     assert sorted(shift.ran) == list(range(1, 16))
     assert [result.get() for result in results] == [1] * 15
     assert shift.tokens == sorted(set(shift.tokens))
+    assert stage.peek(PARKED) == []
+
+
+def test_a_long_line_moves_on_though_only_ten_can_be_woken() -> None:
+    stage = in_memory()
+    shift = Shift(stage)
+    shift.processes.invocation = 900.0
+    for _ in range(60):
+        shift.only.delay(0)
+    shift.inside = lambda: stage.pass_time(1)
+    begun = stage.clock.now()
+    shift.processes.drain()
+    assert len(shift.ran) == 60
+    assert stage.clock.now() - begun < 240
     assert stage.peek(PARKED) == []
 
 

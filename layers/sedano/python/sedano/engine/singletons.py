@@ -5,6 +5,8 @@ it taken leaves its message's receipt in the lease and is held back until the ho
 makes the first of them visible again and keeps the lease for it for a moment. So nobody polls, and a holder that dies costs no more than
 its time.
 
+Ten can be woken; more come back after a while that doubles each time, so the line never runs dry and nobody comes often.
+
 What is woken comes through the queue: a crash between the release and the waking costs the rest of the waiting time and nothing else.
 """
 
@@ -24,6 +26,8 @@ from sedano.ports import Delivery, Ports
 
 WAKE_ONE_OF = 10
 """How many receipts are tried at most: those whose time is over wake nobody."""
+NO_ROOM_S = 5.0
+"""How long a message is held back at first for which there is no room among those that are woken; twice as long each time."""
 _SEPARATOR = "\n"
 
 
@@ -91,10 +95,11 @@ class Singletons:
 
     def _hold(self, job: Job, busy: Busy, batch: Batch) -> None:
         """Hold the message back until the holder's time is over, and leave its receipt so that it can be woken earlier."""
-        delivery, seconds = job.delivery, busy.wait + self.ports.entropy.unit()
-        until = self.ports.clock.now() + seconds
-        if busy.record.held:
-            self.ports.leases.wait(busy.record, _SEPARATOR.join((delivery.queue, delivery.receipt, delivery.message_id, str(until))))
+        delivery, unit = job.delivery, self.ports.entropy.unit()
+        seconds = busy.wait + unit
+        receipt = (delivery.queue, delivery.receipt, delivery.message_id, str(self.ports.clock.now() + seconds))
+        if busy.record.held and not self.ports.leases.wait(busy.record, _SEPARATOR.join(receipt)):
+            seconds = min(seconds, NO_ROOM_S * 2 ** (delivery.receives - 1) * (0.5 + unit))
         hold_back(self.ports, delivery, seconds, batch)
 
     def _wake(self, released: LeaseRecord) -> None:
