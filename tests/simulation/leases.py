@@ -16,18 +16,19 @@ from sedano import memory
 from sedano.aws.leases import DynamoLeases
 from sedano.engine.leasing import Acquisition, Leasing
 from sedano.errors import Unavailable
-from sedano.model.lease import Term
+from sedano.model.lease import Leased, LeaseRecord, Term
 from sedano.ports import Ports
 from tests.simulation.claims import Telemetry
 from tests.simulation.dynamodb import Database
 from tests.simulation.lease_referee import CONTROL, RESOURCE, LeaseReferee
+from tests.simulation.linearizability import NEVER, Operation, linearizable
 from tests.simulation.network import Client, Fault, Rewrite, Weather
 from tests.simulation.process import Process
 from tests.simulation.world import START, World
 
 NAME = "report"
 REST_S = 3_600.0
-LATEST_S = 70.0
+LATEST_S = 300.0
 _PORTS = memory.ports()
 FENCE = "attribute_not_exists(ftok) OR ftok <= :t"
 
@@ -70,6 +71,41 @@ def plan_of(seed: int) -> LeasePlan:
     )  # fmt: skip
 
 
+class Recorded:
+    """Leases (`sedano.ports.Leases`) that write down what their callers asked and were answered."""
+
+    def __init__(self, inner: Any, world: World, history: list[Operation]) -> None:
+        """Write into *history*."""
+        self._inner, self._world, self._history = inner, world, history
+
+    def take(self, grant: LeaseRecord, seen: LeaseRecord | None) -> Leased:
+        """Take."""
+        saw, held = (seen.token, seen.held) if seen is not None else (0, False)
+        asked = Operation("take", grant.nonce, grant.token, self._world.now, NEVER, saw=saw, held=held)
+        return self._noted(asked, lambda: self._inner.take(grant, seen))
+
+    def renew(self, term: Term, expires: int) -> Leased:
+        """Renew."""
+        asked = Operation("renew", term.nonce, term.token, self._world.now, NEVER)
+        return self._noted(asked, lambda: self._inner.renew(term, expires))
+
+    def release(self, term: Term, reserved: int) -> Leased:
+        """Release."""
+        asked = Operation("release", term.nonce, term.token, self._world.now, NEVER)
+        return self._noted(asked, lambda: self._inner.release(term, reserved))
+
+    def _noted(self, asked: Operation, call: Callable[[], Leased]) -> Leased:
+        number = len(self._history)
+        self._history.append(asked)
+        answer = call()
+        self._history[number] = asked._replace(ended=self._world.now, granted=answer.done)
+        return answer
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what changes no holder."""
+        return getattr(self._inner, name)
+
+
 class LeaseWorld:
     """One schedule: `run` plays it to its end and raises the `Violation` that it finds."""
 
@@ -81,6 +117,7 @@ class LeaseWorld:
         self.database = Database()
         self.database.clock = lambda: world.now + self.plan.store_skew * (2 * world.dice.random() - 1)
         self.referee = LeaseReferee(world, self.database)
+        self.history: list[Operation] = []
         self.born = 0
         self.done = 0
 
@@ -93,6 +130,8 @@ class LeaseWorld:
             self.world.run(self.world.calm_from + REST_S)
             if self.done != self.plan.processes * self.plan.rounds:
                 self.world.fail("L", f"{self.done} terms of {self.plan.processes * self.plan.rounds} came to their end")
+            if not linearizable(self.history):
+                self.world.fail("LIN", "no order of what the callers saw is one of an atomic lease")
         finally:
             self.world.end()
         return self.world
@@ -105,8 +144,9 @@ class LeaseWorld:
         world = self.world
         if world.now - self.referee.held_until > LATEST_S and self.database.expire(CONTROL, world.now + 30 * 86_400):
             world.branches["deleted by TTL"] += 1
+            self.history.append(Operation("forget", "", 0, world.now, world.now))
         if self.done < self.plan.processes * self.plan.rounds:
-            world.at(world.now + 20 + 40 * world.dice.random(), self._forget)
+            world.at(world.now + 40 + 60 * world.dice.random(), self._forget)
 
     def _start(self, rounds: int) -> None:
         """Start a process that takes the lease *rounds* times; when it dies, another goes on in its place."""
@@ -129,7 +169,7 @@ class LeaseWorld:
         client = Client(process, self.database.call, self.plan.weather, self.planted.rewrite)
         clock: Any = process.clock
         telemetry: Any = Telemetry(self.world)
-        leases = DynamoLeases(client, CONTROL, clock)
+        leases: Any = Recorded(DynamoLeases(client, CONTROL, clock), self.world, self.history)
         return replace(_PORTS, leases=leases, clock=clock, entropy=self.planted.entropy(process), telemetry=telemetry)
 
     def _contend(self, process: Process, left: list[int]) -> None:
@@ -140,7 +180,7 @@ class LeaseWorld:
             self._hold(process, leasing, term, client)
             left[0] -= 1
             self.done += 1
-            self.world.sleep(3 * self.world.dice.random() if self.world.dice.random() < 0.85 else 150.0)
+            self.world.sleep(3 * self.world.dice.random() if self.world.dice.random() < 0.85 else 400.0)
 
     def _acquire(self, process: Process, leasing: Leasing) -> Term:
         fair = self.world.dice.random() < 0.3
