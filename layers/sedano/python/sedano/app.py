@@ -15,26 +15,24 @@ to AWS by the settings of the environment, or to whatever `attach` was given (`s
 from __future__ import annotations
 
 import importlib
-import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
 from sedano.control import Control
-from sedano.engine.registry import OnBusy, Registry, TaskSpec
+from sedano.declaration import Declaration, declared
+from sedano.engine.registry import OnBusy, Registry
 from sedano.errors import ConfigurationError, OptionError
 from sedano.event import EventType
 from sedano.locks import Leader, Lock
-from sedano.model.parameters import Parameters
-from sedano.model.retry import DEFAULT, NEVER, Retry
-from sedano.model.signature import DELIVERIES, Delivery, Signature
-from sedano.model.wire import is_name
+from sedano.model.retry import DEFAULT, Retry
+from sedano.model.signature import Delivery, Signature
 from sedano.outlet import Outlet
 from sedano.partitions import Partitions
 from sedano.ports import Ports
 from sedano.result import AsyncResult
-from sedano.singleton import Singleton, key_of
+from sedano.singleton import Singleton
 from sedano.task import P, R, Task
 
 C = TypeVar("C")
@@ -52,9 +50,11 @@ class Sedano:
         connect: ``module:function`` that returns the ports at the first use; the default binds to AWS.
     """
 
-    def __init__(self, name: str, *, queues: tuple[str, ...] = ("default",), retry: Retry = DEFAULT, connect: str = AWS) -> None:
+    def __init__(self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry = DEFAULT, connect: str = AWS) -> None:
         """Declare an app; nothing is imported, read or connected before the first use."""
-        self.name, self.queues, self.retry, self.connect = name, queues, retry, connect
+        if isinstance(queues, str):
+            raise OptionError(f"queues: {queues!r} is one text; give a tuple of names, ({queues!r},)")
+        self.name, self.queues, self.retry, self.connect = name, tuple(queues), retry, connect
         self.registry = Registry()
         self.control = Control(self)
         self._outlet: Outlet | None = None
@@ -88,9 +88,12 @@ class Sedano:
         Raises:
             OptionError: an option is unknown or cannot be honoured, or another task has the name.
         """
+        declaration = declared(options)
+        if declaration.queue not in self.queues:
+            raise OptionError(f"queue: {declaration.queue!r} is none of this app's queues {self.queues}; name it in Sedano(queues=…)")
         if function is not None:
-            return self._register(function)
-        return lambda f: self._register(f, **options)
+            return self._register(function, declaration)
+        return lambda f: self._register(f, declaration)
 
     def event(self, cls: type[C]) -> EventType[C]:
         """Declare a domain event: a class whose annotated fields are its data.
@@ -183,25 +186,11 @@ class Sedano:
             return None
         return importlib.import_module("sedano.engine.loop").run_together
 
-    def _register(
-        self, function: Callable[..., Any], *, name: str | None = None, queue: str = "default", delivery: Delivery = "claimed",
-        retry: Retry | bool | None = None, ignore_result: bool = False, expires: float | None = None, singleton: Singleton = False,
-        on_busy: OnBusy = "wait",
-    ) -> Task[Any, Any]:  # fmt: skip
-        name = f"{function.__module__}.{function.__qualname__}" if name is None else name
-        if not is_name(name):
-            raise OptionError(f"name: {name!r} is not 1 to 256 characters without spaces and control characters")
-        if name in self.registry.tasks:
-            raise OptionError(f"task {name}: declared twice; give one of them another name")
-        if queue not in self.queues:
-            raise OptionError(f"queue: {queue!r} is none of this app's queues {self.queues}; name it in Sedano(queues=…)")
-        if delivery not in DELIVERIES:
-            raise OptionError(f"delivery: {delivery!r} is none of {', '.join(DELIVERIES)}")
-        policy = self.retry if retry is None or retry is True else NEVER if retry is False else retry
-        parameters, is_async = Parameters(function), inspect.iscoroutinefunction(function)
-        key = key_of(singleton, on_busy, delivery, parameters)
-        spec = TaskSpec(name, function, parameters, is_async, delivery, policy, ignore_result, queue, expires, key, on_busy)
-        self.registry.tasks[name] = spec
+    def _register(self, function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
+        spec = declaration.spec(function, self.retry)
+        if spec.name in self.registry.tasks:
+            raise OptionError(f"task {spec.name}: declared twice; give one of them another name")
+        self.registry.tasks[spec.name] = spec
         return Task(spec, self)
 
 

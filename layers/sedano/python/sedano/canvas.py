@@ -6,7 +6,7 @@ members, so a chord is published whole or not at all; its body runs when every m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -34,7 +34,7 @@ class Sig:
         """Return a copy with these options; raise `OptionError` for one that cannot be honoured."""
         return replace(self, spec=self.spec.set(**options))
 
-    def clone(self, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> Sig:
+    def clone(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Sig:
         """Return a copy with more arguments: *args* before its own, *kwargs* over its own."""
         return replace(self, spec=self.spec.clone(args, kwargs))
 
@@ -42,7 +42,7 @@ class Sig:
         """Publish it, with more arguments if it is not immutable."""
         return self.app.outlet.publish(self.spec.clone(args, kwargs))
 
-    def apply_async(self, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
+    def apply_async(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
         """Publish it with options."""
         return self.app.outlet.publish(self.spec.clone(args, kwargs).set(**options))
 
@@ -95,7 +95,9 @@ class chord:  # noqa: N801 - Celery's name
         """
         if body is not None and self.body is not None:
             raise TypeError("a chord has one body: chord([header…])(body) or chord([header…], body)")
-        chosen = body or self.body
+        chosen = body if body is not None else self.body
         if chosen is None:
             raise TypeError("a chord needs a body: chord([header…])(body)")
+        if not isinstance(chosen, Sig):
+            raise TypeError(f"a chord's body is a signature (task.s(…)), not {type(chosen).__name__}")
         return chosen.app.outlet.launch([m.spec for m in self.header.members], chosen.spec)

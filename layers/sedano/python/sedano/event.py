@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, is_dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, dataclass_transform
 
 from sedano.engine.registry import Registry
 from sedano.errors import ArgumentError, OptionError
@@ -27,6 +27,7 @@ class Declares(Protocol):
         """The tasks and subscriptions."""
 
 
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 class DomainEvent:
     """What a type checker is told of an event's class; deriving from it is optional and changes nothing at run time.
 
@@ -50,6 +51,8 @@ class EventType(Generic[C]):
 
     def __init__(self, cls: type[C], app: Declares) -> None:
         """Declare *cls*, made a dataclass when it is none, as an event of *app*."""
+        if not isinstance(cls, type):
+            raise OptionError(f"an event is a class with annotated fields, not a {type(cls).__name__}")
         self.cls: type[C] = cls if is_dataclass(cls) else dataclass(frozen=True)(cls)
         self.name = f"{cls.__module__}.{cls.__qualname__}"
         self._app = app
@@ -63,8 +66,12 @@ class EventType(Generic[C]):
         """Run *task* with the event's fields as keyword arguments whenever the event happens; usable as a decorator.
 
         Raises:
-            OptionError: the task's parameters do not take the event's fields.
+            OptionError: it is no task of the event's app, or its parameters do not take the event's fields.
         """
+        given: object = task
+        if not isinstance(given, Task) or self._app.registry.tasks.get(given.name) is not given.spec:
+            who = getattr(given, "name", getattr(given, "__qualname__", repr(given)))
+            raise OptionError(f"{who} cannot subscribe to {self.name}: it is no task of the same app; declare it with @app.task first")
         fields = dict.fromkeys(self._parameters.signature.parameters)
         try:
             task.spec.parameters.signature.bind(**fields)

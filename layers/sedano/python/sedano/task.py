@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 from sedano.canvas import Sig
 from sedano.engine.registry import TaskSpec
-from sedano.model.signature import Signature
+from sedano.model.signature import Signature, given
 from sedano.outlet import Outlet
 from sedano.result import AsyncResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 class Publishes(Protocol):
@@ -38,7 +39,13 @@ class Task(Generic[P, R]):
         """Run the body here, as a plain call."""
         return cast("Callable[P, R]", self.spec.function)(*args, **kwargs)
 
-    def delay(self, *args: P.args, **kwargs: P.kwargs) -> AsyncResult[R]:
+    @overload
+    def delay(self: Task[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> AsyncResult[T]: ...
+
+    @overload
+    def delay(self, *args: P.args, **kwargs: P.kwargs) -> AsyncResult[R]: ...
+
+    def delay(self, *args: P.args, **kwargs: P.kwargs) -> AsyncResult[Any]:
         """Publish the task with these arguments; return when the queue accepted it.
 
         Raises:
@@ -48,13 +55,21 @@ class Task(Generic[P, R]):
         """
         return self._app.outlet.publish(Signature(self.name, args, kwargs))
 
-    def apply_async(self, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> AsyncResult[R]:
+    @overload
+    def apply_async(
+        self: Task[P, Coroutine[Any, Any, T]], args: Sequence[Any] = ..., kwargs: Mapping[str, Any] | None = ..., **options: Any
+    ) -> AsyncResult[T]: ...
+
+    @overload
+    def apply_async(self, args: Sequence[Any] = ..., kwargs: Mapping[str, Any] | None = ..., **options: Any) -> AsyncResult[R]: ...
+
+    def apply_async(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
         """Publish the task with options (see `sedano.model.signature.Options`).
 
         Raises:
             OptionError: an option is unknown, contradicts another or cannot be honoured; and what `delay` raises.
         """
-        return self._app.outlet.publish(Signature(self.name, args, kwargs or {}).set(**options))
+        return self._app.outlet.publish(Signature(self.name, *given(args, kwargs)).set(**options))
 
     def s(self, *args: Any, **kwargs: Any) -> Sig:
         """Return a signature of this task; a canvas may put results before its arguments."""

@@ -5,18 +5,20 @@ The word and the methods are Celery's. `Options` is closed and checked: an optio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from math import isfinite
 from typing import Any, Literal
 
-from sedano.errors import OptionError
+from sedano.errors import ArgumentError, OptionError
+from sedano.model.strict import shown
 
 Delivery = Literal["claimed", "record_once", "at_least_once"]
 OnDuplicate = Literal["return", "wait", "drop", "raise"]
 DELIVERIES: tuple[Delivery, ...] = ("claimed", "record_once", "at_least_once")
 ON_DUPLICATE: tuple[OnDuplicate, ...] = ("return", "wait", "drop", "raise")
+MOST_SECONDS = 250_000_000_000.0
+"""What lies further away than this has no date."""
 MAX_DELAY_S = 900.0
 """The longest countdown that SQS can keep; beyond it a timer is needed."""
 
@@ -45,6 +47,7 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other, naming them."""
+        self._check_types()
         self._check_times()
         if self.on_duplicate is not None and self.on_duplicate not in ON_DUPLICATE:
             raise OptionError(f"on_duplicate: {self.on_duplicate!r} is none of {', '.join(ON_DUPLICATE)}")
@@ -53,18 +56,35 @@ class Options:
         if self.budget is not None and self.budget < 0:
             raise OptionError(f"budget: {self.budget} is negative")
 
+    def _check_types(self) -> None:
+        """Refuse what is of the wrong type; texts that become attributes of the message are read strictly when it is written."""
+        for name, kinds, wanted in _KINDS:
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
+                raise OptionError(f"{name}: expected {wanted}, got {type(value).__name__}")
+        for name in ("queue", "task_id", "tenant"):
+            if getattr(self, name) == "":
+                raise OptionError(f"{name}: is empty; leave it out or give one")
+
     def _check_times(self) -> None:
         if self.countdown is not None and self.eta is not None:
             raise OptionError("countdown, eta: give one of the two")
         if self.countdown is not None and not self.countdown >= 0:
             raise OptionError(f"countdown: {self.countdown} lies in the past")
-        if isinstance(self.expires, float) and not isfinite(self.expires):
-            raise OptionError(f"expires: {self.expires} is no moment")
+        if isinstance(self.expires, int | float) and not abs(self.expires) < MOST_SECONDS:
+            raise OptionError(f"expires: {shown(self.expires)} is no moment; give seconds from now, at most {MOST_SECONDS:.0f}")
         for name, moment in (("eta", self.eta), ("expires", self.expires)):
             if isinstance(moment, datetime) and moment.utcoffset() is None:
                 raise OptionError(f"{name}: {moment.isoformat()} has no time zone")
 
 
+_SECONDS = (int, float)
+_KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
+    ("queue", (str,), "the name of a queue"), ("task_id", (str,), "a text"), ("dedup_key", (str,), "a text"), ("tenant", (str,), "a text"),
+    ("countdown", _SECONDS, "a number of seconds"), ("eta", (datetime,), "a datetime with a time zone"),
+    ("expires", (*_SECONDS, datetime), "a number of seconds, or a datetime with a time zone"),
+    ("ignore_result", (bool,), "True or False"), ("budget", (int,), "an integer"),
+)  # fmt: skip
 NO_OPTIONS = Options()
 OPTION_NAMES = tuple(f.name for f in fields(Options))
 
@@ -87,11 +107,25 @@ class Signature:
         """
         return replace(self, options=changed(self.options, options))
 
-    def clone(self, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> Signature:
+    def clone(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Signature:
         """Return a copy with *args* put before its own and *kwargs* over its own; an immutable one stays as it is."""
         if self.immutable:
             return self
-        return replace(self, args=args + self.args, kwargs={**self.kwargs, **(kwargs or {})})
+        first, named = given(args, kwargs)
+        return replace(self, args=first + self.args, kwargs={**self.kwargs, **named})
+
+
+def given(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """Return the arguments of a call that were passed as data, as Celery's users do: a list or a tuple, and a mapping.
+
+    Raises:
+        ArgumentError: they are something else, for example the one argument itself.
+    """
+    if not isinstance(args, list | tuple):
+        raise ArgumentError("args", f"expected a list or a tuple of arguments, got {type(args).__name__}")
+    if not isinstance(kwargs, Mapping | None):
+        raise ArgumentError("kwargs", f"expected a mapping of names to arguments, got {type(kwargs).__name__}")
+    return tuple(args), kwargs or {}
 
 
 def changed(options: Options, changes: Mapping[str, Any]) -> Options:

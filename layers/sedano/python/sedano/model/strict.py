@@ -83,6 +83,8 @@ def shown(value: object, most: int = 60) -> str:
     """Return *value* for a message to people: ASCII, at most *most* characters, nothing that a log or an attribute
     could choke on.
     """
+    if isinstance(value, int) and abs(value) >= 10**most:
+        return f"an integer of more than {most} digits"
     text = ascii(value[: most + 1] if isinstance(value, str) else value)
     return text if len(text) <= most else f"{text[:most]}..."
 

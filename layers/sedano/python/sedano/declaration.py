@@ -1,0 +1,84 @@
+"""What `@app.task(…)` may say: each option is checked where it is written, so that a wrong one never gets as far as a message."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from math import isfinite
+from typing import Any
+
+from sedano.engine.registry import OnBusy, TaskSpec
+from sedano.errors import OptionError
+from sedano.model.parameters import Parameters
+from sedano.model.retry import NEVER, Retry
+from sedano.model.signature import DELIVERIES, Delivery
+from sedano.model.wire import is_name
+from sedano.singleton import Singleton, key_of
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """The options of one task, as `Sedano.task` describes them."""
+
+    name: str | None = None
+    queue: str = "default"
+    delivery: Delivery = "claimed"
+    retry: Retry | bool | None = None
+    ignore_result: bool = False
+    expires: float | None = None
+    singleton: Singleton = False
+    on_busy: OnBusy = "wait"
+
+    def __post_init__(self) -> None:
+        """Refuse an option that cannot be honoured, naming it."""
+        if self.delivery not in DELIVERIES:
+            raise OptionError(f"delivery: {self.delivery!r} is none of {', '.join(DELIVERIES)}")
+        if self.retry is not None and not isinstance(self.retry, Retry | bool):
+            raise OptionError(f"retry: {self.retry!r} is no policy; give a sedano.Retry(…), or False for none")
+        if not isinstance(self.ignore_result, bool):
+            raise OptionError(f"ignore_result: {self.ignore_result!r} is neither True nor False")
+        if self.expires is not None and not _is_span(self.expires):
+            raise OptionError(f"expires: {self.expires!r} is not a number of seconds above 0")
+
+    def spec(self, function: Callable[..., Any], default: Retry) -> TaskSpec:
+        """Return the task that *function* is under these options; *default* is the policy of tasks that declare none.
+
+        Raises:
+            OptionError: it is not a function that can be a task.
+        """
+        if not callable(function):
+            raise OptionError(f"a task is a function, not {type(function).__qualname__}; options have names: @app.task(queue=…)")
+        name = self.name_for(function)
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise OptionError(f"task {name}: a generator has no one result to record; return a list")
+        policy = default if self.retry is None or self.retry is True else NEVER if self.retry is False else self.retry
+        parameters, is_async = Parameters(function), inspect.iscoroutinefunction(function)
+        key = key_of(self.singleton, self.on_busy, self.delivery, parameters)
+        return TaskSpec(
+            name, function, parameters, is_async, self.delivery, policy, self.ignore_result, self.queue, self.expires, key, self.on_busy
+        )
+
+    def name_for(self, function: Callable[..., Any]) -> str:
+        """Return how messages name the task; raise `OptionError` when no message can bear it."""
+        name: object = self.name
+        if name is None:
+            name = f"{function.__module__}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+        if not isinstance(name, str) or not is_name(name):
+            raise OptionError(f"name: {name!r} is not 1 to 256 characters without spaces and control characters")
+        return name
+
+
+OPTIONS = tuple(f.name for f in fields(Declaration))
+
+
+def declared(options: Mapping[str, Any]) -> Declaration:
+    """Return *options* as a declaration; raise `OptionError` for one that is unknown or cannot be honoured."""
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise OptionError(f"{unknown[0]}: not an option of a task; known are {', '.join(OPTIONS)}")
+    return Declaration(**options)
+
+
+def _is_span(seconds: object) -> bool:
+    return isinstance(seconds, int | float) and not isinstance(seconds, bool) and isfinite(seconds) and seconds > 0
