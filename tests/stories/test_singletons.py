@@ -1,17 +1,34 @@
 """Stories of singletons: one run at a time, and nobody who waits polls, is lost, or stays behind."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sedano import Sedano, current
 from sedano.engine.worker import Worker
-from sedano.errors import OptionError, RemoteError, TaskRevoked
-from sedano.ports import PARKED
+from sedano.errors import OptionError, RemoteError, TaskRevoked, Unavailable
+from sedano.model.messages import BlobRef
+from sedano.ports import PARKED, Blobs
 from tests.stories.processes import COMMANDS, INVOCATION_S, Processes
 from tests.stories.stage import QUEUES, Stage, in_memory
 from tests.stories.taps import Crash
+
+
+class Unreachable:
+    """Blobs whose first reads find the store away."""
+
+    def __init__(self, blobs: Blobs, reads: int) -> None:
+        """Fail the first *reads*."""
+        self.put, self._get, self._left = blobs.put, blobs.get, reads
+
+    def get(self, ref: BlobRef) -> bytes:
+        """Read, later."""
+        self._left -= 1
+        if self._left >= 0:
+            raise Unavailable("the blob store is away")
+        return self._get(ref)
 
 
 class Shift:
@@ -105,6 +122,27 @@ def test_a_key_that_raises_fails_its_task_and_no_other(stage: Stage) -> None:
     with pytest.raises(RemoteError, match="ZeroDivisionError"):
         bad.get()
     assert good.get() == 1
+
+
+def test_a_key_that_is_no_value_fails_its_task(stage: Stage) -> None:
+    shift = Shift(stage, singleton=lambda number, key="": object())
+    result = shift.only.delay(1)
+    shift.processes.drain()
+    with pytest.raises(RemoteError, match="Unserialisable"):
+        result.get()
+    assert shift.ran == []
+
+
+def test_arguments_that_are_out_of_reach_are_no_reason_to_run_without_the_lease(stage: Stage) -> None:
+    shift = Shift(stage, singleton="key")
+    result = shift.only.delay(1, "x" * 70_000)
+    (delivery,) = stage.ports.queues.receive(COMMANDS, 1)
+    blobs, ports = stage.ports.blobs, stage.ports
+    for broken in (1, 0):
+        worker = shift.processes.another_worker(replace(ports, blobs=Unreachable(blobs, broken)))
+        given_back = worker.work([delivery], stage.clock.now() + INVOCATION_S)
+        assert (given_back, shift.ran) == (([delivery], []) if broken else ([], [1]))
+    assert result.get() == 1
 
 
 def test_a_singleton_that_is_dropped_ends_as_revoked(stage: Stage) -> None:

@@ -58,6 +58,14 @@ def test_a_held_lease_is_taken_only_when_its_time_is_over_by_the_store_or_it_was
     assert decision.free or decision.wait > 0
 
 
+def test_the_stores_machines_may_differ_by_the_guard() -> None:
+    now = Moment(0, 0)
+    assert not lease.decide(Sight(HELD, now), at(HELD.expires + GUARD_MS), now, "me").free
+    assert lease.decide(Sight(HELD, now), at(HELD.expires + GUARD_MS + 1), now, "me").free
+    assert not lease.decide(Sight(HELD, now), at(HELD.expires + GUARD_MS + 1 - WIDEST_MS, WIDEST_MS), now, "me").free
+    assert not lease.decide(Sight(HELD, now), at(HELD.expires + GUARD_MS + 1, WIDEST_MS + 1), now, "me").free
+
+
 @given(elapsed=st.integers(0, 200_000), duration=_durations, sent=_moments)
 def test_belief_ends_before_another_may_begin(elapsed: int, duration: int, sent: Moment) -> None:
     """Whatever the true time of the grant's writing was: between sending and now."""

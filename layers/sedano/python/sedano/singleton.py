@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
 from sedano.engine.registry import OnBusy
+from sedano.engine.singletons import alone
 from sedano.errors import OptionError
 from sedano.model import codec
 from sedano.model.parameters import Parameters
@@ -28,7 +29,7 @@ def key_of(singleton: Singleton, on_busy: OnBusy, delivery: Delivery, parameters
     if delivery != "claimed":
         raise OptionError(f"singleton: a task that is delivered {delivery} may run twice at a time; only a claimed one can be a singleton")
     if singleton is True:
-        return lambda args, kwargs: ""
+        return alone
     if not isinstance(singleton, str):
         return lambda args, kwargs: codec.encode_value(singleton(*args, **kwargs), "singleton")
     if singleton not in parameters.signature.parameters:

@@ -12,13 +12,15 @@ What is woken comes through the queue: a crash between the release and the wakin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
+from sedano.engine.gathering import HeaderFailed
 from sedano.engine.holding import hold_back
 from sedano.engine.leasing import Busy, Leasing
-from sedano.errors import SedanoError
+from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import states
 from sedano.model.lease import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
 from sedano.model.messages import Command
@@ -60,18 +62,24 @@ class Singletons:
     def _admit(self, job: Job, batch: Batch) -> Job | None:
         try:
             name = self._name(job)
-        except SedanoError:
-            return job  # its arguments are out of reach or wrong: it will not run either way, and is told why where they are read
+        except (ArgumentError, MessageRefused, HeaderFailed):
+            return job  # its arguments are wrong or lost for good: it will not run, and is told why where they are read again
+        except (Unavailable, ConfigurationError) as away:
+            self._not_now(job, away, batch)
+            return None
         except Exception as error:  # noqa: BLE001 - the key is the user's function
             return _unrun(job, states.FAILURE, f"the singleton's key: {type(error).__name__}: {error}")
         try:
             duration = max(SHORTEST_MS, round((batch.deadline - self.ports.clock.now()) * 1000) + GUARD_MS)
             found = self.leasing.attempt(name, self._owner(job), duration, job.delivery.message_id)
             return self._settle(job, found, batch)
-        except SedanoError as error:
-            self.ports.telemetry.log("warning", "singleton not answered", lease=name, error=str(error))
-            batch.give_back(job.delivery)
+        except SedanoError as away:
+            self._not_now(job, away, batch)
             return None
+
+    def _not_now(self, job: Job, away: SedanoError, batch: Batch) -> None:
+        self.ports.telemetry.log("warning", "singleton not answered", task_id=job.command.task_id, error=str(away))
+        batch.give_back(job.delivery)
 
     def _settle(self, job: Job, found: Term | Busy, batch: Batch) -> Job | None:
         if isinstance(found, Term):
@@ -90,7 +98,7 @@ class Singletons:
 
     def _name(self, job: Job) -> str:
         singleton = job.task.singleton
-        key = singleton(*self.arguments(job.command)) if singleton is not None else ""
+        key = "" if singleton is None or singleton is alone else singleton(*self.arguments(job.command))
         return f"singleton/{job.task.name}/{key}"
 
     def _hold(self, job: Job, busy: Busy, batch: Batch) -> None:
@@ -111,6 +119,11 @@ class Singletons:
                 self.ports.queues.hold(Delivery(queue, message_id, handle, ""), 0.0)
                 return
             released = replace(released, waiting=released.waiting[1:])
+
+
+def alone(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Return the one key of a task of which there is one run at a time, whatever its arguments are: they are not even fetched."""
+    return ""
 
 
 def _unrun(job: Job, state: str, why: str) -> Job:
