@@ -153,6 +153,7 @@ class LeaseWorld:
         self.born += 1
         process = Process(self.world, self.born, "clone" if self.world.dice.random() < 0.3 else f"process{self.born}")
         process.clock.offset = self.plan.wall_skew * (2 * self.world.dice.random() - 1)
+        process.steps = self.plan.steps
         process.clock.rate = 1 + 4e-4 * (2 * self.world.dice.random() - 1)
         left = [rounds]
         process.actor = self.world.spawn(process, lambda: self._contend(process, left), delay=2 * self.world.dice.random())

@@ -82,7 +82,7 @@ class Call:
         if kind is Fault.CRASH_BEFORE:
             process.die()
         elif kind is Fault.PAUSE:
-            process.pause(90.0 * world.dice.random() ** 2, stops=world.dice.random() < 0.5)
+            process.pause(90.0 * world.dice.random() ** 2, stops=world.dice.random() < 0.5 and not process.steps)
             return self.arrive()
         elif kind is Fault.THROTTLED:
             world.sleep(0.1 * world.dice.random())

@@ -67,7 +67,10 @@ class Entropy:
 
 
 class Process:
-    """One process; *name* is what it calls itself, *number* is what tells it from its clones."""
+    """One process; *name* is what it calls itself, *number* is what tells it from its clones.
+
+    *steps*: its wall clock may be set, so its monotonic one never rests: no rule is safe when both clocks lie at once.
+    """
 
     def __init__(self, world: World, number: int, name: str) -> None:
         """Be born now."""
@@ -75,6 +78,7 @@ class Process:
         self.clock = Clock(world, began=world.now)
         self.entropy: Any = Entropy(self)
         self.invocation = 0
+        self.steps = False
         self.alive = True
         self.actor: Actor | None = None
         self.died: Callable[[], None] = lambda: None
