@@ -15,11 +15,13 @@ from tests.plugins.resources import CODE
 
 CLIENT = """
 from sedano.model.lineage import derived_id
-from walks import Measured, app, echo, length, sums
+from walks import Measured, alone, app, echo, length, sums
 large = "x" * 100_000
 assert echo.delay("small").get(timeout=60) == "small"
 assert echo.delay(large).get(timeout=60) == large
 assert sums(range(4)) == 12
+runs = [alone.delay(3) for _ in range(3)]
+assert [run.get(timeout=60) for run in runs] == [[1, 1, 1, 3]] * 3
 for text in ("small", large):
     event = Measured.delay(text=text)
     assert app.result(derived_id(event, length.name)).get(timeout=60) == len(text)

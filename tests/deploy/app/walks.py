@@ -1,6 +1,6 @@
-"""An application that takes a message down every road there is: large values, a chord, an event, a follow-up."""
+"""An application that takes a message down every road there is: large values, a chord, an event, a follow-up, leases."""
 
-from sedano import Sedano, chord
+from sedano import Sedano, chord, current
 
 app = Sedano("walks")
 
@@ -21,6 +21,17 @@ def add(a: int, b: int) -> int:
 def total(values: list[int]) -> int:
     """The sum of a chord's results."""
     return sum(values)
+
+
+@app.task(singleton=True)
+def alone(partitions: int) -> list[int]:
+    """How many leases of each kind one run may hold: a singleton's, a lock's, a leader's, partitions."""
+    shared, leader = app.partitions("walk", partitions), app.leader("walk")
+    with app.lock("walk") as lease:
+        held = [current().token > 0, lease.valid(), leader.lead() is not None, len(shared.balance())]
+    shared.release()
+    leader.resign()
+    return [int(number) for number in held]
 
 
 @app.event
