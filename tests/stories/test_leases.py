@@ -259,6 +259,14 @@ def test_an_async_block_holds_the_lock_too(fleet: Fleet) -> None:
     assert two.app.lock("x", duration=DURATION).try_acquire() is not None
 
 
+@pytest.mark.parametrize("name", ["", "x" * 501])
+def test_a_name_that_is_none_is_refused(name: str) -> None:
+    process = in_memory().process()
+    for make in (process.app.lock, process.app.leader):
+        with pytest.raises(OptionError, match="name"):
+            make(name)
+
+
 @pytest.mark.parametrize("duration", [0, 1.9, -5, 86_401])
 def test_a_duration_that_means_nothing_is_refused(duration: float) -> None:
     process = in_memory().process()
@@ -269,6 +277,8 @@ def test_a_duration_that_means_nothing_is_refused(duration: float) -> None:
 
 
 def test_there_is_no_deadline_outside_of_a_task() -> None:
+    with pytest.raises(OptionError, match="not both"):
+        in_memory().process().app.lock("x", duration=30, until_deadline=True)
     with pytest.raises(OptionError, match="until_deadline"):
         in_memory().process().app.lock("x", until_deadline=True).acquire()
 

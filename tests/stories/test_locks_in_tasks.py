@@ -73,6 +73,23 @@ def test_an_invocation_that_waits_for_a_lock_waits_no_longer_than_it_lives() -> 
         assert INVOCATION_S - 2 <= ended[0] - begun <= INVOCATION_S
 
 
+def test_a_leader_leads_on_from_one_invocation_to_the_next_though_each_handle_ends_with_its_own() -> None:
+    terms: list[Any] = []
+    leaders: list[Any] = []
+
+    def body(app: Sedano) -> None:
+        leaders[:] = leaders or [app.leader("x", duration=60)]
+        terms.append(leaders[0].lead())
+
+    app, locked = app_with(body)
+    with testing.world(app) as world:
+        for pause in (10, 40, 0):
+            locked.delay().get()
+            world.clock.advance(pause)
+        assert len({term.token for term in terms}) == 1
+        assert not any(term.valid() for term in terms)
+
+
 def test_the_holder_is_shown_with_its_task() -> None:
     leaders = []
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import importlib
 import os
 import socket
+import threading
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -30,6 +31,7 @@ from sedano.model import lease as rule
 from sedano.model.lease import GUARD_MS, LONGEST_MS, SHORTEST_MS, Term
 from sedano.outlet import Outlet
 
+LONGEST_NAME = 500
 DURATION_S = 30.0
 """How long a lease lasts that is taken outside of a task without saying so."""
 
@@ -132,10 +134,9 @@ class Lock:
 
     def __init__(self, app: Leases, name: str, *, duration: float | None, timeout: float | None, until_deadline: bool, fair: bool) -> None:
         """See `sedano.app.Sedano.lock`."""
-        if not name or len(name) > 500:
-            raise OptionError("name: a lock's name has 1 to 500 characters")
-        if duration is not None and (until_deadline or not SHORTEST_MS <= duration * 1000 <= LONGEST_MS):
-            raise OptionError(f"duration: {duration} s; from {SHORTEST_MS // 1000} s to a day, and not together with until_deadline")
+        if duration is not None and until_deadline:
+            raise OptionError("until_deadline: a lock lasts for a duration or until the deadline, not both")
+        check_options(name, duration)
         self._app, self._name, self._duration, self._timeout = app, name, duration, timeout
         self._until_deadline, self._fair = until_deadline, fair
         self._held: Lease | None = None
@@ -212,9 +213,9 @@ class Leader:
 
     def __init__(self, app: Leases, name: str, duration: float) -> None:
         """See `sedano.app.Sedano.leader`."""
+        check_options(name, duration)
         self._app, self._name = app, f"leader/{name}"
-        if not SHORTEST_MS <= duration * 1000 <= LONGEST_MS:
-            raise OptionError(f"duration: {duration} s; from {SHORTEST_MS // 1000} s to a day")
+        self._lock = threading.Lock()
         self._duration = round(duration * 1000)
         self._term: Term | None = None
 
@@ -223,18 +224,14 @@ class Leader:
 
         One write when the term begins or half of it is over, none in between; a read and no write while another one leads.
         """
-        leasing, term = self._app.outlet.leasing, self._term
-        if term is not None and (not rule.believes(term, leasing.moment()) or rule.remaining(term, leasing.moment()) * 2 < term.duration):
-            term = leasing.renew(term)
-        if term is None:
-            found = leasing.attempt(self._name, holder(CURRENT.get()), self._duration)
-            term = found if isinstance(found, Term) else None
-        self._term = term
-        return Lease(leasing, term) if term is not None else None
+        with self._lock:
+            self._term = term = self._next(self._app.outlet.leasing, self._term)
+        return Lease(self._app.outlet.leasing, term) if term is not None else None
 
     def resign(self) -> None:
         """Let another one lead at once; nothing happens when none of our terms is left."""
-        term, self._term = self._term, None
+        with self._lock:
+            term, self._term = self._term, None
         if term is not None:
             self._app.outlet.leasing.release(term)
 
@@ -242,6 +239,22 @@ class Leader:
         """Return who led last and in which term (its token), by one read; None when nobody does or ever did."""
         record = self._app.outlet.leasing.observe([self._name])[self._name].record
         return (record.owner, record.token) if record is not None and record.held else None
+
+    def _next(self, leasing: Leasing, term: Term | None) -> Term | None:
+        if term is not None and (not rule.believes(term, leasing.moment()) or rule.remaining(term, leasing.moment()) * 2 < term.duration):
+            term = leasing.renew(term)
+        if term is None:
+            found = leasing.attempt(self._name, holder(CURRENT.get()), self._duration)
+            term = found if isinstance(found, Term) else None
+        return term
+
+
+def check_options(name: str, duration: float | None) -> None:
+    """Raise `OptionError` when a lease cannot have this name or last for this many seconds."""
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise OptionError(f"name: {len(name)} characters; it has 1 to {LONGEST_NAME}")
+    if duration is not None and not SHORTEST_MS <= duration * 1000 <= LONGEST_MS:
+        raise OptionError(f"duration: {duration} s; it lasts from {SHORTEST_MS // 1000} s to a day")
 
 
 def holder(context: TaskContext | None) -> str:

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from sedano.engine.context import CURRENT
 from sedano.engine.partitioning import Partitioning
 from sedano.errors import OptionError
-from sedano.locks import Lease, Leases, holder
-from sedano.model.lease import LONGEST_MS, SHORTEST_MS
+from sedano.locks import Lease, Leases, check_options, holder
 
 MOST = 1_000
 
@@ -38,8 +37,7 @@ class Partitions:
         """See `sedano.app.Sedano.partitions`."""
         if not 1 <= count <= MOST:
             raise OptionError(f"count: {count}; from 1 to {MOST}")
-        if not SHORTEST_MS <= duration * 1000 <= LONGEST_MS:
-            raise OptionError(f"duration: {duration} s; from {SHORTEST_MS // 1000} s to a day")
+        check_options(name, duration)
         self._app, self._name, self._count, self._duration = app, name, count, round(duration * 1000)
         self._share: Partitioning | None = None
         self._lock = threading.Lock()
