@@ -18,7 +18,7 @@ from sedano.engine.outbox import restored
 from sedano.engine.publisher import Publisher
 from sedano.engine.telling import tell_again
 from sedano.errors import MessageRefused, SedanoError
-from sedano.model import codec, states
+from sedano.model import codec, refusals, states
 from sedano.model.lineage import descend
 from sedano.model.messages import LAUNCH, Command, Section
 from sedano.model.records import TaskRecord
@@ -133,4 +133,8 @@ class Following:
             return
         batch.count("FollowUpsDelayed", job.task.name)
         self.ports.telemetry.log("warning", "follow-ups not sent; the message comes back", task_id=job.command.task_id, error=str(error))
-        batch.give_back(job.delivery)
+        spent = job.stillborn
+        if spent is not None and spent.code == refusals.EXECUTIONS:
+            batch.park(job.delivery, spent.code, spent.field, f"{spent.detail}; its follow-ups cannot be sent: {error}")
+        else:
+            batch.give_back(job.delivery)

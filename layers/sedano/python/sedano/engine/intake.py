@@ -67,14 +67,15 @@ class Intake:
         task = self.registry.tasks.get(command.task)
         if task is None:
             raise MessageRefused(refusals.UNKNOWN_TASK, "subject", f"no task {command.task!r} in this deployment")
-        if delivery.receives > MAX_EXECUTIONS:
-            raise MessageRefused(refusals.EXECUTIONS, "receives", f"received {delivery.receives} times without an end")
         if not command.time:
             command = command._replace(time=delivery.sent or now)
         return Job(delivery, command, task, now, clock, self._stillborn(delivery, command, task, now))
 
     def _stillborn(self, delivery: Delivery, command: Command, task: TaskSpec, now: float) -> Stillborn | None:
-        """Return why the task must not begin: it came too late, is revoked, or has no claims to count and came too often."""
+        """Return why the task must not begin: it came too late, is revoked, or came too often (sooner without claims to count).
+
+        Such a task still walks through its claim, so that its record ends too: whoever waits for it, or for its chord, learns of it.
+        """
         if command.expires is not None and command.expires <= now:
             return Stillborn(states.REVOKED, refusals.EXPIRED, "expirytime", f"expired {now - command.expires:.0f} s ago")
         revoked = revoked_by(self.membership.control, command)
@@ -82,6 +83,8 @@ class Intake:
             return Stillborn(states.REVOKED, refusals.REVOKED, revoked.partition("=")[0], f"revoked by {revoked}")
         if task.delivery != "claimed" and delivery.receives - self.spared.count(delivery) > self.poison_after:
             return Stillborn(states.POISON, refusals.POISON, "receives", f"received {delivery.receives} times without an end")
+        if delivery.receives > MAX_EXECUTIONS:
+            return Stillborn(states.POISON, refusals.EXECUTIONS, "receives", f"received {delivery.receives} times without an end")
         return None
 
     def _adjust(self, command: Command) -> int:
