@@ -18,6 +18,7 @@ from botocore.httpsession import URLLib3Session
 from sedano import memory
 from sedano.aws.blobs import PREFIX, S3Blobs
 from sedano.aws.control import DynamoControl
+from sedano.aws.elections import DynamoElections
 from sedano.aws.events import S3Events
 from sedano.aws.host import SystemClock
 from sedano.aws.leases import DynamoLeases
@@ -26,7 +27,7 @@ from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
 from sedano.model.messages import BlobRef
-from sedano.ports import EVENTS, PARKED, RECORDS, Blobs, Control, Events, Leases, Ledger, Members, Queues, command_queue
+from sedano.ports import EVENTS, PARKED, RECORDS, Blobs, Control, Elections, Events, Leases, Ledger, Members, Queues, command_queue
 from tests.plugins.resources import Resources
 
 COMMANDS = command_queue("default")
@@ -48,6 +49,7 @@ class World:
     members: Members
     leases: Leases
     control: Control
+    elections: Elections
     losing: Callable[[str], AbstractContextManager[None]]
     damage: Callable[[BlobRef, bytes | None], None]
     concurrent: bool
@@ -57,16 +59,18 @@ class World:
 def in_memory() -> World:
     """Everything over dicts. No network, so there is no answer to lose: the write is simply made twice."""
     clock = memory.VirtualClock(memory.START)
+    ledger = memory.MemoryLedger(clock)
     blobs = memory.MemoryBlobs()
     return World(
         name="memory",
-        ledger=memory.MemoryLedger(clock),
+        ledger=ledger,
         queues=memory.MemoryQueues(clock, memory.queue_keys(("default", "bulk")), max_receives=5),
         blobs=blobs,
         events=memory.MemoryEvents(),
         members=memory.MemoryMembers(),
         leases=memory.MemoryLeases(clock),
         control=memory.MemoryControl(),
+        elections=memory.MemoryElections(ledger),
         losing=lambda _: nullcontext(),
         damage=blobs.damage,
         concurrent=True,
@@ -99,6 +103,7 @@ def over_aws(resources: Resources) -> World:
         members=DynamoMembers(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         leases=DynamoLeases(dynamodb, settings["SEDANO_CONTROL_TABLE"], SystemClock()),
         control=DynamoControl(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
+        elections=DynamoElections(dynamodb, settings["SEDANO_CONTROL_TABLE"], settings["SEDANO_LEDGER_TABLE"]),
         losing=lambda operation: losing_answers(dynamodb, operation, send=real),
         damage=damage,
         concurrent=real,

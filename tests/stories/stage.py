@@ -14,6 +14,7 @@ from moto.sqs.models import sqs_backends
 from sedano import memory
 from sedano.aws.blobs import PREFIX, S3Blobs
 from sedano.aws.control import DynamoControl
+from sedano.aws.elections import DynamoElections
 from sedano.aws.events import S3Events
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
@@ -180,6 +181,7 @@ def on_moto(resources: Resources) -> Stage:
         events=S3Events(s3, settings["SEDANO_HISTORY_BUCKET"]),
         members=DynamoMembers(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         control=DynamoControl(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
+        elections=DynamoElections(dynamodb, settings["SEDANO_CONTROL_TABLE"], settings["SEDANO_LEDGER_TABLE"]),
     )
     ledger = DynamoLedger(dynamodb, settings["SEDANO_LEDGER_TABLE"], lanes=1)
     return _stage(ports, ledger, OnMoto(resources, urls, s3))

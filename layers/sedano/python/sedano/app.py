@@ -22,6 +22,7 @@ from typing import Any, TypeVar, overload
 
 from sedano.control import Control
 from sedano.declaration import Declaration, declared
+from sedano.elections import handling, topic_task
 from sedano.engine.registry import OnBusy, Registry
 from sedano.errors import ConfigurationError, OptionError
 from sedano.event import EventType
@@ -106,6 +107,27 @@ class Sedano:
             raise OptionError(f"event {event.name}: declared twice")
         self.registry.subscriptions[event.name] = []
         return event
+
+    def election_topic(
+        self, name: str, *, on_winner: bool = False, queue: str = "default"
+    ) -> Callable[[Callable[..., Any]], Task[Any, Any]]:
+        """Declare what elections on the topic *name* do: the function is called with the election's action, once, as a task of its own.
+
+        Args:
+            name: the topic.
+            on_winner: run it on the worker that has won. It is waited for, ten seconds in each term; then the next candidate in order
+                leads, and at last whoever holds the message.
+            queue: the command queue it is sent to.
+
+        Raises:
+            OptionError: the topic is declared twice, or is ``task``, which is built in.
+        """
+        if name == "task":
+            raise OptionError("topic: 'task' is built in: it dispatches a signature")
+        task = topic_task(name)
+        if on_winner:
+            self.registry.led.add(task)
+        return lambda handler: self.task(name=task, queue=queue)(handling(handler))
 
     def send_task(self, name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
         """Publish a task by name, also one that this process does not know (Celery's `send_task`)."""

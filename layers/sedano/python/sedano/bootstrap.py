@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from sedano.app import Sedano, load
 from sedano.aws.blobs import S3Blobs
 from sedano.aws.control import DynamoControl
+from sedano.aws.elections import DynamoElections
 from sedano.aws.events import S3Events
 from sedano.aws.host import SystemClock, SystemEntropy
 from sedano.aws.leases import DynamoLeases
@@ -55,6 +56,7 @@ def ports_of(settings: Settings, service: str) -> Ports:
         members=DynamoMembers(session.client("dynamodb"), settings.control_table),
         leases=DynamoLeases(session.client("dynamodb"), settings.control_table, clock),
         control=DynamoControl(session.client("dynamodb"), settings.control_table),
+        elections=DynamoElections(session.client("dynamodb"), settings.control_table, settings.ledger_table),
         clock=clock,
         entropy=SystemEntropy(),
         telemetry=PowertoolsTelemetry(f"sedano-{service}", "sedano", session.calls),

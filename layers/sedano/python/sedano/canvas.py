@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from sedano.elections import TIMEOUT_S, Mode, elect
 from sedano.model.signature import Signature
 from sedano.outlet import Outlet
 from sedano.result import AsyncResult, GroupResult
@@ -45,6 +46,12 @@ class Sig:
     def apply_async(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
         """Publish it with options."""
         return self.app.outlet.publish(self.spec.clone(args, kwargs).set(**options))
+
+    def election(self, *, mode: Mode = "faithful", timeout: int = TIMEOUT_S) -> AsyncResult[Any]:
+        """Let the cluster elect a worker, and dispatch it once; see `Control.election`."""
+        outlet = self.app.outlet
+        task_id = self.spec.options.task_id or outlet.fresh_id()
+        return elect(outlet, task_id, "task", self.spec, task_id, mode=mode, timeout=timeout)
 
 
 class group:  # noqa: N801 - Celery's name

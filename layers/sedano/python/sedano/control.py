@@ -10,15 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
+from sedano.canvas import Sig
+from sedano.elections import TIMEOUT_S, Mode, about, elect
 from sedano.engine import control as engine
 from sedano.engine.control import Controlling
 from sedano.engine.revocation import revoke
+from sedano.errors import OptionError
 from sedano.model.cluster import STALE_S, Member
 from sedano.model.control import ControlRecord, pair, with_revoked, without
 from sedano.outlet import Outlet
 from sedano.ports import Ports
+from sedano.result import AsyncResult
 
 
 class Publishes(Protocol):
@@ -85,6 +89,35 @@ class Control:
     def hello(self) -> ControlRecord:
         """Return what a worker learns when it starts: the cluster's clock, revoked headers, the configuration's version, paused queues."""
         return self._app.outlet.ports.control.read()
+
+    def election(
+        self, election_id: str, topic: str, action: Any = None, *, mode: Mode = "faithful", timeout: int = TIMEOUT_S
+    ) -> AsyncResult[Any]:
+        """Let the cluster elect a worker, and dispatch once what the topic asks for (Celery's `control.election`).
+
+        The workers that were active register; the lowest logical clock wins, the name breaks ties. What is dispatched runs once, also when
+        the winner is dead. Asking again for an election that is still open calls the workers again and changes nothing else.
+
+        Args:
+            election_id: names the election; one id is one election, for eight days.
+            topic: ``task`` (*action* is a signature, dispatched under the election's id), or one that `election_topic` declares.
+            action: a signature, or what the topic's handler is called with.
+            mode: ``faithful``, or ``fast``: the first worker to write it down has won, in one write.
+            timeout: whole seconds (at most 900) after which it is closed with whoever has registered; one that a task asks for, which may
+                not list the members, always lasts that long.
+
+        Returns:
+            the result of what is dispatched.
+
+        Raises:
+            OptionError: no such topic is declared, or the topic is ``task`` and *action* is no signature.
+        """
+        outlet = self._app.outlet
+        if topic != "task":
+            return elect(outlet, election_id, topic, *about(outlet, election_id, topic, action), mode=mode, timeout=timeout)
+        if not isinstance(action, Sig):
+            raise OptionError(f"action: the topic 'task' takes a signature (task.s(…)), not {type(action).__name__}")
+        return elect(outlet, election_id, topic, action.spec, election_id, mode=mode, timeout=timeout)
 
     def members(self, stale: float = STALE_S) -> list[Member]:
         """Return every worker that was heard of in the last 30 days, by name, as it is now.

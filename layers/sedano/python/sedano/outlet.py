@@ -62,14 +62,14 @@ class Outlet:
 
     def publish_together(self, signatures: Sequence[Signature]) -> list[AsyncResult[Any]]:
         """Publish all members of a group in tens."""
-        group_id = self._fresh_id()
+        group_id = self.fresh_id()
         drafts = [self._draft(s, s.options.task_id or member_id(group_id, n)) for n, s in enumerate(signatures)]
         self._post(drafts, None)
         return [AsyncResult(self, d.task_id, keeps=not d.ignore_result) for d in drafts]
 
     def launch(self, header: Sequence[Signature], body: Signature) -> AsyncResult[Any]:
         """Publish a chord as one launch command and return the body's result."""
-        join_id = self._fresh_id()
+        join_id = self.fresh_id()
         members = [self._checked(self._draft(s, "")) for s in header]
         ending = self._checked(self._draft(body, "", complete=body.immutable))
         args = to_args(Launch(join_id, members, ending), hand_on=not body.immutable)
@@ -78,9 +78,17 @@ class Outlet:
         parents = GroupResult([AsyncResult(self, member_id(join_id, n)) for n in range(len(members))])
         return AsyncResult(self, body_id(join_id), parent=parents)
 
+    def prepare(self, signature: Signature, task_id: str) -> CommandDraft:
+        """Return *signature* as a draft that others may publish later; its data lies in the blob store when it is long."""
+        return self._checked(self._draft(signature, task_id))
+
+    def post(self, drafts: Sequence[Draft]) -> None:
+        """Publish *drafts* together, or put them into the outbox of the running task."""
+        self._post(drafts, None)
+
     def announce(self, name: str, data: Mapping[str, Any]) -> str:
         """Publish the event *name* and return its id."""
-        event_id = self._fresh_id()
+        event_id = self.fresh_id()
         context = CURRENT.get()
         self._post([EventDraft(name, data, event_id, context.tenant if context is not None else None)], None)
         return event_id
@@ -137,7 +145,8 @@ class Outlet:
     def _on_sigterm(self, number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    def _fresh_id(self) -> str:
+    def fresh_id(self) -> str:
+        """Return the id of the next publication: derived inside a task, so that a second run of it finds the same one."""
         context = CURRENT.get()
         if context is None:
             return self.ports.entropy.uuid()
@@ -150,7 +159,7 @@ class Outlet:
             return dedup_id(signature.task, options.dedup_key)
         if options.on_duplicate is not None:
             raise OptionError("on_duplicate: has no meaning without a dedup_key")
-        return options.task_id or self._fresh_id()
+        return options.task_id or self.fresh_id()
 
     def _draft(self, signature: Signature, task_id: str, *, complete: bool = True) -> CommandDraft:
         """Return *signature* as a draft; *complete*: no results are put before its arguments later, so they have to fit now."""

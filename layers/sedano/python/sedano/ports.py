@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from sedano.errors import SedanoError
 from sedano.model.cluster import MemberRecord as MemberRecord
 from sedano.model.control import Changed, ControlRecord
+from sedano.model.election import Ballot, Election
 from sedano.model.join import Arrival, Arrived, Join
 from sedano.model.lease import Leased, LeaseRecord, Term
 from sedano.model.messages import BlobRef
@@ -185,6 +186,25 @@ class Leases(Protocol):
         """Return the condition "this term still holds" as one item of the store's own transactions."""
 
 
+class Elections(Protocol):
+    """Elections by id. Every write is conditional (PROTOCOLS §5); a refused one answers with the election in the way."""
+
+    def open(self, election: Election, at: float) -> Ballot:
+        """Put *election* where there is none yet, at *at* (epoch s)."""
+
+    def read(self, election_id: str) -> Election | None:
+        """Return the election, strongly consistent."""
+
+    def register(self, election_id: str, name: str, clock: int) -> Ballot:
+        """Register *name* with *clock*, once, while the election is open."""
+
+    def close(self, election: Election, at: float) -> Ballot:
+        """Close it as *election* says, where nobody registered since it was seen, and note its task in the ledger: both or neither."""
+
+    def advance(self, election: Election, seen: Election) -> Ballot:
+        """Give the lead to the winner of *election* until the time that it says, where it still was led as *seen*."""
+
+
 class Clock(Protocol):
     """Time as an argument."""
 
@@ -238,6 +258,7 @@ class Ports:
     members: Members
     leases: Leases
     control: Control
+    elections: Elections
     clock: Clock
     entropy: Entropy
     telemetry: Telemetry

@@ -25,6 +25,7 @@ from sedano.memory import (
     START,
     MemoryBlobs,
     MemoryControl,
+    MemoryElections,
     MemoryEvents,
     MemoryLeases,
     MemoryLedger,
@@ -87,9 +88,10 @@ class World:
         self.app, self.clock = app, WaitingClock(START)
         self.queues = SentQueues(self.clock, app.queues)
         self.telemetry = MemoryTelemetry()
+        ledger = MemoryLedger(self.clock)
         self.ports = ports = Ports(
-            MemoryLedger(self.clock), self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock),
-            MemoryControl(), self.clock, SeededEntropy(seed), self.telemetry,
+            ledger, self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock),
+            MemoryControl(), MemoryElections(ledger), self.clock, SeededEntropy(seed), self.telemetry,
         )  # fmt: skip
         self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())
         self.router = Router(app.registry, ports, Host("memory.2.00000000", 2))

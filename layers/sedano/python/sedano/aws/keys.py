@@ -11,6 +11,7 @@ from hashlib import sha256
 from urllib.parse import quote
 
 TASK, JOIN, MEMBER, LEASE = "TASK#", "JOIN#", "MEMBER#", "LEASE#"
+ELECTION = "ELECT#"
 CONTROL = "CONTROL"
 """The one key of the control record."""
 LONGEST_PART = 600
@@ -45,3 +46,8 @@ def member(name: str) -> str:
 def lease(name: str) -> str:
     """Return the key of a lease."""
     return LEASE + part(name)
+
+
+def election(election_id: str) -> str:
+    """Return the key of an election."""
+    return ELECTION + part(election_id)

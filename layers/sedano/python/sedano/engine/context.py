@@ -6,7 +6,7 @@ message is acknowledged (the transactional outbox). So a crash never leaves half
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -32,6 +32,7 @@ class TaskContext:
     token: int = 0
     over: bool = False
     checkpoint: Callable[[], None] | None = None
+    vote: Callable[[TaskContext, str, bool, Sequence[str]], None] | None = None
 
     def check(self) -> None:
         """Raise `TaskRevoked` when this task was revoked with *terminate* while it runs; call it where a long body can stop.

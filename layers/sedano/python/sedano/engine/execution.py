@@ -58,6 +58,7 @@ class Execution:
     pool: ThreadPoolExecutor | None
     run_loop: RunLoop | None
     guard: float
+    vote: Callable[[TaskContext, str, bool, Sequence[str]], None] | None = None
 
     def prepare(self, held: Sequence[Held], batch: Batch) -> tuple[list[Ready], list[Ran]]:
         """Return what can run, with its arguments, and how the others end without running; set the messages of those aside."""
@@ -88,7 +89,7 @@ class Execution:
         fence = held.record.fence if held.record is not None else 0
         command = held.job.command
         checkpoint = Checkpoint(self.ports, command.task_id, fence)
-        return TaskContext(command, fence, deadline, self.lamport.forward(), token=held.job.token, checkpoint=checkpoint)
+        return TaskContext(command, fence, deadline, self.lamport.forward(), token=held.job.token, checkpoint=checkpoint, vote=self.vote)
 
     def ended(self, held: Held, run: Run, context: TaskContext | None, started: float | None = None) -> Ran:
         """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""

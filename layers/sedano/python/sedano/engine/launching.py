@@ -35,7 +35,7 @@ class Launch:
 
 def to_args(launch: Launch, hand_on: bool) -> list[Any]:
     """Return *launch* as the arguments of its command; *hand_on*: the members' results go to the body."""
-    return [launch.join_id, [_entry(m) for m in launch.members], _entry(launch.body), hand_on]
+    return [launch.join_id, [entry_of(m) for m in launch.members], entry_of(launch.body), hand_on]
 
 
 def from_args(args: Sequence[Any]) -> Launch:
@@ -48,11 +48,11 @@ def from_args(args: Sequence[Any]) -> Launch:
         join_id, entries, body, hand_on = args
         size = len(entries)
         members = [
-            _draft(e)._replace(task_id=member_id(join_id, n), member=Member(join_id, n, size), ignore_result=False)
+            draft_of(e)._replace(task_id=member_id(join_id, n), member=Member(join_id, n, size), ignore_result=False)
             for n, e in enumerate(entries)
         ]
         gather = Gather(join_id, size, bool(hand_on))
-        return Launch(join_id, members, _draft(body)._replace(task_id=body_id(join_id), gather=gather))
+        return Launch(join_id, members, draft_of(body)._replace(task_id=body_id(join_id), gather=gather))
     except (ValueError, TypeError, KeyError, AttributeError) as wrong:
         raise MessageRefused(refusals.SCHEMA, "data.args", f"not a launch: {wrong}") from None
 
@@ -76,7 +76,7 @@ def opened(launch: Launch, lineage: Lineage) -> Join:
     """Return the join of *launch*, which keeps the draft of the body and its *lineage* until the last member arrives."""
     gather = launch.body.gather
     body = {
-        "draft": _entry(launch.body), "hand_on": gather is None or gather.hand_on,
+        "draft": entry_of(launch.body), "hand_on": gather is None or gather.hand_on,
         "lineage": [lineage.root_id, lineage.parent_id, lineage.hops, lineage.budget],
     }  # fmt: skip
     return Join(launch.join_id, len(launch.members), json.dumps(body, separators=(",", ":")), launch.body.queue)
@@ -86,11 +86,12 @@ def body_of(join: Join) -> tuple[CommandDraft, Lineage]:
     """Return the draft of the body that *join* kept, and its lineage."""
     kept = json.loads(join.body)
     gather = Gather(join.join_id, join.size, kept["hand_on"])
-    draft = _draft(kept["draft"])._replace(task_id=body_id(join.join_id), gather=gather)
+    draft = draft_of(kept["draft"])._replace(task_id=body_id(join.join_id), gather=gather)
     return draft, Lineage(*kept["lineage"])
 
 
-def _entry(draft: CommandDraft) -> Entry:
+def entry_of(draft: CommandDraft) -> Entry:
+    """Return *draft* as JSON values, without its task's id."""
     entry: Entry = {"task": draft.task, "queue": draft.queue}
     if draft.data_ref is not None:
         entry["ref"] = [draft.data_ref.digest, draft.data_ref.size]
@@ -100,7 +101,8 @@ def _entry(draft: CommandDraft) -> Entry:
     return entry
 
 
-def _draft(entry: Mapping[str, Any]) -> CommandDraft:
+def draft_of(entry: Mapping[str, Any]) -> CommandDraft:
+    """Return the draft that *entry* describes, without its task's id."""
     ref = BlobRef(*entry["ref"]) if "ref" in entry else None
     optional = {name: entry[name] for name in _OPTIONAL if name in entry}
     return CommandDraft(

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sedano.model.messages import LAUNCH, Command
+from sedano.engine.context import CURRENT
+from sedano.model.messages import ELECT, LAUNCH, Command
 from sedano.model.parameters import Parameters
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.signature import Delivery
@@ -44,12 +45,25 @@ def _launched(*_: Any) -> None:
     """Do nothing: what a launch causes are its follow-ups."""
 
 
+def _elect(election_id: str, last: bool, *fast: str) -> None:
+    """Let the worker that runs this take part in an election."""
+    context = CURRENT.get()
+    if context is not None and context.vote is not None:
+        context.vote(context, election_id, last, fast)
+
+
 LAUNCH_TASK = TaskSpec(LAUNCH, _launched, Parameters(_launched))
+ELECT_TASK = TaskSpec(ELECT, _elect, Parameters(_elect), delivery="at_least_once", retry=Retry(max_retries=15), ignore_result=True)
+BUILT_IN = {LAUNCH: LAUNCH_TASK, ELECT: ELECT_TASK}
 
 
 @dataclass(slots=True)
 class Registry:
-    """The tasks by name and the subscriptions by event name. Filled while the user's module is imported, then only read."""
+    """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*).
 
-    tasks: dict[str, TaskSpec] = field(default_factory=lambda: {LAUNCH: LAUNCH_TASK})
+    Filled while the user's module is imported, then only read.
+    """
+
+    tasks: dict[str, TaskSpec] = field(default_factory=lambda: dict(BUILT_IN))
     subscriptions: dict[str, list[str]] = field(default_factory=dict)
+    led: set[str] = field(default_factory=set)

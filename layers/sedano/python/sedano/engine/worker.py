@@ -32,6 +32,7 @@ from sedano.engine.drafts import Composer
 from sedano.engine.execution import Execution, RunLoop
 from sedano.engine.following import Following
 from sedano.engine.gathering import Gathering
+from sedano.engine.gossip import Gossip
 from sedano.engine.intake import Intake
 from sedano.engine.joining import Joining
 from sedano.engine.judging import Judging
@@ -116,7 +117,8 @@ class Worker:
         self._following = Following(ports, composer, self.publisher, Joining(ports, composer), window)
         self._claiming = Claiming(ports, self.lamport, self._following, self.membership, settings.poison_after)
         pool = ThreadPoolExecutor(settings.concurrency, "sedano-body") if settings.concurrency > 1 else None
-        self._execution = Execution(ports, self.lamport, Gathering(ports), pool, run_loop, settings.guard)
+        self._gossip = Gossip(registry, ports, self.lamport, host.hostname)
+        self._execution = Execution(ports, self.lamport, Gathering(ports), pool, run_loop, settings.guard, self._gossip.vote)
         self._singletons = Singletons(ports, Leasing(ports), self._execution.arguments)
         self._judging = Judging(ports, self.lamport, composer)
         self._parking = ParkingLot(ports, self.lamport)
@@ -153,7 +155,7 @@ class Worker:
 
     def _walk(self, jobs: Sequence[Job], batch: Batch) -> None:
         """Take *jobs* from claim to acknowledgement."""
-        held = self._claiming.claim(self._singletons.admit(jobs, batch), batch)
+        held = self._claiming.claim(self._singletons.admit(self._gossip.admit(jobs, batch), batch), batch)
         ready, unfit = self._execution.prepare(held, batch)
         self._parking.settle(batch)
         stream = self._lanes.stream(self._judge_and_record)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sedano.memory.control import MemoryControl
+from sedano.memory.elections import MemoryElections
 from sedano.memory.host import SeededEntropy, VirtualClock
 from sedano.memory.leases import MemoryLeases
 from sedano.memory.ledger import MemoryLedger
@@ -25,6 +26,7 @@ from sedano.ports import EVENTS, PARKED, RECORDS, Ports, command_queue
 __all__ = [
     "MemoryBlobs",
     "MemoryControl",
+    "MemoryElections",
     "MemoryEvents",
     "MemoryLeases",
     "MemoryLedger",
@@ -64,14 +66,16 @@ def ports(
         max_receives: receipts after which a message goes to its queue's dead letters.
     """
     clock = VirtualClock(start)
+    ledger = MemoryLedger(clock)
     return Ports(
-        ledger=MemoryLedger(clock),
+        ledger=ledger,
         queues=MemoryQueues(clock, queue_keys(queues), visibility, max_receives),
         blobs=MemoryBlobs(),
         events=MemoryEvents(),
         members=MemoryMembers(),
         leases=MemoryLeases(clock),
         control=MemoryControl(),
+        elections=MemoryElections(ledger),
         clock=clock,
         entropy=SeededEntropy(seed),
         telemetry=MemoryTelemetry(),

@@ -82,6 +82,12 @@ class MemoryLedger:
             self._store(fresh, until)
             return None
 
+    def note(self, task_id: str, message_id: str, at: float) -> None:
+        """Note a task that nobody knows yet as PENDING: an election dispatched it."""
+        with self._lock:
+            if task_id not in self._records:
+                self._store(TaskRecord(task_id, states.PENDING, message_id=message_id), at)
+
     def revoke(self, task_id: str, clock: int, at: float) -> TaskRecord | None:
         """End a task that nobody holds as REVOKED; return None when it is, else the record in the way."""
         with self._lock:

@@ -17,6 +17,8 @@ from sedano.model.lineage import ROOT, Lineage
 PROTOCOL_VERSION = 1
 LAUNCH = "sedano.launch"
 """The built-in task that publishes the members of a large canvas."""
+ELECT = "sedano.elect"
+"""The built-in task that takes part in an election."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """No keyword arguments."""
 

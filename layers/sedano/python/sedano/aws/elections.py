@@ -1,0 +1,147 @@
+"""Elections in DynamoDB: `sedano.ports.Elections` by the writes of `sedano.aws.expressions.elections`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from sedano.aws import items, keys
+from sedano.aws.expressions import Write
+from sedano.aws.expressions.elections import CLOSE, DISPATCH, OPENING, PASS, REGISTER
+from sedano.aws.faults import AWS_ERRORS, code_of, fault
+from sedano.aws.table import Item, Table
+from sedano.model.election import CLOSED, Ballot, Election
+
+ELECTION_LIFETIME_S = 8 * 86_400
+_CANCELLED = "TransactionCanceledException"
+_REFUSED = "ConditionalCheckFailed"
+Values = dict[str, Mapping[str, Any]]
+
+
+class DynamoElections:
+    """The elections of one deployment.
+
+    Args:
+        client: a DynamoDB client of botocore.
+        table: the control table's name; its partition key is `pk` (a string), its TTL attribute `ttl`.
+        ledger: the ledger table's name: where a close notes the task that it dispatches.
+    """
+
+    def __init__(self, client: Any, table: str, ledger: str) -> None:
+        """Use *table* and *ledger*; no call is made yet."""
+        self._client, self._name, self._ledger = client, table, ledger
+        self._table = Table(client, table)
+
+    def open(self, election: Election, at: float) -> Ballot:
+        """Put *election* where there is none yet."""
+        if self._table.put(OPENING, _item(election, at)):
+            return Ballot(True, election)
+        found = self.read(election.election_id)
+        return Ballot(found is not None and found.nonce == election.nonce, found)
+
+    def read(self, election_id: str) -> Election | None:
+        """Return the election, strongly consistent."""
+        item = self._table.read_one(keys.election(election_id))
+        return _election(item) if item is not None else None
+
+    def register(self, election_id: str, name: str, clock: int) -> Ballot:
+        """Register *name* with *clock*, once, while the election is open."""
+        values: Values = {":name": {"S": name}, ":names": {"SS": [name]}, ":entry": {"SS": [_entry(name, clock)]}}
+        done, found = self._write(REGISTER, election_id, values)
+        return Ballot(done or (found is not None and found.candidates.get(name) == clock), found)
+
+    def close(self, election: Election, at: float) -> Ballot:
+        """Close the election as *election* says, where nobody registered since it was seen, and note its task in the ledger."""
+        values: Values = {
+            ":ver": {"N": str(election.version)}, ":win": {"S": election.winner}, ":by": {"S": election.by},
+            ":term": {"N": str(election.term)}, ":until": {"N": str(election.until)},
+        }  # fmt: skip
+        note: Values = {":by": {"S": election.by}, ":ttl": items.ttl(at)}
+        refused = self._transact([
+            self._update(self._name, keys.election(election.election_id), CLOSE, values),
+            self._update(self._ledger, keys.task(election.task_id), DISPATCH, note),
+        ])  # fmt: skip
+        if refused is None:
+            return Ballot(True, election)
+        if not refused:
+            return self._ballot(CLOSE, election, values)
+        found = self.read(election.election_id)
+        return Ballot(found is not None and _same_close(found, election), found)
+
+    def advance(self, election: Election, seen: Election) -> Ballot:
+        """Give the lead to the winner of *election* until the time that it says, where it still was led as *seen*."""
+        values: Values = {
+            ":seen": {"S": seen.winner}, ":before": {"N": str(seen.term)}, ":lapsed": {"N": str(seen.until)},
+            ":win": {"S": election.winner}, ":term": {"N": str(election.term)}, ":until": {"N": str(election.until)},
+        }  # fmt: skip
+        done, found = self._write(PASS, election.election_id, values)
+        mine = found is not None and (found.winner, found.term, found.until) == (election.winner, election.term, election.until)
+        return Ballot(done or mine, found)
+
+    def _ballot(self, write: Write, election: Election, values: Values) -> Ballot:
+        """Close an election whose task the ledger knows already: there is nothing to note."""
+        done, found = self._write(write, election.election_id, values)
+        return Ballot(done or (found is not None and _same_close(found, election)), found)
+
+    def _write(self, write: Write, election_id: str, values: Values) -> tuple[bool, Election | None]:
+        done, item = self._table.update(write, keys.election(election_id), values, returns="ALL_NEW")
+        return done, _election(item) if item else None
+
+    def _update(self, table: str, key: str, write: Write, values: Values) -> dict[str, Any]:
+        return {"Update": {
+            "TableName": table, "Key": {"pk": {"S": key}}, "ExpressionAttributeValues": {**write.values, **values}, **write.parameters,
+        }}  # fmt: skip
+
+    def _transact(self, writes: list[dict[str, Any]]) -> bool | None:
+        """Make all *writes* or none; return None when made, else whether the first of them was refused."""
+        try:
+            self._client.transact_write_items(TransactItems=writes)
+        except AWS_ERRORS as error:
+            codes = _reasons(error)
+            if _REFUSED in codes:
+                return codes[0] == _REFUSED
+            raise fault(error, "dynamodb.TransactWriteItems") from error
+        return None
+
+
+def _reasons(error: Exception) -> list[str]:
+    """Return why each write of a transaction was cancelled; empty for any other error."""
+    if not isinstance(error, ClientError) or code_of(error) != _CANCELLED:
+        return []
+    return [str(reason.get("Code", "")) for reason in error.response.get("CancellationReasons", ())]
+
+
+def _same_close(found: Election, election: Election) -> bool:
+    return found.state == CLOSED and found.by == election.by
+
+
+def _entry(name: str, clock: int) -> str:
+    return f"{clock} {name}"
+
+
+def _item(election: Election, at: float) -> Item:
+    item: dict[str, Any] = {
+        "pk": {"S": keys.election(election.election_id)}, "elect": {"S": election.election_id}, "topic": {"S": election.topic},
+        "task": {"S": election.task_id}, "draft": {"S": election.draft}, "nc": {"S": election.nonce}, "st": {"S": election.state},
+        "ver": {"N": str(election.version)}, "win": {"S": election.winner}, "closer": {"S": election.by},
+        "term": {"N": str(election.term)}, "until": {"N": str(election.until)}, "ttl": {"N": str(int(at) + ELECTION_LIFETIME_S)},
+    }  # fmt: skip
+    if election.need:
+        item["need"] = {"SS": sorted(election.need)}
+    if election.candidates:
+        item["voters"] = {"SS": sorted(election.candidates)}
+        item["cand"] = {"SS": sorted(_entry(name, clock) for name, clock in election.candidates.items())}
+    return item
+
+
+def _election(item: Item) -> Election:
+    text = {name: item[name]["S"] for name in ("elect", "topic", "task", "draft", "nc", "st")}
+    entries = (entry.partition(" ") for entry in item["cand"]["SS"]) if "cand" in item else ()
+    need = frozenset(item["need"]["SS"]) if "need" in item else frozenset[str]()
+    return Election(
+        text["elect"], text["topic"], text["task"], text["draft"], text["nc"], text["st"], need,
+        {name: int(clock) for clock, _, name in entries}, int(item["ver"]["N"]), item["win"]["S"], item["closer"]["S"],
+        int(item["term"]["N"]), int(item["until"]["N"]),
+    )  # fmt: skip

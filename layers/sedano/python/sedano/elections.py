@@ -1,0 +1,87 @@
+"""Elections from the outside: ask the cluster to elect, and declare what a topic does with the outcome.
+
+    add.s(2, 3).election()                                   # one of the workers dispatches it, exactly one
+
+    @app.election_topic("rotate-keys")
+    def rotate(action): ...
+
+    app.control.election("rotate/2026-11", "rotate-keys", {"age": 30})
+
+The rule and what it promises: `sedano.model.election`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal
+
+from sedano.engine.context import CURRENT
+from sedano.engine.control import members
+from sedano.engine.gossip import calls, sudden, written
+from sedano.errors import OptionError
+from sedano.model.cluster import ACTIVE
+from sedano.model.election import ANYBODY, CLOSED, Election
+from sedano.model.lineage import derived_id
+from sedano.model.signature import Signature
+from sedano.outlet import Outlet
+from sedano.result import AsyncResult
+
+Mode = Literal["faithful", "fast"]
+TIMEOUT_S = 10
+LONGEST_S = 900
+
+
+def topic_task(topic: str) -> str:
+    """Return the name of the task that carries out *topic*."""
+    return f"sedano.topic.{topic}"
+
+
+def handling(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the body of a topic's task: it is called with the election's id and the action, *handler* with the action."""
+    if inspect.iscoroutinefunction(handler):
+
+        async def handle_later(election: str, action: Any) -> Any:
+            return await handler(action)
+
+        return handle_later
+
+    def handle(election: str, action: Any) -> Any:
+        return handler(action)
+
+    return handle
+
+
+def about(outlet: Outlet, election_id: str, topic: str, action: Any) -> tuple[Signature, str]:
+    """Return what an election on a user's *topic* dispatches, and its task's id.
+
+    Raises:
+        OptionError: no such topic is declared.
+    """
+    name = topic_task(topic)
+    if name not in outlet.registry.tasks:
+        raise OptionError(f'topic: {topic!r} is not declared; "task", or declare it with @app.election_topic({topic!r})')
+    return Signature(name, (election_id, action)), derived_id(election_id, "elected")
+
+
+def elect(
+    outlet: Outlet, election_id: str, topic: str, signature: Signature, task_id: str, *, mode: Mode, timeout: int
+) -> AsyncResult[Any]:
+    """Hold the election *election_id*, which dispatches *signature* as the task *task_id*, and return that task's result."""
+    if mode not in ("faithful", "fast"):
+        raise OptionError(f"mode: {mode!r} is neither 'faithful' nor 'fast'")
+    if not 0 <= timeout <= LONGEST_S:
+        raise OptionError(f"timeout: {timeout} is not between 0 and {LONGEST_S} seconds")
+    ports = outlet.ports
+    draft = outlet.prepare(signature, task_id)
+    election = Election(election_id, topic, task_id, written(draft), ports.entropy.nonce())
+    result: AsyncResult[Any] = AsyncResult(outlet, task_id, keeps=not draft.ignore_result)
+    if mode == "fast":
+        outlet.post([sudden(election, draft.queue)])
+        return result
+    need = ANYBODY if CURRENT.get() is not None else frozenset(m.name for m in members(ports) if m.state == ACTIVE)
+    standing = ports.elections.open(replace(election, need=need), ports.clock.now()).election or election
+    if standing.state != CLOSED:
+        outlet.post(calls(standing, draft.queue, timeout))
+    return result

@@ -1,0 +1,133 @@
+"""Elections: registered once, closed once among exactly those who were seen, dispatched with the close, led by one a term."""
+
+from dataclasses import replace
+
+import pytest
+
+from sedano.errors import Unavailable
+from sedano.model import states
+from sedano.model.election import CLOSED, OPEN, Ballot, Election, closed, successor
+from tests.conformance.tasks import CLAIM, claimed
+from tests.conformance.worlds import World
+
+NOW = 1_767_225_600.0
+MS = int(NOW * 1000)
+ELECTION = Election("e#1", "task", CLAIM.task_id, '{"task":"shop.ädd"}', "n1", need=frozenset({"b.1", "a b#2"}))
+
+
+def opened(world: World, **names: int) -> Election:
+    """Open the election and register; the names are those of the candidates."""
+    world.elections.open(ELECTION, NOW)
+    for name, clock in names.items():
+        assert world.elections.register(ELECTION.election_id, name, clock).done
+    return seen(world)
+
+
+def seen(world: World) -> Election:
+    """The election as it is now."""
+    found = world.elections.read(ELECTION.election_id)
+    assert found is not None
+    return found
+
+
+def test_an_election_is_read_back(world: World) -> None:
+    assert world.elections.read(ELECTION.election_id) is None
+    assert world.elections.open(ELECTION, NOW) == Ballot(True, ELECTION)
+    assert seen(world) == ELECTION
+
+
+def test_an_election_is_opened_once_and_the_second_gets_the_first(world: World) -> None:
+    world.elections.open(ELECTION, NOW)
+    assert world.elections.open(replace(ELECTION, nonce="n2", draft="other"), NOW) == Ballot(False, ELECTION)
+    assert world.elections.open(ELECTION, NOW) == Ballot(True, ELECTION)
+
+
+def test_who_registers_is_a_candidate_with_its_clock(world: World) -> None:
+    world.elections.open(ELECTION, NOW)
+    expected = replace(ELECTION, candidates={"a b#2": 1_767_225_600_000_001}, version=1)
+    assert world.elections.register(ELECTION.election_id, "a b#2", 1_767_225_600_000_001) == Ballot(True, expected)
+    assert seen(world) == expected
+
+
+def test_a_second_registration_of_one_worker_changes_nothing(world: World) -> None:
+    before = opened(world, a=5)
+    assert world.elections.register(ELECTION.election_id, "a", 3) == Ballot(False, before)
+    assert world.elections.register(ELECTION.election_id, "a", 5) == Ballot(True, before)
+    assert seen(world) == before
+
+
+def test_nobody_registers_where_there_is_no_election_or_after_its_close(world: World) -> None:
+    assert world.elections.register(ELECTION.election_id, "a", 5) == Ballot(False, None)
+    end = closed(opened(world, a=5), "closer", MS)
+    world.elections.close(end, NOW)
+    assert world.elections.register(ELECTION.election_id, "b", 1) == Ballot(False, end)
+
+
+def test_a_close_names_the_winner_and_notes_the_task(world: World) -> None:
+    end = closed(opened(world, b=5, a=5, c=7), "closer", MS)
+    assert end.winner == "a"
+    assert world.elections.close(end, NOW) == Ballot(True, end)
+    assert seen(world) == end
+    noted = world.ledger.read([CLAIM.task_id])[CLAIM.task_id]
+    assert (noted.state, noted.message_id) == (states.PENDING, "closer")
+    assert claimed(world.ledger).state == states.RUNNING
+
+
+def test_a_close_after_a_later_registration_is_refused_and_notes_nothing(world: World) -> None:
+    stale = closed(opened(world, b=5), "closer", MS)
+    world.elections.register(ELECTION.election_id, "a", 1)
+    assert world.elections.close(stale, NOW) == Ballot(False, seen(world))
+    assert seen(world).state == OPEN
+    assert world.ledger.read([CLAIM.task_id]) == {}
+
+
+def test_an_election_closes_once(world: World) -> None:
+    before = opened(world, a=5)
+    first = closed(before, "first", MS)
+    world.elections.close(first, NOW)
+    assert world.elections.close(closed(before, "second", MS), NOW) == Ballot(False, first)
+    assert world.elections.close(first, NOW) == Ballot(True, first)
+
+
+def test_an_election_about_a_task_that_is_known_closes_all_the_same(world: World) -> None:
+    held = claimed(world.ledger)
+    end = closed(opened(world, a=5), "closer", MS)
+    assert world.elections.close(end, NOW) == Ballot(True, end)
+    assert world.ledger.read([CLAIM.task_id]) == {CLAIM.task_id: held}
+
+
+@pytest.mark.parametrize("operation", ["TransactWriteItems", "UpdateItem", "PutItem"])
+def test_a_write_whose_answer_was_lost_is_recognised_as_ones_own(world: World, operation: str) -> None:
+    def twice(ballot: object) -> Ballot:
+        assert callable(ballot)
+        with world.losing(operation):
+            try:
+                ballot()
+            except Unavailable:
+                assert world.name != "memory"
+        answer = ballot()
+        assert isinstance(answer, Ballot)
+        return answer
+
+    assert twice(lambda: world.elections.open(ELECTION, NOW)).done
+    assert twice(lambda: world.elections.register(ELECTION.election_id, "a", 5)).done
+    end = closed(seen(world), "closer", MS)
+    assert twice(lambda: world.elections.close(end, NOW)) == Ballot(True, end)
+
+
+def test_one_succeeds_the_winner_in_a_term(world: World) -> None:
+    end = closed(opened(world, a=1, b=2), "closer", MS)
+    world.elections.close(end, NOW)
+    following = successor(end, "c", MS + 60_000)
+    assert (following.winner, following.term) == ("b", 1)
+    assert world.elections.advance(following, end) == Ballot(True, following)
+    late = replace(following, winner="c")
+    assert world.elections.advance(late, end) == Ballot(False, following)
+    assert world.elections.advance(following, end) == Ballot(True, following)
+    assert successor(following, "c", MS + 120_000).winner == "c"
+
+
+def test_nobody_leads_an_election_that_is_open(world: World) -> None:
+    before = opened(world, a=1)
+    assert not world.elections.advance(replace(before, state=CLOSED, winner="a"), before).done
+    assert seen(world) == before
