@@ -174,6 +174,15 @@ def test_when_the_queue_is_away_the_first_batch_answers_for_the_rest(queue: Stub
     queue.assert_no_pending_responses()
 
 
+@pytest.mark.parametrize(
+    ("code", "variable"), [("ResourceNotFoundException", "SEDANO_LEDGER_TABLE"), ("NoSuchBucket", "SEDANO_BLOBS_BUCKET")]
+)
+def test_a_store_that_is_gone_is_said_with_the_setting_that_names_it(code: str, variable: str) -> None:
+    said = str(fault(answered(code), "service.Operation"))
+    assert said.startswith(f"service.Operation: {code}: ")
+    assert variable in said
+
+
 def test_a_queue_that_is_gone_is_named(queue: Stubber) -> None:
     queue.add_client_error("receive_message", "AWS.SimpleQueueService.NonExistentQueue", "no such queue")
     with pytest.raises(ConfigurationError, match=r"the queue of events does not exist: https://sqs\.example"):

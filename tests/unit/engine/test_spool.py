@@ -17,12 +17,13 @@ MESSAGES = [Addressed("commands:default", Outgoing("line\nbreak é", 30, "north"
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A spool of this test's own."""
-    before = os.environ.get("SEDANO_SPOOL")
+    names = ("SEDANO_SPOOL", "SEDANO_QUEUES")
+    before = {name: os.environ.pop(name) for name in names if name in os.environ}
     os.environ["SEDANO_SPOOL"] = str(tmp_path / "spool")
     yield tmp_path / "spool"
-    os.environ.pop("SEDANO_SPOOL")
-    if before is not None:
-        os.environ["SEDANO_SPOOL"] = before
+    for name in names:
+        os.environ.pop(name, None)
+    os.environ.update(before)
 
 
 def test_what_was_written_is_taken() -> None:
@@ -63,6 +64,20 @@ def test_apps_do_not_share_a_spool() -> None:
     assert list(spool.take("corner")) == []
 
 
+def test_what_was_meant_for_one_deployment_is_not_sent_to_another(folder: Path) -> None:
+    os.environ["SEDANO_QUEUES"] = '{"default":"https://sqs/dev"}'
+    path = spool.write("shop", "one", MESSAGES)
+    os.environ["SEDANO_QUEUES"] = '{"default":"https://sqs/prod"}'
+    assert list(spool.take("shop")) == []
+    os.environ["SEDANO_QUEUES"] = '{"default":"https://sqs/dev"}'
+    assert list(spool.take("shop")) == [(path, MESSAGES)]
+
+
+@pytest.mark.parametrize("app", ["../elsewhere", "/elsewhere", "..", "a/b"])
+def test_the_name_of_an_app_is_not_a_way_out_of_the_spool(folder: Path, app: str) -> None:
+    assert spool.directory(app).resolve().is_relative_to(folder)
+
+
 def test_an_app_that_never_spooled_has_nothing_to_take(folder: Path) -> None:
     assert list(spool.take("shop")) == []
     assert not folder.exists()
@@ -73,7 +88,7 @@ def test_the_spool_lies_in_the_users_state_by_default(tmp_path: Path) -> None:
     before = os.environ.get("XDG_STATE_HOME")
     os.environ["XDG_STATE_HOME"] = str(tmp_path)
     try:
-        assert spool.directory("shop") == tmp_path / "sedano" / "spool" / "shop"
+        assert spool.directory("shop").parent == tmp_path / "sedano" / "spool" / "shop"
     finally:
         os.environ.pop("XDG_STATE_HOME")
         if before is not None:

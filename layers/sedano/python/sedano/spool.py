@@ -1,18 +1,20 @@
 """The spool: where messages wait on disk that could not be sent before the process had to end.
 
 Written only by `Sedano.close` for a backlog that the queue did not take; sent, and removed, by the next process of the same app that
-connects. A file is locked while it is sent, so two processes do not send the same one, and a process that dies meanwhile leaves it to the
-next; a message sent twice is absorbed by its claim.
+connects to the same deployment: what was meant for one stage never runs in another. A file is locked while it is sent, so two processes
+do not send the same one, and a process that dies meanwhile leaves it to the next; a message sent twice is absorbed by its claim.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import quote
 
 from sedano.engine.drafts import Addressed
 from sedano.ports import Outgoing
@@ -21,9 +23,13 @@ SUFFIX = ".jsonl"
 
 
 def directory(app: str) -> Path:
-    """Return the directory of *app*'s spool: SEDANO_SPOOL, by default in the user's own state directory."""
+    """Return the directory of *app*'s spool for the deployment whose queues the environment names.
+
+    It stands in SEDANO_SPOOL, by default in the user's own state directory.
+    """
+    deployment = hashlib.sha256(os.environ.get("SEDANO_QUEUES", "").encode()).hexdigest()[:16]
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(os.environ.get("SEDANO_SPOOL") or Path(state) / "sedano" / "spool") / app
+    return Path(os.environ.get("SEDANO_SPOOL") or Path(state) / "sedano" / "spool") / quote(app, safe="").replace(".", "%2E") / deployment
 
 
 def write(app: str, name: str, messages: Sequence[Addressed]) -> Path:

@@ -39,6 +39,13 @@ _LATER = frozenset({
     "TransactionInProgressException",
 })  # fmt: skip
 
+_GONE = "is this the stage, and the AWS account and region, that the SEDANO_* variables were made for?"
+_HINTS = {
+    "ResourceNotFoundException": f"the table that SEDANO_LEDGER_TABLE or SEDANO_CONTROL_TABLE names is not there; {_GONE}",
+    "NoSuchBucket": f"the bucket that SEDANO_BLOBS_BUCKET or SEDANO_HISTORY_BUCKET names is not there; {_GONE}",
+}
+"""What to look at, where a service's own words name nothing."""
+
 
 def code_of(error: Exception) -> str:
     """Return the service's error code, or an empty text when no service answered."""
@@ -61,4 +68,5 @@ def fault(error: Exception, call: str) -> SedanoError:
         return Unavailable(f"{call}: {code}: {text}")
     if code == "ValidationException" and "size" in text and "exceeded" in text:
         return TooLarge(f"{call}: {text}")
-    return ConfigurationError(f"{call}: {code}: {text}")
+    hint = _HINTS.get(code)
+    return ConfigurationError(f"{call}: {code}: {text}{f' ({hint})' if hint else ''}")

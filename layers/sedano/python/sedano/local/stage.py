@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from sedano.local.deploy import deploy
 from sedano.local.endpoint import Endpoint
+from sedano.local.failure import LocalStageError
 from sedano.local.synth import ROOT, synthesise
 
 ENDPOINT_PYTHON = ROOT / ".venv-ministack" / "bin" / "python"
@@ -37,6 +38,8 @@ def local_stage(
     `directory` takes the endpoint's log and the cloud assembly; `context` is for further settings of the stage, such
     as `timeout="10"`. Raises `LocalStageError` when a part of it cannot run, with what to do.
     """
+    if not (ROOT / "cdk.json").is_file():
+        raise LocalStageError("a local stage needs the infrastructure, which is not in the package: run `make local` in a clone of sedano")
     endpoint = Endpoint(ENDPOINT_PYTHON, directory, enforce_iam=enforce_iam)
     try:
         assembly = synthesise({**stage_context(app, code, queues), **context}, directory / "cdk.out")
