@@ -42,7 +42,10 @@ class OwnClock:
 
 
 class Wire:
-    """Leases with a network in between: counts the calls, and loses the answers (or the requests) of the next ones."""
+    """Leases with a network in between: counts the calls, and loses the answers (or the requests) of the next ones.
+
+    *travel* happens while an answer is under way.
+    """
 
     def __init__(self, leases: Leases) -> None:
         """Pass everything on to *leases*."""
@@ -50,6 +53,7 @@ class Wire:
         self.calls: Counter[str] = Counter()
         self.answers_to_lose = 0
         self.requests_to_lose = 0
+        self.travel = lambda: None
 
     def __getattr__(self, operation: str) -> Any:
         """The port's own operation, over the wire."""
@@ -63,6 +67,7 @@ class Wire:
                 self.requests_to_lose -= 1
                 raise Unavailable("the request was lost")
             answer = call(*given)
+            self.travel()
             if self.answers_to_lose:
                 self.answers_to_lose -= 1
                 raise Unavailable("the answer was lost")

@@ -1,6 +1,16 @@
-"""Stories of leaders: one a term, and a term does not last for ever."""
+"""Stories of terms: what a holder may believe, who leads, and that no term lasts for ever."""
 
 from tests.stories.fleet import Fleet
+
+
+def test_belief_counts_from_before_the_request_however_long_its_answer_travelled(fleet: Fleet) -> None:
+    process = fleet.process()
+    process.app.lock("x", duration=30).acquire().release()
+    process.wire.travel = lambda: fleet.clock.advance(10)
+    lease = process.app.lock("x", duration=30).acquire()
+    assert 18.9 < lease.remaining <= 19.0
+    lease.renew()
+    assert 18.9 < lease.remaining <= 19.0
 
 
 def test_one_leads_and_goes_on_leading_without_a_write_until_half_its_time_is_over(fleet: Fleet) -> None:

@@ -120,11 +120,17 @@ def test_only_nonce_and_token_together_are_a_mark() -> None:
 _steps = st.lists(st.tuples(st.integers(0, 60_000), st.integers(0, 9_000), st.integers(0, 9_000), st.integers(0, 3_600_000)), max_size=8)
 
 
-@given(start=st.integers(NOW, NOW + 10**6), offset=st.integers(-(10**9), 10**9), steps=_steps, drift=st.floats(-0.0009, 0.0009))
+@given(
+    start=st.integers(NOW, NOW + 10**6), offset=st.integers(-(10**9), 10**9), steps=_steps, drift=st.floats(-0.0009, 0.0009),
+    sets=st.sampled_from([0, 1, -1]),
+)  # fmt: skip
 def test_the_stores_time_is_always_inside_the_interval_whatever_the_own_clocks_do(
-    start: int, offset: int, steps: list[tuple[int, int, int, int]], drift: float
+    start: int, offset: int, steps: list[tuple[int, int, int, int]], drift: float, sets: int
 ) -> None:
-    """Each step: time passes, a request travels, an answer travels, and the monotonic clock rests (a freeze)."""
+    """Each step: time passes, a request travels, an answer travels, and one clock goes wrong.
+
+    The monotonic one rests in a freeze, or the wall clock is set forward or back; the other one is right.
+    """
     true, frozen = float(start), 0.0
 
     def own() -> Moment:
@@ -140,8 +146,11 @@ def test_the_stores_time_is_always_inside_the_interval_whatever_the_own_clocks_d
         true += back
         clock = learned(clock, date, sent, own())
         assert clock.at(own()).lo <= true <= clock.at(own()).hi
-        true += freeze
-        frozen += freeze
+        if sets:
+            offset += sets * freeze
+        else:
+            true += freeze
+            frozen += freeze
         assert clock.at(own()).lo <= true <= clock.at(own()).hi
 
 
