@@ -6,6 +6,7 @@ import pytest
 
 from sedano.model.cluster import ACTIVE, IDLE, LEFT, LOST
 from sedano.ports import MemberRecord, Ports
+from sedano.views.cluster import cluster
 from tests.stories.kept import lines
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop
@@ -104,6 +105,22 @@ def test_a_new_worker_starts_with_the_clock_of_the_cluster(stage: Stage, shop: S
     shop.add.delay(1, 1)
     processes.drain()
     assert processes.worker.lamport.value > clock
+
+
+def test_the_view_of_the_cluster_shows_who_works_and_what_became_of_the_tasks(stage: Stage, shop: Shop) -> None:
+    processes = Processes(stage, shop.app)
+    added = shop.add.delay(1, 1)
+    processes.drain()
+    stage.pass_time(1.0)
+    failed = shop.fails.delay()
+    processes.drain()
+    view = cluster(stage.ports)
+    assert [(member.name, member.state) for member in view.members] == [("worker.1", ACTIVE)]
+    assert [(task.uuid, task.state) for task in view.latest] == [(failed.id, "FAILURE"), (added.id, "SUCCESS")]
+    assert (view.by_state, view.by_type) == ({"FAILURE": 1, "SUCCESS": 1}, {"add": 1, "fails": 1})
+    assert (view.by_worker, view.unreadable) == ({"worker.1": 2}, 0)
+    assert cluster(stage.ports, latest=1).latest == view.latest[:1]
+    assert cluster(stage.ports) == view
 
 
 def counted(ports: Ports, asked: Counter[str]) -> Ports:

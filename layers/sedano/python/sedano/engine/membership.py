@@ -17,9 +17,8 @@ from sedano.errors import SedanoError
 from sedano.model.clock import ClockAhead, LamportClock
 from sedano.model.cluster import ACTIVE, LEFT
 from sedano.model.control import ControlRecord
+from sedano.model.live import HEARTBEAT, LOST, OFFLINE, ONLINE
 from sedano.ports import MemberRecord, Ports
-
-ONLINE, HEARTBEAT, OFFLINE, LOST = "worker-online", "worker-heartbeat", "worker-offline", "worker-lost"
 
 
 class Membership:
