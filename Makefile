@@ -19,6 +19,7 @@ FILES ?= 300
 APP ?= examples.census.tasks:app
 CODE ?= .
 STAGE ?= dev
+SCALE ?= 1.0
 SEED ?= 20261120
 ifeq ($(SEED),random)
 override SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
@@ -26,7 +27,7 @@ endif
 TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requirements benchmarks examples)
 CONTEXT := -c stage=$(STAGE) -c app=$(APP) -c code=$(CODE)
 
-.PHONY: help demo test bench lint local synth deploy pins clean setup setup-all
+.PHONY: help demo test prove bench lint local synth deploy pins clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -38,6 +39,9 @@ demo: setup-all ## a census of Python sources on a local AWS, with duplicates an
 
 test: setup-all lint ## lint, types and every test, fast ones first (SEED=n, SEED=random)
 	@$(RUN) -m pytest --hypothesis-seed=$(SEED)
+
+prove: setup ## coordination at release size: millions of schedules, whole searches, every planted fault (SCALE=0.01 for a share)
+	@$(RUN) -m tests.simulation.prove --scale $(SCALE)
 
 bench: setup-all ## the numbers the design is held to, with the peers measured in the same run
 	@$(RUN) -m benchmarks

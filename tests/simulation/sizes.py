@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 
@@ -24,4 +23,3 @@ CI = Sizes(claims=8_000, leases=5_000, elections=5_000, blocks=1, block=2_000, h
 RELEASE = Sizes(
     claims=5_000_000, leases=1_000_000, elections=1_000_000, blocks=20, block=2_000, histories=100_000, expressions=100_000, sequences=2_000
 )
-SIZES = RELEASE if os.environ.get("SEDANO_PROVE") == "release" else CI

@@ -10,7 +10,7 @@ import pytest
 
 from tests.simulation.campaign import Tally, campaign, play, story
 from tests.simulation.claims import ClaimWorld, Plan, Planted, plan_of
-from tests.simulation.sizes import SIZES
+from tests.simulation.sizes import CI
 
 ROOT = Path(__file__).resolve().parents[2]
 MUST_FIRE = (
@@ -32,7 +32,7 @@ def stage(seed: int, allowed: frozenset[int] | None) -> ClaimWorld:
 @pytest.fixture(scope="module")
 def tally() -> Tally:
     """The schedules of this run."""
-    return campaign(stage, range(SIZES.claims), most=3)
+    return campaign(stage, range(CI.claims), most=3)
 
 
 def test_every_task_has_one_effect_and_none_is_lost_in_any_schedule(tally: Tally) -> None:
@@ -61,6 +61,12 @@ def test_a_failing_schedule_is_told_with_the_few_faults_that_it_takes() -> None:
     assert told.startswith(f"seed {seed} breaks ")
     assert f"({len(world.fired)} faults" not in told or len(world.fired) <= 3
     assert "UpdateItem" in told
+
+
+@pytest.mark.parametrize("seed", [685, 6044, 6365])
+def test_a_task_whose_message_came_too_often_ends_nevertheless(seed: int) -> None:
+    """Found here: such a message was set aside while the task's last claim stood, so nobody who waited for it ever learned of it."""
+    assert ClaimWorld(seed).run().branches["message parked"]
 
 
 def test_a_plan_depends_on_its_seed_alone() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.simulation.campaign import Tally, campaign, story
 from tests.simulation.leases import LeaseWorld
-from tests.simulation.sizes import SIZES
+from tests.simulation.sizes import CI
 
 MUST_FIRE = (
     "steal", "own write recognised", "late duplicate refused", "fenced off", "term over", "freeze", "clock step", "deleted by TTL",
@@ -20,7 +20,7 @@ def stage(seed: int, allowed: frozenset[int] | None) -> LeaseWorld:
 @pytest.fixture(scope="module")
 def tally() -> Tally:
     """The schedules of this run."""
-    return campaign(stage, range(SIZES.leases), most=3)
+    return campaign(stage, range(CI.leases), most=3)
 
 
 def test_a_lease_has_one_holder_a_token_and_one_believer_in_any_schedule(tally: Tally) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.simulation.campaign import campaign
 from tests.simulation.leases import LeaseWorld
 from tests.simulation.linearizability import NEVER, Operation, linearizable
-from tests.simulation.sizes import SIZES
+from tests.simulation.sizes import CI
 
 
 def history(text: str) -> list[Operation]:
@@ -95,6 +95,6 @@ def test_more_than_thirty_bad_histories_are_rejected() -> None:
 
 
 def test_recorded_histories_of_contended_leases_are_linearizable() -> None:
-    seeds = range(2_000_000, 2_000_000 + max(300, SIZES.histories // 10))
+    seeds = range(2_000_000, 2_000_000 + max(300, CI.histories // 10))
     tally = campaign(lambda seed, allowed: LeaseWorld(seed, allowed=allowed), seeds, most=1)
     assert not tally.violations

@@ -4,7 +4,7 @@ import pytest
 
 from tests.simulation.campaign import campaign
 from tests.simulation.mutants import EQUIVALENT, every
-from tests.simulation.sizes import SIZES
+from tests.simulation.sizes import CI
 
 MUTANTS = every()
 LEAST = 40
@@ -12,14 +12,14 @@ LEAST = 40
 
 @pytest.mark.parametrize("name", [name for name in MUTANTS if name not in EQUIVALENT])
 def test_a_planted_fault_is_caught_in_every_block_of_schedules(name: str) -> None:
-    for block in range(SIZES.blocks):
-        first = 1_000_000 + block * SIZES.block
-        assert campaign(MUTANTS[name], range(first, first + SIZES.block), most=1).violations, f"{name} survives block {block}"
+    for block in range(CI.blocks):
+        first = 1_000_000 + block * CI.block
+        assert campaign(MUTANTS[name], range(first, first + CI.block), most=1).violations, f"{name} survives block {block}"
 
 
 @pytest.mark.parametrize("name", EQUIVALENT)
 def test_a_fault_that_is_called_equivalent_breaks_nothing(name: str) -> None:
-    assert not campaign(MUTANTS[name], range(SIZES.block // 10), most=1).violations, EQUIVALENT[name]
+    assert not campaign(MUTANTS[name], range(CI.block // 10), most=1).violations, EQUIVALENT[name]
 
 
 def test_enough_faults_are_planted() -> None:
