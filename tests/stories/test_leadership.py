@@ -13,6 +13,14 @@ def test_belief_counts_from_before_the_request_however_long_its_answer_travelled
     assert 18.9 < lease.remaining <= 19.0
 
 
+def test_who_lost_the_time_asks_for_it_before_it_grants_itself_a_token(fleet: Fleet) -> None:
+    process = fleet.process()
+    process.app.lock("x", duration=30).acquire().release()
+    process.clock.offset += 86_400
+    lease = process.app.lock("x", duration=30).acquire()
+    assert lease.token <= (fleet.clock.now() + 2) * 1000
+
+
 def test_one_leads_and_goes_on_leading_without_a_write_until_half_its_time_is_over(fleet: Fleet) -> None:
     one, two = fleet.process(), fleet.process()
     first, second = one.app.leader("s", duration=60), two.app.leader("s", duration=60)

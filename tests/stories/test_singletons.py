@@ -226,6 +226,24 @@ def test_a_long_line_moves_on_though_only_ten_can_be_woken() -> None:
     assert stage.peek(PARKED) == []
 
 
+def test_a_line_longer_than_an_invocation_loses_nobody_to_the_limit_of_receives() -> None:
+    stage = in_memory()
+    shift = Shift(stage)
+    for _ in range(40):
+        shift.only.delay(0)
+
+    def meanwhile() -> None:
+        for _ in range(5):
+            stage.pass_time(5)
+            while shift.deliver_one(shift.other) or stage.hidden_for([COMMANDS]) == 0:
+                pass
+
+    shift.inside = meanwhile
+    shift.processes.drain()
+    assert len(shift.ran) == 40
+    assert stage.peek(PARKED) == []
+
+
 def test_a_failed_run_gives_way_to_the_next(stage: Stage) -> None:
     shift = Shift(stage)
     shift.inside = lambda: 1 // 0

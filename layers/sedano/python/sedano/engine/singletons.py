@@ -5,7 +5,8 @@ it taken leaves its message's receipt in the lease and is held back until the ho
 makes the first of them visible again and keeps the lease for it for a moment. So nobody polls, and a holder that dies costs no more than
 its time.
 
-Ten can be woken; more come back after a while that doubles each time, so the line never runs dry and nobody comes often.
+Ten can be woken. More come back by themselves after a while that doubles each time, so the line never runs dry and nobody comes often: a
+message may wait for ten hours before it reaches the limit of receives.
 
 What is woken comes through the queue: a crash between the release and the waking costs the rest of the waiting time and nothing else.
 """
@@ -28,8 +29,9 @@ from sedano.ports import Delivery, Ports
 
 WAKE_ONE_OF = 10
 """How many receipts are tried at most: those whose time is over wake nobody."""
-NO_ROOM_S = 5.0
-"""How long a message is held back at first for which there is no room among those that are woken; twice as long each time."""
+AGAIN_S, AGAIN_MOST_S = 5.0, 3_600.0
+"""How long a message is held back at first, and at most, that may not be woken; twice as long each time, so that nobody who waits for hours
+comes to the limit of receives."""
 _SEPARATOR = "\n"
 
 
@@ -102,12 +104,13 @@ class Singletons:
         return f"singleton/{job.task.name}/{key}"
 
     def _hold(self, job: Job, busy: Busy, batch: Batch) -> None:
-        """Hold the message back until the holder's time is over, and leave its receipt so that it can be woken earlier."""
+        """Hold the message back until the holder's time is over at least, and leave its receipt so that it can be woken earlier."""
         delivery, unit = job.delivery, self.ports.entropy.unit()
-        seconds = busy.wait + unit
+        again = min(AGAIN_S * 2 ** (delivery.receives - 1), AGAIN_MOST_S)
+        seconds = max(busy.wait, again) + unit
         receipt = (delivery.queue, delivery.receipt, delivery.message_id, str(self.ports.clock.now() + seconds))
-        if busy.record.held and not self.ports.leases.wait(busy.record, _SEPARATOR.join(receipt)):
-            seconds = min(seconds, NO_ROOM_S * 2 ** (delivery.receives - 1) * (0.5 + unit))
+        if not busy.record.held or not self.ports.leases.wait(busy.record, _SEPARATOR.join(receipt)):
+            seconds = again * (0.5 + unit)
         hold_back(self.ports, delivery, seconds, batch)
 
     def _wake(self, released: LeaseRecord) -> None:
