@@ -148,10 +148,32 @@ def test_a_body_is_not_begun_when_no_time_is_left(stage: Stage, shop: Shop) -> N
     result = shop.add.delay(1, 2)
     processes.deliver()
     assert shop.ran["add"] == 0
-    assert result.state == states.RETRY, "its claim is let go"
+    assert result.state == states.PENDING, "it was not even claimed"
     processes.invocation = 30.0
     processes.drain()
     assert_kept(stage, succeeded(add=1))
+
+
+@pytest.mark.parametrize("hog", ["hog", "hog-async"])
+@pytest.mark.parametrize("late", ["add", "soon"])
+def test_what_was_claimed_and_not_begun_is_let_go(stage: Stage, shop: Shop, hog: str, late: str) -> None:
+    """Whatever its kind: the first bodies use up the whole invocation, and the last one comes to no harm by it."""
+    processes = Processes(stage, shop.app, WorkerSettings(lanes=0, poison_after=2))
+
+    def use_up() -> None:
+        stage.pass_time(processes.invocation)
+
+    async def use_up_too() -> None:
+        stage.pass_time(processes.invocation)
+
+    shop.task("hog", use_up)
+    shop.task("hog-async", use_up_too)
+    for _ in range(4):
+        shop.app.send_task(hog)
+    result = shop.app.send_task(late, (1, 2) if late == "add" else (1,))
+    processes.drain()
+    assert result.state == states.SUCCESS
+    assert stage.audit.effects()[(hog, states.SUCCESS)] == 4
 
 
 def test_an_app_without_async_tasks_has_no_loop() -> None:

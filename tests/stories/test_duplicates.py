@@ -47,6 +47,19 @@ def test_the_same_message_twice_in_one_batch_does_not_wait_for_its_own_claim(sta
     assert stage.clock.now() - began < 1.0
 
 
+def test_two_copies_in_one_batch_that_cannot_be_finished_both_come_back(stage: Stage, shop: Shop) -> None:
+    """Another worker may hold them too, in the other order: whoever discards one must have finished the other."""
+    processes = Processes(stage, shop.app)
+    shop.add.delay(1, 2)
+    again(stage)
+    processes.invocation = 0.5
+    assert len(processes.deliver()) == 2
+    assert len(stage.peek(COMMANDS)) == 2
+    processes.invocation = INVOCATION_S
+    processes.drain()
+    assert_kept(stage, succeeded(add=1))
+
+
 def test_a_duplicate_after_completion_is_discarded_by_the_window_without_a_call(stage: Stage, shop: Shop) -> None:
     processes = Processes(stage, shop.app)
     shop.add.delay(1, 2)

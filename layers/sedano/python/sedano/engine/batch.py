@@ -99,6 +99,7 @@ class Batch:
     chronicle: Chronicle
     given_back: list[Delivery] = field(default_factory=list)
     unstarted: list[Held] = field(default_factory=list)
+    echoes: list[tuple[Command, Delivery]] = field(default_factory=list)
     parkings: list[Parking] = field(default_factory=list)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     terms: list[Term] = field(default_factory=list)

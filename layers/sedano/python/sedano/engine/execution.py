@@ -154,6 +154,10 @@ class Execution:
             return
         if self.run_loop is None:
             raise SedanoError("an async task was registered after the worker was built")
+        if self.ports.clock.now() > batch.deadline - self.guard:
+            for held, _ in waiting:
+                self._finish(held, None, batch, finished)
+            return
         for held in self.run_loop(waiting, self, batch.deadline - self.guard, finished):
             self._out_of_time(held, batch)
 

@@ -55,13 +55,27 @@ class Intake:
                 jobs.append(job)
         return jobs
 
+    def echo(self, batch: Batch) -> None:
+        """Let each exact copy within *batch* share the fate of the first: discard it when that was finished, else give it back.
+
+        Discarding it earlier loses the task: two workers may hold both copies, each in another order, and finish neither.
+        """
+        for command, delivery in batch.echoes:
+            if command.id in self.window:
+                self._discard(command, batch, self.ports.clock.now())
+            else:
+                batch.give_back(delivery)
+
     def _admit(self, delivery: Delivery, batch: Batch, now: float, seen: set[str]) -> Job | None:
         command = codec.decode(delivery.body)
         if type(command) is not Command:
             raise MessageRefused(refusals.SCHEMA, "type", "a command queue takes commands only")
         clock = self._adjust(command)
-        if command.id in self.window or command.id in seen:
+        if command.id in self.window:
             self._discard(command, batch, now)
+            return None
+        if command.id in seen:
+            batch.echoes.append((command, delivery))
             return None
         seen.add(command.id)
         task = self.registry.tasks.get(command.task)

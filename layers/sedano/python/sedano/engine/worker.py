@@ -137,8 +137,12 @@ class Worker:
         jobs = self._intake.open(list(deliveries), batch)
         self.membership.beat(len(deliveries), jobs, batch.chronicle)
         for together in rounds(jobs):
-            self._walk(together, batch)
+            if self.ports.clock.now() <= deadline - self.settings.guard:
+                self._walk(together, batch)
+            else:
+                self._put_off(together, batch)
         self._release(batch)
+        self._intake.echo(batch)
         self._parking.settle(batch)
         self._tell(batch, len(deliveries), began, calls)
         self._spared.add(batch.given_back)
@@ -167,6 +171,12 @@ class Worker:
         self._execution.run(ready, batch, partial(self._ended, stream))
         self._following.follow(self._accepted(stream, batch), batch)
         self._singletons.release(batch)
+
+    def _put_off(self, jobs: Sequence[Job], batch: Batch) -> None:
+        """Give *jobs* back unclaimed: there is no time left for them in this invocation."""
+        for job in jobs:
+            self.ports.telemetry.log("warning", "no time left in this invocation", task_id=job.command.task_id)
+            batch.give_back(job.delivery)
 
     def _ended(self, stream: Stream[Ran, RecordedRun], ran: Ran) -> None:
         """Hand over a run whose body ended: to a lane, unless nothing is written for it."""
