@@ -22,6 +22,12 @@ assert echo.delay(large).get(timeout=60) == large
 assert sums(range(4)) == 12
 runs = [alone.delay(3) for _ in range(3)]
 assert [run.get(timeout=60) for run in runs] == [[1, 1, 1, 3]] * 3
+assert echo.s("elected").election(timeout=2).get(timeout=60) == "elected"
+assert app.control.election("led", "lead", "go", timeout=2).get(timeout=60) == "go"
+app.control.revoke("revoked")
+assert app.result("revoked").state == "REVOKED"
+assert app.control.election("asked", "elect", "again", timeout=2).get(timeout=60)
+assert app.control.members()[0].state == "ACTIVE"
 for text in ("small", large):
     event = Measured.delay(text=text)
     assert app.result(derived_id(event, length.name)).get(timeout=60) == len(text)

@@ -11,7 +11,8 @@ from sedano.ports import PARKED
 from tests.stories.kept import lines
 from tests.stories.processes import LONG_S, Processes
 from tests.stories.shop import Shop
-from tests.stories.stage import Stage
+from tests.stories.stage import Stage, in_memory
+from tests.stories.taps import OUTSIDE, Crash, Watch, tapped
 
 
 class Killed(BaseException):
@@ -192,3 +193,40 @@ def test_a_copy_of_a_revoked_message_changes_nothing(stage: Stage, shop: Shop, p
     processes.drain()
     assert shop.ran["add"] == 0
     assert result.state == states.REVOKED
+
+
+@pytest.mark.parametrize("moment", ["before", "while it runs"])
+def test_a_crash_at_any_call_neither_runs_a_revoked_task_again_nor_hangs_its_chord(moment: str) -> None:
+    calls = revoked_chord(-1, moment)
+    assert "ledger.claim" in calls
+    for at in range(len(calls)):
+        revoked_chord(at, moment)
+
+
+def revoked_chord(at: int, moment: str) -> list[str]:
+    """Walk a chord whose one member is revoked, die after call *at*, let others take over; return the calls."""
+    stage, shop = in_memory(), Shop()
+
+    def stubborn() -> None:
+        if moment != "before":
+            shop.app.control.revoke(current().id)
+        raise RuntimeError("not this time")
+
+    shop.task("stubborn", stubborn)
+    processes = Processes(stage, shop.app)
+    result = chord([shop.app_sig("stubborn"), shop.add.s(1, 1)])(shop.total.s())
+    assert result.parent is not None
+    member = result.parent.results[0]
+    if moment == "before":
+        shop.app.control.revoke(member.id)
+    watch = Watch(at, "after", ports=OUTSIDE)
+    processes.restart(tapped(stage.ports, watch))
+    try:
+        processes.drain()
+    except Crash:
+        processes.recover()
+    assert member.state == states.REVOKED, f"call {at}"
+    assert result.state == states.FAILURE, f"call {at}"
+    assert shop.ran["stubborn"] == (0 if moment == "before" else 1), f"call {at}"
+    assert member.id in revoked_ids(stage)
+    return watch.calls

@@ -1,4 +1,4 @@
-"""An application that takes a message down every road there is: large values, a chord, an event, a follow-up, leases."""
+"""An application that takes a message down every road there is: large values, a chord, an event, a follow-up, leases, elections."""
 
 from sedano import Sedano, chord, current
 
@@ -32,6 +32,19 @@ def alone(partitions: int) -> list[int]:
     shared.release()
     leader.resign()
     return [int(number) for number in held]
+
+
+@app.election_topic("lead", on_winner=True)
+def lead(action: str) -> str:
+    """What the winner of an election was asked for."""
+    current().check()
+    return action
+
+
+@app.election_topic("elect")
+def elect(action: str) -> str:
+    """The id of an election that a task asks for."""
+    return echo.s(action).election(timeout=1).id
 
 
 @app.event
