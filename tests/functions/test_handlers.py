@@ -91,10 +91,15 @@ def test_an_event_walks_from_the_router_through_the_workers(functions: Functions
     assert named == {"tests.functions.corner.ship", "tests.functions.corner.book"}
 
 
-def test_the_router_sets_aside_an_event_that_nobody_declared(functions: Functions) -> None:
+def test_an_event_that_nobody_declared_is_left_to_a_newer_router_for_a_while_and_then_set_aside(functions: Functions) -> None:
     urls = queues(functions)
     app.outlet.announce("corner.Unheard", {})
-    assert functions.run("router", functions.event(urls["events"])) == []
+    event = functions.event(urls["events"])
+    (record,) = event["Records"]
+    assert functions.run("router", event) == [record["messageId"]]
+    assert functions.count(urls["parked"]) == 0
+    record["attributes"]["ApproximateReceiveCount"] = "4"
+    assert functions.run("router", event) == []
     assert functions.count(urls["parked"]) == 1
 
 

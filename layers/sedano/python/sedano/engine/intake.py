@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sedano.engine.batch import Batch, Job, Stillborn
-from sedano.engine.holding import hold_back
+from sedano.engine.holding import refuse
 from sedano.engine.membership import Membership
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.engine.sparing import Spared
@@ -21,11 +21,6 @@ from sedano.model.messages import Command
 from sedano.model.retry import MAX_EXECUTIONS
 from sedano.model.window import Window
 from sedano.ports import Delivery, Ports
-
-UNKNOWN_HOLD_S = 30.0
-"""How long a message with an unknown task or a newer protocol is held back before another worker may look at it."""
-UNKNOWN_RECEIVES = 4
-"""Receives after which such a message is set aside: below the queue's redrive limit, so the reason is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +44,7 @@ class Intake:
             try:
                 job = self._admit(delivery, batch, now, seen)
             except MessageRefused as refused:
-                self._refuse(delivery, batch, refused)
+                refuse(self.ports, delivery, refused, batch)
                 continue
             if job is not None:
                 jobs.append(job)
@@ -111,12 +106,3 @@ class Intake:
         batch.count("Duplicates", command.task)
         batch.chronicle.line("message-duplicate", self.lamport.forward(), now, uuid=command.task_id, name=command.task, absorbed="window")
         self.ports.telemetry.log("warning", "duplicate message discarded", message_id=command.id, task_id=command.task_id)
-
-    def _refuse(self, delivery: Delivery, batch: Batch, refused: MessageRefused) -> None:
-        foreign = refused.code in (refusals.UNKNOWN_TASK, refusals.NEWER)
-        if foreign and delivery.receives < UNKNOWN_RECEIVES:
-            self.ports.telemetry.count("MessagesHeld", reason=refused.code)
-            self.ports.telemetry.log("warning", "message held back for a worker that may know it", reason=str(refused))
-            hold_back(self.ports, delivery, UNKNOWN_HOLD_S, batch)
-        else:
-            batch.park(delivery, refused.code, refused.field, refused.detail)

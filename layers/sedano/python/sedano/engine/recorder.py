@@ -13,6 +13,7 @@ from typing import Any
 
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host, unpack
+from sedano.engine.holding import refuse
 from sedano.engine.parking import ParkingLot
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model.clock import LamportClock
@@ -34,7 +35,7 @@ class Recorder:
             try:
                 self._append(unpack(delivery.body))
             except MessageRefused as refused:
-                batch.park(delivery, refused.code, refused.field, refused.detail)
+                refuse(self.ports, delivery, refused, batch)
             except SedanoError as error:
                 self.ports.telemetry.log("warning", "history not written; the record comes back", error=str(error))
                 batch.give_back(delivery)

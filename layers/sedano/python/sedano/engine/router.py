@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.holding import refuse
 from sedano.engine.parking import ParkingLot
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry
@@ -42,7 +43,7 @@ class Router:
             try:
                 commands = self._commands(delivery)
             except MessageRefused as refused:
-                batch.park(delivery, refused.code, refused.field, refused.detail)
+                refuse(self.ports, delivery, refused, batch)
                 continue
             except SedanoError as away:
                 self._unsent(delivery, away, batch)
