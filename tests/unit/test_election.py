@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano import memory
-from sedano.model.election import CLOSED, OPEN, PATIENCE_S, Election, Turn, closed, complete, led, order, successor, turn
+from sedano.model.election import CLOSED, MOST_TERMS, OPEN, PATIENCE_S, Election, Turn, closed, complete, led, order, successor, turn
 
 NAMES = ("a", "b", "c", "d", "e")
 NOW = int(memory.START * 1000)
@@ -43,14 +43,14 @@ def test_it_is_complete_when_everyone_who_was_needed_has_registered() -> None:
 
 
 @given(candidates, st.sampled_from([*NAMES, "new"]))
-def test_the_successor_chain_tries_each_candidate_once_and_then_whoever_is_there(clocks: dict[str, int], me: str) -> None:
+def test_the_successor_chain_tries_the_first_candidates_once_and_then_whoever_is_there(clocks: dict[str, int], me: str) -> None:
     now, chain = closed(election(clocks), "by", NOW), []
-    for _ in clocks:
+    for _ in list(clocks)[:MOST_TERMS]:
         chain.append(now.winner)
         assert turn(now, me, now.until) is (Turn.LEAD if now.winner == me else Turn.WAIT)
         now = successor(now, me, now.until + 1)
-    assert chain == order(clocks)
-    assert (now.winner, now.term) == (me, len(clocks))
+    assert chain == order(clocks)[:MOST_TERMS]
+    assert (now.winner, now.term) == (me, len(chain))
     assert turn(now, me, now.until) is Turn.LEAD
 
 

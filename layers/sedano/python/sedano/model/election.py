@@ -7,7 +7,7 @@ no standing workers, and a candidate that dies is in nobody's way.
 
 What a topic asks for is dispatched by whoever closed, once, also when the winner is dead. A topic that must run *on* the winner has a
 successor chain: the message waits for the winner until its patience ends, then the next candidate in order becomes the winner of the next
-term, and after the last of them whoever holds the message (L3).
+term; after the fourth term, or the last candidate, it is whoever holds the message (L3).
 
 Celery's own Gossip, fed each event once: with one worker it dispatches nothing, with three it dispatches twice in 2 to 11 % of elections,
 because each candidate decides for itself when it has heard everybody.
@@ -24,6 +24,8 @@ ANYBODY = frozenset({"", " ", "  "})
 """Stands for members that the opener does not know, as a task may not list them: no worker has such a name, so time closes the election."""
 PATIENCE_S = 10.0
 """How long a winner is waited for, in each term of a topic that must run on it."""
+MOST_TERMS = 4
+"""How many candidates are waited for: a message that waits is received again and again, and must not count as one that kills its worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +99,10 @@ def turn(election: Election, me: str, now_ms: int) -> Turn:
 
 
 def successor(election: Election, me: str, now_ms: int) -> Election:
-    """Return *election* in its next term: led by the next candidate in order, and by *me* when there is none."""
+    """Return *election* in its next term: led by the next candidate in order, and by *me* when enough were waited for."""
     chain = order(election.candidates)
     after = chain.index(election.winner) + 1 if election.winner in chain else len(chain)
-    leads = chain[after] if after < len(chain) else me
+    leads = chain[after] if after < len(chain) and election.term + 1 < MOST_TERMS else me
     return replace(election, winner=leads, term=election.term + 1, until=now_ms + int(PATIENCE_S * 1000))
 
 
