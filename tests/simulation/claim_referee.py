@@ -14,7 +14,7 @@ from functools import lru_cache
 from sedano.aws import keys
 from sedano.engine.claiming import GUARD_S
 from sedano.model import codec, states
-from sedano.model.messages import LAUNCH, Command
+from sedano.model.messages import ELECT, LAUNCH, Command
 from sedano.model.records import RECORD_LIFETIME_S
 from sedano.ports import RECORDS
 from tests.simulation.dynamodb import Change, Database
@@ -84,6 +84,8 @@ class ClaimReferee:
             self._recorded(task, old, new, mark)
         elif before in FREE and after in states.TERMINAL and self.names.get(task) == "once":
             self._ended(task, new)
+        elif not before and after == states.PENDING:
+            self.world.branches["dispatch noted"] += 1
         else:
             self.world.fail("I7", f"{task}: {before or 'nothing'} became {after or 'nothing'} by {mark}")
         if number(new, "ttl") < self.world.now + RECORD_LIFETIME_S - 600:
@@ -144,7 +146,8 @@ class ClaimReferee:
         self.names[command.task_id] = command.task
         given = [one for some in self.given.get(str(message.author[1]), {}).values() for one in some]
         before = (command.task_id, command.attempt - 1)
-        parents = [one.clock for one in given if one.task_id == command.lineage.parent_id or (one.task_id, one.attempt) == before]
+        claimed = text(self._record(command.lineage.parent_id or ""), "mid")
+        parents = [one.clock for one in given if one.id == claimed or (one.task_id, one.attempt) == before]
         self._require(all(clock < command.clock for clock in parents), "C1", f"{command.task_id}: sent before its cause, by the clock")
         self._caused(command)
         if command.gather is not None:
@@ -154,10 +157,10 @@ class ClaimReferee:
     def _caused(self, command: Command) -> None:
         """Judge that what caused a message was recorded before it was sent (PROTOCOLS §3.7, §3.8)."""
         parent = command.lineage.parent_id
-        if parent is not None and parent in self.names:
-            state = self._state(parent)
+        if self.names.get(parent or "", ELECT) != ELECT:
+            state = self._state(parent or "")
             self._require(state in states.TERMINAL, "E4", f"{command.task_id}: sent while its parent was {state or 'not recorded'}")
-        if command.attempt:
+        if command.attempt and command.task != ELECT:
             recorded = number(self._record(command.task_id), "try")
             self._require(recorded >= command.attempt, "E4", f"{command.task_id}: attempt {command.attempt} sent before it was recorded")
 
@@ -173,6 +176,8 @@ class ClaimReferee:
             return
         if any((other := command_of(left.body)) and other.id == command.id for left in self.queues.queue(url).values()):
             return
+        if command.task == ELECT:
+            return
         task, record = command.task_id, self._record(command.task_id)
         state, mine = text(record, "st"), text(record, "mid") == command.id
         later = number(record, "try") > command.attempt
@@ -187,7 +192,7 @@ class ClaimReferee:
 
     def at_rest(self, expected: Counter[str], most_claims: int) -> None:
         """Judge a world in which nothing happens any more (E2, E5, and no task more than *expected* by name)."""
-        for task in self.published:
+        for task in [task for task in self.published if self.names[task] != ELECT]:
             state = self._state(task)
             self._require(state in states.TERMINAL, "E2", f"{task}: ended as {state or 'nothing'}")
             self._require(number(self._record(task), "try") <= 2, "E5", f"{task}: tried too often")
@@ -195,7 +200,7 @@ class ClaimReferee:
         launched = [task for task in ran if self._state(task) == states.SUCCESS]
         bodies = [name for name in self.names.values() if name == "total"]
         self._require(len(bodies) >= len(launched), "J1", f"{len(bodies)} bodies of {len(launched)} chords were published")
-        found = Counter(self.names.values())
+        found = Counter(name for name in self.names.values() if name != ELECT)
         self._require(found <= expected, "E1", f"published {dict(found)} where {dict(expected)} were asked for")
         left = [message for url, kept in self.queues.kept.items() if url not in (self.parked, RECORDS) for message in kept.values()]
         self._require(not left, "E2", f"{len(left)} messages never end")

@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 from sedano import bootstrap, memory
+from sedano.aws.elections import DynamoElections
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
@@ -115,13 +116,17 @@ class ClaimWorld:
         publisher.actor = world.spawn(publisher, self._publish)
         try:
             world.run(world.calm_from + REST_S)
-            expected: Counter[str] = Counter()
-            for kind in self.plan.kinds:
-                expected.update(chores.EXPECTED[kind])
-            self.referee.at_rest(expected, SETTINGS.poison_after)
+            self.at_rest()
         finally:
             world.end()
         return world
+
+    def at_rest(self) -> None:
+        """Judge the world when nothing is left to happen."""
+        expected: Counter[str] = Counter()
+        for kind in self.plan.kinds:
+            expected.update(chores.EXPECTED[kind])
+        self.referee.at_rest(expected, SETTINGS.poison_after)
 
     def ports(self, process: Process) -> Ports:
         """Return the ports of *process*: the shipped adapters over simulated clients."""
@@ -133,7 +138,7 @@ class ClaimWorld:
         telemetry: Any = Telemetry(self.world)
         return replace(
             _PORTS, ledger=ledger, queues=SqsQueues(sqs, URLS, clock.monotonic), members=DynamoMembers(dynamodb, "control"),
-            clock=clock, entropy=process.entropy, telemetry=telemetry,
+            elections=DynamoElections(dynamodb, "control", LEDGER), clock=clock, entropy=process.entropy, telemetry=telemetry,
         )  # fmt: skip
 
     def _publish(self) -> None:

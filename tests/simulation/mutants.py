@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sedano.aws.expressions import leases, tasks
+from sedano.aws.expressions import elections, leases, tasks
 from sedano.engine.leasing import Busy, Leasing
 from sedano.engine.worker import Worker
 from sedano.model.lease import GUARD_MS, Leased, LeaseRecord, Term
@@ -20,6 +20,7 @@ from sedano.model.store_clock import Interval
 from sedano.ports import Ports
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import ClaimWorld, Planted
+from tests.simulation.elections import ElectionWorld
 from tests.simulation.leases import LeaseWorld, PlantedLease
 from tests.simulation.process import Process
 from tests.simulation.weaken import changed, each, without
@@ -31,6 +32,15 @@ def claim(planted: Planted) -> Stage:
 
     def stage(seed: int, allowed: AbstractSet[int] | None) -> Schedule:
         return ClaimWorld(seed, planted=planted, allowed=allowed)
+
+    return stage
+
+
+def election(planted: Planted) -> Stage:
+    """Return the worlds of an election with this fault in them."""
+
+    def stage(seed: int, allowed: AbstractSet[int] | None) -> Schedule:
+        return ElectionWorld(seed, planted, allowed)
 
     return stage
 
@@ -205,6 +215,17 @@ def _claim_code() -> Mapping[str, Planted]:
     }
 
 
+def _election_writes() -> Mapping[str, Planted]:
+    return {
+        "REGISTER after the close": Planted(rewrite=without(elections.REGISTER, "st = :open")),
+        "REGISTER twice": Planted(rewrite=without(elections.REGISTER, "NOT contains(voters, :name)")),
+        "REGISTER without a new version": Planted(rewrite=changed(elections.REGISTER, "ver = ver + :one", "ver = ver")),
+        "CLOSE without the version": Planted(rewrite=without(elections.CLOSE, "ver = :ver")),
+        "CLOSE of what is closed": Planted(rewrite=without(elections.CLOSE, "st = :open")),
+        "OPENING over what is open": Planted(rewrite=without(elections.OPENING)),
+    }
+
+
 def _lease_writes() -> Mapping[str, PlantedLease]:
     named = {"TAKE_ABSENT": leases.TAKE_ABSENT, "TAKE": leases.TAKE, "RENEW": leases.RENEW, "RELEASE": leases.RELEASE}
     found = {name: PlantedLease(rewrite=rewrite) for write in named for name, rewrite in each(write, named[write])}
@@ -234,6 +255,7 @@ def every() -> dict[str, Stage]:
     """Return all planted faults by name."""
     claims = {**_claim_writes(), **_claim_code()}
     both: dict[str, Callable[..., Any]] = {f"task: {name}": claim(planted) for name, planted in claims.items()}
+    both |= {f"election: {name}": election(planted) for name, planted in _election_writes().items()}
     both |= {f"lease: {name}": lease(planted) for name, planted in {**_lease_writes(), **_lease_code()}.items()}
     return both
 

@@ -2,7 +2,7 @@
 
     python -m tests.simulation.prove [--scale 0.01]
 
-*scale* shrinks the number of schedules, histories and comparisons; the searches and the planted faults stay whole. A broken promise is told
+*scale* shrinks the number of schedules, blocks, histories and comparisons; the searches stay whole. A broken promise is told
 as a story with the seed that repeats it, and the process ends with 1.
 """
 
@@ -25,6 +25,7 @@ from tests.simulation.baselines.locks import WAYS, LockWorld
 from tests.simulation.campaign import Tally, campaign, story
 from tests.simulation.claims import ClaimWorld
 from tests.simulation.differential import compared_with_moto
+from tests.simulation.elections import ElectionWorld
 from tests.simulation.exhaustive.sizes import LARGE
 from tests.simulation.leases import LeaseWorld
 from tests.simulation.mutants import EQUIVALENT, every
@@ -32,7 +33,7 @@ from tests.simulation.sizes import RELEASE
 
 SUMMARY = Path("build/prove/summary.json")
 CHUNK = 500
-WORLDS: Mapping[str, Any] = {"claims": ClaimWorld, "leases": LeaseWorld}
+WORLDS: Mapping[str, Any] = {"claims": ClaimWorld, "leases": LeaseWorld, "elections": ElectionWorld}
 FIRST = 10_000_000
 """The first seed: these schedules are others than those of `make test`."""
 
@@ -68,19 +69,19 @@ def searched(name: str) -> tuple[str, dict[str, Any]]:
     return name, {"states": found.states, "transitions": found.transitions, "cpu_seconds": seconds, "violation": found.violation}
 
 
-def killed(name: str) -> tuple[str, int]:
+def killed(name: str, blocks: int) -> tuple[str, int]:
     """Return in how many blocks of schedules a planted fault is caught."""
-    blocks = (range(block * RELEASE.block, (block + 1) * RELEASE.block) for block in range(500, 500 + RELEASE.blocks))
-    return name, sum(bool(campaign(every()[name], seeds, most=1).violations) for seeds in blocks)
+    ranges = (range(block * RELEASE.block, (block + 1) * RELEASE.block) for block in range(500, 500 + blocks))
+    return name, sum(bool(campaign(every()[name], seeds, most=1).violations) for seeds in ranges)
 
 
-def mutants(pool: Any) -> dict[str, Any]:
-    """Return what became of the planted faults."""
+def mutants(pool: Any, blocks: int) -> dict[str, Any]:
+    """Return what became of the planted faults in so many blocks of schedules."""
     planted = [name for name in every() if name not in EQUIVALENT]
-    caught = dict(pool.imap_unordered(killed, planted))
-    survivors = {name: blocks for name, blocks in caught.items() if blocks < RELEASE.blocks}
+    caught = dict(pool.imap_unordered(partial(killed, blocks=blocks), planted))
+    survivors = {name: times for name, times in caught.items() if times < blocks}
     return {
-        "planted": len(planted), "blocks": RELEASE.blocks, "schedules_a_block": RELEASE.block,
+        "planted": len(planted), "blocks": blocks, "schedules_a_block": RELEASE.block,
         "killed_in_every_block": len(planted) - len(survivors), "survivors": survivors, "equivalent": dict(EQUIVALENT),
     }  # fmt: skip
 
@@ -102,11 +103,11 @@ def told(world: str, violations: Iterable[int]) -> None:
 
 def prove(scale: float) -> dict[str, Any]:
     """Do everything and return the summary."""
-    sizes: dict[str, int] = {"claims": RELEASE.claims, "leases": RELEASE.leases}
+    sizes: dict[str, int] = {"claims": RELEASE.claims, "leases": RELEASE.leases, "elections": RELEASE.elections}
     summary: dict[str, Any] = {"scale": scale}
     with multiprocessing.get_context("spawn").Pool() as pool:
         summary["exhaustive"] = dict(_said("searches", lambda: list(pool.imap_unordered(searched, LARGE))))
-        summary["mutants"] = _said("planted faults", lambda: mutants(pool))
+        summary["mutants"] = _said("planted faults", lambda: mutants(pool, max(1, round(RELEASE.blocks * scale))))
         for world, size in sizes.items():
             count = CHUNK * math.ceil(size * scale / CHUNK)
             summary[world], tally = _said(f"{count} schedules of {world}", lambda world=world, count=count: proven(pool, world, count))

@@ -19,7 +19,7 @@ class Sizes:
     sequences: int
 
 
-CI = Sizes(claims=8_000, leases=5_000, elections=5_000, blocks=1, block=2_000, histories=5_000, expressions=1_000, sequences=40)
+CI = Sizes(claims=6_000, leases=3_000, elections=2_000, blocks=1, block=2_000, histories=5_000, expressions=1_000, sequences=40)
 RELEASE = Sizes(
     claims=5_000_000, leases=1_000_000, elections=1_000_000, blocks=20, block=2_000, histories=100_000, expressions=100_000, sequences=2_000
 )

@@ -34,6 +34,8 @@ def without(write: Write, *dropped: str) -> Rewrite:
         text = text.replace(atom, ALWAYS)
 
     def rewrite(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "TransactItems" in asked:
+            return {**asked, "TransactItems": [{kind: rewrite(one) for kind, one in entry.items()} for entry in asked["TransactItems"]]}
         if asked.get("ConditionExpression") != write.condition:
             return asked
         if dropped:

@@ -1,0 +1,89 @@
+"""A world of one election: workers that have just worked, then `signature.election()`, in the same weather as tasks.
+
+Everything is the shipped code again: the command that each worker acknowledges, the close and the dispatch in one
+transaction, the follow-up of whoever closed. The task that is elected for must run once, whoever wins, dies, or comes
+late.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from sedano.aws import keys
+from sedano.errors import SedanoError
+from sedano.model.election import CLOSED, OPEN
+from tests.simulation import chores
+from tests.simulation.claim_referee import number, text
+from tests.simulation.claims import SETTINGS, ClaimWorld, Planted, plan_of
+from tests.simulation.dynamodb import Change
+from tests.simulation.values import Item
+
+NOTHING = Planted()
+
+
+def ranked(item: Item | None) -> list[tuple[int, str]]:
+    """Return who registered, the lowest first."""
+    entries = item["cand"]["SS"] if item is not None and "cand" in item else ()
+    return sorted((int(clock), name) for clock, _, name in (entry.partition(" ") for entry in entries))
+
+
+class ElectionWorld(ClaimWorld):
+    """One schedule: a few tasks bring workers to life, then an election is held among them."""
+
+    def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
+        """Set the stage of *seed*."""
+        plan = plan_of(seed)
+        super().__init__(seed, replace(plan, limits=replace(plan.limits, environments=4)), planted, allowed)
+        self.closes = 0
+        self.asked = False
+        self.database.watchers.append(self._changed)
+
+    def _publish(self) -> None:
+        dice = self.world.dice
+        self.warm = int(4 * dice.random())
+        for _ in range(self.warm):
+            chores.plain.delay(0)
+            self.world.sleep(5 * dice.random())
+        try:
+            chores.flaky.s(0).election(mode="fast" if dice.random() < 0.2 else "faithful", timeout=1 + int(20 * dice.random() ** 3))
+            self.asked = not chores.app.outlet._publisher.waiting()
+        except SedanoError:
+            self.world.branches["election not asked for"] += 1
+
+    def _changed(self, change: Change) -> None:
+        """Judge a write to the election (I7, L1, L2)."""
+        old, new = change.old, change.new
+        if not change.key.startswith(keys.ELECTION):
+            return
+        before, after = text(old, "st"), text(new, "st")
+        if after == CLOSED and before != CLOSED:
+            self._closed(old, new)
+        elif before == OPEN and after == OPEN:
+            more = set(ranked(new)) - set(ranked(old))
+            fresh = len(more) == 1 and not {name for _, name in more} & {name for _, name in ranked(old)}
+            if not fresh or number(new, "ver") != number(old, "ver") + 1:
+                self.world.fail("I7", f"a registration made {ranked(old)} into {ranked(new)}")
+            self.world.branches["registered"] += 1
+        elif before or after != OPEN:
+            self.world.fail("I7", f"an election that was {before or 'absent'} became {after or 'absent'}")
+
+    def _closed(self, old: Item | None, new: Item | None) -> None:
+        self.closes += 1
+        self.world.branches["closed fast" if old is None else "closed"] += 1
+        if self.closes > 1:
+            self.world.fail("L1", "closed twice")
+        if old is not None and ranked(old) != ranked(new):
+            self.world.fail("I7", "the close changed who registered")
+        if text(new, "win") != ranked(new)[0][1]:
+            self.world.fail("L2", f"{text(new, 'win')} won over {ranked(new)}")
+
+    def at_rest(self) -> None:
+        """Judge the world when nothing is left to happen (L3, and one dispatch)."""
+        self.referee.at_rest(Counter({"plain": self.warm + 1, "flaky": 1}), SETTINGS.poison_after)
+        dispatched = [name for name in self.referee.names.values() if name == "flaky"]
+        if self.closes and not dispatched and not self.referee.set_aside:
+            self.world.fail("L3", "closed and never dispatched")
+        if self.asked and not self.closes and not self.referee.set_aside:
+            self.world.fail("L3", "asked for and never closed")
