@@ -21,6 +21,8 @@ from tests.simulation.dynamodb import Change
 from tests.simulation.values import Item
 
 NOTHING = Planted()
+WORST = 0.25
+"""The worst weather of an election: its commands are delivered at least once and retried, so they multiply in a worse one."""
 
 
 def ranked(item: Item | None) -> list[tuple[int, str]]:
@@ -35,7 +37,8 @@ class ElectionWorld(ClaimWorld):
     def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
         """Set the stage of *seed*."""
         plan = plan_of(seed)
-        super().__init__(seed, replace(plan, limits=replace(plan.limits, environments=4)), planted, allowed)
+        weather = replace(plan.weather, chance=min(plan.weather.chance, WORST))
+        super().__init__(seed, replace(plan, weather=weather, limits=replace(plan.limits, environments=4)), planted, allowed)
         self.closes = 0
         self.asked = False
         self.database.watchers.append(self._changed)
