@@ -16,8 +16,8 @@ DOUBLES = frozenset({"monkeypatch", "mocker"})
 # Written in two halves, so that this file obeys its own rules.
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE = re.compile(
-    r"pypi" + r"\.org|files\.python" + r"hosted|registry\.npm" + r"js|registry\.yarn" + r"pkg|-{2}(?:extra-)?index-url"
-    r"|file:/{2}/|(?<![\w.])/(?:ro" + r"ot|wo" + r"rk|Us" + r"ers|ho" + r"me/\w+|tmp/l" + r"ab|opt/(?:wheels|pypi))\b"
+    r"https?:/{2}[^ )\"']*(?:registry|packages?|simple|hosted|maven2?)[./]|-{2}(?:extra-)?index-url"
+    r"|file:/{2}/|(?<![\w.])/(?:ro" + r"ot|wo" + r"rk|Us" + r"ers|ho" + r"me/\w+)\b"
 )
 SPEAKS_OF_ADDRESSES = frozenset({"Makefile"})  # it turns them off: --no-emit-index-url
 

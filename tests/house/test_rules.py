@@ -66,7 +66,7 @@ REFUSED: list[tuple[Rule, str, str]] = [
     (shape.nothing_unfinished, "docs/walk.md", "TO" + "DO: write this"),
     (shape.nothing_unfinished, ENGINE, "# FIX" + "ME later"),
     (shape.names_no_machine, "requirements/dev.txt", "--extra-" + "index-url https://example.org"),
-    (shape.names_no_machine, "package-lock.json", "https://registry.npm" + "js.org/aws-cdk"),
+    (shape.names_no_machine, "package-lock.json", "https:" + "//registry.example/aws-cdk"),
     (shape.names_no_machine, "docs/walk.md", "see /ho" + "me/someone/sedano"),
     (shape.tests_replace_nothing, TEST, "def test_time(monkey" + "patch): ..."),
     (shape.tests_replace_nothing, TEST, "from unittest" + ".mock import Mock"),
