@@ -261,7 +261,10 @@ def every() -> dict[str, Stage]:
 
 
 _FENCE = "fence, nonce and expiry change together at every claim and nothing else changes them: each says what the others say"
+_UNSEEN = "nothing is revoked in these worlds, so nothing here can tell; the stories of revocation do"
 EQUIVALENT: Mapping[str, str] = {
+    "task: CLAIM without attribute_not_exists(rvk)": _UNSEEN,
+    "task: RECLAIM without attribute_not_exists(rvk)": _UNSEEN,
     "task: STEAL without try = :try": "the attempt changes only together with the state and the nonce, which STEAL names as well",
     "task: STEAL without att = :att": _FENCE,
     "task: STEAL without nc = :seen": _FENCE,
