@@ -18,6 +18,8 @@ from sedano.local.synth import ROOT
 from tests.plugins.resources import APP, CODE, Resources
 
 LIBRARY = ROOT / "layers" / "sedano" / "python"
+# A test run that was itself started in the background ignores Ctrl-C, and so would whatever it starts.
+HEARS_CTRL_C = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
 STARTER = """
 import sys, time
 from pathlib import Path
@@ -116,21 +118,22 @@ def test_a_stack_that_cannot_be_created_says_which_resource_and_why(
 
 
 def test_the_command_prints_exports_that_a_shell_understands_and_stops_on_ctrl_c(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "sedano.local", "--app", APP, "--code", str(CODE), "--directory", str(tmp_path)]
+    local = [sys.executable, "-m", "sedano.local", "--app", APP, "--code", str(CODE), "--directory", str(tmp_path)]
+    command = [sys.executable, "-c", HEARS_CTRL_C, *local]
     environment = {**os.environ, "PYTHONPATH": str(LIBRARY)}
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as local:
-        assert local.stdout
-        assert local.stderr
+    ) as running:
+        assert running.stdout
+        assert running.stderr
         said = ""
         while "Ctrl-C" not in said:
-            line = local.stderr.readline()
+            line = running.stderr.readline()
             assert line, said
             said += line
-        local.send_signal(signal.SIGINT)
-        exports = local.stdout.read()
-        assert local.wait() == 0
+        running.send_signal(signal.SIGINT)
+        exports = running.stdout.read()
+        assert running.wait() == 0
     script = f'{exports}\necho "$SEDANO_QUEUES"; echo "$SEDANO_LEDGER_TABLE"'
     queues, table = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.splitlines()
     assert set(json.loads(queues)) == {"default"}
