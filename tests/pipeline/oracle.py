@@ -40,7 +40,7 @@ def replayed(stream: list[Event]) -> dict[str, Task]:
 
 
 def as_celery_says(task: Task) -> Event:
-    """Return the 27 facts that Celery and sedano both tell of a task; what was not seen is None."""
+    """Return the 28 facts that Celery and sedano both tell of a task; what was not seen is None."""
     return {
         "state": task.state,
         "worker": task.worker.hostname if task.worker else None,

@@ -170,10 +170,10 @@ def test_a_header_that_is_restored_revokes_nothing_more(shop: Shop, processes: P
     assert result.get() == 2
 
 
-def test_a_header_that_no_message_bears_is_refused_with_what_would_work(shop: Shop, processes: Processes) -> None:
+def test_a_header_that_no_message_can_bear_is_refused_with_what_would_work(shop: Shop, processes: Processes) -> None:
     assert processes.generation == 1
     with pytest.raises(OptionError, match="tenant, task, root_id"):
-        shop.app.control.revoke_by_header("args", "1")
+        shop.app.control.revoke_by_header("cost centre", "1")
 
 
 def test_two_who_change_the_control_record_at_once_lose_neither_change(stage: Stage, shop: Shop) -> None:

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from sedano.model.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage
 from sedano.model.messages import BlobRef, Command, Document, Event, Gather, Member, Section
+from sedano.model.stamps import HEADERS, LONGEST, write
 from sedano.model.states import TERMINAL
 from sedano.model.wire import MAX_ATTEMPT, MAX_CLOCK, MAX_DATA_BYTES, MAX_INT32
 
@@ -20,6 +21,12 @@ ADD = Command(
     args=(1, 2),
 )
 """The command that the README and every comparison with other queues measure."""
+
+
+def fits(stamps):
+    """Tell whether *stamps* are short enough to travel."""
+    return sum(len(name) + 3 * len(value.encode()) + 2 for name, value in stamps.items()) <= LONGEST
+
 
 visible = st.characters(min_codepoint=0x21, max_codepoint=0x7E)
 ids = st.uuids().map(str) | st.text(visible, min_size=1, max_size=256)
@@ -42,6 +49,9 @@ lineages = st.just(ROOT) | st.builds(Lineage, st.none() | ids, st.none() | ids, 
 traceparents = st.tuples(st.binary(min_size=16, max_size=16), st.binary(min_size=8, max_size=8), st.booleans()).map(
     lambda parts: f"00-{'1' + parts[0].hex()[1:]}-{'a' + parts[1].hex()[1:]}-0{int(parts[2])}"
 )
+stamp_names = st.from_regex(r"[a-z_][a-z0-9_.-]{0,9}", fullmatch=True).filter(lambda name: name not in HEADERS)
+stamps = st.dictionaries(st.sampled_from(["cost_centre", "a", "_x.y-z"]) | stamp_names, texts.filter(bool), min_size=1, max_size=3)
+written_stamps = stamps.filter(fits).map(write)
 sections = st.builds(Section, st.integers(1, 999_999), st.integers(1, 999_999))
 gathers = st.builds(Gather, ids, sizes, st.booleans())
 
@@ -76,6 +86,7 @@ def commands(draw):
         gather=draw(st.none() | gathers),
         section=draw(st.none() | sections),
         data_ref=ref,
+        stamps=draw(st.none() | written_stamps),
     )
 
 
@@ -111,6 +122,7 @@ def events(draw):
         tenant=draw(st.none() | tenants),
         traceparent=draw(st.none() | traceparents),
         data_ref=ref,
+        stamps=draw(st.none() | written_stamps),
     )
 
 

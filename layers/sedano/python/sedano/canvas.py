@@ -35,6 +35,14 @@ class Sig:
         """Return a copy with these options; raise `OptionError` for one that cannot be honoured."""
         return replace(self, spec=self.spec.set(**options))
 
+    def stamp(self, **stamps: str) -> Sig:
+        """Return a copy that bears these stamps besides its own; every task that it causes inherits them.
+
+        Raises:
+            OptionError: a name or a value cannot be one, or all stamps together are more than 256 characters.
+        """
+        return replace(self, spec=self.spec.set(stamps=stamps))
+
     def clone(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Sig:
         """Return a copy with more arguments: *args* before its own, *kwargs* over its own."""
         return replace(self, spec=self.spec.clone(args, kwargs))

@@ -64,7 +64,7 @@ class Control:
         A worker learns of it when it starts and with its heartbeats, so a running worker may need as long as its heartbeat's interval.
 
         Args:
-            header: ``tenant``, ``task`` (its name), ``root_id``, ``parent_id`` or ``source``.
+            header: ``tenant``, ``task`` (its name), ``root_id``, ``parent_id``, ``source``, or the name of a stamp.
             value: what the header holds.
 
         Returns:

@@ -26,6 +26,7 @@ from sedano.model.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage, dedup_
 from sedano.model.messages import LAUNCH
 from sedano.model.records import RESERVATION_S
 from sedano.model.signature import Options, Signature, delay_of, expiry_of
+from sedano.model.stamps import joined
 from sedano.ports import Ports
 from sedano.result import AsyncResult, GroupResult
 
@@ -73,7 +74,9 @@ class Outlet:
         members = [self._checked(self._draft(s, "")) for s in header]
         ending = self._checked(self._draft(body, "", complete=body.immutable))
         args = to_args(Launch(join_id, members, ending), hand_on=not body.immutable)
-        draft = CommandDraft(ending.queue, derived_id(join_id, "launch"), LAUNCH, args, tenant=ending.tenant, ignore_result=True)
+        draft = CommandDraft(
+            ending.queue, derived_id(join_id, "launch"), LAUNCH, args, tenant=ending.tenant, ignore_result=True, stamps=ending.stamps
+        )
         self._post([draft], DEFAULT_BUDGET + 4 * len(members))
         parents = GroupResult([AsyncResult(self, member_id(join_id, n)) for n in range(len(members))])
         return AsyncResult(self, body_id(join_id), parent=parents)
@@ -90,7 +93,8 @@ class Outlet:
         """Publish the event *name* and return its id."""
         event_id = self.fresh_id()
         context = CURRENT.get()
-        self._post([EventDraft(name, data, event_id, context.tenant if context is not None else None)], None)
+        tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
+        self._post([EventDraft(name, data, event_id, tenant, stamps=stamps)], None)
         return event_id
 
     @contextmanager
@@ -172,11 +176,11 @@ class Outlet:
         now = self.ports.clock.now()
         ignore = options.ignore_result if options.ignore_result is not None else spec is not None and spec.ignore_result
         context = CURRENT.get()
-        inherited = context.tenant if context is not None else None
+        tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
         return CommandDraft(
             options.queue or (spec.queue if spec is not None else "default"), task_id, signature.task, signature.args, signature.kwargs,
             delay_of(options, now), expires=expiry_of(options, spec.expires if spec is not None else None, now),
-            tenant=options.tenant or inherited, traceparent=options.traceparent, ignore_result=ignore,
+            tenant=options.tenant or tenant, traceparent=options.traceparent, ignore_result=ignore, stamps=joined(stamps, options.stamps),
         )  # fmt: skip
 
     def _checked(self, draft: CommandDraft) -> CommandDraft:

@@ -20,10 +20,13 @@ VERSION = 1
 SUCCEEDED, FAILED, RETRIED, REVOKED = "task-succeeded", "task-failed", "task-retried", "task-revoked"
 _FIELDS = (
     "uuid", "name", "queue", "root_id", "parent_id", "retries", "source", "sent", "sent_clock", "received", "received_clock",
-    "started", "started_clock", "ended", "ended_clock", "end", "exception",
+    "started", "started_clock", "ended", "ended_clock", "end", "exception", "stamps",
 )  # fmt: skip
 Row = tuple[Any, ...]
-"""One run, in the order of `_FIELDS`; times are microseconds since the epoch, *end* the class of the last event or None."""
+"""One run, in the order of `_FIELDS`; times are microseconds since the epoch, *end* the class of the last event or None.
+
+*stamps* stand only in the rows of tasks that bear some.
+"""
 MICRO = 1_000_000
 LATEST = 253_402_300_800
 """The first second of the year 10 000: what no date can hold."""
@@ -91,8 +94,8 @@ def _parsed(body: str) -> dict[str, Any]:
             raise MessageRefused(refusals.RECORD, name, f"expected {kind.__name__}")
     if packed["v"] != VERSION:
         raise MessageRefused(refusals.NEWER, "v", f"version {packed['v']} is newer than {VERSION}")
-    if not all(isinstance(r, list) and len(r) == len(_FIELDS) for r in packed["rows"]):
-        raise MessageRefused(refusals.RECORD, "rows", f"each row has {len(_FIELDS)} fields")
+    if not all(isinstance(r, list) and len(_FIELDS) - 1 <= len(r) <= len(_FIELDS) for r in packed["rows"]):
+        raise MessageRefused(refusals.RECORD, "rows", f"each row has {len(_FIELDS) - 1} fields, or {len(_FIELDS)} with stamps")
     if not all(isinstance(line, dict) and isinstance(line.get("timestamp"), int | float) for line in packed["lines"]):
         raise MessageRefused(refusals.RECORD, "lines", "each line is an object with a timestamp")
     checked: dict[str, Any] = packed
@@ -104,9 +107,9 @@ def _no_number(constant: str) -> NoReturn:
 
 
 def _events(row: list[Any], who: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    run = dict(zip(_FIELDS, row, strict=True))
+    run = dict(zip(_FIELDS, row, strict=False))
     uuid, started, ended = run["uuid"], run["started"], run["ended"]
-    task = {name: run[name] for name in ("uuid", "name", "root_id", "parent_id", "retries")}
+    task: dict[str, Any] = {name: run[name] for name in ("uuid", "name", "root_id", "parent_id", "retries", "stamps") if name in run}
     sent = {"hostname": run["source"], "pid": 0, "queue": run["queue"], "timestamp": run["sent"] / MICRO, "clock": run["sent_clock"]}
     yield {**who, **task, "type": "task-sent", **sent}
     received = {"queue": run["queue"], "timestamp": run["received"] / MICRO, "clock": run["received_clock"]}

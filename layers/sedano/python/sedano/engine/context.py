@@ -6,12 +6,13 @@ message is acknowledged (the transactional outbox). So a crash never leaves half
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from sedano.engine.drafts import Draft
 from sedano.model.messages import Command
+from sedano.model.stamps import read
 
 
 @dataclass(slots=True)
@@ -71,6 +72,11 @@ class TaskContext:
     def tenant(self) -> str | None:
         """Who this task is run for."""
         return self.command.tenant
+
+    @property
+    def stamps(self) -> Mapping[str, str]:
+        """The stamps that this task bears, by name; all that it causes inherits them."""
+        return read(self.command.stamps)
 
     @property
     def traceparent(self) -> str:

@@ -39,6 +39,7 @@ class CommandDraft(NamedTuple):
     gather: Gather | None = None
     section: Section | None = None
     data_ref: BlobRef | None = None
+    stamps: str | None = None
 
 
 class EventDraft(NamedTuple):
@@ -49,6 +50,7 @@ class EventDraft(NamedTuple):
     event_id: str
     tenant: str | None = None
     traceparent: str | None = None
+    stamps: str | None = None
 
 
 Draft = CommandDraft | EventDraft
@@ -98,13 +100,15 @@ class Composer:
         command = Command(
             self._entropy.uuid(), draft.task_id, draft.task, self.source, self._clock.now(), self._lamport.forward(),
             () if ref else draft.args, {} if ref else draft.kwargs, draft.attempt, lineage, draft.expires, draft.tenant, draft.traceparent,
-            draft.ignore_result, draft.member, draft.gather, draft.section, ref,
+            draft.ignore_result, draft.member, draft.gather, draft.section, ref, draft.stamps,
         )  # fmt: skip
         return Addressed(command_queue(draft.queue), Outgoing(codec.encode(command), draft.delay, draft.tenant))
 
     def _event(self, draft: EventDraft, lineage: Lineage) -> Addressed:
         now, clock = self._clock.now(), self._lamport.forward()
-        event = Event(draft.event_id, draft.name, self.source, now, clock, draft.data, lineage, draft.tenant, draft.traceparent)
+        event = Event(
+            draft.event_id, draft.name, self.source, now, clock, draft.data, lineage, draft.tenant, draft.traceparent, stamps=draft.stamps
+        )
         body = codec.encode(event)
         if len(body) > CLAIM_CHECK_BYTES:
             ref = self._blobs.put(codec.encode_event_data(draft.data))

@@ -91,7 +91,7 @@ class Following:
             job.delivery.queue.removeprefix(COMMANDS), command.task_id, command.task, command.args, command.kwargs,
             -int(-wait // 1), attempt,
             command.expires, command.tenant, command.traceparent, command.ignore_result, command.member, command.gather, section,
-            command.data_ref,
+            command.data_ref, command.stamps,
         )  # fmt: skip
         return self.composer.compose(draft, command.lineage)
 

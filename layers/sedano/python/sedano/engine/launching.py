@@ -21,7 +21,7 @@ from sedano.model.lineage import Lineage, descend
 from sedano.model.messages import BlobRef, Command, Gather, Member
 
 Entry = dict[str, Any]
-_OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result")
+_OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result", "stamps")
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,9 @@ class Router:
             data = codec.decode_event_data(self.ports.blobs.get(event.data_ref))
         expires = self.ports.clock.now() + spec.expires if spec.expires is not None else None
         return CommandDraft(
-            spec.queue, derived_id(event.id, name), name, (), data, expires=expires, tenant=event.tenant, traceparent=event.traceparent
-        )
+            spec.queue, derived_id(event.id, name), name, (), data, expires=expires, tenant=event.tenant, traceparent=event.traceparent,
+            stamps=event.stamps,
+        )  # fmt: skip
 
     def _unsent(self, delivery: Delivery, error: SedanoError, batch: Batch) -> None:
         self.ports.telemetry.log("warning", "event not routed; it comes back", message_id=delivery.message_id, error=str(error))

@@ -48,4 +48,5 @@ def _row(job: Job, began: tuple[int | None, int | None], ended: tuple[int, int, 
         command.attempt, command.source, int(command.time * MICRO), command.clock, int(job.received * MICRO), job.received_clock,
         *began, *ended,
         f"{error.type_name}({error.message[:200]!r})" if error is not None else None,
+        *((command.stamps,) if command.stamps else ()),
     )  # fmt: skip

@@ -4,7 +4,7 @@ A worker that starts cold reads it once: the cluster's clock, the headers whose 
 queues that are paused. It changes by compare-and-swap, so two who change it at once lose neither change.
 
 A revoked header is a pair such as ``tenant=acme``: every task whose message bears it is revoked at its claim, for as long as the pair
-stands, retries and descendants too. Headers are the attributes of a command that `HEADERS` names, no others.
+stands, retries and descendants too. Headers are the attributes of a command that `HEADERS` names, and its stamps.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sedano.errors import OptionError
+from sedano.model import stamps
 from sedano.model.messages import Command
-
-HEADERS = ("tenant", "task", "root_id", "parent_id", "source")
-"""What tasks can be revoked by."""
+from sedano.model.stamps import HEADERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +37,23 @@ class Changed:
 
 
 def pair(header: str, value: str) -> str:
-    """Return the pair of *header* and *value*.
+    """Return the pair of *header* (one of `HEADERS`, or a stamp's name) and *value*.
 
     Raises:
         OptionError: tasks cannot be revoked by that header, or the value is empty.
     """
-    if header not in HEADERS:
-        raise OptionError(f"header: {header!r} is none of {', '.join(HEADERS)}")
+    if header not in HEADERS and not stamps.is_name(header):
+        raise OptionError(f"header: {header!r} is none of {', '.join(HEADERS)}, and no stamp has such a name")
     if not value:
         raise OptionError(f"value: {header} needs one")
     return f"{header}={value}"
 
 
 def pairs_of(command: Command) -> dict[str, str | None]:
-    """Return the headers of *command*; a root task is its own root."""
+    """Return the headers and stamps of *command*; a root task is its own root."""
     lineage = command.lineage
     return {
+        **stamps.read(command.stamps),
         "tenant": command.tenant,
         "task": command.task,
         "root_id": lineage.root_id or command.task_id,

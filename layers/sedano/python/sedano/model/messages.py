@@ -58,7 +58,8 @@ class Section:
 
 
 class Command(NamedTuple):
-    """Asks for one task. *time* and *expires* are seconds since the epoch; *attempt* counts retries from 0.
+    """Asks for one task. *time* and *expires* are seconds since the epoch; *attempt* counts retries from 0; *stamps* as they are written
+    (`sedano.model.stamps`).
 
     A named tuple, because one is made for every message that is sent or received: it costs a fifth of a frozen dataclass of this size.
     """
@@ -81,6 +82,7 @@ class Command(NamedTuple):
     gather: Gather | None = None
     section: Section | None = None
     data_ref: BlobRef | None = None
+    stamps: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ class Event:
     tenant: str | None = None
     traceparent: str | None = None
     data_ref: BlobRef | None = None
+    stamps: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from sedano.errors import ArgumentError, OptionError
+from sedano.model import stamps
 from sedano.model.strict import shown
 
 Delivery = Literal["claimed", "record_once", "at_least_once"]
@@ -30,7 +31,8 @@ class Options:
     *countdown*: seconds until it may run; *eta*: the moment from which it may run; *expires*: seconds after publication, or the moment,
     from which it must not start any more (moments are datetimes with a time zone); *dedup_key* makes publications of the same key one
     task; *on_duplicate* says what a second publication does (``return`` the same result, ``wait`` for it, ``drop`` it before it is
-    published, ``raise`` `DuplicateTask`); *tenant* is who it is for (fairness, cost).
+    published, ``raise`` `DuplicateTask`); *tenant* is who it is for (fairness, cost); *stamps* are texts by name that travel to every task
+    that this one causes; those of a task that publishes are inherited.
     """
 
     queue: str | None = None
@@ -44,6 +46,7 @@ class Options:
     tenant: str | None = None
     traceparent: str | None = None
     budget: int | None = None
+    stamps: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other, naming them."""
@@ -55,6 +58,8 @@ class Options:
             raise OptionError("dedup_key, task_id: give one of the two, the key decides the id")
         if self.budget is not None and self.budget < 0:
             raise OptionError(f"budget: {self.budget} is negative")
+        if self.stamps:
+            stamps.write(self.stamps)
 
     def _check_types(self) -> None:
         """Refuse what is of the wrong type; texts that become attributes of the message are read strictly when it is written."""
@@ -84,6 +89,7 @@ _KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("countdown", _SECONDS, "a number of seconds"), ("eta", (datetime,), "a datetime with a time zone"),
     ("expires", (*_SECONDS, datetime), "a number of seconds, or a datetime with a time zone"),
     ("ignore_result", (bool,), "True or False"), ("budget", (int,), "an integer"),
+    ("stamps", (Mapping,), "a mapping of names to texts"),
 )  # fmt: skip
 NO_OPTIONS = Options()
 OPTION_NAMES = tuple(f.name for f in fields(Options))
@@ -100,7 +106,7 @@ class Signature:
     immutable: bool = False
 
     def set(self, **options: Any) -> Signature:
-        """Return a copy with these options changed.
+        """Return a copy with these options changed; *stamps* are added to its own.
 
         Raises:
             OptionError: an option is unknown or contradicts another.
@@ -135,7 +141,8 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
     unknown = sorted(set(changes) - set(OPTION_NAMES))
     if unknown:
         raise OptionError(f"{unknown[0]}: not an option; known are {', '.join(OPTION_NAMES)}")
-    return replace(options, **changes)
+    new = replace(options, **changes)
+    return replace(new, stamps={**options.stamps, **new.stamps}) if options.stamps and new.stamps else new
 
 
 def delay_of(options: Options, now: float) -> int:

@@ -81,6 +81,7 @@ SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
     "routed": ("queue", "exchange", "routing_key"),
     "returned": ("runtime", "result"),
     "raised": ("exception", "traceback"),
+    "stamped": ("stamps",),
 }
 
 _TASK_PREFIX: Final = "task-"

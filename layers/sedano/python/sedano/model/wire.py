@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sedano.errors import MessageRefused
-from sedano.model import refusals, states, timestamps
+from sedano.model import refusals, stamps, states, timestamps
 from sedano.model.lineage import MAX_HOPS
 from sedano.model.messages import Section
 from sedano.model.retry import MAX_EXECUTIONS
@@ -190,10 +190,11 @@ SENT: Table = {
     "budget": _number("budget", 0, MAX_INT32),
     "tenant": _text("tenant", is_tenant, f"a string of 1 to {LONGEST_TENANT} visible ASCII characters"),
     "traceparent": _text("traceparent", is_traceparent, "a W3C traceparent"),
+    "stamps": _text("stamps", stamps.is_written, f"stamps, name=value,name=value in at most {stamps.LONGEST} characters"),
     "dataref": _converted("dataref", _is_blob, lambda text: text[5:], 'a claim check, "blob:" and a sha256 in hexadecimal'),
     "datasize": _number("datasize", 0, MAX_DATA_BYTES),
 }
-"""What commands and events have in common: where they come from, what they may cause, for whom, and the claim check."""
+"""What commands and events have in common: where they come from, what they may cause, for whom, their stamps, and the claim check."""
 COMMAND: Table = {
     **COMMON,
     **SENT,
