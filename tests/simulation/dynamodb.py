@@ -7,10 +7,9 @@ the item before and after: that is where the refinement check stands. Errors are
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from email.utils import formatdate
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from botocore.exceptions import ClientError
 
@@ -20,10 +19,10 @@ from tests.simulation.values import Invalid, Item, Value
 Tables = dict[str, dict[str, Item]]
 REFUSED = "ConditionalCheckFailedException"
 CANCELLED = "TransactionCanceledException"
+_NONE: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A write that was carried out: by whom (*author* is the caller's own mark), where, and the item before and after (None: none)."""
 
     author: Any
@@ -58,7 +57,10 @@ class Database:
 
     def table(self, name: str) -> dict[str, Item]:
         """Return the items of a table by key."""
-        return self.tables.setdefault(name, {})
+        found = self.tables.get(name)
+        if found is None:
+            found = self.tables[name] = {}
+        return found
 
     def call(self, operation: str, author: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Carry out *operation* as a client would ask for it; with a *clock*, the answer and the refusal bear its date."""
@@ -66,7 +68,9 @@ class Database:
             return _OPERATIONS[operation](self, author, parameters)
         headers = {"HTTPHeaders": {"date": date(int(self.clock()))}}
         try:
-            return {**_OPERATIONS[operation](self, author, parameters), "ResponseMetadata": headers}
+            answer = _OPERATIONS[operation](self, author, parameters)
+            answer["ResponseMetadata"] = headers
+            return answer
         except ClientError as refused:
             refused.response["ResponseMetadata"].update(headers)  # type: ignore[typeddict-item] # as botocore has it
             raise
@@ -100,7 +104,8 @@ class Database:
         self._require(asked, old, "UpdateItem")
         new = _updated(asked, old, key)
         self._set(author, table, key, new)
-        return _returned(asked.get("ReturnValues", "NONE"), old, new)
+        wanted = asked.get("ReturnValues", "NONE")
+        return _returned(wanted, old, new) if wanted != "NONE" else {}
 
     def put_item(self, author: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Replace one item where its condition holds."""
@@ -166,8 +171,8 @@ class Database:
         if not text:
             return True
         try:
-            check = expressions.condition(text, asked.get("ExpressionAttributeNames") or {})
-            return check(old or {}, asked.get("ExpressionAttributeValues") or {})
+            check = expressions.condition(text, asked.get("ExpressionAttributeNames") or _NONE)
+            return check(old or _NONE, asked.get("ExpressionAttributeValues") or _NONE)
         except Invalid as wrong:
             raise error("ValidationException", "UpdateItem", str(wrong)) from None
 
@@ -178,8 +183,8 @@ def _updated(asked: Mapping[str, Any], old: Item | None, key: str) -> Item:
     if not text:
         return dict(item)
     try:
-        change = expressions.update(text, asked.get("ExpressionAttributeNames") or {})
-        return change(item, asked.get("ExpressionAttributeValues") or {})
+        change = expressions.update(text, asked.get("ExpressionAttributeNames") or _NONE)
+        return change(item, asked.get("ExpressionAttributeValues") or _NONE)
     except Invalid as wrong:
         raise error("ValidationException", "UpdateItem", str(wrong)) from None
 

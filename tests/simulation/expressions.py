@@ -16,6 +16,7 @@ from tests.simulation.operators import Condition, Operand, Values
 from tests.simulation.values import Invalid, Item, Path, Value
 
 Update = Callable[[Mapping[str, Value], Values], Item]
+Change = Callable[[Mapping[str, Value], Values], Value | None]
 Names = tuple[tuple[str, str], ...]
 
 _TOKEN = re.compile(r"\s*(<=|>=|<>|[=<>(),+\-.\[\]]|[#:]?[A-Za-z_][A-Za-z0-9_]*|[0-9]+)")
@@ -24,12 +25,12 @@ _WORDS = frozenset({"AND", "OR", "NOT", "IN", "BETWEEN", "SET", "REMOVE", "ADD",
 
 def condition(text: str, names: Mapping[str, str]) -> Condition:
     """Return the condition *text* as a function of an item and the values."""
-    return _condition(text, tuple(sorted(names.items())))
+    return _condition(text, tuple(names.items()))
 
 
 def update(text: str, names: Mapping[str, str]) -> Update:
     """Return the update *text* as a function that makes the new item."""
-    return _update(text, tuple(sorted(names.items())))
+    return _update(text, tuple(names.items()))
 
 
 @lru_cache(4096)
@@ -43,15 +44,15 @@ def _condition(text: str, names: Names) -> Condition:
 @lru_cache(4096)
 def _update(text: str, names: Names) -> Update:
     reader = Reader(text, dict(names))
-    changes: list[tuple[Path, Callable[[Mapping[str, Value], Values], Value | None]]] = []
+    changes: list[tuple[Path, str | Change]] = []
     while not reader.ended:
         reader.clause(changes)
 
     if all(len(path) == 1 for path, _ in changes):
-        return _flat([(str(path[0]), change) for path, change in changes])
+        return _flat({str(path[0]): change for path, change in changes})
 
     def carry_out(item: Mapping[str, Value], given: Values) -> Item:
-        decided = [(path, change(item, given)) for path, change in changes]
+        decided = [(path, given[change] if isinstance(change, str) else change(item, given)) for path, change in changes]
         new = dict(item)
         for path, value in sorted(decided, key=_removals_last):
             values.replaced(new, path, value)
@@ -60,10 +61,22 @@ def _update(text: str, names: Names) -> Update:
     return carry_out
 
 
-def _flat(changes: list[tuple[str, Operand]]) -> Update:
+def _flat(changes: Mapping[str, str | Change]) -> Update:
+    """Return the update that changes whole attributes: most of them become what was sent, under the name of that value."""
+    sent = [(name, change) for name, change in changes.items() if isinstance(change, str)]
+    made = [(name, change) for name, change in changes.items() if not isinstance(change, str)]
+
     def carry_out(item: Mapping[str, Value], given: Values) -> Item:
-        new = {**item, **{name: change(item, given) for name, change in changes}}
-        return {name: value for name, value in new.items() if value is not None}
+        new = dict(item)
+        for name, token in sent:
+            new[name] = given[token]
+        for name, change in made:
+            value = change(item, given)
+            if value is not None:
+                new[name] = value
+            else:
+                new.pop(name, None)
+        return new
 
     return carry_out
 
@@ -127,14 +140,14 @@ class Reader:
         parts = [self.together()]
         while self.took("OR"):
             parts.append(self.together())
-        return parts[0] if len(parts) == 1 else lambda item, given: any(part(item, given) for part in parts)
+        return operators.either(parts)
 
     def together(self) -> Condition:
         """Read conditions joined by AND."""
         parts = [self.one()]
         while self.took("AND"):
             parts.append(self.one())
-        return parts[0] if len(parts) == 1 else lambda item, given: all(part(item, given) for part in parts)
+        return operators.every(parts)
 
     def one(self) -> Condition:
         """Read one condition, a negated one, or one in brackets."""
@@ -169,11 +182,11 @@ class Reader:
         left = self.operand()
         if self.took("IN"):
             options = self.arguments()
-            return lambda item, given: any(values.equal(left(item, given), option(item, given)) for option in options)
+            return operators.either([operators.COMPARISONS["="](left, option) for option in options])
         if self.took("BETWEEN"):
             low = self.operand()
             self.expect("AND")
-            return operators.both(operators.COMPARISONS[">="](left, low), operators.COMPARISONS["<="](left, self.operand()))
+            return operators.every([operators.COMPARISONS[">="](left, low), operators.COMPARISONS["<="](left, self.operand())])
         sign = self.next()
         if sign not in operators.COMPARISONS:
             raise Invalid(f"Syntax error near {sign!r}")
@@ -225,13 +238,19 @@ class Reader:
             path = self.path()
             if word == "SET":
                 self.expect("=")
-                changes.append((path, operators.present(self.sum())))
+                changes.append((path, self.sent() or operators.present(self.sum())))
             elif word == "REMOVE":
                 changes.append((path, lambda _item, _given: None))
             else:
                 changes.append((path, (operators.added if word == "ADD" else operators.deleted)(path, self.operand())))
             if not self.took(","):
                 return
+
+    def sent(self) -> str:
+        """Take a value that is the whole of what is set and return its name; empty when more is to be worked out."""
+        if not self.peek().startswith(":") or self.tokens[self.at + 1 : self.at + 2] in (["+"], ["-"]):
+            return ""
+        return self.next()
 
     def sum(self) -> Operand:
         """Read an operand, or two with a sign between them."""

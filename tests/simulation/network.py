@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
@@ -143,27 +144,33 @@ class Call:
             self.world.branches[branch] += 1
 
 
+@lru_cache(64)
+def operation_of(name: str) -> str:
+    """Return the operation that botocore's method *name* calls."""
+    return name.title().replace("_", "")
+
+
 class Client:
     """A botocore client of one process: `update_item` and the like become calls. *rewrite* plants a fault in what is sent."""
 
     def __init__(self, process: Process, carry_out: Any, weather: Weather, rewrite: Rewrite | None = None) -> None:
         """Reach the service that carries calls out through *weather*."""
-        self._process, self._carry_out, self._weather, self._rewrite = process, carry_out, weather, rewrite
-        self._methods: dict[str, Any] = {}
+        self._given = process, carry_out, weather, rewrite
 
     def __getattr__(self, name: str) -> Any:
-        """Return the operation that botocore calls *name*."""
+        """Return the operation that botocore calls *name*; it is made once, and holds nothing that holds the client."""
         if name.startswith("_"):
             raise AttributeError(name)
-        operation = name.title().replace("_", "")
+        operation = operation_of(name)
+        process, carry_out, weather, rewrite = self._given
 
         def call(**parameters: Any) -> dict[str, Any]:
-            asked = self._rewrite(parameters) if self._rewrite is not None else parameters
-            if not self._process.alive:
-                self._process.die()
-            return Call(self._process, operation, self._carry_out, asked).answer(self._weather)
+            asked = rewrite(parameters) if rewrite is not None else parameters
+            if not process.alive:
+                process.die()
+            return Call(process, operation, carry_out, asked).answer(weather)
 
-        setattr(self, name, call)
+        self.__dict__[name] = call
         return call
 
     def get_paginator(self, name: str) -> Pages:

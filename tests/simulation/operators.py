@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tests.simulation import values
@@ -47,9 +47,32 @@ def present(operand: Operand) -> Operand:
     return value
 
 
-def both(one: Condition, other: Condition) -> Condition:
-    """Return whether both hold."""
-    return lambda item, given: one(item, given) and other(item, given)
+def every(parts: Sequence[Condition]) -> Condition:
+    """Return whether all hold."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def hold(item: Mapping[str, Value], given: Values) -> bool:
+        for part in parts:  # noqa: SIM110 - the generator of `all` would cost more than most parts
+            if not part(item, given):
+                return False
+        return True
+
+    return hold
+
+
+def either(parts: Sequence[Condition]) -> Condition:
+    """Return whether one holds."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def holds(item: Mapping[str, Value], given: Values) -> bool:
+        for part in parts:  # noqa: SIM110 - as above
+            if part(item, given):
+                return True
+        return False
+
+    return holds
 
 
 def _exists(path: Operand) -> Condition:

@@ -66,6 +66,10 @@ class Entropy:
         return self._owner.world.dice.random()
 
 
+def _unnoticed() -> None:
+    """Let a process die without consequence."""
+
+
 class Process:
     """One process; *name* is what it calls itself, *number* is what tells it from its clones.
 
@@ -81,7 +85,8 @@ class Process:
         self.steps = False
         self.alive = True
         self.actor: Actor | None = None
-        self.died: Callable[[], None] = lambda: None
+        self.died: Callable[[], None] = _unnoticed
+        world.processes.append(self)
 
     @property
     def mark(self) -> str:

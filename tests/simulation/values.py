@@ -56,13 +56,16 @@ def equal(left: Value | None, right: Value | None) -> bool:
     """Tell whether both are there and equal."""
     if left is None or right is None:
         return False
-    return left == right or comparable(left) == comparable(right)
+    return left == right or ("S" not in left and comparable(left) == comparable(right))
 
 
 def before(left: Value | None, right: Value | None, *, same: bool) -> bool:
     """Tell whether *left* < *right*, or ≤ when *same*: only values of one ordered type compare."""
     if left is None or right is None:
         return False
+    if "N" in left and "N" in right:
+        number_left, number_right = number(left["N"]), number(right["N"])
+        return bool(number_left <= number_right if same else number_left < number_right)
     (kind, one), (other_kind, other) = comparable(left), comparable(right)
     if kind != other_kind or kind not in ORDERED:
         return False

@@ -58,10 +58,12 @@ class World:
         self.fired: list[int] = []
         self.branches: Counter[str] = Counter()
         self.failure: BaseException | None = None
+        self.processes: list[Any] = []
         self._decisions = 0
         self._steps = 0
         self._turns: list[tuple[float, int, Any]] = []
         self._numbers = 0
+        self._until = START
         self._hub = greenlet.getcurrent()
 
     def note(self, *what: Any) -> None:
@@ -81,8 +83,16 @@ class World:
         return actor
 
     def sleep(self, seconds: float) -> None:
-        """Let the calling actor go on *seconds* from now, while others take their turns."""
-        self.at(self.now + seconds, greenlet.getcurrent())  # type: ignore[arg-type] # only actors sleep
+        """Let the calling actor go on *seconds* from now, while others take their turns.
+
+        Where nobody has a turn before that, it simply goes on: the same world as by way of the hub, without the way.
+        """
+        wake, turns = self.now + seconds, self._turns
+        if (not turns or turns[0][0] > wake) and self.now <= wake <= self._until and self._steps < MOST_STEPS and self.failure is None:
+            self._steps += 1
+            self.now = wake
+            return
+        self.at(wake, greenlet.getcurrent())  # type: ignore[arg-type] # only actors sleep
         self._hub.switch()
 
     def strikes(self, chance: float) -> float | None:
@@ -109,7 +119,7 @@ class World:
         Raises:
             Violation: a promise was broken, or the world does not come to rest.
         """
-        turns, pop = self._turns, heapq.heappop
+        turns, pop, self._until = self._turns, heapq.heappop, until
         while turns:
             moment, _, turn = pop(turns)
             if moment > until:
