@@ -103,7 +103,7 @@ class Forgetful(Delegating):
         """Take a refusal for a refusal."""
         before = self.inner.read([grant.name]).get(grant.name)
         answer: Leased = self.inner.take(grant, seen)
-        return replace(answer, done=answer.done and (before is None or before.nonce != grant.nonce))
+        return answer._replace(done=answer.done and (before is None or before.nonce != grant.nonce))
 
 
 class Counter(Delegating):

@@ -5,12 +5,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from sedano.model.store_clock import Interval, Moment, StoreClock, learned
 from sedano.ports import Clock
+
+
+@lru_cache(64)
+def _date_ms(text: str) -> int | None:
+    """Return the moment (epoch ms) that a `Date` header names, or None; a second's answers all bear the same text."""
+    try:
+        return round(parsedate_to_datetime(text).timestamp() * 1000)
+    except ValueError:
+        return None
 
 
 class DatedClient:
@@ -48,12 +58,11 @@ class DatedClient:
         text = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
         if not text:
             return
-        try:
-            date = parsedate_to_datetime(text).timestamp()
-        except ValueError:
+        date = _date_ms(text)
+        if date is None:
             return
         with self._lock:
-            self._store = learned(self._store, round(date * 1000), sent, self._moment())
+            self._store = learned(self._store, date, sent, self._moment())
 
     def _moment(self) -> Moment:
         return Moment(self._own.now() * 1000, self._own.monotonic() * 1000)

@@ -7,6 +7,7 @@ bytes for a key is replaced by `=` and its SHA-256; no encoded part begins with 
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from urllib.parse import quote
 
@@ -15,11 +16,13 @@ ELECTION = "ELECT#"
 CONTROL = "CONTROL"
 """The one key of the control record."""
 LONGEST_PART = 600
+_UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*").fullmatch
+"""Ids and most names need no encoding; to see that costs a tenth of encoding them."""
 
 
 def part(text: str) -> str:
     """Return *text* as one part of a key."""
-    encoded = quote(text, safe="", errors="surrogatepass")
+    encoded = text if _UNRESERVED(text) else quote(text, safe="", errors="surrogatepass")
     return encoded if len(encoded) <= LONGEST_PART else "=" + sha256(encoded.encode()).hexdigest()
 
 

@@ -11,8 +11,8 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from sedano.errors import ConfigurationError, LeaseTaken, Unavailable
 from sedano.model import lease
@@ -30,8 +30,7 @@ POLL_S = 1.0
 """The longest pause between two looks at a lease that somebody waits for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Busy:
+class Busy(NamedTuple):
     """Somebody else holds the lease: as it was seen, and the seconds after which it is worth looking again at the latest."""
 
     record: LeaseRecord

@@ -35,6 +35,7 @@ Theory of the take-over: after faults stop, `duration + 2·guard + poll` at the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sedano.model.store_clock import DRIFT, Interval, Moment, froze, least, most
 
@@ -66,24 +67,21 @@ class LeaseRecord:
     waiting: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Leased:
+class Leased(NamedTuple):
     """The answer to a write: *done* (also when an earlier send of the same write had arrived), and the lease as it is now."""
 
     done: bool
     record: LeaseRecord | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(NamedTuple):
     """A lease as one observer sees it: *record* (None: absent), the same token and version since the moment *since*."""
 
     record: LeaseRecord | None
     since: Moment
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """Whether the lease may be taken, and otherwise after how many ms at the latest it is worth looking again."""
 
     free: bool

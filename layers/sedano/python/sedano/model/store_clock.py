@@ -11,7 +11,7 @@ An interval wider than `WIDEST_MS` is *suspect*: nothing is decided by it but by
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 DRIFT = 0.001
 """How fast two clocks may drift apart, as a part of the time that passes: five times what a bad quartz does."""
@@ -21,8 +21,7 @@ FREEZE_MS = 1_000
 _SECOND_MS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """What a machine's own two clocks show, in ms: the wall clock (which may step) and the monotonic one (which may rest)."""
 
     wall: float
@@ -45,8 +44,7 @@ def froze(since: Moment, now: Moment) -> bool:
     return apart > FREEZE_MS + DRIFT * most(since, now)
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """The store's clock (epoch ms) lies between *lo* and *hi*."""
 
     lo: int
@@ -58,8 +56,7 @@ class Interval:
         return self.hi - self.lo > WIDEST_MS
 
 
-@dataclass(frozen=True, slots=True)
-class StoreClock:
+class StoreClock(NamedTuple):
     """The best that a process knows of the store's clock: the answer that bounds it from below, and the one from above.
 
     *floor* ms was surely reached at *floor_at*; *ceiling* ms was surely not passed at *ceiling_at*.
