@@ -50,6 +50,19 @@ def test_nodes_and_joins_are_apart(world: World) -> None:
     assert world.ledger.arrive([]) == []
 
 
+def test_nodes_are_read_as_they_are_without_arriving(world: World) -> None:
+    nodes = [Node(0, number, WIDTH) for number in range(150)]
+    world.ledger.arrive(arrivals(1, 5, failed=(5,), node=nodes[0]))
+    world.ledger.arrive(arrivals(0, node=nodes[149]))
+    empty = Arrived(frozenset())
+    for _ in range(2):
+        found = world.ledger.read_nodes("join-1", nodes)
+        assert (found[0], found[149]) == (Arrived(frozenset({1, 5}), frozenset({5})), Arrived(frozenset({0})))
+        assert found[1:149] == [empty] * 148
+    assert world.ledger.read_nodes("join-2", nodes[:1]) == [empty]
+    assert world.ledger.read_nodes("join-1", []) == []
+
+
 def test_a_join_is_opened_once(world: World) -> None:
     join = Join("join-1", 3, '{"specversion":"1.0"}', "commands:default", BlobRef("ab" * 32, 70_000))
     world.ledger.open_join(join)

@@ -177,7 +177,7 @@ def test_forgetting_drops_what_a_task_said_and_not_that_it_ended(world: World) -
     held = claimed(world.ledger)
     world.ledger.record([success(outbox=(Posted("events", "{}"),), result_ref=BlobRef(DIGEST, 1))])
     world.ledger.forget(["task-1", "task-unknown"])
-    assert stored(world.ledger) == replace(held, state=states.SUCCESS, clock=CLAIM.clock + 7)
+    assert stored(world.ledger) == replace(held, state=states.SUCCESS, clock=CLAIM.clock + 7, forgotten=True)
     assert world.ledger.read(["task-unknown"]) == {}
 
 

@@ -100,6 +100,10 @@ _steps = st.one_of(
     st.builds(lambda tasks: (_TASKS[0], lambda ledger, _: ledger.forget(tasks)), st.lists(st.sampled_from(_TASKS), max_size=2)),
     st.builds(lambda arrivals: (_TASKS[0], lambda ledger, _: ledger.arrive(arrivals)), st.lists(_arrivals, max_size=6)),
     st.builds(
+        lambda nodes: (_TASKS[0], lambda ledger, _: ledger.read_nodes("join", nodes)),
+        st.lists(_nodes, max_size=3, unique=True),
+    ),
+    st.builds(
         lambda join: (_TASKS[0], lambda ledger, _: (ledger.open_join(join), ledger.read_join(join.join_id))),
         st.builds(Join, st.just("join"), st.integers(1, 9), _short, st.just("commands:default"), _refs),
     ),

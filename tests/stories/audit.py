@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sedano.errors import SedanoError
 from sedano.model import states
-from sedano.model.join import Arrival, Arrived, Join
+from sedano.model.join import Arrival, Arrived, Join, Node
 from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, Recorded, TaskRecord
 from sedano.ports import Ledger
 
@@ -85,6 +85,11 @@ class AuditedLedger:
         """Read a join."""
         self.reads += 1
         return self.inner.read_join(join_id)
+
+    def read_nodes(self, join_id: str, nodes: Sequence[Node]) -> list[Arrived]:
+        """Read the nodes of a join."""
+        self.reads += 1
+        return self.inner.read_nodes(join_id, nodes)
 
     def _remembered(self, outcomes: Sequence[Outcome], answers: list[RecordAnswer]) -> list[RecordAnswer]:
         for outcome, answer in zip(outcomes, answers, strict=True):

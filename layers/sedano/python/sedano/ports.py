@@ -15,7 +15,7 @@ from sedano.errors import SedanoError
 from sedano.model.cluster import MemberRecord as MemberRecord
 from sedano.model.control import Changed, ControlRecord
 from sedano.model.election import Ballot, Election
-from sedano.model.join import Arrival, Arrived, Join
+from sedano.model.join import Arrival, Arrived, Join, Node
 from sedano.model.lease import Leased, LeaseRecord, Term
 from sedano.model.messages import BlobRef
 from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
@@ -91,6 +91,9 @@ class Ledger(Protocol):
 
     def read_join(self, join_id: str) -> Join | None:
         """Return an open join, strongly consistent."""
+
+    def read_nodes(self, join_id: str, nodes: Sequence[Node]) -> list[Arrived]:
+        """Return the sets of these nodes of a join, strongly consistent, a hundred to a call; empty where nobody arrived yet."""
 
 
 class Queues(Protocol):

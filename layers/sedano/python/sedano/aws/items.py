@@ -91,6 +91,7 @@ def record(task_id: str, item: Item) -> TaskRecord:
         int(get("rsv", _ZERO)["N"]) / 1000,
         get("own", _NO_TEXT)["S"],
         int(get("rvk", _ZERO)["N"]),
+        "fgt" in item,
     )
 
 

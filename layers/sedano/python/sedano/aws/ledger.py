@@ -17,7 +17,7 @@ from sedano.aws.lanes import Lanes
 from sedano.aws.table import Table
 from sedano.errors import SedanoError, TooLarge, Unavailable
 from sedano.model import states, tail
-from sedano.model.join import Arrival, Arrived, Join
+from sedano.model.join import Arrival, Arrived, Join, Node
 from sedano.model.records import Claim, ClaimAnswer, Claimed, Outcome, RecordAnswer, Recorded, TaskRecord
 
 LANES = 5
@@ -118,6 +118,12 @@ class DynamoLedger:
         """Return an open join, strongly consistent."""
         item = self._table.read_one(keys.join(join_id))
         return items.join(item) if item is not None else None
+
+    def read_nodes(self, join_id: str, nodes: Sequence[Node]) -> list[Arrived]:
+        """Return the sets of these nodes of a join, strongly consistent, a hundred to a call."""
+        wanted = [keys.node(join_id, node.key) for node in nodes]
+        found = self._table.read(wanted)
+        return [items.arrived(found.get(key, {})) for key in wanted]
 
     def _claim(self, claim: Claim) -> ClaimAnswer:
         values = items.claim_values(claim)

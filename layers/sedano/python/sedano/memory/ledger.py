@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sedano.errors import SedanoError
 from sedano.model import states, tail
-from sedano.model.join import Arrival, Arrived, Join
+from sedano.model.join import Arrival, Arrived, Join, Node
 from sedano.model.records import (
     RECORD_LIFETIME_S,
     Claim,
@@ -117,7 +117,7 @@ class MemoryLedger:
             for task_id in task_ids:
                 record = self._records.get(task_id)
                 if record is not None and record.state in states.TERMINAL:
-                    self._records[task_id] = _bare(record)
+                    self._records[task_id] = replace(_bare(record), forgotten=True)
 
     def open_join(self, join: Join) -> None:
         """Open a join where it is not open yet."""
@@ -138,6 +138,12 @@ class MemoryLedger:
         """Return an open join."""
         with self._lock:
             return self._joins.get(join_id)
+
+    def read_nodes(self, join_id: str, nodes: Sequence[Node]) -> list[Arrived]:
+        """Return the sets of these nodes of a join."""
+        with self._lock:
+            found = [self._nodes.get((join_id, node.key), (set[int](), set[int]())) for node in nodes]
+            return [Arrived(frozenset(done), frozenset(failed)) for done, failed in found]
 
     def age_out(self) -> list[str]:
         """Drop the records whose lifetime has passed, as the table's TTL does, and return their ids."""

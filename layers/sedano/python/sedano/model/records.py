@@ -46,7 +46,7 @@ class TaskRecord:
 
     *owner* names the worker of the last claim; *asked* is what a revocation asked of it while it ran (`NO_RETRY`, `TERMINATE`), or 0.
     *result* is JSON text, or lies in *result_ref*. *outbox* holds the messages that the task published while it ran, in
-    order, or lies in *outbox_ref*.
+    order, or lies in *outbox_ref*. *forgotten*: what it said was dropped on request (`Ledger.forget`).
     """
 
     task_id: str
@@ -69,6 +69,7 @@ class TaskRecord:
     reserved: float = 0.0
     owner: str = ""
     asked: int = 0
+    forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,8 @@ What can go wrong, and what forbids it:
 
 Attributes: `pk` key · `st` state · `try` retry number · `att` fence · `cnt` claims of this attempt · `nc` nonce · `mid`
 message id · `own` the worker that claimed · `rvk` what a revocation asked · `exp`, `rsv` epoch ms · `clk` clock · `nm`
-task name · `res` result (JSON text, empty: none) · `tail` the rest (`sedano.model.tail`) · `ttl` epoch s.
+task name · `res` result (JSON text, empty: none) · `fgt` it was forgotten ·
+`tail` the rest (`sedano.model.tail`) · `ttl` epoch s.
 
 Source: PROTOCOLS §3 (claim; simulated in 40 000 schedules, exhausted in 603 928 states) and §4 (join).
 """
@@ -118,8 +119,9 @@ ASK = Write(condition="st = :running AND (attribute_not_exists(rvk) OR rvk < :rv
 
 FORGET = Write(
     condition="st IN (:success, :failure, :revoked, :poison)",
-    update="SET res = :none, tail = :none",
+    update="SET res = :none, tail = :none, fgt = :one",
     values={
+        **_ONE,
         ":success": {"S": states.SUCCESS},
         ":failure": {"S": states.FAILURE},
         ":revoked": {"S": states.REVOKED},
@@ -127,7 +129,7 @@ FORGET = Write(
         ":none": {"S": ""},
     },
 )
-"""Drop what a finished task said, not that it finished."""
+"""Drop what a finished task said, not that it finished, and note that it was dropped."""
 
 OPEN_JOIN = Write(condition="attribute_not_exists(pk)")
 """Put a join where it is not open yet."""
