@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -107,6 +107,16 @@ class MemoryLeases:
             for name in aged:
                 del self._kept[name], self._until[name]
             return aged
+
+    def records(self) -> list[LeaseRecord]:
+        """Return every lease, by name: what `restore` takes."""
+        with self._lock:
+            return [self._kept[name] for name in sorted(self._kept)]
+
+    def restore(self, records: Iterable[LeaseRecord]) -> None:
+        """Hold exactly these leases."""
+        with self._lock:
+            self._kept = {record.name: record for record in records}
 
     def _keep(self, record: LeaseRecord) -> Leased:
         self._kept[record.name] = record

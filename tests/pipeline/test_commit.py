@@ -1,0 +1,175 @@
+"""The fenced commit under interleavings, crashes after every step, lost leases and late requests: nothing lost, nothing doubled."""
+
+import time
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from sedano import memory
+from sedano.aws.archive import S3Archive
+from sedano.aws.leases import DynamoLeases
+from sedano.engine.history import History
+from sedano.engine.leasing import Leasing
+from sedano.errors import ConfigurationError, FencedOff, LeaseTaken
+from sedano.memory.archive import MemoryArchive
+from sedano.memory.folder import FolderArchive, FolderLeases
+from sedano.model import snapshot as rule
+from sedano.model.snapshot import Pointer, Snapshot
+from tests.conformance.worlds import session_of
+from tests.pipeline.commits import DURATION_MS, Commits, build, compact, episodes, in_memory, rows
+
+SEED = 20261121
+EPISODES = 1_000
+ON_MOTO = 12
+
+
+class NobodyIsShutOut(History):
+    """Reads the pointer without fencing in first."""
+
+    def _change(self, token, change):
+        pointer = self._pointer()[0]
+        shutting = change(Pointer(0, pointer.manifest)) == Pointer(token, pointer.manifest)
+        return Pointer(token, pointer.manifest) if shutting else super()._change(token, lambda seen: change(Pointer(token, seen.manifest)))
+
+
+class NothingIsCompared(History):
+    """Turns the pointer whoever has turned it in between."""
+
+    def _change(self, token, change):
+        seen, kept = self._pointer()
+        after = change(seen) or change(Pointer(token, seen.manifest))
+        self.archive.swap(rule.POINTER, rule.write_pointer(after), kept.mark if kept is not None else None)
+        return after
+
+
+class TheNewestIsCollected(History):
+    """Deletes what no snapshot names, also when a run may still commit it."""
+
+    def collect(self, days):
+        kept = self.current().prefixes
+        doomed = [filed.name for filed in self.archive.names(rule.DATA) if not any(filed.name.startswith(prefix) for prefix in kept)]
+        self.archive.remove(doomed)
+        return doomed
+
+
+def test_interleaved_runs_neither_lose_nor_double_a_landed_file():
+    print(f"seed {SEED}")
+    told, steps, committed = Counter(), 0, 0
+    for world in episodes(SEED, EPISODES, in_memory):
+        told.update(world.told)
+        steps += world.steps
+        committed += world.seen.version
+    print(f"{EPISODES} episodes, {steps} steps, {committed} commits, refusals {dict(told)}")
+    assert told["FencedOff"] > 10, "no run was ever fenced off: the weather is too good to show anything"
+    assert told["LeaseTaken"] > 10
+    assert told["Unavailable"] > 10
+
+
+@pytest.mark.parametrize("mutant", [NobodyIsShutOut, NothingIsCompared, TheNewestIsCollected])
+def test_a_commit_without_one_of_its_guards_is_found_out(mutant):
+    with pytest.raises(AssertionError):
+        for _ in episodes(SEED, EPISODES, lambda seed: in_memory(seed, mutant)):
+            pass
+
+
+def test_the_same_holds_over_dynamodb_and_s3(resources):
+    print(f"seed {SEED}")
+    session = session_of(resources)
+    s3, dynamodb = session.client("s3"), session.client("dynamodb")
+    bucket, table = (resources.settings[f"SEDANO_{name}"] for name in ("HISTORY_BUCKET", "CONTROL_TABLE"))
+
+    def world(seed: int) -> Commits:
+        clock = memory.VirtualClock(time.time())
+        archive = S3Archive(s3, bucket, f"episode-{seed}/")
+        dynamodb.delete_item(TableName=table, Key={"pk": {"S": "LEASE#history"}})
+        return Commits(seed, archive, lambda clock: DynamoLeases(dynamodb, table, clock), History, clock)
+
+    assert sum(one.seen.version for one in episodes(SEED, ON_MOTO, world)) > ON_MOTO
+
+
+def quiet(archive=None, leases=None, clock=None):
+    clock = clock or memory.VirtualClock(memory.START)
+    ports = replace(memory.ports(), clock=clock, leases=leases or memory.MemoryLeases(clock))
+    return History(archive or MemoryArchive(clock), Leasing(ports), "test", DURATION_MS), clock
+
+
+def committed(history, sources):
+    with history.edition() as edition:
+        return history.extend(edition, sources)
+
+
+def test_a_run_that_lost_its_lease_in_the_middle_is_refused_and_changes_nothing():
+    slow, clock = quiet()
+    quick = History(slow.archive, Leasing(slow._leasing.ports), "other", DURATION_MS)
+    with slow.edition() as edition:
+        clock.advance(2 * DURATION_MS / 1000)
+        committed(quick, {"a": "1"})
+        with pytest.raises(FencedOff):
+            slow.extend(edition, {"b": "1"})
+    assert quick.taken_in(quick.current()) == {"a": "1"}
+
+
+def test_a_second_run_is_told_that_another_one_is_at_work():
+    first, _ = quiet()
+    second = History(first.archive, Leasing(first._leasing.ports), "other", DURATION_MS)
+    with first.edition(), pytest.raises(LeaseTaken, match="test"), second.edition():
+        pass
+
+
+def test_a_commit_that_is_made_again_changes_nothing():
+    history, _ = quiet()
+    with history.edition() as edition:
+        once = history.extend(edition, {"a": "1"})
+        assert history.extend(edition, {"a": "1"}) == once
+    assert history.current() == once
+
+
+def test_a_reader_keeps_its_snapshot_while_others_commit_and_collect():
+    world = in_memory(SEED)
+    world.landed["a"] = "1"
+    runner = world.runner(1, calm=True)
+    build(runner)
+    compact(runner)
+    before = runner.history.current()
+    compact(runner)
+    world.clock.advance(86_400)
+    assert runner.history.collect(days=2) == []
+    assert rows(world.archive, before.base) == ["a"]
+    world.clock.advance(2 * 86_400)
+    committed(runner.history, {})
+    assert any(name.startswith(before.base) for name in runner.history.collect(days=2))
+
+
+def test_what_a_run_that_may_still_commit_has_written_is_never_collected():
+    history, clock = quiet()
+    with history.edition() as edition:
+        history.archive.put_once(edition.prefix + "rows", b"1")
+        clock.advance(86_400 * 30)
+        assert history.collect(days=0) == []
+
+
+def test_processes_on_one_machine_share_a_folder(tmp_path):
+    clock = memory.VirtualClock(memory.START)
+    histories = [quiet(FolderArchive(tmp_path), FolderLeases(tmp_path, clock), clock)[0] for _ in range(2)]
+    first = committed(histories[0], {"a": "1"})
+    with histories[1].edition() as edition:
+        assert edition.seen == first
+        with pytest.raises(LeaseTaken), histories[0].edition():
+            pass
+    assert (tmp_path / rule.POINTER).is_file()
+
+
+@pytest.mark.parametrize("bytes_", [b"", b"{}", b"[]", b'{"format": 1, "token": "x", "manifest": ""}', b'{"format": 2}'])
+def test_a_pointer_that_is_none_is_refused_with_what_to_do(bytes_):
+    history, _ = quiet()
+    history.archive.put_once(rule.POINTER, bytes_)
+    with pytest.raises(ConfigurationError, match="history: the pointer"):
+        history.current()
+
+
+def test_a_snapshot_is_read_as_it_was_written():
+    made = rule.settled(rule.extended(Snapshot(), rule.Part("data/term=1/", 3, 5), 7, 9), "data/term=8/", 8, 11)
+    assert rule.read_snapshot(rule.write_snapshot(made)) == made
+    assert made.pending == ()
+    assert rule.term_of(made.name) == 8
