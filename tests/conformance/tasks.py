@@ -1,6 +1,5 @@
 """Claims and outcomes to begin a test with; `replace` changes what the test is about."""
 
-from dataclasses import replace
 from typing import Any
 
 from sedano.model import states
@@ -13,7 +12,7 @@ CLAIM = Claim("task-1", 0, "message-1", "a" * 32, NOW + 60.1239, 1_767_225_600_0
 
 def rival(claim: Claim = CLAIM, **changes: Any) -> Claim:
     """Another message's claim of the same task."""
-    return replace(claim, **{"message_id": "message-2", "nonce": "b" * 32, **changes})
+    return claim._replace(**{"message_id": "message-2", "nonce": "b" * 32, **changes})
 
 
 def success(claim: Claim = CLAIM, fence: int = 1, **changes: Any) -> Outcome:
@@ -30,7 +29,7 @@ def success(claim: Claim = CLAIM, fence: int = 1, **changes: Any) -> Outcome:
         NOW + 1,
         result="5",
     )
-    return replace(outcome, **changes)
+    return outcome._replace(**changes)
 
 
 def retry(claim: Claim = CLAIM, fence: int = 1, **changes: Any) -> Outcome:

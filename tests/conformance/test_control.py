@@ -1,6 +1,5 @@
 """The control record: changed by compare-and-swap, read back as it was written."""
 
-from dataclasses import replace
 
 from sedano.errors import Unavailable
 from sedano.model.control import Changed, ControlRecord
@@ -8,7 +7,7 @@ from tests.conformance.worlds import World
 
 EMPTY = ControlRecord()
 FIRST = ControlRecord(1_767_225_600_000_001, "a" * 32, frozenset({"tenant=acmé#1", "task=shop.add"}), 7, frozenset({"bulk"}))
-SECOND = replace(FIRST, clock=FIRST.clock + 1, nonce="b" * 32, revoked=frozenset[str]())
+SECOND = FIRST._replace(clock=FIRST.clock + 1, nonce="b" * 32, revoked=frozenset[str]())
 
 
 def test_what_was_never_changed_is_empty(world: World) -> None:
@@ -24,7 +23,7 @@ def test_a_change_is_read_back(world: World) -> None:
 
 def test_a_change_of_what_is_not_there_any_more_is_refused_and_gets_what_is(world: World) -> None:
     world.control.change(FIRST, EMPTY)
-    rival = replace(SECOND, nonce="c" * 32)
+    rival = SECOND._replace(nonce="c" * 32)
     assert world.control.change(rival, EMPTY) == Changed(False, FIRST)
     world.control.change(SECOND, FIRST)
     assert world.control.change(rival, FIRST) == Changed(False, SECOND)

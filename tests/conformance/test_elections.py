@@ -1,6 +1,5 @@
 """Elections: registered once, closed once among exactly those who were seen, dispatched with the close, led by one a term."""
 
-from dataclasses import replace
 
 import pytest
 
@@ -38,13 +37,13 @@ def test_an_election_is_read_back(world: World) -> None:
 
 def test_an_election_is_opened_once_and_the_second_gets_the_first(world: World) -> None:
     world.elections.open(ELECTION, NOW)
-    assert world.elections.open(replace(ELECTION, nonce="n2", draft="other"), NOW) == Ballot(False, ELECTION)
+    assert world.elections.open(ELECTION._replace(nonce="n2", draft="other"), NOW) == Ballot(False, ELECTION)
     assert world.elections.open(ELECTION, NOW) == Ballot(True, ELECTION)
 
 
 def test_who_registers_is_a_candidate_with_its_clock(world: World) -> None:
     world.elections.open(ELECTION, NOW)
-    expected = replace(ELECTION, candidates={"a b#2": 1_767_225_600_000_001}, version=1)
+    expected = ELECTION._replace(candidates={"a b#2": 1_767_225_600_000_001}, version=1)
     assert world.elections.register(ELECTION.election_id, "a b#2", 1_767_225_600_000_001) == Ballot(True, expected)
     assert seen(world) == expected
 
@@ -121,7 +120,7 @@ def test_one_succeeds_the_winner_in_a_term(world: World) -> None:
     following = successor(end, "c", MS + 60_000)
     assert (following.winner, following.term) == ("b", 1)
     assert world.elections.advance(following, end) == Ballot(True, following)
-    late = replace(following, winner="c")
+    late = following._replace(winner="c")
     assert world.elections.advance(late, end) == Ballot(False, following)
     assert world.elections.advance(following, end) == Ballot(True, following)
     assert successor(following, "c", MS + 120_000).winner == "c"
@@ -129,5 +128,5 @@ def test_one_succeeds_the_winner_in_a_term(world: World) -> None:
 
 def test_nobody_leads_an_election_that_is_open(world: World) -> None:
     before = opened(world, a=1)
-    assert not world.elections.advance(replace(before, state=CLOSED, winner="a"), before).done
+    assert not world.elections.advance(before._replace(state=CLOSED, winner="a"), before).done
     assert seen(world) == before

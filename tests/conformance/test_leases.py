@@ -2,7 +2,6 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 
@@ -55,14 +54,14 @@ def test_a_refusal_tells_the_time_too(aws_world: World) -> None:
 
 def test_only_one_of_two_who_saw_no_lease_gets_it(world: World) -> None:
     held(world.leases)
-    refused = world.leases.take(replace(SECOND, version=1), None)
+    refused = world.leases.take(SECOND._replace(version=1), None)
     assert (refused.done, refused.record) == (False, FIRST)
 
 
 def test_only_one_of_two_who_saw_the_same_lease_gets_it(world: World) -> None:
     held(world.leases)
     assert world.leases.take(SECOND, FIRST).done
-    refused = world.leases.take(replace(SECOND, nonce="nonce-3"), FIRST)
+    refused = world.leases.take(SECOND._replace(nonce="nonce-3"), FIRST)
     assert (refused.done, refused.record) == (False, SECOND)
 
 
@@ -71,7 +70,7 @@ def test_a_lease_that_was_renewed_since_it_was_seen_is_not_taken(world: World) -
     assert world.leases.renew(mine, NOW + 40_000).done
     refused = world.leases.take(SECOND, FIRST)
     assert not refused.done
-    assert refused.record == replace(FIRST, expires=NOW + 40_000, version=2)
+    assert refused.record == FIRST._replace(expires=NOW + 40_000, version=2)
 
 
 def test_a_take_whose_answer_was_lost_is_recognised_as_mine(world: World) -> None:
@@ -123,15 +122,15 @@ def test_an_old_term_cannot_release_a_new_one(world: World) -> None:
 
 def test_a_term_of_the_same_token_and_another_nonce_has_no_say(world: World) -> None:
     mine = held(world.leases)
-    assert not world.leases.renew(replace(mine, nonce="clone"), NOW + 90_000).done
-    assert not world.leases.release(replace(mine, nonce="clone"), NOW).done
+    assert not world.leases.renew(mine._replace(nonce="clone"), NOW + 90_000).done
+    assert not world.leases.release(mine._replace(nonce="clone"), NOW).done
     assert stored(world.leases) == FIRST
 
 
 def test_a_released_lease_keeps_its_token_and_cannot_be_renewed(world: World) -> None:
     mine = held(world.leases)
     released = world.leases.release(mine, NOW + 2_000)
-    assert released.record == replace(FIRST, held=False, version=2, expires=NOW + 2_000)
+    assert released.record == FIRST._replace(held=False, version=2, expires=NOW + 2_000)
     assert not world.leases.renew(mine, NOW + 90_000).done
     assert stored(world.leases).token == FIRST.token
 
@@ -150,7 +149,7 @@ def test_the_first_who_asks_for_a_lease_is_the_one(world: World) -> None:
     assert world.leases.want(FIRST, "b")
     assert world.leases.want(FIRST, "b")
     assert not world.leases.want(FIRST, "c")
-    assert stored(world.leases) == replace(FIRST, want="b")
+    assert stored(world.leases) == FIRST._replace(want="b")
     released = world.leases.release(mine, NOW).record
     assert released is not None
     assert released.want == "b"
@@ -159,8 +158,8 @@ def test_the_first_who_asks_for_a_lease_is_the_one(world: World) -> None:
 def test_whoever_saw_who_asked_may_ask_in_that_ones_place(world: World) -> None:
     held(world.leases)
     world.leases.want(FIRST, "b")
-    assert world.leases.want(replace(FIRST, want="b"), "c")
-    assert not world.leases.want(replace(FIRST, want="b"), "d")
+    assert world.leases.want(FIRST._replace(want="b"), "c")
+    assert not world.leases.want(FIRST._replace(want="b"), "d")
     assert stored(world.leases).want == "c"
 
 
@@ -197,7 +196,7 @@ def test_waiting_messages_outlive_a_change_of_holder(world: World) -> None:
     world.leases.wait(FIRST, "m0")
     world.leases.release(mine, NOW)
     free = stored(world.leases)
-    taken = world.leases.take(replace(SECOND, version=3), free).record
+    taken = world.leases.take(SECOND._replace(version=3), free).record
     assert taken is not None
     assert taken.waiting == ("m0",)
 
@@ -218,7 +217,7 @@ def test_of_many_who_take_at_the_same_time_exactly_one_gets_it(world: World) -> 
         pytest.skip("moto is not atomic across threads")
     seen: LeaseRecord | None = None
     for turn in range(1, 6):
-        grants = [replace(FIRST, nonce=f"{turn}.{n}", token=NOW + turn, version=turn) for n in range(8)]
+        grants = [FIRST._replace(nonce=f"{turn}.{n}", token=NOW + turn, version=turn) for n in range(8)]
         with ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(world.leases.take, grants, [seen] * 8))
         winners = [grant for grant, answer in zip(grants, answers, strict=True) if answer.done]

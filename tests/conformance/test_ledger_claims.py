@@ -1,7 +1,6 @@
 """Who may run a task: the claim, the steal, and the answers that get lost (PROTOCOLS §3)."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,9 +48,9 @@ def test_an_own_claim_is_recognised_when_its_answer_was_lost(world: World) -> No
 
 
 def test_each_claim_of_a_batch_is_answered_for_itself(world: World) -> None:
-    taken = replace(CLAIM, task_id="task-3")
+    taken = CLAIM._replace(task_id="task-3")
     claimed(world.ledger, taken)
-    batch = [replace(CLAIM, task_id=f"task-{number}", nonce=f"{number:032x}") for number in range(6)]
+    batch = [CLAIM._replace(task_id=f"task-{number}", nonce=f"{number:032x}") for number in range(6)]
     answers = world.ledger.claim(batch)
     assert [isinstance(answer, Claimed) and answer.granted for answer in answers] == [True, True, True, False, True, True]
     assert [answer.record and answer.record.task_id for answer in answers if isinstance(answer, Claimed)] == [
@@ -69,7 +68,7 @@ def test_no_claims_need_no_call(world: World) -> None:
 
 
 def test_a_retry_that_finds_no_record_is_refused_and_creates_none(world: World) -> None:
-    lost = replace(CLAIM, attempt=1, must_exist=True)
+    lost = CLAIM._replace(attempt=1, must_exist=True)
     assert in_the_way(world.ledger.claim([lost])[0]) is None
     assert world.ledger.read([CLAIM.task_id]) == {}
 
@@ -104,7 +103,7 @@ def test_an_expired_claim_is_stolen_under_the_next_fence_and_counted(world: Worl
 @pytest.mark.parametrize("change", [{"fence": 2}, {"nonce": "c" * 32}, {"expires": NOW + 60.125}])
 def test_a_steal_needs_exactly_what_was_seen(world: World, change: dict[str, Any]) -> None:
     held = claimed(world.ledger)
-    assert in_the_way(world.ledger.steal(rival(), replace(held, **change))) == held
+    assert in_the_way(world.ledger.steal(rival(), held._replace(**change))) == held
 
 
 def test_a_claim_of_another_attempt_is_never_stolen(world: World) -> None:
@@ -146,7 +145,7 @@ def test_of_many_at_once_exactly_one_wins(world: World, race: str) -> None:
 
 def test_ids_that_look_alike_are_different_tasks(world: World) -> None:
     ids = ["a#b", "a%23b", "a b", "a/b", "ä", "a", "A", "a" * 3000, "a" * 3001, "=a", "~", "\u20ac" * 256]
-    answers = world.ledger.claim([replace(CLAIM, task_id=task_id) for task_id in ids])
+    answers = world.ledger.claim([CLAIM._replace(task_id=task_id) for task_id in ids])
     assert [granted(answer).task_id for answer in answers] == ids
     assert set(world.ledger.read(ids)) == set(ids)
 
@@ -154,7 +153,7 @@ def test_ids_that_look_alike_are_different_tasks(world: World) -> None:
 def test_reading_returns_only_what_exists_however_much_is_asked_for(world: World) -> None:
     ids = [f"task-{number}" for number in range(230)]
     for task_id in ids[::23]:
-        claimed(world.ledger, replace(CLAIM, task_id=task_id))
+        claimed(world.ledger, CLAIM._replace(task_id=task_id))
     found = world.ledger.read([*ids, *ids])
     assert sorted(found) == sorted(ids[::23])
     assert all(record.task_id == task_id for task_id, record in found.items())

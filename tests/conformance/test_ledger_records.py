@@ -1,6 +1,5 @@
 """How a task ended: recorded once, by whoever holds it, and never changed after (PROTOCOLS §3)."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ DIGEST = "0f" * 32
 def test_an_outcome_is_recorded_by_the_holder_and_read_back(world: World) -> None:
     held = claimed(world.ledger)
     assert accepted(world.ledger.record([success()])[0])
-    assert stored(world.ledger) == replace(held, state=states.SUCCESS, clock=CLAIM.clock + 7, result="5")
+    assert stored(world.ledger) == held._replace(state=states.SUCCESS, clock=CLAIM.clock + 7, result="5")
 
 
 def test_everything_an_outcome_says_is_read_back(world: World) -> None:
@@ -79,7 +78,7 @@ def test_nobody_records_what_was_never_claimed(world: World) -> None:
 
 
 def test_a_late_record_is_good_while_nobody_stole(world: World) -> None:
-    claimed(world.ledger, replace(CLAIM, expires=NOW - 1000))
+    claimed(world.ledger, CLAIM._replace(expires=NOW - 1000))
     assert accepted(world.ledger.record([success()])[0])
 
 
@@ -114,16 +113,16 @@ def test_the_record_of_an_attempt_replaces_what_the_one_before_left(world: World
 
 
 def test_each_outcome_of_a_batch_is_answered_for_itself(world: World) -> None:
-    claims = [replace(CLAIM, task_id=f"task-{number}") for number in range(4)]
+    claims = [CLAIM._replace(task_id=f"task-{number}") for number in range(4)]
     world.ledger.claim(claims[:3])
     outcomes = [success(claim) for claim in claims]
-    outcomes[1] = replace(outcomes[1], fence=9)
+    outcomes[1] = outcomes[1]._replace(fence=9)
     assert [accepted(answer) for answer in world.ledger.record(outcomes)] == [True, False, True, False]
 
 
 @pytest.mark.parametrize("write", ["record", "keep"])
 def test_a_record_beyond_the_items_limit_comes_back_as_a_value_and_spares_its_neighbours(world: World, write: str) -> None:
-    claims = [replace(CLAIM, task_id=f"task-{number}") for number in range(4)]
+    claims = [CLAIM._replace(task_id=f"task-{number}") for number in range(4)]
     if write == "record":
         world.ledger.claim(claims)
     outcomes = [
@@ -169,7 +168,7 @@ def test_a_retry_that_expired_can_be_kept_as_revoked_at_its_own_attempt_only(wor
     world.ledger.record([retry()])
     revoked = success(rival(), 0, state=states.REVOKED, result=None)
     assert in_the_way(world.ledger.keep([revoked])[0]) == stored(world.ledger)
-    assert accepted(world.ledger.keep([replace(revoked, attempt=1)])[0])
+    assert accepted(world.ledger.keep([revoked._replace(attempt=1)])[0])
     assert stored(world.ledger).state == states.REVOKED
 
 
@@ -177,7 +176,7 @@ def test_forgetting_drops_what_a_task_said_and_not_that_it_ended(world: World) -
     held = claimed(world.ledger)
     world.ledger.record([success(outbox=(Posted("events", "{}"),), result_ref=BlobRef(DIGEST, 1))])
     world.ledger.forget(["task-1", "task-unknown"])
-    assert stored(world.ledger) == replace(held, state=states.SUCCESS, clock=CLAIM.clock + 7, forgotten=True)
+    assert stored(world.ledger) == held._replace(state=states.SUCCESS, clock=CLAIM.clock + 7, forgotten=True)
     assert world.ledger.read(["task-unknown"]) == {}
 
 

@@ -1,6 +1,5 @@
 """Revocation by id: a state that the claim meets, or a mark that the next claim meets; never a change of what has ended."""
 
-from dataclasses import replace
 
 import pytest
 
@@ -45,7 +44,7 @@ def test_a_task_that_waits_for_its_retry_is_revoked_and_no_message_answers_for_i
     assert world.ledger.revoke(CLAIM.task_id, CLOCK, NOW) is None
     after = record(world)
     assert (after.state, after.message_id, after.attempt, after.not_before) == (states.REVOKED, "", 1, 0.0)
-    assert in_the_way(world.ledger.claim([replace(CLAIM, attempt=1, must_exist=True)])[0]) == after
+    assert in_the_way(world.ledger.claim([CLAIM._replace(attempt=1, must_exist=True)])[0]) == after
 
 
 def test_a_running_task_stands_in_the_way_of_its_revocation(world: World) -> None:
@@ -68,7 +67,7 @@ def test_a_running_task_is_asked_and_what_was_asked_is_never_taken_back(world: W
     held = claimed(world.ledger)
     assert world.ledger.ask(CLAIM.task_id, TERMINATE)
     assert world.ledger.ask(CLAIM.task_id, NO_RETRY)
-    assert record(world) == replace(held, asked=TERMINATE)
+    assert record(world) == held._replace(asked=TERMINATE)
 
 
 def test_only_a_running_task_is_asked(world: World) -> None:
@@ -105,7 +104,7 @@ def test_a_revocation_whose_answer_was_lost_stands(world: World) -> None:
 
 
 def test_the_claim_says_who_holds_the_task(world: World) -> None:
-    assert claimed(world.ledger, replace(CLAIM, owner="host.1.ä")).owner == "host.1.ä"
+    assert claimed(world.ledger, CLAIM._replace(owner="host.1.ä")).owner == "host.1.ä"
     answer = world.ledger.steal(rival(owner="host.2"), record(world))
     assert isinstance(answer, Claimed)
     assert answer.record is not None

@@ -7,7 +7,6 @@ unique to one sequence, so one table serves all of them.
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import hypothesis.strategies as st
@@ -66,12 +65,12 @@ _outcomes = st.builds(
 )
 _nodes = st.builds(Node, st.integers(0, 1), st.just(0), st.just(3))
 _arrivals = st.builds(Arrival, st.just("join"), _nodes, st.integers(0, 3), st.booleans())
-_terminal = st.builds(replace, _outcomes, state=st.sampled_from(sorted(states.TERMINAL)))
+_terminal = st.builds(Outcome._replace, _outcomes, state=st.sampled_from(sorted(states.TERMINAL)))
 
 
 def _steal(claim: Claim, change: dict[str, Any]) -> tuple[str, Step]:
     def step(ledger: Ledger, seen: TaskRecord | None) -> Any:
-        return ledger.steal(claim, replace(seen or TaskRecord(claim.task_id, states.RUNNING), **change))
+        return ledger.steal(claim, (seen or TaskRecord(claim.task_id, states.RUNNING))._replace(**change))
 
     return claim.task_id, step
 
@@ -81,7 +80,7 @@ def _held(outcome: Outcome) -> tuple[str, Step]:
 
     def step(ledger: Ledger, seen: TaskRecord | None) -> Any:
         own = seen or TaskRecord(outcome.task_id, states.PENDING)
-        return ledger.record([replace(outcome, nonce=own.nonce, fence=own.fence, attempt=own.attempt)])
+        return ledger.record([outcome._replace(nonce=own.nonce, fence=own.fence, attempt=own.attempt)])
 
     return outcome.task_id, step
 
@@ -122,12 +121,12 @@ class _Apart:
         return lambda *given: self._plain(method(*map(self._marked, given)))
 
     def _marked(self, value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            return [self._marked(item) for item in value]
         if isinstance(value, Claim | Outcome | TaskRecord):
-            return replace(value, task_id=value.task_id + self._suffix)
+            return value._replace(task_id=value.task_id + self._suffix)
         if isinstance(value, Arrival | Join):
-            return replace(value, join_id=value.join_id + self._suffix)
+            return value._replace(join_id=value.join_id + self._suffix)
+        if isinstance(value, list):
+            return [self._marked(item) for item in value]
         return value + self._suffix if value in _TASKS or value == "join" else value
 
     def _plain(self, value: Any) -> Any:
@@ -141,7 +140,7 @@ def agree(world: World, steps: Sequence[tuple[str, Step]]) -> None:
     other: Any = _Apart(world.ledger, sequence)
     for task_id, step in steps:
         seen = oracle.read([task_id]).get(task_id)
-        seen = seen and replace(seen, task_id=task_id)
+        seen = seen and seen._replace(task_id=task_id)
         assert step(other, seen) == step(oracle, seen)
     assert other.read(list(_TASKS)) == oracle.read(list(_TASKS))
 

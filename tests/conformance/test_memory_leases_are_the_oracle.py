@@ -6,7 +6,6 @@ so takes, renewals, releases and wishes of several holders meet in every order.
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, Phase, given, settings
@@ -34,8 +33,8 @@ _steps = st.tuples(
 def do(leases: Leases, step: Step, seen: LeaseRecord | None, name: str) -> object:
     """Make one call."""
     operation, _, who, time = step
-    known = seen or replace(_NOBODY, name=name)
-    held = term(replace(known, nonce=who) if time % 2_000 else known, Moment(0, 0))
+    known = seen or _NOBODY._replace(name=name)
+    held = term(known._replace(nonce=who) if time % 2_000 else known, Moment(0, 0))
     match operation:
         case "take":
             token, version = (seen.token, seen.version) if seen else (0, 0)

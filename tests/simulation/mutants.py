@@ -72,7 +72,7 @@ class Shifted:
 
 def _impatient(worker: Worker) -> None:
     ports = worker._claiming.ports
-    worker._claiming = replace(worker._claiming, ports=replace(ports, clock=Shifted(ports.clock, 5.0)))
+    worker._claiming = worker._claiming._replace(ports=replace(ports, clock=Shifted(ports.clock, 5.0)))
 
 
 class Delegating:
@@ -111,7 +111,7 @@ class Counter(Delegating):
 
     def take(self, grant: LeaseRecord, seen: LeaseRecord | None) -> Leased:
         """Take with the next number."""
-        answer: Leased = self.inner.take(replace(grant, token=seen.token + 1 if seen else 1), seen)
+        answer: Leased = self.inner.take(grant._replace(token=seen.token + 1 if seen else 1), seen)
         return answer
 
 
@@ -125,12 +125,12 @@ class StampsAnswers(Leasing):
     def attempt(self, name: str, owner: str, duration: int, asker: str = "") -> Term | Busy:
         """Try once."""
         found = super().attempt(name, owner, duration, asker)
-        return replace(found, since=self.moment()) if isinstance(found, Term) else found
+        return found._replace(since=self.moment()) if isinstance(found, Term) else found
 
     def renew(self, term: Term) -> Term | None:
         """Renew."""
         found = super().renew(term)
-        return replace(found, since=self.moment()) if found is not None else None
+        return found._replace(since=self.moment()) if found is not None else None
 
 
 class WithoutGuard(Leasing):
@@ -139,7 +139,7 @@ class WithoutGuard(Leasing):
     def attempt(self, name: str, owner: str, duration: int, asker: str = "") -> Term | Busy:
         """Try once."""
         found = super().attempt(name, owner, duration, asker)
-        return replace(found, duration=found.duration + 4 * GUARD_MS) if isinstance(found, Term) else found
+        return found._replace(duration=found.duration + 4 * GUARD_MS) if isinstance(found, Term) else found
 
 
 def _frozen_clocks(leasing: Leasing) -> Leasing:

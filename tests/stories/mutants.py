@@ -4,7 +4,7 @@ A story that no mutant can fail proves nothing; `test_mutants` shows that each o
 """
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from sedano.engine.batch import Batch, Job, Ran
@@ -23,7 +23,7 @@ from sedano.ports import Outgoing, Ports
 
 def _as(kind: type[Any], step: Any) -> Any:
     """Return *step* as a *kind* of step."""
-    return kind(*(getattr(step, f.name) for f in fields(step)))
+    return kind(*(getattr(step, name) for name in step.__match_args__))
 
 
 class AcknowledgesWhileRunning(Claiming):
@@ -87,7 +87,7 @@ class Unfenced(Delegating):
     def record(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
         """Record under the fence and nonce of whoever holds it now."""
         held = self.inner.read([o.task_id for o in outcomes])
-        forged = [replace(o, nonce=held[o.task_id].nonce, fence=held[o.task_id].fence) for o in outcomes]
+        forged = [o._replace(nonce=held[o.task_id].nonce, fence=held[o.task_id].fence) for o in outcomes]
         return [Recorded(True) for _ in self.inner.record(forged)]
 
 
@@ -132,7 +132,7 @@ def following(kind: type[Following]) -> Any:
 
     def mutate(worker: Worker) -> None:
         worker._following = _as(kind, worker._following)
-        worker._claiming = replace(worker._claiming, following=worker._following)
+        worker._claiming = worker._claiming._replace(following=worker._following)
 
     return mutate
 

@@ -1,6 +1,5 @@
 """A message that was received too often is set aside, and its task ends with it: nobody waits for ever."""
 
-from dataclasses import replace
 
 import pytest
 
@@ -27,7 +26,7 @@ def total(numbers: list) -> int:
 def deliver(world: testing.World, receives: int) -> None:
     """Deliver what waits as if it had come back so often; acknowledge what is not given back."""
     deliveries = world.queues.receive(command_queue("default"))
-    worn = [replace(d, receives=receives) for d in deliveries]
+    worn = [d._replace(receives=receives) for d in deliveries]
     back = {d.message_id for d in world.worker.work(worn, world.clock.now() + 900)}
     world.queues.delete([d for d in deliveries if d.message_id not in back])
 

@@ -1,6 +1,5 @@
 """The states of members: idle is never lost, whatever the clocks say."""
 
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,13 +48,13 @@ def test_who_is_active_only_changes_its_state_when_time_passes(member: MemberRec
 
 
 def test_a_fresh_heartbeat_is_active_whatever_it_holds() -> None:
-    assert state_of(replace(MEMBER, seen=NOW - STALE_S), {}, NOW) == ACTIVE
+    assert state_of(MEMBER._replace(seen=NOW - STALE_S), {}, NOW) == ACTIVE
 
 
 def test_a_silent_member_is_idle_unless_a_claim_of_its_own_is_open() -> None:
     assert state_of(MEMBER, {}, NOW) == IDLE
-    assert state_of(MEMBER, {"t1": replace(RUNNING, state=states.SUCCESS)}, NOW) == IDLE
-    assert state_of(MEMBER, {"t1": replace(RUNNING, owner="b", expires=0.0)}, NOW) == IDLE
+    assert state_of(MEMBER, {"t1": RUNNING._replace(state=states.SUCCESS)}, NOW) == IDLE
+    assert state_of(MEMBER, {"t1": RUNNING._replace(owner="b", expires=0.0)}, NOW) == IDLE
     assert state_of(MEMBER, {"t1": RUNNING}, NOW) == ACTIVE
     assert state_of(MEMBER, {"t1": RUNNING}, RUNNING.expires + SKEW_S) == ACTIVE
     assert state_of(MEMBER, {"t1": RUNNING}, RUNNING.expires + SKEW_S + 0.1) == LOST
@@ -63,11 +62,11 @@ def test_a_silent_member_is_idle_unless_a_claim_of_its_own_is_open() -> None:
 
 def test_what_a_member_or_its_heir_said_stands() -> None:
     for said in (LEFT, LOST):
-        assert state_of(replace(MEMBER, state=said, seen=NOW), {"t1": RUNNING}, NOW) == said
+        assert state_of(MEMBER._replace(state=said, seen=NOW), {"t1": RUNNING}, NOW) == said
 
 
 def test_who_is_active_or_idle_is_alive() -> None:
     assert view(MEMBER, {"t1": RUNNING}, NOW).alive
     assert view(MEMBER, {}, NOW).alive
-    assert not view(replace(MEMBER, state=LEFT), {}, NOW).alive
+    assert not view(MEMBER._replace(state=LEFT), {}, NOW).alive
     assert view(MEMBER, {"t1": RUNNING}, NOW).holds == ("t1",)

@@ -2,7 +2,6 @@
 
 import socket
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import botocore.session
@@ -99,7 +98,7 @@ def test_a_throttled_task_answers_for_itself_and_spares_its_neighbours(table: St
     item = {"pk": {"S": "TASK#task-2"}, "st": {"S": "RUNNING"}, "try": {"N": "0"}, "att": {"N": "1"}, "mid": {"S": "message-1"}}
     table.add_client_error("update_item", "ThrottlingException", "slow down")
     table.add_response("update_item", {"Attributes": item})
-    throttled, granted = DynamoLedger(table.client, "ledger", lanes=1).claim([CLAIM, replace(CLAIM, task_id="task-2")])
+    throttled, granted = DynamoLedger(table.client, "ledger", lanes=1).claim([CLAIM, CLAIM._replace(task_id="task-2")])
     assert isinstance(throttled, Unavailable)
     assert "dynamodb.UpdateItem" in str(throttled)
     assert isinstance(granted, Claimed)
@@ -110,7 +109,7 @@ def test_a_throttled_outcome_and_one_beyond_the_items_limit_answer_for_themselve
     table.add_client_error("update_item", "InternalServerError", "oops", http_status_code=500)
     table.add_client_error("update_item", "ValidationException", "Item size to update has exceeded the maximum allowed size")
     table.add_response("update_item", {})
-    outcomes = [replace(OUTCOME, task_id=f"task-{number}") for number in range(3)]
+    outcomes = [OUTCOME._replace(task_id=f"task-{number}") for number in range(3)]
     away, large, done = DynamoLedger(table.client, "ledger", lanes=1).record(outcomes)
     assert isinstance(away, Unavailable)
     assert isinstance(large, TooLarge)

@@ -1,6 +1,5 @@
 """The rule of the lease, in any constellation of clocks: safety needs no right clock, and time only decides when."""
 
-from dataclasses import replace
 
 import hypothesis.strategies as st
 from hypothesis import assume, given
@@ -11,7 +10,7 @@ from sedano.model.store_clock import DRIFT, WIDEST_MS, Interval, Moment, StoreCl
 
 NOW = 1_767_225_600_000
 HELD = LeaseRecord("x", 7, "n", "host", 3, True, 30_000, NOW + 30_000)
-FREE = replace(HELD, held=False, expires=0)
+FREE = HELD._replace(held=False, expires=0)
 
 _ms = st.integers(0, 10**8)
 _durations = st.integers(2_000, 10**6)
@@ -50,7 +49,7 @@ def test_after_a_deletion_by_the_ttl_the_token_still_rises(seen: LeaseRecord, lo
 def test_a_held_lease_is_taken_only_when_its_time_is_over_by_the_store_or_it_was_watched_for_all_of_it(
     record: LeaseRecord, lo: int, width: int, since: Moment, now: Moment
 ) -> None:
-    record = replace(record, held=True)
+    record = record._replace(held=True)
     decision = lease.decide(Sight(record, since), at(lo, width), now, "me")
     by_clock = width <= WIDEST_MS and lo > record.expires + GUARD_MS
     by_watching = least(since, now) >= record.duration * (1 + DRIFT)
@@ -71,7 +70,7 @@ def test_belief_ends_before_another_may_begin(elapsed: int, duration: int, sent:
     """Whatever the true time of the grant's writing was: between sending and now."""
     now = Moment(sent.wall + elapsed, sent.monotonic + elapsed)
     term = Term("x", 1, "n", "host", duration, NOW + duration, sent)
-    taken = lease.decide(Sight(replace(HELD, duration=duration, expires=NOW + duration), sent), at(NOW + elapsed), now, "me").free
+    taken = lease.decide(Sight(HELD._replace(duration=duration, expires=NOW + duration), sent), at(NOW + elapsed), now, "me").free
     assert not (taken and lease.believes(term, now))
 
 
@@ -86,7 +85,7 @@ def test_belief_is_measured_by_the_clock_that_ran_more(sent: Moment, wall: int, 
 
 @given(record=_records, lo=st.integers(NOW - 10**6, NOW + 10**6), now=_moments)
 def test_a_released_lease_is_kept_for_who_asked_and_for_nobody_for_ever(record: LeaseRecord, lo: int, now: Moment) -> None:
-    record = replace(record, held=False)
+    record = record._replace(held=False)
     sight = Sight(record, now)
     assert lease.decide(sight, at(lo), now, record.want or "me").free
     later = Moment(now.wall + 2 * HAND_OVER_MS, now.monotonic + 2 * HAND_OVER_MS)
@@ -104,9 +103,9 @@ def test_a_renewal_never_asks_for_less_than_what_is_written(held: int, lo: int, 
 def test_a_lease_is_seen_since_it_changed_last() -> None:
     first, second = Moment(0, 0), Moment(5, 5)
     seen = lease.look(None, HELD, first)
-    assert lease.look(seen, replace(HELD, want="b"), second).since == first
-    assert lease.look(seen, replace(HELD, version=4), second).since == second
-    assert lease.look(seen, replace(HELD, token=8), second).since == second
+    assert lease.look(seen, HELD._replace(want="b"), second).since == first
+    assert lease.look(seen, HELD._replace(version=4), second).since == second
+    assert lease.look(seen, HELD._replace(token=8), second).since == second
     assert lease.look(seen, None, second).since == second
 
 

@@ -1,7 +1,6 @@
 """What the ports in memory can do beyond the promises of every world: dead letters, duplicates, time, forgetting."""
 
 import doctest
-from dataclasses import replace
 
 import pytest
 
@@ -100,7 +99,7 @@ def test_looking_into_a_queue_receives_nothing(queues: memory.MemoryQueues) -> N
 
 def test_records_are_forgotten_when_their_lifetime_has_passed_and_not_before(clock: memory.VirtualClock) -> None:
     ledger = memory.MemoryLedger(clock)
-    ledger.claim([CLAIM, replace(CLAIM, task_id="task-2", expires=CLAIM.expires + 10)])
+    ledger.claim([CLAIM, CLAIM._replace(task_id="task-2", expires=CLAIM.expires + 10)])
     clock.advance(RECORD_LIFETIME_S + 59)
     assert ledger.age_out() == []
     clock.advance(1)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal
 
 from sedano.engine.context import CURRENT
@@ -81,7 +80,7 @@ def elect(
         outlet.post([sudden(election, draft.queue)])
         return result
     need = ANYBODY if CURRENT.get() is not None else frozenset(m.name for m in members(ports) if m.state == ACTIVE)
-    standing = ports.elections.open(replace(election, need=need), ports.clock.now()).election or election
+    standing = ports.elections.open(election._replace(need=need), ports.clock.now()).election or election
     if standing.state != CLOSED:
         outlet.post(calls(standing, draft.queue, timeout))
     return result

@@ -8,8 +8,8 @@ the like) and never fails its neighbours. A whole call that cannot be made raise
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from sedano.errors import SedanoError
 from sedano.model.cluster import MemberRecord as MemberRecord
@@ -17,7 +17,7 @@ from sedano.model.control import Changed, ControlRecord
 from sedano.model.election import Ballot, Election
 from sedano.model.join import Arrival, Arrived, Join, Node
 from sedano.model.lease import Leased, LeaseRecord, Term
-from sedano.model.messages import BlobRef
+from sedano.model.messages import NOTHING, BlobRef
 from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
 from sedano.model.store_clock import Interval
 
@@ -30,18 +30,16 @@ def command_queue(name: str) -> str:
     return f"commands:{name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(NamedTuple):
     """A message to send: *body* (text, at most 1 MiB), *delay* in seconds (0 to 900), the *tenant* for fairness, string *attributes*."""
 
     body: str
     delay: int = 0
     tenant: str | None = None
-    attributes: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(NamedTuple):
     """A message as it was received: the queue's key, the queue's own id and receipt, how often it was received, when sent (epoch s)."""
 
     queue: str
@@ -50,7 +48,7 @@ class Delivery:
     body: str
     receives: int = 1
     sent: float = 0.0
-    attributes: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str] = NOTHING
 
 
 class Ledger(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sedano.errors import ConfigurationError
 from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
@@ -12,8 +12,7 @@ from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
 _HINT = "the deployed functions have it from the stack; a client gets it from the stack's outputs (`python -m sedano.local` prints them)"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs."""
 
     queues: Mapping[str, str]

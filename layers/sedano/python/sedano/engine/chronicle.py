@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals
@@ -33,8 +32,7 @@ LATEST = 253_402_300_800
 _write = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     """Who tells: the worker's host name with its environment, and its process id."""
 
     hostname: str

@@ -6,7 +6,7 @@ The rule itself is pure (`sedano.model.claim`); here it is carried out. Tasks wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Held, Job, Stillborn
 from sedano.engine.following import Following
@@ -25,8 +25,7 @@ STEALS = 3
 """How often one delivery tries to take over an expired claim before it comes back later."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claiming:
+class Claiming(NamedTuple):
     """Claims tasks. *most_claims*: claims of one attempt after which a task counts as poison."""
 
     ports: Ports
@@ -128,7 +127,7 @@ class Claiming:
                 self.ports.telemetry.log("warning", "revocation not recorded", task_id=job.command.task_id, error=str(error))
                 batch.give_back(job.delivery)
                 return
-            record = replace(record, state=states.REVOKED, clock=clock, outbox=(), outbox_ref=None)
+            record = record._replace(state=states.REVOKED, clock=clock, outbox=(), outbox_ref=None)
         batch.count("TasksRevoked", job.task.name)
         self.following.follow_again(job, record, batch)
 

@@ -7,7 +7,6 @@ carries its claim check (Hohpe and Woolf, Claim Check; CloudEvents `dataref`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sedano.errors import TooLarge
@@ -112,7 +111,7 @@ class Composer:
         body = codec.encode(event)
         if len(body) > CLAIM_CHECK_BYTES:
             ref = self._blobs.put(codec.encode_event_data(draft.data))
-            body = codec.encode(replace(event, data={}, data_ref=ref))
+            body = codec.encode(event._replace(data={}, data_ref=ref))
         return Addressed(EVENTS, Outgoing(body, 0, draft.tenant))
 
 

@@ -10,8 +10,7 @@ import contextvars
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Held, Ran, Stillborn
 from sedano.engine.context import CURRENT, TaskContext
@@ -48,8 +47,7 @@ RunLoop = Callable[[Sequence[Ready], "Execution", float, Callable[[Ran], None]],
 """Runs async bodies together until a deadline, hands over each that ended, and returns those that did not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(NamedTuple):
     """Runs bodies. *guard*: seconds before the deadline after which no body is started."""
 
     ports: Ports

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job
 from sedano.engine.context import TaskContext
@@ -54,8 +54,7 @@ def written(draft: CommandDraft) -> str:
     return json.dumps(entry_of(draft), separators=(",", ":"))
 
 
-@dataclass(frozen=True, slots=True)
-class Gossip:
+class Gossip(NamedTuple):
     """One worker's part in elections; *name* is its own."""
 
     registry: Registry

@@ -6,7 +6,7 @@ protocol) is given back for a while first: during a deployment old and new worke
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job, Stillborn
 from sedano.engine.holding import refuse
@@ -23,8 +23,7 @@ from sedano.model.window import Window
 from sedano.ports import Delivery, Ports
 
 
-@dataclass(frozen=True, slots=True)
-class Intake:
+class Intake(NamedTuple):
     """Lets messages in."""
 
     registry: Registry

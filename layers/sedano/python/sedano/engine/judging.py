@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sedano.engine.batch import Held, Judged, Ran
 from sedano.engine.drafts import Addressed, Composer
@@ -21,8 +21,7 @@ INLINE_BYTES = 100_000
 """A result or an outbox longer than this lies in the blob store: an item of DynamoDB holds 400 KB."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judging:
+class Judging(NamedTuple):
     """Judges runs."""
 
     ports: Ports

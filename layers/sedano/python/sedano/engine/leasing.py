@@ -11,7 +11,6 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from sedano.errors import ConfigurationError, LeaseTaken, Unavailable
@@ -86,7 +85,7 @@ class Leasing:
         self._saw(term.name, answer.record)
         if not answer.done or answer.record is None:
             return None
-        return replace(term, since=since, expires=answer.record.expires, wanted=answer.record.want)
+        return term._replace(since=since, expires=answer.record.expires, wanted=answer.record.want)
 
     def release(self, term: Term) -> LeaseRecord | None:
         """Give the lease back; return it as it is then, or None when the term was over before: then nothing changed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Parking
 from sedano.errors import SedanoError
@@ -14,8 +14,7 @@ BODY_BYTES = 1_040_000
 """A body up to this length leaves room for the attributes within SQS's 1 MiB; a longer one is kept in the blob store."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParkingLot:
+class ParkingLot(NamedTuple):
     """Sets messages aside."""
 
     ports: Ports

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sedano.engine.context import CURRENT
 from sedano.model.messages import ELECT, LAUNCH, Command
@@ -15,8 +15,7 @@ from sedano.model.signature import Delivery
 OnBusy = Literal["wait", "drop", "raise"]
 
 
-@dataclass(frozen=True, slots=True)
-class TaskSpec:
+class TaskSpec(NamedTuple):
     """One task: its function and how it is delivered, retried and kept. *expires* is seconds after publication.
 
     *singleton* returns the key of which one run at a time is let in; *on_busy* says what becomes of the others.

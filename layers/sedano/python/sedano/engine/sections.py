@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sedano.engine.context import CURRENT
 from sedano.engine.notices import notice
 from sedano.model.retry import Retry
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """How the section that an exception left wants it judged. The innermost section decides."""
 
     poisonous: bool = False

@@ -14,8 +14,7 @@ What is woken comes through the queue: a crash between the release and the wakin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
 from sedano.engine.gathering import HeaderFailed
@@ -35,8 +34,7 @@ comes to the limit of receives."""
 _SEPARATOR = "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Singletons:
+class Singletons(NamedTuple):
     """Lets singletons in. *arguments* fetches those of a command."""
 
     ports: Ports
@@ -121,7 +119,7 @@ class Singletons:
             if float(until) > self.ports.clock.now():
                 self.ports.queues.hold(Delivery(queue, message_id, handle, ""), 0.0)
                 return
-            released = replace(released, waiting=released.waiting[1:])
+            released = released._replace(waiting=released.waiting[1:])
 
 
 def alone(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job, Judged, Ran
 from sedano.engine.chronicle import Chronicle, Host
@@ -56,8 +56,7 @@ MOST_UNTOLD = 20
 """Records of earlier invocations that wait for their queue; older ones are lost, and counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSettings:
+class WorkerSettings(NamedTuple):
     """How a worker works.
 
     *concurrency*: `def` bodies at once (1: inline); *lanes*: outcomes recorded at once while bodies run (0: none, on the caller's
@@ -89,8 +88,7 @@ def rounds(jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:
     return [*([new] if new else []), *([job] for job in again[::turn])]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """An outcome that the ledger refused, and the record that stands instead."""
 
     judged: Judged

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 from sedano.memory.ledger import MemoryLedger
 from sedano.model.election import CLOSED, OPEN, Ballot, Election
@@ -35,7 +34,7 @@ class MemoryElections:
             found = self._kept.get(election_id)
             if found is None or found.state != OPEN or name in found.candidates:
                 return Ballot(found is not None and found.candidates.get(name) == clock, found)
-            return self._keep(replace(found, candidates={**found.candidates, name: clock}, version=found.version + 1))
+            return self._keep(found._replace(candidates={**found.candidates, name: clock}, version=found.version + 1))
 
     def close(self, election: Election, at: float) -> Ballot:
         """Close the election as *election* says, where nobody registered since it was seen, and note its task in the ledger."""
@@ -44,7 +43,7 @@ class MemoryElections:
             if found is None or found.state != OPEN or found.version != election.version:
                 return Ballot(found is not None and (found.state, found.by) == (CLOSED, election.by), found)
             self._ledger.note(election.task_id, election.by, at)
-            return self._keep(replace(election, candidates=found.candidates))
+            return self._keep(election._replace(candidates=found.candidates))
 
     def advance(self, election: Election, seen: Election) -> Ballot:
         """Give the lead to the winner of *election* until the time that it says, where it still was led as *seen*."""
@@ -52,7 +51,7 @@ class MemoryElections:
             found = self._kept.get(election.election_id)
             if found is None or found.state != CLOSED or _lead(found) != _lead(seen):
                 return Ballot(found is not None and _lead(found) == _lead(election), found)
-            return self._keep(replace(found, winner=election.winner, term=election.term, until=election.until))
+            return self._keep(found._replace(winner=election.winner, term=election.term, until=election.until))
 
     def _keep(self, election: Election) -> Ballot:
         self._kept[election.election_id] = election

@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -131,7 +130,7 @@ class FolderLeases:
             before = path.read_bytes() if path.exists() else b"[]"
             leases.restore(_records(before, path))
             answer = do(leases)
-            after = json.dumps([asdict(record) for record in leases.records()], indent=1).encode()
+            after = json.dumps([record._asdict() for record in leases.records()], indent=1).encode()
             if after != before:
                 _write(path, after)
             return answer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sedano.errors import OptionError
@@ -43,7 +42,7 @@ class MemoryLeases:
             record = self._kept.get(grant.name)
             if _mark(record) == _mark(seen):
                 waiting = record.waiting if record is not None else ()
-                return self._keep(replace(grant, want="", waiting=waiting))
+                return self._keep(grant._replace(want="", waiting=waiting))
             held = record is not None and record.held and is_mine(record, grant.nonce, grant.token)
             return Leased(held, record)
 
@@ -55,7 +54,7 @@ class MemoryLeases:
                 return Leased(False, record)
             if record.expires > expires:
                 return Leased(True, record)
-            return self._keep(replace(record, expires=expires, version=record.version + 1))
+            return self._keep(record._replace(expires=expires, version=record.version + 1))
 
     def release(self, term: Term, reserved: int) -> Leased:
         """Give the lease back where *term* still holds it."""
@@ -66,7 +65,7 @@ class MemoryLeases:
             if not record.held:
                 return Leased(True, record)
             self._until[term.name] = reserved + LEASE_LIFETIME_MS
-            return self._keep(replace(record, held=False, expires=reserved, version=record.version + 1))
+            return self._keep(record._replace(held=False, expires=reserved, version=record.version + 1))
 
     def want(self, seen: LeaseRecord, who: str) -> bool:
         """Ask the holder of *seen* for the lease, in the place of the asker that was seen."""
@@ -74,7 +73,7 @@ class MemoryLeases:
             record = self._kept.get(seen.name)
             if record is None or not record.held or record.token != seen.token or record.want not in ("", who, seen.want):
                 return False
-            self._kept[seen.name] = replace(record, want=who)
+            self._kept[seen.name] = record._replace(want=who)
             return True
 
     def wait(self, seen: LeaseRecord, message: str) -> bool:
@@ -83,7 +82,7 @@ class MemoryLeases:
             record = self._kept.get(seen.name)
             if record is None or not record.held or record.token != seen.token or len(record.waiting) >= MOST_WAITING:
                 return False
-            self._kept[seen.name] = replace(record, waiting=(*record.waiting, message))
+            self._kept[seen.name] = record._replace(waiting=(*record.waiting, message))
             return True
 
     def call(self, released: LeaseRecord, who: str) -> bool:
@@ -92,7 +91,7 @@ class MemoryLeases:
             record = self._kept.get(released.name)
             if record is None or not record.waiting or record.waiting[0] != released.waiting[0]:
                 return False
-            self._kept[released.name] = replace(record, waiting=record.waiting[1:], want=who)
+            self._kept[released.name] = record._replace(waiting=record.waiting[1:], want=who)
             return True
 
     def proof(self, term: Term) -> Mapping[str, Any]:

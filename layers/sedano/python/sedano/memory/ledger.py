@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sedano.errors import SedanoError
 from sedano.model import states, tail
@@ -78,7 +77,7 @@ class MemoryLedger:
                 mine = record.state == states.PENDING and record.message_id == message_id
                 return None if mine else record
             known = record or TaskRecord(task_id, states.PENDING)
-            fresh = replace(known, attempt=0, message_id=message_id, reserved=whole_ms(until))
+            fresh = known._replace(attempt=0, message_id=message_id, reserved=whole_ms(until))
             self._store(fresh, until)
             return None
 
@@ -94,7 +93,7 @@ class MemoryLedger:
             record = self._records.get(task_id, TaskRecord(task_id, states.PENDING))
             if record.state not in _OPEN:
                 return None if record.state == states.REVOKED else record
-            self._store(replace(_bare(record), state=states.REVOKED, message_id="", clock=clock), at)
+            self._store(_bare(record)._replace(state=states.REVOKED, message_id="", clock=clock), at)
             return None
 
     def ask(self, task_id: str, what: int) -> bool:
@@ -103,7 +102,7 @@ class MemoryLedger:
             record = self._records.get(task_id)
             if record is None or record.state != states.RUNNING:
                 return False
-            self._records[task_id] = replace(record, asked=max(record.asked, what))
+            self._records[task_id] = record._replace(asked=max(record.asked, what))
             return True
 
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
@@ -117,7 +116,7 @@ class MemoryLedger:
             for task_id in task_ids:
                 record = self._records.get(task_id)
                 if record is not None and record.state in states.TERMINAL:
-                    self._records[task_id] = replace(_bare(record), forgotten=True)
+                    self._records[task_id] = _bare(record)._replace(forgotten=True)
 
     def open_join(self, join: Join) -> None:
         """Open a join where it is not open yet."""
@@ -169,8 +168,7 @@ class MemoryLedger:
         return _mine(claim, record)
 
     def _hold(self, claim: Claim, record: TaskRecord, claims: int) -> Claimed:
-        held = replace(
-            record,
+        held = record._replace(
             state=states.RUNNING,
             attempt=claim.attempt,
             fence=record.fence + 1,
@@ -207,7 +205,7 @@ class MemoryLedger:
         free = record is None or record.state == states.PENDING
         if free or (record is not None and record.state == states.RETRY and record.attempt == outcome.attempt):
             known = record or TaskRecord(outcome.task_id, states.PENDING)
-            kept = replace(known, nonce=outcome.nonce, message_id=outcome.message_id)
+            kept = known._replace(nonce=outcome.nonce, message_id=outcome.message_id)
             self._store(_ended(kept, outcome), outcome.at)
             return Recorded(True)
         own = record is not None and (record.state, record.nonce, record.attempt) == (outcome.state, outcome.nonce, outcome.attempt)
@@ -228,8 +226,7 @@ def _attempt(outcome: Outcome) -> int:
 
 
 def _ended(record: TaskRecord, outcome: Outcome) -> TaskRecord:
-    return replace(
-        record,
+    return record._replace(
         state=outcome.state,
         attempt=_attempt(outcome),
         clock=outcome.clock,
@@ -245,4 +242,4 @@ def _ended(record: TaskRecord, outcome: Outcome) -> TaskRecord:
 
 
 def _bare(record: TaskRecord) -> TaskRecord:
-    return replace(record, result=None, result_ref=None, error=None, outbox=(), outbox_ref=None, not_before=0.0, section=None)
+    return record._replace(result=None, result_ref=None, error=None, outbox=(), outbox_ref=None, not_before=0.0, section=None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from hashlib import sha256
 
 from sedano.errors import MessageRefused, OptionError
@@ -90,7 +89,7 @@ class MemoryMembers:
             known = self._kept.get(name)
             silent = known is not None and known.state == ACTIVE and known.clock < clock and round(known.seen * 1000) < round(lapsed * 1000)
             if known is not None and silent:
-                self._kept[name] = replace(known, state=LOST, clock=clock)
+                self._kept[name] = known._replace(state=LOST, clock=clock)
             return silent or (known is not None and (known.state, known.clock) == (LOST, clock))
 
     def read(self) -> list[MemberRecord]:

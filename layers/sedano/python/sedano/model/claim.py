@@ -16,8 +16,8 @@ Every branch is there because a schedule without it loses or doubles an effect (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from sedano.model import states
 from sedano.model.records import Claim, TaskRecord
@@ -37,8 +37,7 @@ class Action(Enum):
     REVOKE = "revoke"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """An action, why, and for WAIT the seconds until the claim in the way ends."""
 
     action: Action

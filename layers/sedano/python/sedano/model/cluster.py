@@ -16,7 +16,7 @@ M1: idle is never lost. A member is LOST only where a claim bears its name and h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sedano.model import states
 from sedano.model.records import TaskRecord
@@ -28,8 +28,7 @@ SKEW_S = 5.0
 """A claim counts as run out only this much later, since the clocks of two machines differ."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemberRecord:
+class MemberRecord(NamedTuple):
     """One worker of the cluster as it last said: its full name, clock, state, messages in flight, and when (epoch s).
 
     *tasks* are the ids of the claimed tasks among those messages. Its state as it is now is `state_of`.
@@ -43,8 +42,7 @@ class MemberRecord:
     tasks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """One worker as it is now: *holds* are the ids of the tasks that it holds, *seen* when it was last heard of (epoch s)."""
 
     name: str

@@ -9,7 +9,7 @@ stands, retries and descendants too. Headers are the attributes of a command tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sedano.errors import OptionError
 from sedano.model import stamps
@@ -17,8 +17,7 @@ from sedano.model.messages import Command
 from sedano.model.stamps import HEADERS
 
 
-@dataclass(frozen=True, slots=True)
-class ControlRecord:
+class ControlRecord(NamedTuple):
     """The record: *clock* and *nonce* of its last change, revoked pairs, the configuration's *version*, *paused* queues."""
 
     clock: int = 0
@@ -28,8 +27,7 @@ class ControlRecord:
     paused: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(NamedTuple):
     """The answer to a change: *done* with the record as it is now, or refused with the record that is in the way."""
 
     done: bool
@@ -72,9 +70,9 @@ def revoked_by(record: ControlRecord, command: Command) -> str | None:
 
 def with_revoked(record: ControlRecord, found: str, clock: int, nonce: str) -> ControlRecord:
     """Return *record* with the pair *found* revoked."""
-    return replace(record, revoked=record.revoked | {found}, clock=max(clock, record.clock + 1), nonce=nonce)
+    return record._replace(revoked=record.revoked | {found}, clock=max(clock, record.clock + 1), nonce=nonce)
 
 
 def without(record: ControlRecord, found: str, clock: int, nonce: str) -> ControlRecord:
     """Return *record* with the pair *found* not revoked any more."""
-    return replace(record, revoked=record.revoked - {found}, clock=max(clock, record.clock + 1), nonce=nonce)
+    return record._replace(revoked=record.revoked - {found}, clock=max(clock, record.clock + 1), nonce=nonce)

@@ -16,8 +16,10 @@ because each candidate decides for itself when it has heard everybody.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import NamedTuple
+
+from sedano.model.messages import NOTHING
 
 OPEN, CLOSED = "OPEN", "CLOSED"
 ANYBODY = frozenset({"", " ", "  "})
@@ -28,8 +30,7 @@ MOST_TERMS = 4
 """How many candidates are waited for: a message that waits is received again and again, and must not count as one that kills its worker."""
 
 
-@dataclass(frozen=True, slots=True)
-class Election:
+class Election(NamedTuple):
     """An election. *need*: who was alive at its opening; *candidates*: the clock of each who registered, by name.
 
     *draft* is what will be dispatched under *task_id* (JSON text). *version* rises with each registration. When it is CLOSED, *winner* has
@@ -43,7 +44,7 @@ class Election:
     nonce: str = ""
     state: str = OPEN
     need: frozenset[str] = frozenset()
-    candidates: Mapping[str, int] = field(default_factory=dict)
+    candidates: Mapping[str, int] = NOTHING
     version: int = 0
     winner: str = ""
     by: str = ""
@@ -51,8 +52,7 @@ class Election:
     until: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Ballot:
+class Ballot(NamedTuple):
     """The answer to a write: *done* with the election as it is now, or refused with the one in the way (None: there is none)."""
 
     done: bool
@@ -86,7 +86,7 @@ def closed(election: Election, by: str, now_ms: int) -> Election:
     if not election.candidates:
         raise ValueError(f"election {election.election_id}: nobody has registered")
     winner = order(election.candidates)[0]
-    return replace(election, state=CLOSED, winner=winner, by=by, term=0, until=now_ms + int(PATIENCE_S * 1000))
+    return election._replace(state=CLOSED, winner=winner, by=by, term=0, until=now_ms + int(PATIENCE_S * 1000))
 
 
 def turn(election: Election, me: str, now_ms: int) -> Turn:
@@ -103,9 +103,9 @@ def successor(election: Election, me: str, now_ms: int) -> Election:
     chain = order(election.candidates)
     after = chain.index(election.winner) + 1 if election.winner in chain else len(chain)
     leads = chain[after] if after < len(chain) and election.term + 1 < MOST_TERMS else me
-    return replace(election, winner=leads, term=election.term + 1, until=now_ms + int(PATIENCE_S * 1000))
+    return election._replace(winner=leads, term=election.term + 1, until=now_ms + int(PATIENCE_S * 1000))
 
 
 def led(election: Election, until_ms: int) -> Election:
     """Return *election* with its winner at work until *until_ms*: nobody succeeds it before."""
-    return replace(election, until=max(election.until, until_ms))
+    return election._replace(until=max(election.until, until_ms))

@@ -7,15 +7,14 @@ member is terminal, and the body is published under its derived id. One write a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sedano.model.messages import BlobRef
 
 WIDTH = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One item of the tree: *level* 0 holds members, the root is the last level; *width* children make it full."""
 
     level: int
@@ -28,8 +27,7 @@ class Node:
         return f"{self.level}.{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """Member or full shard *child* arrives at *node* of join *join_id*; *failed* when a member did not succeed."""
 
     join_id: str
@@ -38,16 +36,14 @@ class Arrival:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(NamedTuple):
     """The node's sets after an arrival: which children are done, and which of them failed."""
 
     done: frozenset[int]
     failed: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(NamedTuple):
     """An opened join: its size, and the encoded command of the body (or where that lies) with the queue it goes to."""
 
     join_id: str

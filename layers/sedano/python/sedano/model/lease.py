@@ -34,7 +34,6 @@ Theory of the take-over: after faults stop, `duration + 2·guard + poll` at the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from sedano.model.store_clock import DRIFT, Interval, Moment, froze, least, most
@@ -47,8 +46,7 @@ SHORTEST_MS, LONGEST_MS = 2_000, 86_400_000
 """A lease that is shorter than its guards means nothing; one longer than a day is a lock that nobody frees."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseRecord:
+class LeaseRecord(NamedTuple):
     """A lease as the store holds it.
 
     *version* rises with every write by a holder. *expires* is epoch ms; of a released lease it is the end of its reservation for *want*.
@@ -88,8 +86,7 @@ class Decision(NamedTuple):
     wait: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """What a holder knows of its own grant. *since* is the moment before the request of the grant or of the latest renewal was sent."""
 
     name: str

@@ -7,7 +7,7 @@ parent's id and a position, so publishing them twice is absorbed by their own cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID, uuid5
 
 from sedano.errors import BudgetExhausted, HopLimit
@@ -18,8 +18,7 @@ NAMESPACE = UUID("5eda0000-0000-5000-8000-000000000000")
 """The name space of every id that sedano derives."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lineage:
+class Lineage(NamedTuple):
     """The ancestry of one message."""
 
     root_id: str | None = None

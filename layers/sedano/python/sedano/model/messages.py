@@ -8,7 +8,6 @@ Two identities: `task_id` is the task's, stable over retries and copies; `id` is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -23,25 +22,22 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 """No keyword arguments."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlobRef:
+class BlobRef(NamedTuple):
     """A claim check: the data lies in this deployment's blob store under its own digest (sha256, hex), *size* bytes inflated."""
 
     digest: str
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """This command is member *index* (from 0) of the join *join_id* of *size* members."""
 
     join_id: str
-    index: int
+    index: int  # type: ignore[assignment] # a field like any other: nobody searches this tuple
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Gather:
+class Gather(NamedTuple):
     """This command is the body of the join *join_id* of *size* members; *hand_on*: their results come first among its arguments."""
 
     join_id: str
@@ -49,12 +45,11 @@ class Gather:
     hand_on: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """The `with retry():` section that failed last (*index*, counted from 1 in a run) and how often in a row (*count*)."""
 
-    index: int
-    count: int
+    index: int  # type: ignore[assignment] # as above
+    count: int  # type: ignore[assignment] # as above
 
 
 class Command(NamedTuple):
@@ -85,8 +80,7 @@ class Command(NamedTuple):
     stamps: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """Says that something happened in the user's domain; *data* holds the event's fields."""
 
     id: str
@@ -94,7 +88,7 @@ class Event:
     source: str
     time: float
     clock: int
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = NOTHING
     lineage: Lineage = ROOT
     tenant: str | None = None
     traceparent: str | None = None
@@ -102,8 +96,7 @@ class Event:
     stamps: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """The result of a task: its final *state* with a *value*, or with the *error* as data (type, message, traceback)."""
 
     id: str

@@ -6,7 +6,6 @@ policy of its own. `judge` turns it into the state to record and, for a retry, t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sedano.model import states
@@ -30,8 +29,7 @@ class Run(NamedTuple):
     revoked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The state to record; for RETRY the seconds to wait and the section that is counted."""
 
     state: str

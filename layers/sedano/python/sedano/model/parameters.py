@@ -11,11 +11,10 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sedano.errors import ArgumentError
@@ -34,8 +33,7 @@ class Wrong(ValueError):
     """A value does not fit its annotation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """What one annotation accepts: values of these exact *types* as they are, others through *readers*; *unchecked* takes all."""
 
     label: str

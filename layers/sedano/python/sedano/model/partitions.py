@@ -17,14 +17,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from sedano.model.lease import LeaseRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What to do now: *give* these back to who asked, *take* these in this order, ask for *want* (None: ask for nothing)."""
 
     give: Sequence[int]

@@ -6,7 +6,7 @@ fence and the nonce of its claim, so a zombie that wakes up late is refused by t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sedano.errors import TooLarge, Unavailable
 from sedano.model.messages import BlobRef, Section
@@ -21,8 +21,7 @@ NO_RETRY, TERMINATE = 1, 2
 """What a revocation asks of a running task: not to be tried again; to end at its next checkpoint as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorRecord:
+class ErrorRecord(NamedTuple):
     """What a task raised, as data."""
 
     type_name: str
@@ -30,8 +29,7 @@ class ErrorRecord:
     traceback: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Posted:
+class Posted(NamedTuple):
     """An encoded message in a task's outbox: the key of its queue, its *body*, *delay* in seconds, the *tenant*."""
 
     queue: str
@@ -40,8 +38,7 @@ class Posted:
     tenant: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRecord:
+class TaskRecord(NamedTuple):
     """One task as the ledger holds it. *attempt* is the retry number; *claims* counts the claims of that attempt; times are epoch seconds.
 
     *owner* names the worker of the last claim; *asked* is what a revocation asked of it while it ran (`NO_RETRY`, `TERMINATE`), or 0.
@@ -72,8 +69,7 @@ class TaskRecord:
     forgotten: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """Ask to become the one holder of *attempt* of a task until *expires*.
 
     *owner* names the worker that asks.
@@ -91,16 +87,14 @@ class Claim:
     owner: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(NamedTuple):
     """The answer: *granted* with the record as it now is, or refused with the record that stands in the way (None: there is none)."""
 
     granted: bool
     record: TaskRecord | None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Record how attempt *attempt*, held under *nonce* and *fence*, ended: a terminal *state*, or RETRY with *next_attempt*."""
 
     task_id: str
@@ -122,8 +116,7 @@ class Outcome:
     section: Section | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """The answer to an `Outcome`: *accepted* (also when an earlier send of the same write had arrived), or the record in the way."""
 
     accepted: bool

@@ -6,12 +6,13 @@ The word and the methods are Celery's. `Options` is closed and checked: an optio
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sedano.errors import ArgumentError, OptionError
 from sedano.model import stamps
+from sedano.model.messages import NOTHING
 from sedano.model.strict import shown
 
 Delivery = Literal["claimed", "record_once", "at_least_once"]
@@ -95,13 +96,12 @@ NO_OPTIONS = Options()
 OPTION_NAMES = tuple(f.name for f in fields(Options))
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """A call of *task* by name, as data; *immutable* ignores results handed on by a canvas (Celery's `si`)."""
 
     task: str
     args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Mapping[str, Any] = NOTHING
     options: Options = NO_OPTIONS
     immutable: bool = False
 
@@ -111,14 +111,14 @@ class Signature:
         Raises:
             OptionError: an option is unknown or contradicts another.
         """
-        return replace(self, options=changed(self.options, options))
+        return self._replace(options=changed(self.options, options))
 
     def clone(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Signature:
         """Return a copy with *args* put before its own and *kwargs* over its own; an immutable one stays as it is."""
         if self.immutable:
             return self
         first, named = given(args, kwargs)
-        return replace(self, args=first + self.args, kwargs={**self.kwargs, **named})
+        return self._replace(args=first + self.args, kwargs={**self.kwargs, **named})
 
 
 def given(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> tuple[tuple[Any, ...], Mapping[str, Any]]:

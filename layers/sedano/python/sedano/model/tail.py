@@ -9,8 +9,7 @@ holds comes back as it was.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sedano.errors import TooLarge
 from sedano.model.messages import BlobRef, Section
@@ -23,8 +22,7 @@ _dump = json.JSONEncoder(separators=(",", ":")).encode
 _load = json.JSONDecoder().decode
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(NamedTuple):
     """What `read` finds in the text; the names are those of `TaskRecord`."""
 
     result_ref: BlobRef | None = None
