@@ -1,0 +1,189 @@
+"""What a flow run does next: the rule, pure. The same records give the same answer, whoever asks and however often.
+
+A step begins once every step that it needs has ended. Whoever records an end publishes a command that asks this rule afterwards; records
+are read strongly consistent, so of several steps that end together the last one's question sees them all. It may be that two questions both
+see them all: then a step is published twice under one id, and its claim absorbs the second.
+
+Winding up, after a failure or a cancellation, in an order that no schedule can break:
+
+1. What has not begun is revoked, under the id that it would have: a question that was asked before, and answers now, publishes in vain.
+2. What runs ends (after a cancellation it is asked to). From then on the set of steps that ended well is final.
+3. Those with a compensation are compensated one after the other, the latest end first; the order is the logical clock's of their records,
+   so a step that used another's result is undone before it.
+4. The run ends. A compensation that fails does not keep the others from running; it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from sedano.model import states
+from sedano.model.records import NO_RETRY, TERMINATE, TaskRecord
+from sedano.model.workflow.definition import Step
+from sedano.model.workflow.flow_run import CANCELLED, CANCELLING, ENDED, PAUSED, SUCCEEDED, WINDING_UP, FlowRun
+from sedano.model.workflow.flow_run import FAILED as RUN_FAILED
+from sedano.model.workflow.flow_run import RUNNING as RUN_RUNNING
+from sedano.model.workflow.progress import DONE, FAILED, OPEN, READY, RETRYING, RUNNING, SKIPPED, Progress, Status
+from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
+
+
+class Publish(NamedTuple):
+    """Begin a step under this id; *attempt* is the number of the begin."""
+
+    step: Step
+    task_id: str
+    attempt: int
+
+
+class Compensate(NamedTuple):
+    """Undo a step under this id."""
+
+    step: Step
+    task_id: str
+
+
+class Stop(NamedTuple):
+    """Revoke these tasks; *terminate*: ask those that run to end as well."""
+
+    task_ids: tuple[str, ...]
+    terminate: bool
+
+
+class WindUp(NamedTuple):
+    """A step has failed for good: no other may begin."""
+
+    cause: str
+
+
+class End(NamedTuple):
+    """Write down that the run has ended."""
+
+    state: str
+
+
+Action = Publish | Compensate | Stop | WindUp | End
+
+
+def advance(progress: Progress, trigger: str | None) -> Sequence[Action]:
+    """Return what to do now.
+
+    *trigger* is the step whose end asks: only what waits for it is looked at, so that a wide workflow does not publish each of its steps
+    once for each of the others. None looks at everything, as a beginning, a resumption and a repair do.
+    """
+    run = progress.run
+    if run.state in ENDED:
+        return ()
+    if run.state in WINDING_UP:
+        return _wind_up(progress)
+    statuses = progress.statuses()
+    if all(status.state in DONE for status in statuses.values()):
+        return (End(SUCCEEDED),)
+    if run.state == PAUSED:
+        return ()
+    for name, status in statuses.items():
+        if status.state == FAILED:
+            return (WindUp(f"step {name}: {status.detail or 'it did not end well'}"),)
+    candidates = [s.name for s in progress.definition.steps] if trigger is None else _candidates(progress, trigger)
+    return [
+        Publish(progress.definition.step(name), statuses[name].task_id, statuses[name].attempt)
+        for name in candidates
+        if statuses[name].state == READY or (statuses[name].state == RETRYING and statuses[name].record is None)
+    ]
+
+
+def retried(progress: Progress) -> FlowRun:
+    """Return a run that has ended, begun again: what ended well and was not compensated stays, and nothing else does.
+
+    A step that needs one which runs again runs again as well: its arguments may be others. Of a `map` that was not compensated, only the
+    calls that did not end well are made again.
+    """
+    run, needs, again = progress.run, progress.definition.needs(), set[str]()
+    for _ in progress.definition.steps:
+        more = {s.name for s in progress.definition.steps if not _stays(progress, s) or again & set(needs[s.name])}
+        if more == again:
+            break
+        again = more
+    steps = [s for s in progress.definition.steps if s.name in again]
+    rounds = {s.name: run.rounds.get(s.name, 0) + s.retry.max_retries + 1 for s in steps}
+    fresh = {s.name: rounds[s.name] for s in steps if _compensated(progress, s) or again & set(needs[s.name])}
+    return replace(run, state=RUN_RUNNING, cause="", ended=0.0, given_up={}, rounds={**run.rounds, **rounds}, whole={**run.whole, **fresh})
+
+
+def to_compensate(progress: Progress) -> list[Step]:
+    """Return the steps that ended well and have a compensation, the latest end first."""
+    found = [(clock, step.name, step) for step in progress.definition.steps if (clock := _ended_at(progress, step)) is not None]
+    return [step for _, _, step in sorted(found, key=lambda entry: entry[:2], reverse=True)]
+
+
+def _stays(progress: Progress, step: Step) -> bool:
+    return progress.status(step.name).state in DONE and not _compensated(progress, step)
+
+
+def _compensated(progress: Progress, step: Step) -> bool:
+    return step.compensation is not None and progress.compensation(step.name).state != READY
+
+
+def _candidates(progress: Progress, trigger: str) -> list[str]:
+    """Return the step whose end asks, and those that wait for it, directly or by way of steps that are skipped."""
+    needs = progress.definition.needs()
+    found, ahead = [trigger], [trigger]
+    while ahead:
+        ended = ahead.pop()
+        for name, before in needs.items():
+            if ended in before and name not in found:
+                found.append(name)
+                if progress.status(name).state == SKIPPED:
+                    ahead.append(name)
+    return found
+
+
+def _wind_up(progress: Progress) -> Sequence[Action]:
+    cancelled = progress.run.state == CANCELLING
+    to_stop = tuple(i for step in progress.definition.steps for i in _unsettled(progress, step, TERMINATE if cancelled else NO_RETRY))
+    if to_stop:
+        return (Stop(to_stop, cancelled),)
+    if any(_runs(progress, step) for step in progress.definition.steps):
+        return ()
+    if cancelled or progress.definition.on_failure == "compensate":
+        for step in to_compensate(progress):
+            state = progress.compensation(step.name).state
+            if state == READY:
+                return (Compensate(step, progress.run.compensation_id(step.name)),)
+            if state in (RUNNING, RETRYING):
+                return ()
+    return (End(CANCELLED if cancelled else RUN_FAILED),)
+
+
+def _unsettled(progress: Progress, step: Step, asked: int) -> Iterator[str]:
+    """Yield the ids of *step* that may still begin, or run and are not asked to end yet."""
+    status = progress.status(step.name)
+    for task_id in _ids(progress, step, status):
+        record = progress.records.get(task_id)
+        if record is None or record.state in (states.PENDING, states.RETRY) or (_is_running(record) and record.asked < asked):
+            yield task_id
+
+
+def _runs(progress: Progress, step: Step) -> bool:
+    return any(_is_running(progress.records.get(i)) for i in _ids(progress, step, progress.status(step.name)))
+
+
+def _ids(progress: Progress, step: Step, status: Status) -> list[str]:
+    """Return the ids of the tasks that *step* has now: none when it never began, all calls' as well when it is a `map`."""
+    calls = list(progress.calls(step).values()) if step.each is not None else []
+    return [*calls, status.task_id] if status.state in OPEN else calls
+
+
+def _is_running(record: TaskRecord | None) -> bool:
+    return record is not None and record.state == states.RUNNING
+
+
+def _ended_at(progress: Progress, step: Step) -> int | None:
+    """Return the clock at which *step* ended well, or the last of its items did; None when there is nothing to compensate."""
+    if step.compensation is None:
+        return None
+    status = progress.status(step.name)
+    if step.each is not None:
+        return max((record.clock for record in progress.succeeded(step).values()), default=None)
+    return status.record.clock if status.state == STEP_SUCCEEDED and status.record is not None else None

@@ -1,0 +1,208 @@
+"""A workflow as a value: named steps, what each takes from others, when it runs, and what undoes it.
+
+A definition is immutable and plain data. Its canonical text names it (`digest`), so a flow run that began with one keeps it, whatever its
+author writes next. Nothing in it is code: a condition compares a result with a value, and a predicate of any size is a step of its own.
+
+Compensation is the saga of Garcia-Molina and Salem (1987): steps that ended well are undone in reverse order when a later one fails.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from typing import Any, Literal
+
+from sedano.model.retry import NEVER, Retry
+
+OnFailure = Literal["compensate", "wait"]
+ITEM = "item"
+"""The name by which the step of a `map` speaks of the one item that it is called with."""
+FORMAT = 1
+_REF = re.compile(r"\$([A-Za-z_]\w*)((?:\.[\w-]+)*)(\??)")
+Part = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """What a step takes from an input or from another step's result: `$name.part.0`.
+
+    *maybe* (`$name?`): nothing (None) when that step was skipped; otherwise who takes from a skipped step is skipped as well.
+    """
+
+    name: str
+    path: tuple[Part, ...] = ()
+    maybe: bool = False
+
+    def __str__(self) -> str:
+        """Return it as files write it."""
+        return "".join([f"${self.name}", *(f".{part}" for part in self.path), "?" if self.maybe else ""])
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Compare a result with a value (*operator* of `OPERATORS`), or only ask whether it is true (no operator); *negated*: the opposite."""
+
+    left: Ref
+    operator: str = ""
+    right: Any = None
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A task by name with its arguments, which hold `Ref`s where a value is not known yet."""
+
+    task: str
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step. *retry* begins it again, as a task of its own, after its task has failed for good.
+
+    *time_limit* is in seconds from its publication. *each* names the list whose items it is called with, one call an item.
+    *compensation* undoes it once it has ended well.
+    """
+
+    name: str
+    call: Call
+    after: tuple[str, ...] = ()
+    when: tuple[Condition, ...] = ()
+    each: Ref | None = None
+    retry: Retry = NEVER
+    time_limit: float | None = None
+    compensation: Call | None = None
+
+    def takes(self) -> Iterator[Ref]:
+        """Yield what it takes from inputs and other steps before it can begin."""
+        yield from refs((self.call.args, self.call.kwargs))
+        yield from (condition.left for condition in self.when)
+        if self.each is not None:
+            yield self.each
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An argument of the whole workflow: its type in words, and its *default* when it has one (*optional*)."""
+
+    type: str = "any"
+    optional: bool = False
+    default: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A whole workflow. *steps* stand in the order in which they were written; *doc* says what it is for."""
+
+    name: str
+    version: str = "1"
+    inputs: Mapping[str, Input] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    on_failure: OnFailure = "compensate"
+    doc: str = ""
+
+    def step(self, name: str) -> Step:
+        """Return the step *name*; raise `KeyError` when there is none."""
+        return next((s for s in self.steps if s.name == name), None) or _missing(name)
+
+    def needs(self) -> dict[str, tuple[str, ...]]:
+        """Return the steps that each step waits for, by name, in the order of the definition."""
+        names = {s.name for s in self.steps}
+        found: dict[str, tuple[str, ...]] = {}
+        for step in self.steps:
+            wanted = {ref.name for ref in step.takes()} | set(step.after)
+            found[step.name] = tuple(s.name for s in self.steps if s.name in wanted & names)
+        return found
+
+
+def _missing(name: str) -> Step:
+    raise KeyError(name)
+
+
+def refs(value: Any) -> Iterator[Ref]:
+    """Yield every `Ref` in *value*, depth first."""
+    if isinstance(value, Ref):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from refs(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from refs(inner)
+
+
+def reference(text: str) -> Ref | None:
+    """Return the reference that *text* is, or None when it is none (it does not begin with one dollar sign).
+
+    Raises:
+        ValueError: it begins like one and is none.
+    """
+    if not text.startswith("$") or text.startswith("$$"):
+        return None
+    found = _REF.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no reference; write $name or $name.part, and $$ for a text that begins with a dollar sign")
+    parts = tuple(int(p) if p.isdecimal() else p for p in found[2].split(".")[1:])
+    return Ref(found[1], parts, bool(found[3]))
+
+
+def written(value: Any) -> Any:
+    """Return *value* with its references as texts, and texts that could be taken for one escaped."""
+    if isinstance(value, Ref):
+        return str(value)
+    if isinstance(value, str):
+        return f"${value}" if value.startswith("$") else value
+    if isinstance(value, Mapping):
+        return {str(name): written(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [written(inner) for inner in value]
+    return value
+
+
+def plain(definition: Definition) -> dict[str, Any]:
+    """Return *definition* as the data that a file would hold; `reading.read` reads it back."""
+    inputs = {n: {"type": i.type, **({"default": written(i.default)} if i.optional else {})} for n, i in definition.inputs.items()}
+    return {
+        "format": FORMAT, "workflow": definition.name, "version": definition.version, "on_failure": definition.on_failure,
+        "doc": definition.doc, "inputs": inputs, "step": [_step(s) for s in definition.steps],
+    }  # fmt: skip
+
+
+def encode(definition: Definition) -> bytes:
+    """Return *definition* as the one text that it has: JSON with sorted keys."""
+    return json.dumps(plain(definition), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def digest(definition: Definition) -> str:
+    """Return the name of *definition* that no other has: the SHA-256 of its text, in hex."""
+    return sha256(encode(definition)).hexdigest()
+
+
+def _step(step: Step) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": step.name, **_call(step.call)}
+    if step.after:
+        data["after"] = list(step.after)
+    if step.when:
+        data["when"] = [_condition(c) for c in step.when]
+    if step.each is not None:
+        data["map"] = str(step.each)
+    if step.retry != NEVER:
+        data["retry"] = asdict(step.retry)
+    if step.time_limit is not None:
+        data["time_limit"] = step.time_limit
+    if step.compensation is not None:
+        data["compensate"] = _call(step.compensation)
+    return data
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {"task": call.task, "args": written(call.args), "kwargs": written(call.kwargs)}
+
+
+def _condition(condition: Condition) -> dict[str, Any]:
+    data: dict[str, Any] = {"result": str(condition.left), "negated": condition.negated}
+    return {**data, "is": condition.operator, "value": written(condition.right)} if condition.operator else data

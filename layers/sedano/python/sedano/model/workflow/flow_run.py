@@ -1,0 +1,77 @@
+"""One run of a workflow: what is written down about it besides its tasks' own records, and the ids that all of them have.
+
+The item holds what cannot be derived: which definition and inputs it began with, and what its operator asked (pause, cancel, retry).
+Everything else, which step ended how, follows from the records of tasks under derived ids (`progress`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sedano.model.lineage import DEFAULT_BUDGET, derived_id
+from sedano.model.messages import BlobRef
+from sedano.model.records import RECORD_LIFETIME_S
+
+RUNNING, PAUSED, FAILING, CANCELLING = "RUNNING", "PAUSED", "FAILING", "CANCELLING"
+SUCCEEDED, FAILED, CANCELLED = "SUCCEEDED", "FAILED", "CANCELLED"
+WINDING_UP = frozenset({FAILING, CANCELLING})
+"""No step begins any more; what runs may end, then what has ended well is compensated."""
+ENDED = frozenset({SUCCEEDED, FAILED, CANCELLED})
+STATES = (RUNNING, PAUSED, FAILING, CANCELLING, SUCCEEDED, FAILED, CANCELLED)
+LONGEST_RUN_S = RECORD_LIFETIME_S - 86_400
+"""A run may last this long: its tasks' records do not live longer, and a step without a record would look as if it had never run."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowRun:
+    """One run as it is kept. *inputs* is JSON text, or lies in *inputs_ref*; *definition* lies in the blob store under its digest.
+
+    *rounds*: the number of the begin with which each step's present round starts; a retry of the run starts another. *whole*: the number
+    of the begin since which the calls of a `map` count; a compensation undoes those before. *given_up*: why a step or a compensation could
+    not even be published, by task id. *cause*: what began the winding up. *revision* rises with every write; *nonce* is the last writer's.
+    Times are epoch seconds.
+    """
+
+    run_id: str
+    workflow: str
+    version: str
+    definition: BlobRef
+    started: float
+    inputs: str | None = "{}"
+    inputs_ref: BlobRef | None = None
+    state: str = RUNNING
+    cause: str = ""
+    rounds: Mapping[str, int] = field(default_factory=dict)
+    whole: Mapping[str, int] = field(default_factory=dict)
+    given_up: Mapping[str, str] = field(default_factory=dict)
+    ended: float = 0.0
+    revision: int = 0
+    nonce: str = ""
+    queue: str = "default"
+    tenant: str | None = None
+    stamps: str | None = None
+    hops: int = 0
+    budget: int = DEFAULT_BUDGET
+    root_id: str = ""
+
+    def step_id(self, step: str, attempt: int) -> str:
+        """Return the task id of begin number *attempt* (from 0, over all rounds) of *step*."""
+        return derived_id(self.run_id, f"step/{attempt}/{step}")
+
+    def compensation_id(self, step: str) -> str:
+        """Return the task id of the compensation of *step* in its present round."""
+        return derived_id(self.run_id, f"compensate/{self.rounds.get(step, 0)}/{step}")
+
+
+@dataclass(frozen=True, slots=True)
+class FlowChanged:
+    """The answer to a write: *done* with the run as it is now, or refused with the one in the way (None: there is none)."""
+
+    done: bool
+    run: FlowRun | None
+
+
+def item_id(task_id: str, index: int) -> str:
+    """Return the task id of the call with item *index* of a `map`, whose whole is the task *task_id*."""
+    return derived_id(task_id, f"item/{index}")

@@ -1,0 +1,217 @@
+"""How far a flow run is: the state of each step, derived from the records of its tasks and from nothing else.
+
+A step without a record is WAITING for others, READY (it may have been published), or SKIPPED because its condition does not hold or
+because it takes a value from a step that was skipped. All of that follows from results, which never change; so whoever derives it, and
+whenever, derives the same, and no state is lost with a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sedano.model import states
+from sedano.model.records import TaskRecord
+from sedano.model.workflow.conditions import holds
+from sedano.model.workflow.definition import ITEM, Call, Definition, Ref, Step
+from sedano.model.workflow.flow_run import WINDING_UP, FlowRun, item_id
+
+WAITING, READY, RUNNING, RETRYING = "WAITING", "READY", "RUNNING", "RETRYING"
+SUCCEEDED, FAILED, SKIPPED, CANCELLED = "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"
+COMPENSATING, COMPENSATED, COMPENSATION_FAILED = "COMPENSATING", "COMPENSATED", "COMPENSATION_FAILED"
+DONE = frozenset({SUCCEEDED, SKIPPED})
+OPEN = frozenset({READY, RUNNING, RETRYING})
+"""It may run, now or later, whatever else happens."""
+
+
+class Skipped(Exception):
+    """A value is asked of a step that was skipped."""
+
+
+class Status(NamedTuple):
+    """A step's state; the id and number of its latest begin; that task's record, if there is one; what there is to say about it."""
+
+    state: str
+    task_id: str
+    attempt: int = 0
+    record: TaskRecord | None = None
+    detail: str = ""
+
+
+class Progress:
+    """Derives states. *value* reads the value of a record that succeeded; each is read once."""
+
+    def __init__(
+        self, definition: Definition, run: FlowRun, inputs: Mapping[str, Any], records: Mapping[str, TaskRecord],
+        value: Callable[[TaskRecord], Any],
+    ) -> None:  # fmt: skip
+        """Derive from *records*, by task id."""
+        self.definition, self.run, self.inputs, self.records = definition, run, inputs, records
+        self._value, self._values = value, dict[str, Any]()
+        self._steps = {s.name: s for s in definition.steps}
+        self._needs = definition.needs()
+        self._known: dict[str, Status] = {}
+
+    def status(self, name: str) -> Status:
+        """Return the state of the step *name*."""
+        if name not in self._known:
+            ahead = [name]
+            while ahead:  # not recursive: a chain may be as long as a workflow
+                missing = [n for n in self._needs[ahead[-1]] if n not in self._known]
+                if missing:
+                    ahead += missing
+                else:
+                    done = ahead.pop()
+                    self._known[done] = self._status(self._steps[done])
+        return self._known[name]
+
+    def statuses(self) -> dict[str, Status]:
+        """Return the states of all steps, in the order of the definition."""
+        return {s.name: self.status(s.name) for s in self.definition.steps}
+
+    def compensation(self, name: str) -> Status:
+        """Return the state of the compensation of the step *name*."""
+        task_id = self.run.compensation_id(name)
+        if task_id in self.run.given_up:
+            return Status(FAILED, task_id, detail=self.run.given_up[task_id])
+        record = self.records.get(task_id)
+        if record is None or record.state == states.PENDING:
+            return Status(READY, task_id)
+        if record.state in states.TERMINAL:
+            return Status(SUCCEEDED if record.state == states.SUCCESS else FAILED, task_id, 0, record, told(record))
+        return Status(RUNNING if record.state == states.RUNNING else RETRYING, task_id, 0, record)
+
+    def resolve(self, value: Any, item: Any = None) -> Any:
+        """Return *value* with what its references stand for; *item* is the `map`'s.
+
+        Raises:
+            Skipped: a reference asks a step that was skipped.
+            ValueError: a part that a reference names is not there.
+        """
+        if isinstance(value, Ref):
+            return self._resolve(value, item)
+        if isinstance(value, Mapping):
+            return {name: self.resolve(inner, item) for name, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.resolve(inner, item) for inner in value]
+        return value
+
+    def items(self, step: Step) -> Sequence[Any]:
+        """Return the items that a step with a `map` is called with; raise `ValueError` when there is no list of them."""
+        found = self.resolve(step.each)
+        if not isinstance(found, list):
+            raise ValueError(f"map: {step.each} is of type {type(found).__name__}, not a list")  # noqa: TRY004 - a fault of data
+        return found
+
+    def arguments(self, call: Call, item: Any = None) -> tuple[list[Any], dict[str, Any]]:
+        """Return the arguments of *call*, resolved."""
+        return self.resolve(call.args, item), self.resolve(call.kwargs, item)
+
+    def calls(self, step: Step) -> dict[int, str]:
+        """Return the ids of the calls of a `map` that its present begin makes, by item: all but those that ended well in an earlier one."""
+        status = self.status(step.name)
+        done = self.succeeded(step, status.attempt)
+        return {n: item_id(status.task_id, n) for n in range(self._size(step)) if n not in done}
+
+    def succeeded(self, step: Step, before: int | None = None) -> dict[int, TaskRecord]:
+        """Return the records of the calls of a `map` that ended well, by item; only those of begins *before* this number, when given."""
+        run, status = self.run, self.status(step.name)
+        until = status.attempt + 1 if before is None else before
+        found: dict[int, TaskRecord] = {}
+        for attempt in range(run.whole.get(step.name, 0), until):
+            whole = run.step_id(step.name, attempt)
+            for n in range(self._size(step)):
+                record = self.records.get(item_id(whole, n))
+                if record is not None and record.state == states.SUCCESS:
+                    found.setdefault(n, record)
+        return found
+
+    def _size(self, step: Step) -> int:
+        """Return the number of items of a `map`, 0 as long as it is not known what they are."""
+        before = [self.status(name).state for name in self._needs[step.name]]
+        if step.each is None or self.status(step.name).state == SKIPPED or not all(state in DONE for state in before):
+            return 0
+        try:
+            return len(self.items(step))
+        except (Skipped, ValueError):
+            return 0
+
+    def value_of(self, record: TaskRecord) -> Any:
+        """Return the value of a *record* that succeeded."""
+        if record.task_id not in self._values:
+            self._values[record.task_id] = self._value(record)
+        return self._values[record.task_id]
+
+    def _status(self, step: Step) -> Status:
+        first = self.run.rounds.get(step.name, 0)
+        last = first + step.retry.max_retries
+        for attempt in range(first, last + 1):
+            task_id = self.run.step_id(step.name, attempt)
+            if task_id in self.run.given_up:
+                return Status(FAILED, task_id, attempt, detail=self.run.given_up[task_id])
+            record = self.records.get(task_id)
+            if record is None or record.state == states.PENDING:
+                return Status(RETRYING, task_id, attempt) if attempt > first else self._unbegun(step, task_id, attempt)
+            if record.state not in states.TERMINAL:
+                return Status(RUNNING if record.state == states.RUNNING else RETRYING, task_id, attempt, record)
+            if record.state == states.SUCCESS or attempt == last or not _begins_again(step, record):
+                return self._ended(task_id, attempt, record)
+        raise AssertionError("the last attempt returns")
+
+    def _ended(self, task_id: str, attempt: int, record: TaskRecord) -> Status:
+        if record.state == states.SUCCESS:
+            return Status(SUCCEEDED, task_id, attempt, record)
+        stopped = record.state == states.REVOKED and not record.message_id and self.run.state in STOPPED
+        return Status(CANCELLED if stopped else FAILED, task_id, attempt, record, told(record))
+
+    def _unbegun(self, step: Step, task_id: str, attempt: int) -> Status:
+        before = [self._known[n] for n in self._needs[step.name]]
+        if not all(status.state in DONE for status in before):
+            return Status(WAITING, task_id, attempt)
+        try:
+            met = all(holds(c, self.resolve(c.left)) for c in step.when)
+            if not met:
+                return Status(SKIPPED, task_id, attempt, detail="its condition does not hold")
+            for item in self.items(step)[:1] if step.each is not None else [None]:
+                self.arguments(step.call, item)
+        except Skipped as skipped:
+            return Status(SKIPPED, task_id, attempt, detail=str(skipped))
+        except ValueError as wrong:
+            return Status(FAILED, task_id, attempt, detail=str(wrong))
+        return Status(READY, task_id, attempt)
+
+    def _resolve(self, ref: Ref, item: Any) -> Any:
+        if ref.name == ITEM:
+            return _at(item, ref)
+        if ref.name in self.inputs:
+            return _at(self.inputs[ref.name], ref)
+        status = self.status(ref.name)
+        if status.state == SUCCEEDED and status.record is not None:
+            return _at(self.value_of(status.record), ref)
+        if ref.maybe:
+            return None
+        raise Skipped(f"it takes {ref}, and that step was skipped")
+
+
+STOPPED = WINDING_UP | {FAILED, CANCELLED}
+
+
+def told(record: TaskRecord) -> str:
+    """Return in a line why a task did not end well."""
+    if record.error is not None:
+        return f"{record.error.type_name}: {record.error.message[:300]}"
+    return "revoked" if record.state == states.REVOKED else ""
+
+
+def _begins_again(step: Step, record: TaskRecord) -> bool:
+    """Tell whether a step's retry covers this end: a failure, or its time limit; not a poison, nor a revocation by somebody."""
+    return record.state == states.FAILURE or (record.state == states.REVOKED and step.time_limit is not None)
+
+
+def _at(value: Any, ref: Ref) -> Any:
+    for part in ref.path:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            raise ValueError(f"{ref}: there is no {part!r} in a {type(value).__name__}") from None
+    return value
