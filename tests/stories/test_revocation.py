@@ -7,8 +7,10 @@ import pytest
 from sedano import chord, current
 from sedano.errors import OptionError, TaskRevoked
 from sedano.model import states
+from sedano.model.records import NO_RETRY, Claim, ClaimAnswer, TaskRecord
 from sedano.ports import PARKED
 from tests.stories.kept import lines
+from tests.stories.mutants import Delegating, on_ledger
 from tests.stories.processes import LONG_S, Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage, in_memory
@@ -193,6 +195,34 @@ def test_a_copy_of_a_revoked_message_changes_nothing(stage: Stage, shop: Shop, p
     processes.drain()
     assert shop.ran["add"] == 0
     assert result.state == states.REVOKED
+
+
+class MarksBeforeItSteals(Delegating):
+    """A ledger at which somebody revokes the task in the moment before a take-over."""
+
+    def steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer:
+        """Revoke, then take over what was seen before."""
+        assert self.inner.ask(claim.task_id, NO_RETRY)
+        answer: ClaimAnswer = self.inner.steal(claim, seen)
+        return answer
+
+
+def test_a_task_that_is_marked_in_the_moment_before_it_is_taken_over_does_not_begin_again(
+    stage: Stage, shop: Shop, processes: Processes
+) -> None:
+    """Found by simulation: a mark between the refused claim and the take-over was met by nobody."""
+
+    def die() -> None:
+        raise Killed
+
+    shop.task("fatal", die)
+    result = shop.app.send_task("fatal")
+    with pytest.raises(Killed):
+        processes.drain()
+    processes.restart(on_ledger(stage.ports, MarksBeforeItSteals))
+    processes.drain()
+    assert result.state == states.REVOKED
+    assert shop.ran["fatal"] == 1
 
 
 @pytest.mark.parametrize("moment", ["before", "while it runs"])

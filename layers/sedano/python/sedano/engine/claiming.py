@@ -65,17 +65,17 @@ class Claiming(NamedTuple):
                 self.ports.telemetry.log("warning", "claim not answered", task_id=claim.task_id, error=str(answer))
                 break
             if answer.granted:
-                return Held(job, answer.record, job.stillborn)
+                return _held(job, answer.record)
             decision = decide(claim, answer.record, self.ports.clock.now(), self.most_claims)
             if decision.action is Action.RUN:
-                return Held(job, answer.record, job.stillborn)
+                return _held(job, answer.record)
             seen = answer.record
             if seen is None or not _takes_over(decision, seen):
                 self._refused(job, seen, decision, batch)
                 return None
             answer = self._steal(claim, seen)
             if not isinstance(answer, SedanoError) and answer.granted:
-                return self._stolen(Held(job, answer.record, job.stillborn), seen, decision, batch)
+                return self._stolen(_held(job, answer.record), seen, decision, batch)
         batch.give_back(job.delivery)
         return None
 
@@ -94,8 +94,6 @@ class Claiming(NamedTuple):
         self.membership.lose(held, batch, seen.expires, seen.owner)
         if decision.action is Action.POISON:
             return held._replace(stillborn=Stillborn(states.POISON, refusals.POISON, "taskid", decision.reason))
-        if decision.action is Action.REVOKE:
-            return held._replace(stillborn=Stillborn(states.REVOKED, refusals.REVOKED, "taskid", decision.reason))
         return held
 
     def _refused(self, job: Job, record: TaskRecord | None, decision: Decision, batch: Batch) -> None:
@@ -130,6 +128,13 @@ class Claiming(NamedTuple):
             record = record._replace(state=states.REVOKED, clock=clock, outbox=(), outbox_ref=None)
         batch.count("TasksRevoked", job.task.name)
         self.following.follow_again(job, record, batch)
+
+
+def _held(job: Job, record: TaskRecord | None) -> Held:
+    """Return *job* as held under *record*: one that was marked as revoked before its body begins, even just before a take-over, ends."""
+    if record is None or not record.asked:
+        return Held(job, record, job.stillborn)
+    return Held(job, record, Stillborn(states.REVOKED, refusals.REVOKED, "taskid", "revoked before it began"))
 
 
 def _takes_over(decision: Decision, seen: TaskRecord) -> bool:

@@ -50,7 +50,7 @@ class Checkpoint:
     last: float = field(default=float("-inf"))
 
     def __call__(self) -> None:
-        """Raise `TaskRevoked` when the task was revoked with *terminate* while this claim of it runs."""
+        """Raise `TaskRevoked` when the task was revoked with *terminate*, also when another worker took it over and has ended it since."""
         now = self.ports.clock.monotonic()
         if not self.fence or now - self.last < CHECK_S:
             return
@@ -60,5 +60,5 @@ class Checkpoint:
         except SedanoError as error:
             self.ports.telemetry.log("warning", "checkpoint not answered", task_id=self.task_id, error=str(error))
             return
-        if record is not None and record.fence == self.fence and record.asked >= TERMINATE:
+        if record is not None and (record.asked >= TERMINATE or record.state == states.REVOKED):
             raise TaskRevoked(f"task {self.task_id} was revoked while it ran")
