@@ -33,7 +33,8 @@ LATE = {
     "layers/sedano/python/sedano/app.py": "names bootstrap, the event loop and the user's module by text, so that "
     "`import sedano` loads neither an AWS client nor asyncio",
     "layers/sedano/python/sedano/locks.py": "whoever awaits a lock has an event loop; whoever does not, pays for none",
-    "layers/sedano/python/sedano/result.py": "whoever awaits a result has an event loop; whoever does not, pays for none",
+    "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "
+    "a result pays for none of it",
 }
 
 HARMLESS = ("importlib.metadata", "importlib.resources")  # they read what is installed and import nothing

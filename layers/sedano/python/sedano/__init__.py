@@ -18,12 +18,12 @@ from sedano.engine.sections import optional, poisonous, retry
 from sedano.errors import SedanoError
 from sedano.event import DomainEvent
 from sedano.model.retry import Retry
-from sedano.result import AsyncResult, GroupResult
+from sedano.result import AsyncResult, GroupResult, ResultSet
 
 __version__ = "0.1.0"
 __all__ = [
-    "AsyncResult", "DomainEvent", "GroupResult", "Retry", "Sedano", "SedanoError", "TaskContext", "chord", "current", "group", "optional",
-    "poisonous", "retry",
+    "AsyncResult", "DomainEvent", "GroupResult", "ResultSet", "Retry", "Sedano", "SedanoError", "TaskContext", "chord", "current", "group",
+    "optional", "poisonous", "retry",
 ]  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from sedano.model.signature import Delivery, Signature
 from sedano.outlet import Outlet
 from sedano.partitions import Partitions
 from sedano.ports import Ports
-from sedano.result import AsyncResult
+from sedano.result import AsyncResult, GroupResult
 from sedano.singleton import Singleton
 from sedano.task import P, R, Task
 
@@ -136,6 +136,14 @@ class Sedano:
     def result(self, task_id: str) -> AsyncResult[Any]:
         """Return the result of the task with this id, published by whomever."""
         return AsyncResult(self.outlet, task_id)
+
+    def group_result(self, group_id: str) -> GroupResult:
+        """Return the results of the group that was saved under this id (`GroupResult.save`), by whomever.
+
+        Raises:
+            NoResult: none was saved, or it was deleted, or so long ago that it aged out.
+        """
+        return GroupResult.restore(group_id, self)
 
     @contextmanager
     def batch(self) -> Iterator[None]:

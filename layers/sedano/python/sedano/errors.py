@@ -37,6 +37,10 @@ class TooLarge(SedanoError, ValueError):
     """A value is larger than its limit; the message names the value, its size and the limit, in bytes."""
 
 
+class CanvasError(SedanoError, TypeError):
+    """A canvas cannot be what it was put together from; the message says how to write it."""
+
+
 class UnknownTask(SedanoError, LookupError):
     """No task of this name is registered in this app."""
 
@@ -92,9 +96,10 @@ class ResultTimeout(SedanoError, TimeoutError):
 class RemoteError(SedanoError):
     """A task failed; the type's name, its message and the traceback's text came back as data."""
 
-    def __init__(self, type_name: str, message: str, traceback: str = "") -> None:
-        """Carry the remote exception's *type_name*, *message* and *traceback* text."""
+    def __init__(self, type_name: str, message: str, traceback: str = "", task_id: str = "") -> None:
+        """Carry the remote exception's *type_name*, *message* and *traceback* text, and the id of the task that raised it."""
         super().__init__(f"{type_name}: {message}")
+        self.task_id = task_id
         self.type_name = type_name
         self.message = message
         self.traceback = traceback

@@ -67,6 +67,11 @@ def path(index: int, size: int) -> tuple[tuple[Node, int], ...]:
         level, count, child = level + 1, nodes, number
 
 
+def nodes_of(size: int) -> list[Node]:
+    """Return the nodes that the *size* members of a join arrive at themselves, in order."""
+    return [Node(0, number, min(WIDTH, size - number * WIDTH)) for number in range(-(-size // WIDTH))]
+
+
 def is_full(node: Node, arrived: Arrived) -> bool:
     """Tell whether every child of *node* has arrived."""
     return len(arrived.done) >= node.width

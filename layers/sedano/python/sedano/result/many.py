@@ -1,0 +1,257 @@
+"""The results of several tasks, with Celery's names.
+
+Whatever has to be read of many is read a hundred to a call, in order, and no more than is needed: the first hundred that are missing, not
+all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Any
+
+from sedano.errors import SedanoError
+from sedano.model.records import TaskRecord
+from sedano.result import later
+from sedano.result.derived import Derived
+from sedano.result.shape import Progress, before, counted, forget_all, ids_of, leaves, revoke_all, steps_before
+from sedano.result.waiting import READ_AT_ONCE, Broken, Line, Patience, Reads, error_of, has_ended, in_hundreds, look, read
+
+
+class ResultSet:
+    """Results of any tasks, each once, in the order in which they were added."""
+
+    join_id: str | None = None
+    """The join at which the tasks arrive, when they do."""
+    parent: Any = None
+
+    def __init__(self, results: Iterable[Any] = ()) -> None:
+        """Hold *results*."""
+        self.results: Sequence[Any] = list(results)
+
+    def __repr__(self) -> str:
+        """Tell how many there are."""
+        return f"<{type(self).__name__} of {len(self.results)}>"
+
+    def __len__(self) -> int:
+        """Return the number of results."""
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the results."""
+        return iter(self.results)
+
+    def __getitem__(self, at: int) -> Any:
+        """Return the result at this place."""
+        return self.results[at]
+
+    def __eq__(self, other: object) -> bool:
+        """Two sets of the same results, in the same order, are equal."""
+        return self.ids() == other.ids() if isinstance(other, ResultSet) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Return the hash of what it stands for; results may still be added."""
+        return id(self)
+
+    def add(self, result: Any) -> None:
+        """Add *result*, unless it is there already."""
+        if result not in self.results:
+            self.results = [*self.results, result]
+
+    def update(self, results: Iterable[Any]) -> None:
+        """Add all *results*."""
+        for result in results:
+            self.add(result)
+
+    def discard(self, result: Any) -> None:
+        """Take *result* out, if it is there."""
+        self.results = [one for one in self.results if one != result]
+
+    def remove(self, result: Any) -> None:
+        """Take *result* out; raise `KeyError` when it is not there."""
+        if result not in self.results:
+            raise KeyError(result)
+        self.discard(result)
+
+    def clear(self) -> None:
+        """Take all results out."""
+        self.results = []
+
+    def members(self) -> Sequence[Any]:
+        """Return the results that it stands for."""
+        return self.results
+
+    def ids(self) -> list[str]:
+        """Return the ids of all tasks, also of those in groups within."""
+        found = self.results
+        return [found.id_of(n) for n in range(len(found))] if isinstance(found, Derived) else ids_of(found)
+
+    def progress(self) -> Progress:
+        """Return how many of the tasks ended, how many of those without success, and how many there are.
+
+        A group that something follows is asked by its join, which is one item for 128 members; another one by its tasks' records.
+        """
+        return counted(self.outlet, [self]) if len(self) else Progress(0, 0, 0)
+
+    def completed_count(self) -> int:
+        """Return how many tasks ended well."""
+        progress = self.progress()
+        return progress.done - progress.failed
+
+    def ready(self) -> bool:
+        """Tell whether every task ended, or never runs."""
+        progress = self.progress()
+        return progress.done == progress.total or self._broken() is not None
+
+    def successful(self) -> bool:
+        """Tell whether every task ended well."""
+        return self.completed_count() == self.progress().total
+
+    def failed(self) -> bool:
+        """Tell whether a task ended without success, or never runs."""
+        return self.progress().failed > 0 or self._broken() is not None
+
+    def waiting(self) -> bool:
+        """Tell whether a task has not ended yet."""
+        return not self.ready()
+
+    def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> list[Any]:
+        """Wait for all tasks and return their values in order; those of a group within as a list.
+
+        Args:
+            timeout: seconds to wait at most, for all together; None waits for ever.
+            propagate: raise what the first in order that failed raised; otherwise it stands among the values.
+            callback: called with each task's id and its value, in order.
+
+        Raises:
+            RemoteError, TaskRevoked, ResultTimeout, NoResult, WaitInsideTask: see `AsyncResult.get`.
+        """
+        if not len(self):
+            return []
+        values = self._values(Patience(self.outlet, timeout), propagate, callback)
+        return _nested(self.members(), values)
+
+    join = get
+    join_native = get
+
+    def iterate(self, timeout: float | None = None, propagate: bool = True) -> Iterator[Any]:
+        """Yield the values as the tasks end, whichever ends first; see `get`."""
+        for _, value in self.iter_native(timeout, propagate):
+            yield value
+
+    def iter_native(self, timeout: float | None = None, propagate: bool = False) -> Iterator[tuple[Any, Any]]:
+        """Yield each result with its value (its exception, when it failed) as the tasks end, whichever ends first."""
+        missing = self._checked(leaves(self.members()))
+        patience, line = Patience(self.outlet, timeout) if missing else None, Line(steps_before(self))
+        while missing and patience is not None:
+            some = [(one, record) for one, record in self._ended(missing, line) if has_ended(record)]
+            for one, record in some:
+                yield one, one.value_of(record, propagate)
+            done = {one.id for one, _ in some}
+            missing = [one for one in missing if one.id not in done]
+            if some:
+                patience.soon()
+            elif missing:
+                patience.rest(f"{len(missing)} of {len(self)} tasks did not end")
+
+    def maybe_throw(self) -> None:
+        """Raise what the first in order that failed so far raised."""
+        for some in in_hundreds(list(leaves(self.members()))):
+            found = read(self.outlet, [one.id for one in some])
+            for one in some:
+                if has_ended(found.get(one.id)) and (error := error_of(found[one.id])) is not None:
+                    raise error
+
+    maybe_reraise = maybe_throw
+
+    def revoke(self, *, terminate: bool = False, canvas: bool = False) -> None:
+        """Revoke all tasks that have not ended; see `AsyncResult.revoke`."""
+        if len(self):
+            revoke_all(self.outlet, [*(before(self) if canvas else ()), self], terminate=terminate)
+
+    def forget(self) -> None:
+        """Drop the stored results; see `AsyncResult.forget`."""
+        if len(self):
+            forget_all(self.outlet, [*before(self), self])
+
+    def forgotten(self) -> None:
+        """Let the results that were made already read their records anew."""
+        if not isinstance(self.results, Derived):
+            for result in self.results:
+                result.forgotten()
+
+    def __await__(self) -> Generator[Any, None, list[Any]]:
+        """Wait for all tasks without blocking the event loop."""
+        return later.awaited(self.get)
+
+    @property
+    def outlet(self) -> Reads:
+        """Where the tasks were published."""
+        found = self.results
+        if isinstance(found, Derived):
+            return found.outlet
+        first = next(leaves(found), None)
+        if first is None:
+            raise SedanoError("a set without results has nothing to read")
+        outlet: Reads = first.outlet
+        return outlet
+
+    def _checked(self, results: Iterable[Any]) -> list[Any]:
+        found = list(results)
+        for result in found:
+            result.check()
+        return found
+
+    def _broken(self) -> TaskRecord | None:
+        """Return the record of the step before that failed, so that no task of this set runs."""
+        if self.parent is None:
+            return None
+        try:
+            look(self.outlet, [], Line(steps_before(self)))
+        except Broken as broken:
+            return broken.record
+        return None
+
+    def _values(self, patience: Patience, propagate: bool, callback: Callable[[str, Any], Any] | None) -> Iterator[Any]:
+        """Yield the value of each task in order, as soon as all before it have ended."""
+        line = Line(steps_before(self))
+        number = 0
+        for some in _runs(leaves(self.members())):
+            missing = self._checked(some)
+            while missing:
+                before_now = len(missing)
+                for one, record in self._ended(missing, line):
+                    if not has_ended(record):
+                        break
+                    value = one.value_of(record, propagate)
+                    missing, number = missing[1:], number + 1
+                    if callback is not None:
+                        callback(one.id, value)
+                    yield value
+                if len(missing) < before_now:
+                    patience.soon()
+                elif missing:
+                    patience.rest(f"task {missing[0].id}, number {number} of {len(self)}, and perhaps others did not end")
+
+    def _ended(self, some: Sequence[Any], line: Line) -> list[tuple[Any, TaskRecord | None]]:
+        """Return each of *some* with its record as far as there is one; with that of the step before when that failed."""
+        try:
+            found = look(self.outlet, [one.id for one in some], line)
+        except Broken as broken:
+            return [(one, broken.record) for one in some]
+        return [(one, found.get(one.id)) for one in some]
+
+
+def _runs(results: Iterator[Any]) -> Iterator[list[Any]]:
+    run: list[Any] = []
+    for result in results:
+        run.append(result)
+        if len(run) == READ_AT_ONCE - 1:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _nested(members: Iterable[Any], values: Iterator[Any]) -> list[Any]:
+    """Return the *values* in the shape of *members*: a list for each set within."""
+    return [_nested(one.members(), values) if isinstance(one, ResultSet) else next(values) for one in members]

@@ -1,0 +1,107 @@
+"""Saving a group's results under its id, so that another process, another day, finds them again: one record, whatever the group's size.
+
+What is saved are the ids and how the results hang together, not the values. It is a record of the ledger like a task's, under an id derived
+from the group's: written once, never changed, and it lives as long as records do (44 days).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sedano.engine.judging import INLINE_BYTES
+from sedano.errors import NoResult, OptionError, SedanoError
+from sedano.model import codec, states
+from sedano.model.lineage import derived_id
+from sedano.model.records import Outcome
+from sedano.result.derived import Derived
+from sedano.result.group import GroupResult
+from sedano.result.shape import before, is_set
+from sedano.result.single import AsyncResult
+from sedano.result.waiting import Reads
+
+SAVED = "sedano.group"
+"""What stands for the task's name in the record of a saved group."""
+Node = dict[str, Any]
+
+
+def save(group: GroupResult) -> None:
+    """Save *group* under its id; saving the same again changes nothing.
+
+    Raises:
+        OptionError: it has no id or no results, or another group was saved under its id.
+        Unavailable: the ledger or the blob store did not answer; saving again is safe.
+    """
+    if not group.id or not len(group):
+        raise OptionError("group: only one with an id and results can be saved; GroupResult(results, group_id=…)")
+    outlet: Reads = group.outlet
+    text = codec.encode_value(_path(group, ()), "group")
+    inline = text if len(text) <= INLINE_BYTES else None
+    ref = None if inline is not None else outlet.ports.blobs.put(text.encode())
+    now, nonce = outlet.ports.clock.now(), outlet.ports.entropy.nonce()
+    saved = Outcome(_saved_id(group.id), states.SUCCESS, nonce, 0, group.id, 0, int(now * 1_000_000), SAVED, now, inline, ref)
+    (answer,) = outlet.ports.ledger.keep([saved])
+    if isinstance(answer, SedanoError):
+        raise answer
+    found = answer.record
+    if not answer.accepted and (found is None or (found.result, found.result_ref) != (inline, ref)):
+        raise OptionError(f"group: another one was saved as {group.id}, or it was deleted; a group's id is used once")
+
+
+def restore(group_id: str, outlet: Reads) -> GroupResult:
+    """Return the group that was saved as *group_id*.
+
+    Raises:
+        NoResult: none was, or it was deleted, or it was so long ago that it aged out.
+    """
+    record = outlet.ports.ledger.read([_saved_id(group_id)]).get(_saved_id(group_id))
+    if record is None or record.forgotten:
+        raise NoResult(f"no group is saved as {group_id}; save it with result.save() where it was published")
+    group = _read(outlet, outlet.gathering.value(record), None, None)
+    if not isinstance(group, GroupResult):
+        raise NoResult(f"what is saved as {group_id} is no group")
+    return group
+
+
+def delete(group_id: str, outlet: Reads) -> None:
+    """Forget that a group was saved as *group_id*; the results of its members stay."""
+    outlet.ports.ledger.forget([_saved_id(group_id)])
+
+
+def _saved_id(group_id: str) -> str:
+    return derived_id(group_id, "saved")
+
+
+def _path(result: Any, known: Sequence[Any]) -> list[Node]:
+    """Return *result* after all that it waits for, as plain values, without the results that are *known* to come before."""
+    return [_node(one) for one in (*before(result)[len(known) :], result)]
+
+
+def _node(one: Any) -> Node:
+    if not is_set(one):
+        return {"id": one.id, "name": one.name, "root": one.root_id, "keeps": one.keeps}
+    head = {"group": one.id, "join": one.join_id}
+    if isinstance(one.results, Derived):
+        return {**head, "base": one.results.base, "size": len(one.results), "prefix": one.results.prefix}
+    return {**head, "of": [_path(member, before(one)) for member in one.results]}
+
+
+def _read(outlet: Reads, path: Sequence[Node], parent: Any, group_id: str | None) -> Any:
+    """Return the result at the end of *path*, which begins after *parent*, as a member of the group *group_id*."""
+    for number, node in enumerate(path):
+        follows = group_id is None or number > 0
+        if "id" in node:
+            parent = AsyncResult(
+                outlet, node["id"], keeps=node["keeps"], parent=parent, group_id=group_id if number == len(path) - 1 else None,
+                root_id=node["root"], name=node["name"], follows=follows,
+            )  # fmt: skip
+        else:
+            members = _members(outlet, node, parent)
+            parent = GroupResult(members, group_id=node["group"], parent=parent, join_id=node["join"], follows=follows)
+    return parent
+
+
+def _members(outlet: Reads, node: Node, parent: Any) -> Sequence[Any]:
+    if "base" in node:
+        return Derived(outlet, node["base"], node["size"], node["prefix"], group_id=node["group"], parent=parent)
+    return [_read(outlet, path, parent, node["group"]) for path in node["of"]]

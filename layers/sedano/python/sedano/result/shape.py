@@ -1,0 +1,104 @@
+"""Results that hang together: what one waits for, which tasks it comes to, and what is asked of all of them at once.
+
+A result is an `AsyncResult` (one task) or a set of results (`members` are results again). `parent` is what it waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from sedano.engine.revocation import revoke
+from sedano.model import states
+from sedano.model.clock import LamportClock
+from sedano.model.join import nodes_of
+from sedano.result.waiting import Reads, has_ended, in_hundreds, read
+
+
+class Progress(NamedTuple):
+    """How many tasks ended (*done*), how many of those without success (*failed*), and how many there are (*total*)."""
+
+    done: int
+    failed: int
+    total: int
+
+
+def before(result: Any) -> list[Any]:
+    """Return the results that *result* waits for, one after another, the earliest first."""
+    found = []
+    while (result := result.parent) is not None:
+        found.append(result)
+    return found[::-1]
+
+
+def steps_before(result: Any) -> list[str]:
+    """Return the ids of the single tasks that have to end well before *result* can begin, the earliest first.
+
+    Members of a group are not among them: what follows a group has a record as soon as one of them failed.
+    """
+    return [one.id for one in before(result) if not is_set(one)]
+
+
+def is_set(result: Any) -> bool:
+    """Tell whether *result* stands for several."""
+    return hasattr(result, "members")
+
+
+def leaves(results: Iterable[Any]) -> Iterator[Any]:
+    """Yield the results of single tasks in *results*, in order, also those in sets within."""
+    for result in results:
+        if is_set(result):
+            yield from leaves(result.members())
+        else:
+            yield result
+
+
+def ids_of(results: Iterable[Any]) -> list[str]:
+    """Return the ids of all tasks in *results*, without making a result for each where they are derived."""
+    found: list[str] = []
+    for result in results:
+        found += result.ids() if is_set(result) else [result.id]
+    return list(dict.fromkeys(found))
+
+
+def counted(outlet: Reads, results: Iterable[Any]) -> Progress:
+    """Return the progress of all tasks in *results*: of a group with a join by its sets, one item for 128 members, else by records."""
+    done = failed = total = 0
+    alone: list[str] = []
+    for result in results:
+        if is_set(result) and result.join_id is not None:
+            some = _joined(outlet, result.join_id, len(result))
+            done, failed, total = done + some.done, failed + some.failed, total + some.total
+        else:
+            alone += ids_of([result])
+    for ids in in_hundreds(alone):
+        ended = [record.state for record in read(outlet, ids).values() if has_ended(record)]
+        done, failed = done + len(ended), failed + len(ended) - ended.count(states.SUCCESS)
+    return Progress(done, failed, total + len(alone))
+
+
+def revoke_all(outlet: Reads, results: Iterable[Any], *, terminate: bool) -> None:
+    """Revoke all tasks in *results* that have not ended; those that end meanwhile stay as they are."""
+    ids = ids_of(results)
+    lamport = LamportClock(lambda: int(outlet.ports.clock.now() * 1_000_000))
+    for some in in_hundreds(ids):
+        ended = {task_id for task_id, record in read(outlet, some).items() if has_ended(record)} if len(ids) > 1 else set[str]()
+        for task_id in some:
+            if task_id not in ended:
+                revoke(outlet.ports, lamport, task_id, terminate=terminate)
+
+
+def forget_all(outlet: Reads, results: list[Any]) -> None:
+    """Forget what all tasks in *results* said."""
+    for some in in_hundreds(ids_of(results)):
+        outlet.ports.ledger.forget(some)
+    for result in results:
+        result.forgotten()
+
+
+def _joined(outlet: Reads, join_id: str, size: int) -> Progress:
+    done = failed = 0
+    for nodes in in_hundreds(nodes_of(size)):
+        found = outlet.ports.ledger.read_nodes(join_id, nodes)
+        done, failed = done + sum(len(node.done) for node in found), failed + sum(len(node.failed) for node in found)
+    return Progress(done, failed, size)

@@ -1,0 +1,161 @@
+"""Waiting for results: how often the ledger is asked, what is asked, and when it is certain that nothing will come any more.
+
+A task that an ancestor's failure kept from running has no record of its own unless somebody is sure to wait for it (the end of a canvas).
+So whoever waits for a task inside a canvas looks at its `Line` as well: the tasks that had to end well before it could begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn, Protocol
+
+from sedano.engine.gathering import Gathering
+from sedano.errors import NoResult, RemoteError, ResultTimeout, TaskRevoked
+from sedano.model import states
+from sedano.model.records import TaskRecord
+from sedano.ports import Ports
+
+FIRST_PAUSE_S, MOST_PAUSE_S, GROWTH = 0.05, 2.0, 1.5
+READ_AT_ONCE = 100
+"""The most records of one read."""
+
+
+class Reads(Protocol):
+    """What a result needs of the way out."""
+
+    @property
+    def ports(self) -> Ports:
+        """The ports."""
+
+    @property
+    def gathering(self) -> Gathering:
+        """Reads values of records."""
+
+    def before_waiting(self) -> None:
+        """Raise when a task is running here; send what an open batch holds."""
+
+
+class Patience:
+    """The pauses of one wait: short at first, then longer, and none beyond the caller's *timeout* (seconds; None: without an end)."""
+
+    def __init__(self, outlet: Reads, timeout: float | None) -> None:
+        """Begin to wait."""
+        self._clock = outlet.ports.clock
+        self._timeout = timeout
+        self._until = None if timeout is None else self._clock.monotonic() + timeout
+        self._pause = FIRST_PAUSE_S
+
+    def rest(self, missing: str) -> None:
+        """Let a pause pass; raise `ResultTimeout`, which says what is *missing*, when there is no time left for one."""
+        if self._until is not None and self._clock.monotonic() >= self._until:
+            raise ResultTimeout(f"{missing} within {self._timeout} s")
+        self._clock.sleep(self._pause if self._until is None else max(0.0, min(self._pause, self._until - self._clock.monotonic())))
+        self._pause = min(MOST_PAUSE_S, self._pause * GROWTH)
+
+    def soon(self) -> None:
+        """Begin again with short pauses: something has happened."""
+        self._pause = FIRST_PAUSE_S
+
+
+class Line:
+    """The tasks that had to end well before another could begin, the earliest first. What ended well once is not looked at again.
+
+    Usually one more key is read than without it; when the waiter comes late, or much happens between two looks, more at a time.
+    """
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        """Look at *ids*."""
+        self._ids = ids
+        self._at = 0
+        self._stride = 1
+
+    def ahead(self) -> Sequence[str]:
+        """Return the ids whose records are to be read now."""
+        return self._ids[self._at : self._at + self._stride]
+
+    def learn(self, records: Mapping[str, TaskRecord]) -> bool:
+        """Take in the *records* of those ahead; return whether more can be learnt at once.
+
+        Raises:
+            Broken: one of them ended without success, so what comes after it never runs.
+        """
+        ahead = self.ahead()
+        for task_id in ahead:
+            record = records.get(task_id)
+            if record is None or record.state not in states.TERMINAL:
+                self._stride = 1
+                return False
+            if record.state != states.SUCCESS:
+                raise Broken(record)
+            self._at += 1
+        self._stride = min(READ_AT_ONCE // 2, self._stride * 2)
+        return bool(ahead) and self._at < len(self._ids)
+
+
+class Broken(Exception):
+    """A task of a line ended without success; *record* tells how."""
+
+    def __init__(self, record: TaskRecord) -> None:
+        """Hold the record of the task that failed."""
+        super().__init__(record.task_id)
+        self.record = record
+
+
+def look(outlet: Reads, ids: Sequence[str], line: Line) -> dict[str, TaskRecord]:
+    """Return the records of *ids*, and learn of *line* all that is known now.
+
+    Raises:
+        Broken: the line is broken, and none of *ids* has a record.
+    """
+    found = read(outlet, [*ids, *line.ahead()])
+    try:
+        while line.learn(found):
+            found |= read(outlet, line.ahead())
+    except Broken:
+        if not any(task_id in found for task_id in ids):
+            raise
+    return {task_id: found[task_id] for task_id in ids if task_id in found}
+
+
+def read(outlet: Reads, ids: Sequence[str]) -> dict[str, TaskRecord]:
+    """Return the records of *ids*, a hundred to a call."""
+    found: dict[str, TaskRecord] = {}
+    for some in in_hundreds(ids):
+        found |= outlet.ports.ledger.read(some)
+    return found
+
+
+def in_hundreds(ids: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Yield *ids* in runs of what one call reads."""
+    return (ids[start : start + READ_AT_ONCE] for start in range(0, len(ids), READ_AT_ONCE))
+
+
+def has_ended(record: TaskRecord | None) -> bool:
+    """Tell whether the task of *record* ended."""
+    return record is not None and record.state in states.TERMINAL
+
+
+def error_of(record: TaskRecord) -> Exception | None:
+    """Return what the ended task of *record* raised, or None when it succeeded.
+
+    Raises:
+        NoResult: it was forgotten.
+    """
+    if record.forgotten:
+        _refuse(record, "its result was forgotten")
+    if record.error is not None:
+        return RemoteError(record.error.type_name, record.error.message, record.error.traceback, record.task_id)
+    if record.state == states.REVOKED:
+        return TaskRevoked(f"task {record.task_id} was revoked or expired before it ran")
+    return None
+
+
+def value_of(outlet: Reads, record: TaskRecord) -> Any:
+    """Return the value of the succeeded task of *record*; raise `NoResult` when it kept none."""
+    if record.result is None and record.result_ref is None:
+        _refuse(record, "it keeps no result (ignore_result)")
+    return outlet.gathering.value(record)
+
+
+def _refuse(record: TaskRecord, why: str) -> NoReturn:
+    raise NoResult(f"task {record.task_id} ended as {record.state}, but {why}")
