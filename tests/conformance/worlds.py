@@ -20,6 +20,7 @@ from sedano.aws.blobs import PREFIX, S3Blobs
 from sedano.aws.control import DynamoControl
 from sedano.aws.elections import DynamoElections
 from sedano.aws.events import S3Events
+from sedano.aws.flow_runs import DynamoFlowRuns
 from sedano.aws.host import SystemClock
 from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
@@ -27,7 +28,21 @@ from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
 from sedano.model.messages import BlobRef
-from sedano.ports import EVENTS, PARKED, RECORDS, Blobs, Control, Elections, Events, Leases, Ledger, Members, Queues, command_queue
+from sedano.ports import (
+    EVENTS,
+    PARKED,
+    RECORDS,
+    Blobs,
+    Control,
+    Elections,
+    Events,
+    FlowRuns,
+    Leases,
+    Ledger,
+    Members,
+    Queues,
+    command_queue,
+)
 from tests.plugins.resources import Resources
 
 COMMANDS = command_queue("default")
@@ -50,6 +65,7 @@ class World:
     leases: Leases
     control: Control
     elections: Elections
+    flow_runs: FlowRuns
     losing: Callable[[str], AbstractContextManager[None]]
     damage: Callable[[BlobRef, bytes | None], None]
     concurrent: bool
@@ -71,6 +87,7 @@ def in_memory() -> World:
         leases=memory.MemoryLeases(clock),
         control=memory.MemoryControl(),
         elections=memory.MemoryElections(ledger),
+        flow_runs=memory.MemoryFlowRuns(),
         losing=lambda _: nullcontext(),
         damage=blobs.damage,
         concurrent=True,
@@ -80,9 +97,7 @@ def in_memory() -> World:
 
 def over_aws(resources: Resources) -> World:
     """Everything over the AWS adapters; on moto with one lane, because it is not atomic across threads."""
-    settings = resources.settings
-    real = resources.endpoint_url is not None
-
+    settings, real = resources.settings, resources.endpoint_url is not None
     session = session_of(resources)
     dynamodb, sqs, s3 = (session.client(service) for service in ("dynamodb", "sqs", "s3"))
     urls = queue_urls(resources)
@@ -104,6 +119,7 @@ def over_aws(resources: Resources) -> World:
         leases=DynamoLeases(dynamodb, settings["SEDANO_CONTROL_TABLE"], SystemClock()),
         control=DynamoControl(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         elections=DynamoElections(dynamodb, settings["SEDANO_CONTROL_TABLE"], settings["SEDANO_LEDGER_TABLE"]),
+        flow_runs=DynamoFlowRuns(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         losing=lambda operation: losing_answers(dynamodb, operation, send=real),
         damage=damage,
         concurrent=real,

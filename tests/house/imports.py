@@ -1,7 +1,7 @@
 """Rules about who may know whom.
 
     functions → bootstrap → app task result testing … → engine | aws | memory → ports → model → errors
-    views → the front door's floors; cli, local and web → views; glue_jobs → model; infra → nothing of the library
+    views → the front door's floors; cli, local and web → views; glue_jobs → history, model; infra → nothing of the library
 
 A module imports only floors below its own. Rooms of the front door may know one another; engine, aws and memory may
 not; bootstrap alone knows both engine and aws. Nothing is imported late, but for the places named in LATE.
@@ -24,6 +24,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "bootstrap",
         "views",
         "cli local web",
+        "__main__",
     )
 )
 FRONT = next(floor for floor, rooms in enumerate(FLOORS) if "app" in rooms)  # and every file that is not named above
@@ -32,6 +33,10 @@ DOOR = "the package itself"  # sedano/__init__.py stands above the front rooms a
 LATE = {
     "layers/sedano/python/sedano/app.py": "names bootstrap, the event loop and the user's module by text, so that "
     "`import sedano` loads neither an AWS client nor asyncio",
+    "layers/sedano/python/sedano/bootstrap.py": "loads what keeps the runs of workflows when it is first used, so that a worker without "
+    "workflows starts as before",
+    "layers/sedano/python/sedano/cli/__init__.py": "loads the one verb that was asked for",
+    "layers/sedano/python/sedano/cli/history.py": "Spark is an extra, and the job stands beside the library",
     "layers/sedano/python/sedano/locks.py": "whoever awaits a lock has an event loop; whoever does not, pays for none",
     "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "
     "a result pays for none of it",
@@ -98,8 +103,8 @@ def one_room_knows_engine_and_aws(source: Source) -> list[str]:
 
 
 def visitors_use_their_door(source: Source) -> list[str]:
-    """Lambda functions enter by bootstrap, Glue jobs by the model, infrastructure not at all."""
-    doors = {"functions": {"bootstrap"}, "glue_jobs": {"model", "errors"}, "infra": set[str]()}
+    """Lambda functions enter by bootstrap, Glue jobs by the model and by history, infrastructure not at all."""
+    doors = {"functions": {"bootstrap"}, "glue_jobs": {"model", "errors", "history"}, "infra": set[str]()}
     allowed = doors.get(source.path.split("/")[0])
     if allowed is None:
         return []

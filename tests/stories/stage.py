@@ -16,6 +16,7 @@ from sedano.aws.blobs import PREFIX, S3Blobs
 from sedano.aws.control import DynamoControl
 from sedano.aws.elections import DynamoElections
 from sedano.aws.events import S3Events
+from sedano.aws.flow_runs import DynamoFlowRuns
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
@@ -182,6 +183,7 @@ def on_moto(resources: Resources) -> Stage:
         members=DynamoMembers(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         control=DynamoControl(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         elections=DynamoElections(dynamodb, settings["SEDANO_CONTROL_TABLE"], settings["SEDANO_LEDGER_TABLE"]),
+        flow_runs=DynamoFlowRuns(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
     )
     ledger = DynamoLedger(dynamodb, settings["SEDANO_LEDGER_TABLE"], lanes=1)
     return _stage(ports, ledger, OnMoto(resources, urls, s3))

@@ -1,7 +1,6 @@
 """The rule of what comes next, in random workflows and random schedules: nothing too early, nothing twice, nothing for ever."""
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,7 +89,7 @@ def test_a_failed_run_that_is_retried_ends_well_and_repeats_only_what_was_undone
     kept = [name for name in toy.well if name.partition("[")[0] not in toy.undone]
     undone = set(toy.undone)
     if toy.run.state != "SUCCEEDED":
-        toy.run = replace(retried(toy.progress()), revision=toy.run.revision + 1)
+        toy.run = retried(toy.progress())._replace(revision=toy.run.revision + 1)
         toy.odds, toy.questions = 0.0, [None]
         toy.play()
     assert (toy.run.state, toy.violations) == ("SUCCEEDED", [])

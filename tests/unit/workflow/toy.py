@@ -5,7 +5,7 @@ records that is already old when its answer is carried out.
 """
 
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sedano.model import states
@@ -80,7 +80,7 @@ class Toy:
     def write(self, action: WindUp | End) -> None:
         """Write the run's item."""
         state = FAILING if isinstance(action, WindUp) else action.state
-        self.run = replace(self.run, state=state, revision=self.run.revision + 1)
+        self.run = self.run._replace(state=state, revision=self.run.revision + 1)
 
     def publish(self, step: Step, task_id: str) -> None:
         """Send the messages of a step, once or twice."""
@@ -179,5 +179,5 @@ class Toy:
     def cancel(self) -> None:
         """The operator cancels."""
         if self.run.state == RUNNING:
-            self.run = replace(self.run, state=CANCELLING, revision=self.run.revision + 1)
+            self.run = self.run._replace(state=CANCELLING, revision=self.run.revision + 1)
             self.questions.append(None)

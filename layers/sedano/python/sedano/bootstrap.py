@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -57,10 +58,25 @@ def ports_of(settings: Settings, service: str) -> Ports:
         leases=DynamoLeases(session.client("dynamodb"), settings.control_table, clock),
         control=DynamoControl(session.client("dynamodb"), settings.control_table),
         elections=DynamoElections(session.client("dynamodb"), settings.control_table, settings.ledger_table),
+        flow_runs=_FlowRuns(session, settings.control_table),
         clock=clock,
         entropy=SystemEntropy(),
         telemetry=PowertoolsTelemetry(f"sedano-{service}", "sedano", session.calls),
     )
+
+
+class _FlowRuns:
+    """Makes the port of flow runs when it is first used: an app without workflows does not load it."""
+
+    def __init__(self, session: Session, table: str) -> None:
+        """Remember where they lie."""
+        self._session, self._table = session, table
+
+    def __getattr__(self, operation: str) -> Any:
+        """Return an operation of the port."""
+        port = importlib.import_module("sedano.aws.flow_runs").DynamoFlowRuns(self._session.client("dynamodb"), self._table)
+        self.__dict__.update({name: getattr(port, name) for name in ("begin", "read", "change", "list")})
+        return getattr(port, operation)
 
 
 def worker() -> Handler:

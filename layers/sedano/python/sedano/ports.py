@@ -20,6 +20,7 @@ from sedano.model.lease import Leased, LeaseRecord, Term
 from sedano.model.messages import NOTHING, BlobRef
 from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
 from sedano.model.store_clock import Interval
+from sedano.model.workflow.flow_run import FlowChanged, FlowRun
 
 EVENTS, RECORDS, PARKED = "events", "records", "parked"
 """The queues that every deployment has; a command queue named *q* is `commands:q`."""
@@ -206,6 +207,22 @@ class Elections(Protocol):
         """Give the lead to the winner of *election* until the time that it says, where it still was led as *seen*."""
 
 
+class FlowRuns(Protocol):
+    """Runs of workflows by id. Every write is a compare-and-swap; a refused one answers with the run in the way."""
+
+    def begin(self, run: FlowRun, at: float) -> FlowChanged:
+        """Put *run* where there is none of its id yet, at *at* (epoch s)."""
+
+    def read(self, run_id: str) -> FlowRun | None:
+        """Return the run, strongly consistent."""
+
+    def change(self, run: FlowRun, seen: FlowRun, at: float) -> FlowChanged:
+        """Write *run* where it is still the one that was *seen*."""
+
+    def list(self, workflow: str | None = None) -> list[FlowRun]:
+        """Return all runs, or those of one workflow, the latest first; for people, not for workers."""
+
+
 class Clock(Protocol):
     """Time as an argument."""
 
@@ -260,6 +277,7 @@ class Ports:
     leases: Leases
     control: Control
     elections: Elections
+    flow_runs: FlowRuns
     clock: Clock
     entropy: Entropy
     telemetry: Telemetry

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 TASK, JOIN, MEMBER, LEASE = "TASK#", "JOIN#", "MEMBER#", "LEASE#"
 ELECTION = "ELECT#"
+FLOW_RUN = "FLOW#"
 CONTROL = "CONTROL"
 """The one key of the control record."""
 LONGEST_PART = 600
@@ -54,3 +55,8 @@ def lease(name: str) -> str:
 def election(election_id: str) -> str:
     """Return the key of an election."""
     return ELECTION + part(election_id)
+
+
+def flow_run(run_id: str) -> str:
+    """Return the key of a workflow's run."""
+    return FLOW_RUN + part(run_id)

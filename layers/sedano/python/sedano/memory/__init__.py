@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from sedano.memory.control import MemoryControl
 from sedano.memory.elections import MemoryElections
+from sedano.memory.flow_runs import MemoryFlowRuns
 from sedano.memory.host import SeededEntropy, VirtualClock
 from sedano.memory.leases import MemoryLeases
 from sedano.memory.ledger import MemoryLedger
@@ -28,6 +29,7 @@ __all__ = [
     "MemoryControl",
     "MemoryElections",
     "MemoryEvents",
+    "MemoryFlowRuns",
     "MemoryLeases",
     "MemoryLedger",
     "MemoryMembers",
@@ -76,6 +78,7 @@ def ports(
         leases=MemoryLeases(clock),
         control=MemoryControl(),
         elections=MemoryElections(ledger),
+        flow_runs=MemoryFlowRuns(),
         clock=clock,
         entropy=SeededEntropy(seed),
         telemetry=MemoryTelemetry(),

@@ -16,7 +16,6 @@ Winding up, after a failure or a cancellation, in an order that no schedule can 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from sedano.model import states
@@ -108,7 +107,8 @@ def retried(progress: Progress) -> FlowRun:
     steps = [s for s in progress.definition.steps if s.name in again]
     rounds = {s.name: run.rounds.get(s.name, 0) + s.retry.max_retries + 1 for s in steps}
     fresh = {s.name: rounds[s.name] for s in steps if _compensated(progress, s) or again & set(needs[s.name])}
-    return replace(run, state=RUN_RUNNING, cause="", ended=0.0, given_up={}, rounds={**run.rounds, **rounds}, whole={**run.whole, **fresh})
+    rounds, whole = {**run.rounds, **rounds}, {**run.whole, **fresh}
+    return run._replace(state=RUN_RUNNING, cause="", ended=0.0, given_up={}, rounds=rounds, whole=whole)
 
 
 def to_compensate(progress: Progress) -> list[Step]:

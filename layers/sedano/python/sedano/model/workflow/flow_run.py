@@ -7,10 +7,10 @@ Everything else, which step ended how, follows from the records of tasks under d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sedano.model.lineage import DEFAULT_BUDGET, derived_id
-from sedano.model.messages import BlobRef
+from sedano.model.messages import NOTHING, BlobRef
 from sedano.model.records import RECORD_LIFETIME_S
 
 RUNNING, PAUSED, FAILING, CANCELLING = "RUNNING", "PAUSED", "FAILING", "CANCELLING"
@@ -23,8 +23,7 @@ LONGEST_RUN_S = RECORD_LIFETIME_S - 86_400
 """A run may last this long: its tasks' records do not live longer, and a step without a record would look as if it had never run."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlowRun:
+class FlowRun(NamedTuple):
     """One run as it is kept. *inputs* is JSON text, or lies in *inputs_ref*; *definition* lies in the blob store under its digest.
 
     *rounds*: the number of the begin with which each step's present round starts; a retry of the run starts another. *whole*: the number
@@ -42,9 +41,9 @@ class FlowRun:
     inputs_ref: BlobRef | None = None
     state: str = RUNNING
     cause: str = ""
-    rounds: Mapping[str, int] = field(default_factory=dict)
-    whole: Mapping[str, int] = field(default_factory=dict)
-    given_up: Mapping[str, str] = field(default_factory=dict)
+    rounds: Mapping[str, int] = NOTHING
+    whole: Mapping[str, int] = NOTHING
+    given_up: Mapping[str, str] = NOTHING
     ended: float = 0.0
     revision: int = 0
     nonce: str = ""
@@ -64,8 +63,7 @@ class FlowRun:
         return derived_id(self.run_id, f"compensate/{self.rounds.get(step, 0)}/{step}")
 
 
-@dataclass(frozen=True, slots=True)
-class FlowChanged:
+class FlowChanged(NamedTuple):
     """The answer to a write: *done* with the run as it is now, or refused with the one in the way (None: there is none)."""
 
     done: bool

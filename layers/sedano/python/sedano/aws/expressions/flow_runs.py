@@ -1,0 +1,19 @@
+"""The conditional writes of a flow run's item, by name.
+
+A run changes by compare-and-swap on the nonce of its last write: an operator who cancels and a worker who winds up at once lose neither,
+for the second is refused, gets the run that is in the way, and decides anew. The mark of the own-write rule is the nonce.
+
+Attributes: `pk` key · `nc` nonce · `flow` the workflow's name · `st` state · `body` the run as JSON text · `ttl` epoch s.
+"""
+
+from __future__ import annotations
+
+from sedano.aws.expressions.write import TTL, Write
+
+_ALL = "SET nc = :nc, flow = :flow, st = :st, body = :body, #ttl = :ttl"
+
+BEGIN = Write(condition="attribute_not_exists(pk)", update=_ALL, names=TTL)
+"""Put a run where there is none of its id."""
+
+CHANGE = Write(condition="nc = :seen", update=_ALL, names=TTL)
+"""Replace exactly the run that was seen."""
