@@ -1,19 +1,20 @@
 """Follow-ups and retries, exhaustively: one task, its message and a copy of it, handlers that die, follow-ups that must not be lost.
 
-The rule is the shipped one (`model.claim.decide`); writes are atomic here, since `exhaustive.claims` has looked at them one by one. When
-nothing is left to happen, the task has ended and what follows from it was published: E4, for every order of deliveries, copies and deaths.
+The rule is the shipped one (`model.claim.decide`) and so are the writes (CLAIM, STEAL, RECORD). Each is atomic with its answer here, since
+`exhaustive.claims` has looked at them one by one. When nothing is left to happen, the task has ended and what follows from it was
+published: E4, for every order of deliveries, copies and deaths.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
+from sedano.aws.expressions import tasks
 from sedano.model import states
 from sedano.model.claim import Action, decide
 from sedano.model.records import Claim, TaskRecord
-from tests.simulation.exhaustive.search import Searched, search
+from tests.simulation.exhaustive.search import Searched, Triples, remembered, search, written
 
 STARTED, RUNNING, FOLLOWING, RETRYING, ACKNOWLEDGING = range(5)
 
@@ -63,13 +64,34 @@ def shipped(claim: Claim, record: TaskRecord, now: float, most: int) -> Action:
     return decide(claim, record, now, most).action
 
 
+WRITES = {"claim": tasks.CLAIM, "steal": tasks.STEAL, "record": tasks.RECORD}
+
+
+@remembered
+def after(kind: str, record: Record, message: str, nonce: int, attempt: int, state: str = "") -> Record | None:
+    """Return the record after the write *kind* under *nonce*; None: refused. Fence and expiry are always those that were seen."""
+    item: Triples = (
+        ("pk", "S", "t"), ("st", "S", record.state), ("try", "N", str(record.attempt)), ("att", "N", "1"), ("cnt", "N", "1"),
+        ("nc", "S", str(record.nonce)), ("mid", "S", record.message), ("exp", "N", "1"),
+    )  # fmt: skip
+    values: Triples = (
+        (":st", "S", state), (":try", "N", str(attempt)), (":att", "N", "1"), (":seen", "S", str(record.nonce)), (":nc", "S", str(nonce)),
+        (":mid", "S", message), (":lapsed", "N", "1"),
+    )  # fmt: skip
+    new = written(WRITES[kind], item if record.state else (), values)
+    if new is None:
+        return None
+    found = {name: text for name, _, text in new}
+    return Record(found["st"], int(found["try"]), int(found["nc"]), found["mid"])
+
+
 class FollowModel:
     """*deaths* handlers may die, at most *deliveries* are made at once; *rule* may be a mutant."""
 
     def __init__(self, deaths: int, deliveries: int, rule: Rule = shipped) -> None:
         """Begin with one message and a copy of it."""
         self.deaths, self.deliveries = deaths, deliveries
-        self.rule = lru_cache(100_000)(self._ask)
+        self.rule = remembered(self._ask)
         self._rule = rule
 
     def run(self) -> Searched:
@@ -122,31 +144,37 @@ class FollowModel:
             yield "it is acknowledged", rest._replace(queue=(*rest.queue[: handler.copy], gone, *rest.queue[handler.copy + 1 :]))
 
     def _claim(self, rest: State, handler: Handler, record: Record, message: Message) -> Iterator[tuple[str, State]]:
-        granted = Record(states.RUNNING, message.attempt, handler.nonce, message.id)
-        if not record.state or (record.state == states.RETRY and record.attempt == message.attempt):
+        granted = after("claim", record, message.id, handler.nonce, message.attempt)
+        if granted is not None:
             yield "it claims", _on(rest._replace(record=granted), handler, RUNNING)
             return
         for expired in (False, True):
             action = self.rule(record, message, handler.nonce, expired=expired)
             if action is Action.STEAL:
-                yield "it steals", _on(rest._replace(record=granted._replace(attempt=record.attempt)), handler, RUNNING)
-            elif action is Action.FOLLOW_AGAIN:
-                yield "it follows again", _on(rest, handler, FOLLOWING)
-            elif action is Action.RETRY_AGAIN:
-                yield "it retries again", _on(rest, handler, RETRYING)
-            elif action is Action.ACKNOWLEDGE:
-                yield "it has nothing to do", _on(rest, handler, ACKNOWLEDGING)
+                stolen = after("steal", record, message.id, handler.nonce, record.attempt)
+                yield "it steals", _on(rest._replace(record=stolen or record), handler, RUNNING)
+            elif action in _THEN:
+                then, label = _THEN[action]
+                yield label, _on(rest, handler, then)
             else:
                 yield "it waits", rest
 
     def _record(self, rest: State, handler: Handler, record: Record) -> Iterator[tuple[str, State]]:
-        if (record.state, record.nonce) != (states.RUNNING, handler.nonce):
+        ended = after("record", record, record.message, handler.nonce, record.attempt, states.SUCCESS)
+        if ended is None:
             yield "its record is refused", rest
             return
-        yield "it records its success", _on(rest._replace(record=record._replace(state=states.SUCCESS)), handler, FOLLOWING)
-        if record.attempt < 1:
-            retry = record._replace(state=states.RETRY, attempt=record.attempt + 1)
+        yield "it records its success", _on(rest._replace(record=ended), handler, FOLLOWING)
+        retry = after("record", record, record.message, handler.nonce, record.attempt + 1, states.RETRY)
+        if retry is not None and record.attempt < 1:
             yield "it records a retry", _on(rest._replace(record=retry), handler, RETRYING)
+
+
+_THEN = {
+    Action.FOLLOW_AGAIN: (FOLLOWING, "it follows again"),
+    Action.RETRY_AGAIN: (RETRYING, "it retries again"),
+    Action.ACKNOWLEDGE: (ACKNOWLEDGING, "it has nothing to do"),
+}
 
 
 def _on(state: State, handler: Handler, at: int) -> State:

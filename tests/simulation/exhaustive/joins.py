@@ -1,6 +1,6 @@
 """The join, exhaustively: members of two shards that arrive, again and late, while their processes die; the body exactly when all have.
 
-Checked is the shipped rule (`model.join.is_full`) over a tree of two levels, with ADD as DynamoDB does it. A member's message comes again
+Checked is the shipped text (ARRIVE) and the shipped rule (`model.join.is_full`) over a tree of two levels. A member's message comes again
 until it was acknowledged, which needs its whole way up to have been answered (PROTOCOLS §4).
 """
 
@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from sedano.aws.expressions import tasks
 from sedano.model.join import Arrived, Node, is_full
-from tests.simulation import expressions
-from tests.simulation.exhaustive.search import Searched, search
-
-ADD = "ADD done :children"
+from tests.simulation.exhaustive.search import Searched, remembered, search, written
 
 
 class State(NamedTuple):
@@ -29,6 +27,14 @@ class State(NamedTuple):
 WAITING, RAN, AT_ROOT, BODY, DONE = range(5)
 
 
+@remembered
+def arrived(done: frozenset[int], child: int) -> frozenset[int]:
+    """Return the members of a node after ARRIVE."""
+    item = (("done", "NS", tuple(map(str, sorted(done)))),) if done else ()
+    found = {name: held for name, _, held in written(tasks.ARRIVE, item, ((":children", "NS", (str(child),)),)) or ()}
+    return frozenset(map(int, found["done"]))
+
+
 class JoinModel:
     """*size* members in shards of *width*; *counts* plants Celery's fault: a counter where a set should be."""
 
@@ -38,7 +44,6 @@ class JoinModel:
         shards = -(-size // width)
         self.shards = [Node(0, number, min(width, size - number * width)) for number in range(shards)]
         self.root = Node(1, 0, shards)
-        self.add = expressions.update(ADD, {})
 
     def run(self) -> Searched:
         """Search."""
@@ -64,11 +69,7 @@ class JoinModel:
 
     def _arrive(self, state: State, number: int, place: int, child: int, nodes: list[Node], then: int) -> State:
         node, old = nodes[place % len(nodes)], state.sets[place]
-        if self.counts:
-            now = old | {len(old)}
-        else:
-            item = {"done": {"NS": [str(one) for one in sorted(old)]}} if old else {}
-            now = frozenset(map(int, self.add(item, {":children": {"NS": [str(child)]}})["done"]["NS"]))
+        now = old | {len(old)} if self.counts else arrived(old, child)
         sets = (*state.sets[:place], now, *state.sets[place + 1 :])
         full = is_full(node, Arrived(now)) if not self.counts else len(now) == node.width
         return _at(state, number, then if full else DONE)._replace(sets=sets)

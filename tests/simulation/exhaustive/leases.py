@@ -1,4 +1,4 @@
-"""The lease, exhaustively: P processes, each with a few terms, and a network that loses, repeats and delays every request.
+"""The lease, exhaustively: processes that try a few terms each, and a network that loses, repeats and delays every request.
 
 Time is nothing here: anybody may find a lease expired at any moment. So what holds here holds under any clock: tokens rise, a grant is
 touched by its holder alone, a released one comes to life only through a take. TTL deletes a released lease when no request is under way,
@@ -7,46 +7,47 @@ since no request lives for days. What is checked is the shipped texts TAKE_ABSEN
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.aws.expressions import Write, leases
-from tests.simulation.exhaustive.search import Searched, Triples, remembered, search, written
+from tests.simulation.exhaustive.network import NOBODY, Model, Move, State
+from tests.simulation.exhaustive.search import Triples, written
 
-MOST_VERSIONS = 3
-"""Renewals stop here, so that there is an end."""
 OUT, TAKING, HOLDING = range(3)
-Request = tuple[str, int, int, int, int, int, int]
-"""The write, its sender, nonce and token; the token and version it names; how often it may still arrive."""
+MOST_RENEWALS = 2
+"""Renewals of one term stop to arrive here, so that there is an end."""
 
 
 class Lease(NamedTuple):
-    """The item, as far as it matters; *token* 0 is no item."""
+    """The item, as far as it matters (*token* 0 is no item), how often this term was renewed, and the highest token that ever was."""
 
+    nonce: int = NOBODY
     token: int = 0
-    nonce: int = -1
     version: int = 0
     held: bool = False
+    renewals: int = 0
+    highest: int = 0
 
 
 class Contender(NamedTuple):
-    """Where a process stands, under which nonce and token, and how many terms it has tried."""
+    """Where a process stands: its nonce and token, what it does, how many terms it has tried."""
 
+    number: int
+    nonce: int = NOBODY
     at: int = OUT
-    nonce: int = -1
     token: int = 0
     terms: int = 0
 
 
-class State(NamedTuple):
-    """Everything: the item, the highest token ever, each process, what is under way, what went wrong."""
+class Request(NamedTuple):
+    """A write under way: whose, its token, and the token and version that it names."""
 
-    lease: Lease
-    highest: int
-    contenders: tuple[Contender, ...]
-    requests: frozenset[Request]
-    wrong: str = ""
+    kind: str
+    nonce: int
+    token: int
+    seen: int = 0
+    version: int = 0
 
 
 def _item(lease: Lease) -> Triples:
@@ -58,95 +59,75 @@ def _item(lease: Lease) -> Triples:
     )  # fmt: skip
 
 
-def applied(writes: dict[str, Write], lease: Lease, request: Request) -> Lease | None:
-    """Return the item after *request*, or None when it is refused."""
-    kind, _, nonce, token, seen, version, _ = request
-    given: Triples = ((":nc", "S", str(nonce)), (":tok", "N", str(token)), (":exp", "N", "0"), (":ttl", "N", "0"))
-    if kind in ("TAKE", "TAKE_ABSENT"):
-        grant = ((":name", "S", "l"), (":own", "S", ""), (":dur", "N", "1"), (":rv", "N", str(version + 1)))
-        given = (*given, *grant, (":seen", "N", str(seen)), (":version", "N", str(version)))
-    new = written(writes[kind], _item(lease), given)
-    if new is None:
-        return None
-    found = {name: text for name, _, text in new}
-    return Lease(int(found["tok"]), int(found["nc"]), int(found["rv"]), found["st"] == leases.HELD)
+def _values(request: Request) -> Triples:
+    kind, nonce, token, seen, version = request
+    mine: Triples = ((":nc", "S", str(nonce)), (":tok", "N", str(token)), (":exp", "N", "0"))
+    if kind in ("RENEW", "RELEASE"):
+        return mine
+    return (*mine, (":rv", "N", str(version + 1)), (":dur", "N", "1"), (":seen", "N", str(seen)), (":version", "N", str(version)))
 
 
 SHIPPED = {"TAKE_ABSENT": leases.TAKE_ABSENT, "TAKE": leases.TAKE, "RENEW": leases.RENEW, "RELEASE": leases.RELEASE}
 
 
-class LeaseModel:
+class LeaseModel(Model):
     """*processes* try *terms* terms each; *writes* may hold mutants."""
 
     def __init__(self, processes: int, terms: int, writes: dict[str, Write] | None = None) -> None:
         """Begin with no item."""
-        self.processes, self.terms = processes, terms
-        self.applied = remembered(partial(applied, SHIPPED | (writes or {})))
+        super().__init__()
+        self.terms, self.writes = terms, SHIPPED | (writes or {})
+        self.first = State(Lease(), tuple(Contender(number) for number in range(processes)), frozenset())
 
-    def run(self) -> Searched:
-        """Search."""
-        first = State(Lease(), 0, (Contender(),) * self.processes, frozenset())
-        return search(first, self.steps, lambda state, _: state.wrong)
+    def moves(self, lease: Lease, one: Contender) -> Sequence[Move]:
+        """Return what *one* may do by itself."""
+        number, nonce, at, token, terms = one
+        out = Contender(number, terms=terms)
+        if at == OUT:
+            return [self._takes(lease, number, terms)] if terms < self.terms else []
+        dies = (f"{number} dies, or takes a refusal for one", out, None)
+        if at == TAKING:
+            return [dies]
+        renews = (f"{number} renews", one, Request("RENEW", nonce, token))
+        return [dies, renews, (f"{number} releases", out, Request("RELEASE", nonce, token))]
 
-    def steps(self, state: State) -> Iterator[tuple[str, State]]:
-        """Yield whatever may happen next."""
-        for number, one in enumerate(state.contenders):
-            yield from self._process(state, number, one)
-        if state.lease.token and not state.lease.held and not state.requests:
-            yield "TTL deletes it", state._replace(lease=Lease())
-        for request in state.requests:
-            yield from self._network(state, request)
+    def _takes(self, lease: Lease, number: int, terms: int) -> Move:
+        nonce, token = 8 * number + terms, (lease.token or lease.highest) + 1
+        kind = "TAKE" if lease.token else "TAKE_ABSENT"
+        taking = Contender(number, nonce, TAKING, token, terms + 1)
+        return f"{number} looks and takes, as nonce {nonce}", taking, Request(kind, nonce, token, lease.token, lease.version)
 
-    def _process(self, state: State, number: int, one: Contender) -> Iterator[tuple[str, State]]:
-        lease = state.lease
-        if one.at == OUT and one.terms < self.terms:
-            nonce = number * 8 + one.terms
-            token = state.highest + 1 if not lease.token else lease.token + 1
-            kind = "TAKE" if lease.token else "TAKE_ABSENT"
-            begun = Contender(TAKING, nonce, token, one.terms + 1)
-            yield f"{number} looks and takes", _sent(state, number, begun, (kind, number, nonce, token, lease.token, lease.version, 2))
-        if one.at == HOLDING:
-            if lease.version < MOST_VERSIONS:
-                yield f"{number} renews", _sent(state, number, one, ("RENEW", number, one.nonce, one.token, 0, 0, 1))
-            gone = Contender(terms=one.terms)
-            yield f"{number} releases", _sent(state, number, gone, ("RELEASE", number, one.nonce, one.token, 0, 0, 2))
-        if one.at != OUT:
-            yield f"{number} dies", _at(state, number, Contender(terms=one.terms))
+    def written(self, lease: Lease, request: Request) -> tuple[Lease, str] | None:
+        """Return the item after *request*, with what is wrong about that (I1, I7)."""
+        if request.kind == "RENEW" and lease.renewals == MOST_RENEWALS:
+            return None
+        new = written(self.writes[request.kind], _item(lease), _values(request))
+        if new is None:
+            return None
+        found = {name: text for name, _, text in new}
+        token, held = int(found["tok"]), found["st"] == leases.HELD
+        renewals = lease.renewals + 1 if request.kind == "RENEW" else 0
+        after = Lease(int(found["nc"]), token, int(found["rv"]), held, renewals, max(lease.highest, token))
+        return after, _complaint(lease, request, after)
 
-    def _network(self, state: State, request: Request) -> Iterator[tuple[str, State]]:
-        kind, number, nonce, token, *_, left = request
-        rest = state.requests - {request}
-        yield f"{kind} of {number} is lost", state._replace(requests=rest)
-        new = self.applied(state.lease, request)
-        one = state.contenders[number]
-        awaited = one.at == TAKING and one.nonce == nonce
-        if new is None and not awaited:
-            return
-        after = _checked(state, request, new)._replace(requests=rest | {(*request[:-1], left - 1)} if left > 1 else rest)
-        yield f"{kind} of {number} arrives, its answer is lost", after
-        if awaited:
-            mine = after.lease.held and (after.lease.nonce, after.lease.token) == (nonce, token)
-            yield f"{kind} of {number} arrives", _at(after, number, one._replace(at=HOLDING) if mine else Contender(terms=one.terms))
+    def granted(self, lease: Lease, one: Contender, request: Request) -> Move | None:
+        """Return what a take that was answered makes of *one*."""
+        awaited = one.at == TAKING and one.nonce == request.nonce
+        return ("granted", one._replace(at=HOLDING), None) if awaited else None
 
+    def refused(self, lease: Lease, one: Contender) -> Sequence[Move]:
+        """Return what *one* may do when its take comes again and is refused: it knows its own mark. (Else it is out, as if it died.)"""
+        mine = lease.held and (lease.nonce, lease.token) == (one.nonce, one.token)
+        return [(f"{one.number} recognises its grant", one._replace(at=HOLDING), None)] if one.at == TAKING and mine else []
 
-def _at(state: State, number: int, one: Contender) -> State:
-    return state._replace(contenders=(*state.contenders[:number], one, *state.contenders[number + 1 :]))
+    def aged(self, lease: Lease) -> Lease | None:
+        """Return a released lease after its TTL."""
+        return Lease(highest=lease.highest) if lease.token and not lease.held else None
 
 
-def _sent(state: State, number: int, one: Contender, request: Request) -> State:
-    return _at(state, number, one)._replace(requests=state.requests | {request})
-
-
-def _checked(state: State, request: Request, new: Lease | None) -> State:
-    """Return the state after a write, with what is wrong about it (I1, I7)."""
-    if new is None:
-        return state
-    kind, _, nonce, token, *_ = request
-    old, wrong = state.lease, ""
-    if kind in ("TAKE", "TAKE_ABSENT"):
-        wrong = "" if new.token > state.highest else f"I1: token {new.token} after {state.highest}"
-    elif (old.nonce, old.token) != (nonce, token):
-        wrong = f"I7: {kind} changed somebody else's grant"
-    elif not old.held:
-        wrong = f"I7: {kind} changed a lease that was released"
-    return State(new, max(state.highest, new.token), state.contenders, state.requests, wrong)
+def _complaint(old: Lease, request: Request, new: Lease) -> str:
+    if request.kind in ("TAKE", "TAKE_ABSENT"):
+        return "" if new.token > old.highest else f"I1: token {new.token} after {old.highest}"
+    if (old.nonce, old.token) != (request.nonce, request.token):
+        return f"I7: {request.kind} changed somebody else's grant"
+    return "" if old.held else f"I7: {request.kind} changed a lease that was released"

@@ -1,4 +1,4 @@
-"""Which models are searched: a few seconds' worth in `make test`, all of them in `make prove`."""
+"""Which small worlds are searched: more than a million states in `make test`, larger ones besides in `make prove`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,25 @@ from tests.simulation.exhaustive.leases import LeaseModel
 from tests.simulation.exhaustive.search import Searched
 
 SMALL: dict[str, Callable[[], Searched]] = {
-    "claim, 2 processes, 2 deliveries each": lambda: ClaimModel(2, 2).run(),
-    "follow-ups and retries, 2 deaths": lambda: FollowModel(2, 3).run(),
-    "lease, 2 processes, 1 term each": lambda: LeaseModel(2, 1).run(),
-    "lease, 3 processes, 1 term each": lambda: LeaseModel(3, 1).run(),
-    "election, 3 candidates": lambda: ElectionModel(3, 2).run(),
-    "election, 4 candidates": lambda: ElectionModel(4, 2).run(),
-    "join, 5 members in shards of 2": lambda: JoinModel(5, 2, 2).run(),
+    "claim, 2 processes, 3 deliveries each": lambda: ClaimModel(2, 3).run(),
+    "claim, 3 processes, 2 deliveries each": lambda: ClaimModel(3, 2).run(),
+    "claim, 4 processes, 1 delivery each": lambda: ClaimModel(4, 1).run(),
+    "follow-ups, retries and a copy, 3 deaths": lambda: FollowModel(3, 3).run(),
+    "lease, 2 processes, 3 terms each": lambda: LeaseModel(2, 3).run(),
+    "lease, 3 processes, 2 terms each": lambda: LeaseModel(3, 2).run(),
+    "lease, 4 processes, 1 term each": lambda: LeaseModel(4, 1).run(),
+    "election, 3 candidates that ask twice": lambda: ElectionModel(3, 2).run(),
+    "election, 4 candidates": lambda: ElectionModel(4, 1).run(),
+    "election, 5 candidates": lambda: ElectionModel(5, 1).run(),
+    "join, 5 members in shards of 2, 2 deaths": lambda: JoinModel(5, 2, 2).run(),
+    "join, 6 members in shards of 2, 3 deaths": lambda: JoinModel(6, 2, 3).run(),
 }
 LARGE: dict[str, Callable[[], Searched]] = {
     **SMALL,
-    "claim, 3 processes, 1 delivery each": lambda: ClaimModel(3, 1).run(),
-    "follow-ups and retries, 3 deaths": lambda: FollowModel(3, 3).run(),
-    "lease, 2 processes, 2 terms each": lambda: LeaseModel(2, 2).run(),
-    "election, 5 candidates": lambda: ElectionModel(5, 2).run(),
-    "join, 6 members in shards of 2, 3 deaths": lambda: JoinModel(6, 2, 3).run(),
+    "claim, 2 processes, 4 deliveries each": lambda: ClaimModel(2, 4).run(),
+    "claim, 3 processes, 3 deliveries each": lambda: ClaimModel(3, 3).run(),
+    "follow-ups, retries and a copy, 5 deaths": lambda: FollowModel(5, 3).run(),
+    "lease, 2 processes, 4 terms each": lambda: LeaseModel(2, 4).run(),
+    "election, 4 candidates that ask twice": lambda: ElectionModel(4, 2).run(),
+    "join, 7 members in shards of 3, 3 deaths": lambda: JoinModel(7, 3, 3).run(),
 }
