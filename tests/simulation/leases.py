@@ -21,7 +21,7 @@ from sedano.ports import Ports
 from tests.simulation.claims import Telemetry
 from tests.simulation.dynamodb import Database
 from tests.simulation.lease_referee import CONTROL, RESOURCE, LeaseReferee
-from tests.simulation.linearizability import NEVER, Operation, linearizable
+from tests.simulation.linearizability import NEVER, Operation, linearizable, overlapping
 from tests.simulation.network import Client, Fault, Rewrite, Weather
 from tests.simulation.process import Process
 from tests.simulation.world import START, World
@@ -30,6 +30,7 @@ NAME = "report"
 REST_S = 3_600.0
 LATEST_S = 300.0
 _PORTS = memory.ports()
+OVERLAPS = "history with operations that overlap"
 FENCE = "attribute_not_exists(ftok) OR ftok <= :t"
 
 
@@ -130,6 +131,7 @@ class LeaseWorld:
             self.world.run(self.world.calm_from + REST_S)
             if self.done != self.plan.processes * self.plan.rounds:
                 self.world.fail("L", f"{self.done} terms of {self.plan.processes * self.plan.rounds} came to their end")
+            self.world.branches[OVERLAPS if overlapping(self.history) else "history of one after another"] += 1
             if not linearizable(self.history):
                 self.world.fail("LIN", "no order of what the callers saw is one of an atomic lease")
         finally:

@@ -9,7 +9,7 @@ Only callers are believed here, nothing that the store says of itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 NEVER = math.inf
@@ -18,7 +18,8 @@ NEVER = math.inf
 class Operation(NamedTuple):
     """One call: what, under which *nonce* and *token*, when it began and was answered (`NEVER`: not), and whether it was *granted*.
 
-    A take names the token that it *saw* (0: none), and whether that lease was seen as *held*; a deletion by TTL has no nonce.
+    A take names the token that it *saw* (0: none), and whether that lease was seen as *held*; a deletion by TTL has no nonce. *key* is the
+    lease that it is about.
     """
 
     kind: str
@@ -29,6 +30,7 @@ class Operation(NamedTuple):
     granted: bool = True
     saw: int = 0
     held: bool = False
+    key: str = ""
 
 
 class Lease(NamedTuple):
@@ -63,9 +65,34 @@ def after(lease: Lease, one: Operation, *, overtaken: bool) -> list[Lease]:
 
 
 def linearizable(history: Sequence[Operation]) -> bool:
-    """Tell whether *history* is linearizable."""
-    operations = sorted(history, key=lambda one: one.began)
-    overtaken = [_overtaken(one, operations) for one in operations]
+    """Tell whether *history* is linearizable: it is when that of each lease by itself is (Herlihy and Wing's locality)."""
+    return all(_linearizable(operations) for operations in by_key(history))
+
+
+def overlapping(history: Sequence[Operation]) -> int:
+    """Return how many answered operations began before an earlier one on their lease was answered: with none, an order proves little."""
+    found = 0
+    for operations in by_key(history):
+        busy_until = -math.inf
+        for one in operations:
+            if one.ended != NEVER and one.kind != "forget":
+                found += one.began < busy_until
+                busy_until = max(busy_until, one.ended)
+    return found
+
+
+def by_key(history: Sequence[Operation]) -> list[list[Operation]]:
+    """Return the operations of each lease in the order in which they began."""
+    found: dict[str, list[Operation]] = {}
+    for one in sorted(history, key=lambda one: one.began):
+        found.setdefault(one.key, []).append(one)
+    return list(found.values())
+
+
+def _linearizable(operations: Sequence[Operation]) -> bool:
+    """Look for an order depth first, never twice from the same operations done and the same lease (Lowe's memory)."""
+    taken_from = _first_takes(operations)
+    overtaken = [taken_from.get(one.token, NEVER) < one.ended for one in operations]
     answered = sum(1 << number for number, one in enumerate(operations) if one.ended != NEVER)
     seen: set[tuple[int, Lease]] = set()
     waiting = [(0, Lease())]
@@ -74,24 +101,36 @@ def linearizable(history: Sequence[Operation]) -> bool:
         if done & answered == answered:
             return True
         for number in _next(operations, done):
-            one = operations[number]
-            following = after(lease, one, overtaken=overtaken[number])
-            for reached in [lease, *following] if one.ended == NEVER else following:
-                if (done | 1 << number, reached) not in seen:
-                    seen.add((done | 1 << number, reached))
-                    waiting.append((done | 1 << number, reached))
+            for following in after(lease, operations[number], overtaken=overtaken[number]):
+                reached = (done | 1 << number, following)
+                if reached not in seen:
+                    seen.add(reached)
+                    waiting.append(reached)
     return False
 
 
-def _overtaken(one: Operation, operations: Sequence[Operation]) -> bool:
-    return any(other.kind == "take" and other.saw == one.token and other.began < one.ended for other in operations)
+def _first_takes(operations: Sequence[Operation]) -> dict[int, float]:
+    """Return for each token when somebody first began to take the lease that bore it."""
+    found: dict[int, float] = {}
+    for one in operations:
+        if one.kind == "take":
+            found.setdefault(one.saw, one.began)
+    return found
 
 
-def _next(operations: Sequence[Operation], done: int) -> Iterator[int]:
-    """Yield what may come next: what began before any of those that are left was answered."""
-    left = [number for number in range(len(operations)) if not done >> number & 1]
-    limit = min((operations[number].ended for number in left), default=NEVER)
-    for number in left:
-        if operations[number].began > limit:
-            return
-        yield number
+def _next(operations: Sequence[Operation], done: int) -> list[int]:
+    """Return what may come next: what began before any of those that are left was answered.
+
+    The operations are in the order in which they began, so nothing behind the first that began too late can come next either. One that has
+    no answer stays a candidate for ever: when it never happened, it is never done.
+    """
+    found, limit = list[int](), NEVER
+    for number in range((~done & (done + 1)).bit_length() - 1, len(operations)):
+        if done >> number & 1:
+            continue
+        one = operations[number]
+        if one.began > limit:
+            break
+        found.append(number)
+        limit = min(limit, one.ended)
+    return found

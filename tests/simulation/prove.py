@@ -27,7 +27,7 @@ from tests.simulation.claims import ClaimWorld
 from tests.simulation.differential import compared_with_moto
 from tests.simulation.elections import ElectionWorld
 from tests.simulation.exhaustive.sizes import LARGE
-from tests.simulation.leases import LeaseWorld
+from tests.simulation.leases import OVERLAPS, LeaseWorld
 from tests.simulation.mutants import EQUIVALENT, every
 from tests.simulation.sizes import RELEASE
 
@@ -113,6 +113,7 @@ def prove(scale: float) -> dict[str, Any]:
             summary[world], tally = _said(f"{count} schedules of {world}", lambda world=world, count=count: proven(pool, world, count))
             told(world, tally.violations)
     summary["histories_checked"] = summary["leases"]["schedules"]
+    summary["histories_that_overlap"] = summary["leases"]["branches"].get(OVERLAPS, 0)
     summary["baselines"] = _said("baselines", baselines)
     summary["differential_moto"] = _said("comparisons with moto", lambda: compared_with_moto(scale))
     return {**summary, "states": sum(found["states"] for found in summary["exhaustive"].values()), "broken": broken(summary)}
@@ -122,6 +123,8 @@ def broken(summary: Mapping[str, Any]) -> list[str]:
     """Return everything that speaks against the claim."""
     found = [f"{name}: {one['violation']}" for name, one in summary["exhaustive"].items() if one["violation"]]
     found += [f"{world} {seed}: {what}" for world in WORLDS for seed, what in summary[world]["violations"].items()]
+    if summary["histories_that_overlap"] < RELEASE.histories * summary["scale"]:
+        found.append(f"only {summary['histories_that_overlap']} histories of leases have operations that overlap")
     return found + [f"survives: {name}" for name in summary["mutants"]["survivors"]]
 
 
