@@ -10,7 +10,7 @@ from typing import Any
 from sedano.engine.batch import Batch, Job, Ran
 from sedano.engine.claiming import Claiming
 from sedano.engine.drafts import Addressed
-from sedano.engine.following import Following
+from sedano.engine.following import Due, Following
 from sedano.engine.worker import RecordedRun, Worker
 from sedano.errors import SedanoError
 from sedano.model import codec
@@ -51,8 +51,9 @@ class NeverRetriesAgain(Following):
 class FollowsUnderFreshIds(Following):
     """Publishes follow-ups as new tasks each time."""
 
-    def _sent(self, endings: Any, messages: Sequence[Addressed], owners: Sequence[Job]) -> dict[str, SedanoError]:
-        return super()._sent(endings, [self._fresh(m) for m in messages], owners)
+    def _sent(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
+        due.messages = [self._fresh(m) for m in due.messages]
+        return super()._sent(due, batch)
 
     def _fresh(self, message: Addressed) -> Addressed:
         command = codec.decode(message.outgoing.body)

@@ -7,7 +7,7 @@ import pytest
 
 from sedano.model import codec, states
 from sedano.model.lineage import MAX_HOPS, Lineage
-from sedano.model.messages import LAUNCH, BlobRef, Event
+from sedano.model.messages import LAUNCH, BlobRef, Event, Place
 from sedano.ports import EVENTS, PARKED, RECORDS, Outgoing
 from tests.stories.kept import assert_kept, lines, succeeded
 from tests.stories.processes import COMMANDS, Processes
@@ -182,22 +182,38 @@ def test_a_message_of_the_largest_size_is_set_aside_whole(stage: Stage, shop: Sh
     assert stage.ports.blobs.get(BlobRef(digest, int(size))).decode() == body
 
 
-@pytest.mark.parametrize("args", [(), (5, [], {}, True), ("j", [{}], {"task": "add", "queue": "default"}, True), ("j", 5, 5, 5)])
-def test_a_launch_that_describes_none_is_set_aside_and_follows_nothing(stage: Stage, shop: Shop, args: tuple[Any, ...]) -> None:
-    processes = Processes(stage, shop.app)
-    by_hand(shop, task=LAUNCH, args=args)
-    processes.drain()
-    assert_told(stage, "schema", "data.args")
-    assert_kept(stage, {(LAUNCH, states.FAILURE): 1}, ("schema",))
+NO_PLANS = ['{"item":{}}', '{"item":{"chain":[]}}', '{"item":{"chain":[{"task":"add"}]}}', '{"item":{"chain":[{"group":5}]}}', '{"item":5}']
 
 
-def test_a_launch_beyond_its_budget_is_set_aside(stage: Stage, shop: Shop) -> None:
+NOWHERE = Place("c", "7.7", '{"item":{"chain":[{"group":[]}]}}')
+
+
+@pytest.mark.parametrize("place", [None, *(Place("c", "0", plan) for plan in NO_PLANS), NOWHERE])
+def test_a_launch_that_describes_none_is_set_aside_and_follows_nothing(stage: Stage, shop: Shop, place: Place | None) -> None:
     processes = Processes(stage, shop.app)
-    entry = {"task": "add", "queue": "default", "args": [1, 2]}
-    by_hand(shop, task=LAUNCH, args=(ID, [entry] * 5, entry, True), lineage=Lineage(budget=4))
+    by_hand(shop, task=LAUNCH, place=place)
     processes.drain()
-    assert_told(stage, "budget", "budget")
+    assert_told(stage, "schema", "canvasplan")
+    assert set(stage.audit.effects()) == {(LAUNCH, states.FAILURE)}
+
+
+@pytest.mark.parametrize(("plan", "reason"), [("{1}", "schema"), (f"blob:{'0' * 64}:5", "blob"), ('{"item":{"chain":[]}}', "schema")])
+def test_a_task_whose_canvas_does_not_hold_together_is_set_aside_before_it_runs(stage: Stage, shop: Shop, plan: str, reason: str) -> None:
+    processes = Processes(stage, shop.app)
+    command = by_hand(shop, task="add", args=(1, 2), place=Place("whole", "0", plan))
+    processes.drain()
+    assert {m.attributes["reason"] for m in stage.peek(PARKED)} == {reason}
     assert shop.ran["add"] == 0
+    ends = stage.ports.ledger.read([command.task_id, "whole"])
+    assert [ends[i].state for i in (command.task_id, "whole")] == [states.FAILURE] * 2
+
+
+def test_a_canvas_beyond_the_budget_of_the_task_that_publishes_it_is_refused(stage: Stage, shop: Shop) -> None:
+    processes = Processes(stage, shop.app)
+    by_hand(shop, task="plan", args=(5,), lineage=Lineage(budget=6))
+    processes.drain()
+    assert shop.ran == {"plan": 1}
+    assert stage.audit.effects() == {("plan", states.FAILURE): 1}
 
 
 @pytest.mark.parametrize(

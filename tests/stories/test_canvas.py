@@ -105,9 +105,13 @@ def test_a_body_does_not_run_when_members_failed_and_says_why(stage: Stage, shop
     processes.drain()
     with pytest.raises(RemoteError) as failed:
         result.get()
-    assert failed.value.type_name == "ChordError"
-    assert "2 of 3 members of the header did not succeed: member 0 (fails, " in failed.value.message
-    assert "ValueError: out of stock; member 2" in failed.value.message
+    assert (failed.value.type_name, failed.value.message) == ("ValueError", "out of stock")
+    record = result.record()
+    assert record is not None
+    assert record.error is not None
+    assert "2 of 3 members of the header did not succeed: member 0 (fails, " in record.error.notes
+    assert "ValueError: out of stock; member 2" in record.error.notes
+    assert record.error.cause in {member.id for member in result.parent}
     assert shop.ran["total"] == 0
     effects = {**succeeded(launch=1, add=1), ("fails", states.FAILURE): 2, ("total", states.FAILURE): 1}
     assert_kept(stage, effects)

@@ -55,5 +55,5 @@ def test_a_chord_whose_member_was_received_too_often_fails_instead_of_waiting_fo
         (member,) = [m for m in map(codec.decode, world.queues.sent) if isinstance(m, Command) and m.task == double.name]
         assert member.member is not None
         deliver(world, MAX_EXECUTIONS + 1)
-        with pytest.raises(RemoteError, match="ChordError"):
+        with pytest.raises(RemoteError, match="Poison: received"):
             result.get()

@@ -81,7 +81,7 @@ def test_a_poisonous_member_fails_the_body_of_its_chord(stage: Stage, shop: Shop
     processes = Processes(stage, shop.app)
     result = chord([shop.add.s(1, 1), shop.app_sig("kills"), shop.add.s(2, 2)])(shop.total.s())
     survive(processes)
-    with pytest.raises(RemoteError, match=r"ChordError: 1 of 3 members .* member 1 \(kills, .* POISON: Poison: 5 claims"):
+    with pytest.raises(RemoteError, match="Poison: 5 claims"):
         result.get()
     assert_kept(stage, {**succeeded(launch=1, add=2), **POISONED, ("total", states.FAILURE): 1}, ("poison",))
 
@@ -111,7 +111,7 @@ def test_an_unclaimed_poisonous_member_fails_the_body_of_its_chord(stage: Stage,
     processes = Processes(stage, shop.app)
     result = chord([shop.add.s(1, 1), shop.app_sig("kills")])(shop.total.s())
     survive(processes)
-    with pytest.raises(RemoteError, match="ChordError"):
+    with pytest.raises(RemoteError, match="Poison: received"):
         result.get()
     assert_kept(stage, {**succeeded(launch=1, add=1), **POISONED, ("total", states.FAILURE): 1}, ("poison",))
 

@@ -92,7 +92,7 @@ def test_tasks_are_revoked_by_their_stamps_and_so_is_what_they_would_have_caused
     assert spared.get() == 4
     assert shop.ran == {"add": 1}
     assert shop.app.control.restore_by_header("cost_centre", "a1") == {"cost_centre=a3", "team=core"}
-    assert doomed.state == states.PENDING
+    assert doomed.state == states.REVOKED
     processes.restart()
     again = shop.add.s(3, 3).stamp(cost_centre="a1").delay()
     processes.drain()

@@ -3,6 +3,7 @@
 from sedano.model.wire import MAX_CLOCK, MAX_DATA_BYTES, MAX_INT32
 
 REF = "blob:" + "0a" * 32
+PLAN = REF + ":1"
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 WRONG = {
     "specversion": ["1.1", "0.3", 1.0, 1, True],
@@ -75,6 +76,10 @@ WRONG = {
     "gatherid": ["", 1],
     "gathersize": [-1, MAX_INT32 + 1, "2"],
     "gatherhandon": [0, "false"],
+    "gatheroutcomes": [0, "true"],
+    "canvasid": ["", "a b", 1],
+    "canvasnode": ["", "a", ".", "1.", "1..2", "-1", "1.link", "links", "0" * 10, "1" + ".1" * 64, "1\n", 1],
+    "canvasplan": ["", "blob:", "blob:" + "0" * 64, "blob:" + "0" * 63 + ":1", "{", "{}\n", "[]", "{\u00e9}", "{" + " " * 4095 + "}", {}],
     "section": ["", "1", "1:", ":1", "0:1", "1:0", "01:1", "1:1:1", "1:1\n", "1000000:1", 1, [1, 4]],
     "dataref": ["", "0a" * 32, "blob:" + "0A" * 32, REF + "0", REF[:-1], "s3://bucket/key", "blob:../../etc/passwd", 1],
     "datasize": [-1, MAX_DATA_BYTES + 1, "1", 1.0, True],
@@ -86,6 +91,10 @@ BESIDE = {
     "gatherid": {"gathersize": 2},
     "gathersize": {"gatherid": "g"},
     "gatherhandon": {"gatherid": "g", "gathersize": 2},
+    "gatheroutcomes": {"gatherid": "g", "gathersize": 2},
+    "canvasid": {"canvasnode": "0", "canvasplan": PLAN},
+    "canvasnode": {"canvasid": "c", "canvasplan": PLAN},
+    "canvasplan": {"canvasid": "c", "canvasnode": "0"},
     "dataref": {"datasize": 1},
     "datasize": {"dataref": REF},
 }

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from sedano.app import Sedano
-from sedano.canvas import chord, group
+from sedano.canvas import Sig, chain, chord, chunks, fork, group
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.sections import optional, poisonous, retry
 from sedano.errors import SedanoError
@@ -22,8 +22,8 @@ from sedano.result import AsyncResult, GroupResult, ResultSet
 
 __version__ = "0.1.0"
 __all__ = [
-    "AsyncResult", "DomainEvent", "GroupResult", "ResultSet", "Retry", "Sedano", "SedanoError", "TaskContext", "chord", "current", "group",
-    "optional", "poisonous", "retry",
+    "AsyncResult", "DomainEvent", "GroupResult", "ResultSet", "Retry", "Sedano", "SedanoError", "Sig", "TaskContext", "chain", "chord",
+    "chunks", "current", "fork", "group", "optional", "poisonous", "retry",
 ]  # fmt: skip
 
 

@@ -15,20 +15,20 @@ from typing import Any
 from sedano import spool
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, EventDraft
-from sedano.engine.gathering import Gathering, body_id, member_id
-from sedano.engine.launching import Launch, to_args
+from sedano.engine.gathering import Gathering
 from sedano.engine.leasing import Leasing
 from sedano.engine.publisher import BATCH, Publisher
-from sedano.engine.registry import Registry
+from sedano.engine.registry import BUILT_IN, Registry
+from sedano.entries import entry
 from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, WaitInsideTask
 from sedano.model.clock import LamportClock
-from sedano.model.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage, dedup_id, derived_id
-from sedano.model.messages import LAUNCH
+from sedano.model.lineage import MAX_HOPS, ROOT, Lineage, dedup_id, derived_id
+from sedano.model.plan import Entry, refuse_options
 from sedano.model.records import RESERVATION_S
 from sedano.model.signature import Options, Signature, delay_of, expiry_of
 from sedano.model.stamps import joined
 from sedano.ports import Ports
-from sedano.result import AsyncResult, GroupResult
+from sedano.result import AsyncResult
 
 _BATCH: ContextVar[list[Addressed] | None] = ContextVar("sedano_batch", default=None)
 
@@ -61,25 +61,24 @@ class Outlet:
             result.wait()
         return result
 
-    def publish_together(self, signatures: Sequence[Signature]) -> list[AsyncResult[Any]]:
-        """Publish all members of a group in tens."""
-        group_id = self.fresh_id()
-        drafts = [self._draft(s, s.options.task_id or member_id(group_id, n)) for n, s in enumerate(signatures)]
-        self._post(drafts, None)
-        return [AsyncResult(self, d.task_id, keeps=not d.ignore_result) for d in drafts]
+    def draft(self, signature: Signature, task_id: str) -> CommandDraft:
+        """Return *signature*, a task of a canvas, as a draft under *task_id*; its arguments have to be complete."""
+        refuse_options(signature)
+        return self._draft(signature, task_id)
 
-    def launch(self, header: Sequence[Signature], body: Signature) -> AsyncResult[Any]:
-        """Publish a chord as one launch command and return the body's result."""
-        join_id = self.fresh_id()
-        members = [self._checked(self._draft(s, "")) for s in header]
-        ending = self._checked(self._draft(body, "", complete=body.immutable))
-        args = to_args(Launch(join_id, members, ending), hand_on=not body.immutable)
-        draft = CommandDraft(
-            ending.queue, derived_id(join_id, "launch"), LAUNCH, args, tenant=ending.tenant, ignore_result=True, stamps=ending.stamps
-        )
-        self._post([draft], DEFAULT_BUDGET + 4 * len(members))
-        parents = GroupResult([AsyncResult(self, member_id(join_id, n)) for n in range(len(members))])
-        return AsyncResult(self, body_id(join_id), parent=parents)
+    def entry(self, signature: Signature, handed: int, queue: str) -> Entry:
+        """Return *signature* as a page of a canvas holds it (`sedano.model.plan`); see `sedano.entries`."""
+        return entry(self, signature, handed, queue)
+
+    def keeps(self, signature: Signature) -> bool:
+        """Tell whether the task of *signature* keeps a result."""
+        ignore, spec = signature.options.ignore_result, self.registry.tasks.get(signature.task)
+        return not (ignore if ignore is not None else spec is not None and spec.ignore_result)
+
+    @property
+    def first_queue(self) -> str:
+        """The queue of what names none: the first of the app's."""
+        return next((spec.queue for name, spec in self.registry.tasks.items() if name not in BUILT_IN), "default")
 
     def prepare(self, signature: Signature, task_id: str) -> CommandDraft:
         """Return *signature* as a draft that others may publish later; its data lies in the blob store when it is long."""
@@ -165,12 +164,11 @@ class Outlet:
             raise OptionError("on_duplicate: has no meaning without a dedup_key")
         return options.task_id or self.fresh_id()
 
-    def _draft(self, signature: Signature, task_id: str, *, complete: bool = True) -> CommandDraft:
-        """Return *signature* as a draft; *complete*: no results are put before its arguments later, so they have to fit now."""
+    def _draft(self, signature: Signature, task_id: str) -> CommandDraft:
+        """Return *signature* as a draft."""
         options, spec = signature.options, self.registry.tasks.get(signature.task)
         if spec is not None:
-            if complete:
-                spec.parameters.fit(signature.args, signature.kwargs)
+            spec.parameters.fit(signature.args, signature.kwargs)
             if options.dedup_key is not None and spec.delivery == "at_least_once":
                 raise OptionError(f"dedup_key: the task {spec.name} is delivered at_least_once and keeps no record to compare with")
         now = self.ports.clock.now()
@@ -217,8 +215,9 @@ class Outlet:
         lineage = context.command.lineage
         if lineage.hops >= MAX_HOPS:
             raise HopLimit(f"hops: {lineage.hops} dynamic spawns since the root {context.root_id}; the limit is {MAX_HOPS}")
-        if len(context.outbox) + len(drafts) > lineage.budget:
-            raise BudgetExhausted(f"budget: this task may cause {lineage.budget} more messages and publishes {len(drafts)} beyond them")
+        weight = sum(d.weight if isinstance(d, CommandDraft) else 1 for d in [*context.outbox, *drafts])
+        if weight > lineage.budget:
+            raise BudgetExhausted(f"budget: this task may cause {lineage.budget} more messages and publishes {weight}")
         context.outbox += [self._checked(d) if isinstance(d, CommandDraft) else d for d in drafts]
 
 

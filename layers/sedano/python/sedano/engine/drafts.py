@@ -13,7 +13,7 @@ from sedano.errors import TooLarge
 from sedano.model import codec
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import ROOT, Lineage
-from sedano.model.messages import NOTHING, BlobRef, Command, Event, Gather, Member, Section
+from sedano.model.messages import NOTHING, BlobRef, Command, Event, Gather, Member, Place, Section
 from sedano.ports import EVENTS, Blobs, Clock, Entropy, Outgoing, command_queue
 
 CLAIM_CHECK_BYTES = 60_000
@@ -21,7 +21,10 @@ CLAIM_CHECK_BYTES = 60_000
 
 
 class CommandDraft(NamedTuple):
-    """Ask for task *task* on *queue* (a command queue's name) under the id *task_id*."""
+    """Ask for task *task* on *queue* (a command queue's name) under the id *task_id*; it causes *weight* tasks, itself among them.
+
+    *lineage* is its ancestry when that is not what its publisher hands down: a step of a flow run descends from the run.
+    """
 
     queue: str
     task_id: str
@@ -39,6 +42,9 @@ class CommandDraft(NamedTuple):
     section: Section | None = None
     data_ref: BlobRef | None = None
     stamps: str | None = None
+    place: Place | None = None
+    weight: int = 1
+    lineage: Lineage | None = None
 
 
 class EventDraft(NamedTuple):
@@ -98,8 +104,8 @@ class Composer:
         ref = draft.data_ref or self.check(draft.args, draft.kwargs)
         command = Command(
             self._entropy.uuid(), draft.task_id, draft.task, self.source, self._clock.now(), self._lamport.forward(),
-            () if ref else draft.args, {} if ref else draft.kwargs, draft.attempt, lineage, draft.expires, draft.tenant, draft.traceparent,
-            draft.ignore_result, draft.member, draft.gather, draft.section, ref, draft.stamps,
+            () if ref else draft.args, {} if ref else draft.kwargs, draft.attempt, draft.lineage or lineage, draft.expires, draft.tenant, draft.traceparent,
+            draft.ignore_result, draft.member, draft.gather, draft.section, ref, draft.stamps, draft.place,
         )  # fmt: skip
         return Addressed(command_queue(draft.queue), Outgoing(codec.encode(command), draft.delay, draft.tenant))
 

@@ -13,9 +13,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Held, Ran, Stillborn
+from sedano.engine.conducting import Conducting
 from sedano.engine.context import CURRENT, TaskContext
-from sedano.engine.gathering import Gathering, HeaderFailed
-from sedano.engine.launching import admit
+from sedano.engine.gathering import HeaderFailed
 from sedano.engine.notices import TELEMETRY
 from sedano.engine.revocation import Checkpoint
 from sedano.engine.sections import mark_of
@@ -31,7 +31,7 @@ from sedano.errors import (
 )  # fmt: skip
 from sedano.model import codec, refusals, states
 from sedano.model.clock import LamportClock
-from sedano.model.messages import LAUNCH, Command
+from sedano.model.messages import LAUNCH
 from sedano.model.outcome import Run
 from sedano.model.records import ErrorRecord
 from sedano.ports import Ports, Telemetry
@@ -52,7 +52,7 @@ class Execution(NamedTuple):
 
     ports: Ports
     lamport: LamportClock
-    gathering: Gathering
+    conducting: Conducting
     pool: ThreadPoolExecutor | None
     run_loop: RunLoop | None
     guard: float
@@ -108,16 +108,16 @@ class Execution(NamedTuple):
         if held.stillborn is not None:
             return self._stillborn(held, held.stillborn, batch)
         try:
-            arguments = self.arguments(held.job.command)
-            if held.job.task.name == LAUNCH:
-                admit(held.job.command, arguments[0])
+            arguments = self.conducting.gathering.arguments(held.job.command)
+            if held.job.command.place is not None or held.job.task.name == LAUNCH:
+                self.conducting.check(held.job.command)
             return held.job.task.parameters.fit(*arguments)
         except (MessageRefused, ArgumentError) as refused:
             code = refused.code if isinstance(refused, MessageRefused) else refusals.ARGUMENTS
             batch.park(held.job.delivery, code, refused.field, refused.detail)
             return Run(error=ErrorRecord(type(refused).__name__, str(refused)), poisonous=True)
         except HeaderFailed as failed:
-            return Run(error=ErrorRecord("ChordError", str(failed)), poisonous=True)
+            return Run(error=failed.error, poisonous=True)
         except SedanoError as error:
             self.ports.telemetry.log("warning", "arguments out of reach", task_id=held.job.command.task_id, error=str(error))
             batch.unstarted.append(held)
@@ -129,23 +129,6 @@ class Execution(NamedTuple):
             batch.park(held.job.delivery, why.code, why.field, why.detail)
         error = ErrorRecord(_UNRUN[why.state], why.detail) if why.state in _UNRUN else None
         return Run(error=error, poisonous=True)
-
-    def arguments(self, command: Command) -> Arguments:
-        """Return the arguments of *command*, from wherever they lie.
-
-        Raises:
-            MessageRefused: they are not there, or not what they were declared to be.
-            HeaderFailed: they are results of tasks that failed.
-        """
-        if command.data_ref is None and command.gather is None:
-            return command.args, command.kwargs
-        args, kwargs = command.args, command.kwargs
-        if command.data_ref is not None:
-            args, kwargs = codec.decode_data(self.ports.blobs.get(command.data_ref))
-        if command.gather is not None:
-            results = self.gathering.results(command.gather)
-            args = (results, *args) if command.gather.hand_on else args
-        return args, kwargs
 
     def _run_async(self, waiting: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         if not waiting:

@@ -7,25 +7,42 @@ remembered, and a message is given back whenever one of its follow-ups could not
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from sedano.engine.batch import Batch, Job, Judged
+from sedano.engine.conducting import Conducting, Consequences
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.joining import Ending, Joining
-from sedano.engine.launching import Launch, from_args, opened
 from sedano.engine.outbox import restored
 from sedano.engine.publisher import Publisher
-from sedano.engine.telling import tell_again
+from sedano.engine.telling import tell_again, tell_exit
 from sedano.errors import MessageRefused, SedanoError
-from sedano.model import codec, refusals, states
-from sedano.model.lineage import descend
-from sedano.model.messages import LAUNCH, Command, Section
-from sedano.model.records import TaskRecord
+from sedano.model import refusals, states
+from sedano.model.messages import LAUNCH, Section
+from sedano.model.records import ErrorRecord, Outcome, Recorded, TaskRecord
 from sedano.model.window import Window
 from sedano.ports import Ports
 
 COMMANDS = "commands:"
+
+
+@dataclass(slots=True)
+class Due:
+    """What a batch causes, each with the job that it follows from."""
+
+    messages: list[Addressed] = field(default_factory=list)
+    owners: list[Job] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
+    exits: list[tuple[Job, Outcome]] = field(default_factory=list)
+
+    def add(self, job: Job, found: Consequences) -> None:
+        """Add what follows from *job*."""
+        self.messages += found.messages
+        self.owners += [job] * len(found.messages)
+        self.endings += [Ending(job, member, failed) for member, failed in found.arrivals]
+        self.exits += [(job, outcome) for outcome in found.exits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,55 +52,60 @@ class Following:
     ports: Ports
     composer: Composer
     publisher: Publisher
+    conducting: Conducting
     joining: Joining
     window: Window
 
     def follow(self, judged: Sequence[Judged], batch: Batch) -> None:
         """Publish what follows from each outcome and acknowledge its message; give back those whose follow-ups were not accepted."""
         jobs: list[Job] = []
-        endings: list[Ending] = []
-        messages: list[Addressed] = []
-        owners: list[Job] = []
+        due = Due()
         for one in judged:
             job = one.ran.held.job
             try:
-                follows = self._follows(job, one)
+                due.add(job, self._follows(job, one))
             except SedanoError as error:
                 self._not_followed(job, error, batch)
                 continue
             jobs.append(job)
-            messages += follows
-            owners += [job] * len(follows)
-            if job.command.member is not None and one.verdict.state in states.TERMINAL:
-                endings.append(Ending(job, one.verdict.state != states.SUCCESS))
-        self._settle(jobs, self._sent(endings, messages, owners), batch)
+        self._settle(jobs, self._sent(due, batch), batch)
 
     def follow_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
         """Publish and tell again what follows from the terminal *record* that this message left behind."""
         tell_again(job, record, batch)
+        due = Due()
         try:
-            messages = restored(record, self.ports.blobs)
-            if record.state == states.SUCCESS and job.command.task == LAUNCH:
-                messages += self._launched(job.command)
+            found = self._ended(job, record.state, lambda: self.conducting.gathering.value(record), record.error)
+            found.messages = [*restored(record, self.ports.blobs), *found.messages]
+            due.add(job, found)
         except SedanoError as error:
             self._not_followed(job, error, batch)
             return
-        endings = [Ending(job, record.state != states.SUCCESS)] if job.command.member is not None else []
-        self._settle([job], self._sent(endings, messages, [job] * len(messages)), batch)
+        self._settle([job], self._sent(due, batch), batch)
 
     def retry_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
         """Publish and tell again the retry that this message recorded."""
         tell_again(job, record, batch)
         wait = max(0.0, record.not_before - self.ports.clock.now())
-        message = self._retry(job, record.attempt, wait, record.section)
-        self._settle([job], self._sent([], [message], [job]), batch)
+        due = Due()
+        due.add(job, Consequences([self._retry(job, record.attempt, wait, record.section)]))
+        self._settle([job], self._sent(due, batch), batch)
 
-    def _follows(self, job: Job, judged: Judged) -> Sequence[Addressed]:
-        if judged.verdict.state == states.RETRY:
-            return [self._retry(job, job.command.attempt + 1, judged.verdict.pause, judged.verdict.section)]
-        if job.command.task == LAUNCH and judged.verdict.state == states.SUCCESS:
-            return self._launched(job.command)
-        return judged.posted
+    def _follows(self, job: Job, judged: Judged) -> Consequences:
+        state = judged.verdict.state
+        if state == states.RETRY:
+            return Consequences([self._retry(job, job.command.attempt + 1, judged.verdict.pause, judged.verdict.section)])
+        found = self._ended(job, state, lambda: judged.ran.run.value, judged.ran.run.error)
+        found.messages = [*judged.posted, *found.messages]
+        return found
+
+    def _ended(self, job: Job, state: str, value: Callable[[], Any], error: ErrorRecord | None) -> Consequences:
+        command = job.command
+        if command.place is None and command.member is None and command.task != LAUNCH:
+            return Consequences()
+        if state == states.SUCCESS:
+            return self.conducting.succeeded(job, value)
+        return self.conducting.failed(job, state, error)
 
     def _retry(self, job: Job, attempt: int, wait: float, section: Section | None) -> Addressed:
         command = job.command
@@ -91,33 +113,34 @@ class Following:
             job.delivery.queue.removeprefix(COMMANDS), command.task_id, command.task, command.args, command.kwargs,
             -int(-wait // 1), attempt,
             command.expires, command.tenant, command.traceparent, command.ignore_result, command.member, command.gather, section,
-            command.data_ref, command.stamps,
+            command.data_ref, command.stamps, command.place,
         )  # fmt: skip
         return self.composer.compose(draft, command.lineage)
 
-    def _launched(self, command: Command) -> list[Addressed]:
-        launch = self._launch(command)
-        lineage = descend(command.task_id, command.lineage, len(launch.members) + 1)
-        if not launch.members:
-            return [self.composer.compose(launch.body, lineage)]
-        self.ports.ledger.open_join(opened(launch, lineage))
-        return [self.composer.compose(member, lineage) for member in launch.members]
-
-    def _launch(self, command: Command) -> Launch:
-        if command.data_ref is None:
-            return from_args(command.args)
-        return from_args(codec.decode_data(self.ports.blobs.get(command.data_ref))[0])
-
-    def _sent(self, endings: Sequence[Ending], messages: Sequence[Addressed], owners: Sequence[Job]) -> dict[str, SedanoError]:
-        """Arrive at joins and publish; return what went wrong, by the id of the message that it follows from."""
-        if not endings and not messages:
-            return {}
-        joined = self.joining.arrive(endings)
+    def _sent(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
+        """Record exits, arrive at joins and publish; return what went wrong, by the id of the message that it follows from."""
+        failures = self._exits(due.exits, batch) if due.exits else {}
+        if not due.endings and not due.messages:
+            return failures
+        joined = self.joining.arrive([e for e in due.endings if e.job.command.id not in failures])
         bodies = [(answer, job) for job, answer in joined if isinstance(answer, Addressed)]
-        failures = {job.command.id: answer for job, answer in joined if isinstance(answer, SedanoError)}
-        answers = self.publisher.publish_all([*messages, *(m for m, _ in bodies)])
-        jobs = [*owners, *(job for _, job in bodies)]
+        failures |= {job.command.id: answer for job, answer in joined if isinstance(answer, SedanoError)}
+        answers = self.publisher.publish_all([*due.messages, *(m for m, _ in bodies)])
+        jobs = [*due.owners, *(job for _, job in bodies)]
         return failures | {job.command.id: error for job, error in zip(jobs, answers, strict=True) if error is not None}
+
+    def _exits(self, exits: Sequence[tuple[Job, Outcome]], batch: Batch) -> dict[str, SedanoError]:
+        """Record the ends of tasks that will never run, before anybody hears of them."""
+        try:
+            answers: Sequence[Any] = self.ports.ledger.keep([outcome for _, outcome in exits])
+        except SedanoError as error:
+            answers = [error] * len(exits)
+        for (job, outcome), answer in zip(exits, answers, strict=True):
+            if isinstance(answer, Recorded):
+                record = answer.record
+                if answer.accepted or (record is not None and record.message_id == job.command.id):
+                    tell_exit(outcome if answer.accepted or record is None else outcome._replace(clock=record.clock), batch)
+        return {job.command.id: answer for (job, _), answer in zip(exits, answers, strict=True) if isinstance(answer, SedanoError)}
 
     def _settle(self, jobs: Sequence[Job], failures: Mapping[str, SedanoError], batch: Batch) -> None:
         for job in jobs:

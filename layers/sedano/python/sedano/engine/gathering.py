@@ -1,32 +1,33 @@
-"""Gathering: the body of a join reads the results of its members, in order, a hundred to a call, when it is about to run."""
+"""Gathering: what follows a join reads the results of its members, in order, a hundred to a call, when it is about to run."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sedano.errors import Unavailable
 from sedano.model import codec, states
 from sedano.model.lineage import derived_id
-from sedano.model.messages import Gather
-from sedano.model.records import TaskRecord
+from sedano.model.messages import Command, Gather
+from sedano.model.records import ErrorRecord, TaskRecord
 from sedano.ports import Ports
 
 CAUSES = 10
+GONE = "ResultGone"
 
 
 class HeaderFailed(Exception):
-    """Members of the header failed; the text names the first of them with their causes."""
+    """Members of the header failed; *error* is that of the first of them, with all causes in its notes."""
+
+    def __init__(self, error: ErrorRecord) -> None:
+        """Carry *error*."""
+        super().__init__(error.message)
+        self.error = error
 
 
 def member_id(join_id: str, index: int) -> str:
-    """Return the task id of member *index* of a join."""
+    """Return the task id of member *index* of a group."""
     return derived_id(join_id, index)
-
-
-def body_id(join_id: str) -> str:
-    """Return the task id of a join's body."""
-    return derived_id(join_id, "body")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +36,41 @@ class Gathering:
 
     ports: Ports
 
-    def results(self, gather: Gather) -> list[Any]:
-        """Return the results of all members in the order of the header.
+    def arguments(self, command: Command) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Return the arguments of *command*, from wherever they lie.
 
         Raises:
-            HeaderFailed: at least one member did not succeed.
+            MessageRefused: they are not there, or not what they were declared to be.
+            HeaderFailed: they are results of tasks that failed.
+        """
+        if command.data_ref is None and command.gather is None:
+            return command.args, command.kwargs
+        args, kwargs = command.args, command.kwargs
+        if command.data_ref is not None:
+            args, kwargs = codec.decode_data(self.ports.blobs.get(command.data_ref))
+        if command.gather is not None:
+            results = self.results(command.gather)
+            args = (results, *args) if command.gather.hand_on else args
+        return args, kwargs
+
+    def results(self, gather: Gather) -> list[Any]:
+        """Return the results of all members in the order of the header, or how each ended when *gather* asks for outcomes.
+
+        A member's record is there before it arrives, so one that is missing is gone for good.
+
+        Raises:
+            HeaderFailed: at least one member did not succeed, or its result is gone.
             Unavailable: a member's record cannot be read now.
         """
         ids = [member_id(gather.join_id, i) for i in range(gather.size)]
         records = self.ports.ledger.read(ids)
-        missing = [i for i in ids if i not in records]
-        if missing:
-            raise Unavailable(f"{len(missing)} of {gather.size} results of the header cannot be read yet")
-        failures = [(n, records[i]) for n, i in enumerate(ids) if records[i].state != states.SUCCESS]
+        ends = [_kept(records.get(i) or TaskRecord(i, states.PENDING)) for i in ids]
+        if gather.outcomes:
+            return [self._outcome(r) for r in ends]
+        failures = [(n, r) for n, r in enumerate(ends) if r.state != states.SUCCESS]
         if failures:
             raise HeaderFailed(_causes(failures, gather.size))
-        return [self.value(records[i]) for i in ids]
+        return [self.value(r) for r in ends]
 
     def value(self, record: TaskRecord) -> Any:
         """Return the value of a succeeded task."""
@@ -58,12 +78,41 @@ class Gathering:
             return codec.decode_value(self.ports.blobs.get(record.result_ref).decode())
         return codec.decode_value(record.result) if record.result is not None else None
 
+    def _outcome(self, record: TaskRecord) -> dict[str, Any]:
+        if record.state == states.SUCCESS:
+            return {"id": record.task_id, "state": record.state, "value": self.value(record)}
+        error = error_of(record)
+        told = {"type": error.type_name, "message": error.message, "traceback": error.traceback}
+        return {"id": record.task_id, "state": record.state, "error": told, "cause": error.cause}
 
-def _causes(failures: list[tuple[int, TaskRecord]], size: int) -> str:
-    told = "; ".join(
+
+def error_of(record: TaskRecord) -> ErrorRecord:
+    """Return why the task of *record*, which ended without success, did; its *cause* is the id of the task that failed first."""
+    error = record.error
+    if error is None:
+        error = ErrorRecord("TaskRevoked", f"task {record.task_id} was revoked or expired before it ran")
+    return error if error.cause else error._replace(cause=record.task_id)
+
+
+def _kept(record: TaskRecord) -> TaskRecord:
+    """Return *record*, as failed when its result does not exist any more."""
+    if record.state == states.PENDING:
+        gone = "the record of a member is gone: it ended longer ago than records are kept, or was deleted"
+    elif record.forgotten:
+        gone = "the result of a member was forgotten before it could be handed on"
+    else:
+        return record
+    return record._replace(state=states.FAILURE, error=ErrorRecord(GONE, f"{gone} (task {record.task_id})"))
+
+
+def _causes(failures: Sequence[tuple[int, TaskRecord]], size: int) -> ErrorRecord:
+    """Return the error of the member that failed first, by the clock, with all that failed in its notes."""
+    told = [
         f"member {number} ({record.name}, {record.task_id}) {record.state}"
         + (f": {record.error.type_name}: {record.error.message[:200]}" if record.error else "")
         for number, record in failures[:CAUSES]
-    )
-    more = f"; and {len(failures) - CAUSES} more" if len(failures) > CAUSES else ""
-    return f"{len(failures)} of {size} members of the header did not succeed: {told}{more}"
+    ]
+    more = [f"and {len(failures) - CAUSES} more"] if len(failures) > CAUSES else []
+    _, first = min(failures, key=lambda failure: (failure[1].clock, failure[0]))
+    notes = f"{len(failures)} of {size} members of the header did not succeed: {'; '.join([*told, *more])}"
+    return error_of(first)._replace(notes=notes)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Held, Judged, Ran
-from sedano.engine.drafts import Addressed, Composer
+from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.outbox import stored
 from sedano.errors import SedanoError, Unavailable
 from sedano.model import states
@@ -64,7 +64,8 @@ class Judging(NamedTuple):
 
     def _post(self, ran: Ran) -> list[Addressed]:
         command = ran.held.job.command
-        lineage = descend(command.task_id, command.lineage, len(ran.drafts))
+        children = sum(draft.weight if isinstance(draft, CommandDraft) else 1 for draft in ran.drafts)
+        lineage = descend(command.task_id, command.lineage, children)
         return [self.composer.compose(draft, lineage) for draft in ran.drafts]
 
     def _outcome(self, ran: Ran, verdict: Verdict, posted: Sequence[Addressed]) -> Outcome | None:
@@ -72,7 +73,8 @@ class Judging(NamedTuple):
         command, again = job.command, verdict.state == states.RETRY
         if record is None and (again or job.task.mode(command) == "at_least_once"):
             return None
-        result, result_ref = self._kept(ran.result if not (job.task.ignore_result or command.ignore_result) or command.member else None)
+        needed = command.member is not None or command.place is not None or not (job.task.ignore_result or command.ignore_result)
+        result, result_ref = self._kept(ran.result if needed else None)
         outbox, outbox_ref = stored(posted, self.ports.blobs, INLINE_BYTES)
         return Outcome(
             command.task_id, verdict.state, record.nonce if record else self.ports.entropy.nonce(), record.fence if record else 0,

@@ -1,93 +1,147 @@
-"""Launching a large canvas: one small command whose follow-ups are the members, so it is published whole or not at all.
+"""From what a canvas asks for to what is sent: drafts of its tasks, and what a join keeps until its last member arrives.
 
-The client sends one `sedano.launch` command, whatever the canvas's size (the list of members travels by claim check). The worker that runs
-it opens the join and publishes the members under derived ids; a crash in between means redelivery, and the same members again, absorbed by
-their claims (PROTOCOLS §3, last paragraph).
+A group that something waits for, a nested one and a large one are launched: one `sedano.launch` command, whatever the size, whose
+follow-ups are the members; a crash in between means redelivery, and the same members again, absorbed by their claims (PROTOCOLS §3, last
+paragraph).
+The members of a large group stand in pages, and each page is a launch of its own, so that a tree of workers publishes them.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sedano.engine.drafts import CommandDraft
-from sedano.engine.gathering import body_id, member_id
-from sedano.errors import BudgetExhausted, HopLimit, MessageRefused
-from sedano.model import refusals
+from sedano.engine.gathering import member_id
+from sedano.engine.plans import Plans
+from sedano.errors import MessageRefused, OptionError
+from sedano.model import codec, refusals
 from sedano.model.join import Join
-from sedano.model.lineage import Lineage, descend
-from sedano.model.messages import BlobRef, Command, Gather, Member
+from sedano.model.lineage import Lineage, derived_id
+from sedano.model.messages import LAUNCH, BlobRef, Command, Gather, Member, Place
+from sedano.model.place import Ask, Item, find, following, members, size_of
+from sedano.model.signature import MAX_DELAY_S
+from sedano.model.stamps import joined, read
+from sedano.ports import Blobs
 
 Entry = dict[str, Any]
 _OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result", "stamps")
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """A chord to publish: its join's id, the drafts of its members in order and of its body."""
+class Origin(NamedTuple):
+    """What a command hands down to those that follow from it in its canvas."""
 
-    join_id: str
-    members: Sequence[CommandDraft]
-    body: CommandDraft
-
-
-def to_args(launch: Launch, hand_on: bool) -> list[Any]:
-    """Return *launch* as the arguments of its command; *hand_on*: the members' results go to the body."""
-    return [launch.join_id, [entry_of(m) for m in launch.members], entry_of(launch.body), hand_on]
+    queue: str
+    tenant: str | None
+    traceparent: str | None
+    stamps: str | None
+    lineage: Lineage
 
 
-def from_args(args: Sequence[Any]) -> Launch:
-    """Return the launch that *args* describe, with members and body bound to their join.
+class Page(NamedTuple):
+    """The members of a group that one launch publishes: those of *item*, which stands at *at*, from number *first* on."""
+
+    item: Item
+    at: Place
+    first: int
+    join: tuple[str, int] | None
+    watched: bool
+
+
+def origin_of(command: Command, queue: str) -> Origin:
+    """Return what *command*, received from *queue*, hands down. A canvas spawns nothing: its tasks stand at one hop with one budget."""
+    own = command.lineage
+    lineage = Lineage(own.root_id or command.task_id, command.task_id, own.hops, own.budget)
+    return Origin(queue, command.tenant, command.traceparent, command.stamps, lineage)
+
+
+def drafted(ask: Ask, origin: Origin, now: float, blobs: Blobs) -> CommandDraft:
+    """Return what *ask* asks for as a draft, published at *now*."""
+    item = ask.item
+    tenant, stamps = item.get("tenant") or origin.tenant, _stamps(origin.stamps, item.get("stamps"))
+    if "task" not in item:
+        return CommandDraft(
+            str(item.get("queue") or origin.queue), ask.task_id, LAUNCH, ask.args, attempt=ask.attempt, tenant=tenant,
+            traceparent=origin.traceparent, member=ask.member, gather=ask.gather, stamps=stamps, place=ask.place,
+        )  # fmt: skip
+    args, kwargs, ref = _data(item, ask, blobs)
+    return CommandDraft(
+        str(item.get("queue") or origin.queue), ask.task_id, str(item["task"]), args, kwargs, _delay(item, now), ask.attempt,
+        _expires(item, now), tenant, item.get("traceparent") or origin.traceparent, bool(item.get("ignore_result")), ask.member,
+        _gather(ask), None, ref, stamps, ask.place,
+    )  # fmt: skip
+
+
+def page_of(command: Command, kwargs: Mapping[str, Any], plans: Plans) -> Page:
+    """Return the page of members that the launch *command* with these *kwargs* is about.
 
     Raises:
-        MessageRefused: they do not describe one (code `schema`).
+        MessageRefused: it is about none (code `schema`), or the page is lost (`blob`).
     """
     try:
-        join_id, entries, body, hand_on = args
-        size = len(entries)
-        members = [
-            draft_of(e)._replace(task_id=member_id(join_id, n), member=Member(join_id, n, size), ignore_result=False)
-            for n, e in enumerate(entries)
-        ]
-        gather = Gather(join_id, size, bool(hand_on))
-        return Launch(join_id, members, draft_of(body)._replace(task_id=body_id(join_id), gather=gather))
-    except (ValueError, TypeError, KeyError, AttributeError) as wrong:
-        raise MessageRefused(refusals.SCHEMA, "data.args", f"not a launch: {wrong}") from None
+        if "page" in kwargs:
+            name = str(kwargs["page"])
+            page, join = plans.load(name), kwargs["join"]
+            at = Place(str(kwargs["group"]), "", name)
+            return Page(page["item"], at, int(kwargs["first"]), (str(join[0]), int(join[1])) if join else None, bool(page.get("watch")))
+        if command.place is None:
+            raise MessageRefused(refusals.SCHEMA, "canvasplan", "a launch without a canvas")
+        spot = find(command.place, plans.load)
+        item, at, watched = spot.item, command.place._replace(canvas_id=command.task_id), bool(spot.watch)
+        if "page" in item:
+            name = str(item["page"])
+            page = plans.load(name)
+            item, at, watched = page["item"], Place(command.task_id, "", name), bool(page.get("watch"))
+        size = size_of(item)
+        join = (command.task_id, size) if spot.next is not None else None
+        return Page(item, at, 0, join, watched or bool(item.get("watch")))
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as wrong:
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", f"not a launch: {type(wrong).__name__}: {wrong}") from None
 
 
-def admit(command: Command, args: Sequence[Any]) -> None:
-    """Look at a launch before it is recorded as done: what can never be published must not wait as a follow-up for ever.
+def launched(page: Page, origin: Origin, args: Sequence[Any], plans: Plans, now: float, blobs: Blobs) -> list[CommandDraft]:
+    """Return the drafts that a launch publishes: of the members in *page*, or of the launches of its pages."""
+    if "pages" not in page.item:
+        asks = members(page.item, page.at, page.first, args, plans.load, page.watched, page.join)
+        return [drafted(ask, origin, now, blobs) for ask in asks]
+    first, drafts, group = page.first, [], page.at.canvas_id
+    for name, size in page.item["pages"]:
+        kwargs = {"page": name, "first": first, "join": page.join, "group": group}
+        drafts.append(CommandDraft(
+            str(page.item.get("queue") or origin.queue), derived_id(group, f"page/{first}"), LAUNCH, args, kwargs, tenant=origin.tenant,
+            traceparent=origin.traceparent, stamps=origin.stamps,
+        ))  # fmt: skip
+        first += int(size)
+    return drafts
 
-    Raises:
-        MessageRefused: *args* describe no launch, or it may not cause that many messages (codes `schema`, `hop-limit`, `budget`).
-    """
-    launch = from_args(args)
-    try:
-        descend(command.task_id, command.lineage, len(launch.members) + 1)
-    except HopLimit as deep:
-        raise MessageRefused(refusals.HOPS, "hops", str(deep)) from None
-    except BudgetExhausted as spent:
-        raise MessageRefused(refusals.BUDGET, "budget", str(spent)) from None
+
+def numbers(page: Page) -> range:
+    """Return the numbers of the members in *page*."""
+    return range(page.first, page.first + size_of(page.item))
 
 
-def opened(launch: Launch, lineage: Lineage) -> Join:
-    """Return the join of *launch*, which keeps the draft of the body and its *lineage* until the last member arrives."""
-    gather = launch.body.gather
-    body = {
-        "draft": entry_of(launch.body), "hand_on": gather is None or gather.hand_on,
-        "lineage": [lineage.root_id, lineage.parent_id, lineage.hops, lineage.budget],
+def opened(command: Command, page: Page, origin: Origin) -> Join:
+    """Return the join of the group that *command* launches; it keeps where the canvas goes on."""
+    place, member = command.place, command.member
+    kept = {
+        "place": list(place or ()), "member": [member.join_id, member.index, member.size] if member else None,
+        "origin": [*origin[:4], list(_lineage(origin.lineage))], "outcomes": bool(page.item.get("outcomes")),
     }  # fmt: skip
-    return Join(launch.join_id, len(launch.members), json.dumps(body, separators=(",", ":")), launch.body.queue)
+    return Join(command.task_id, size_of(page.item), json.dumps(kept, separators=(",", ":")), origin.queue)
 
 
-def body_of(join: Join) -> tuple[CommandDraft, Lineage]:
-    """Return the draft of the body that *join* kept, and its lineage."""
+def continued(join: Join, plans: Plans, now: float, blobs: Blobs) -> tuple[CommandDraft, Lineage]:
+    """Return the draft of what runs when *join* is full, and its lineage."""
     kept = json.loads(join.body)
-    gather = Gather(join.join_id, join.size, kept["hand_on"])
-    draft = draft_of(kept["draft"])._replace(task_id=body_id(join.join_id), gather=gather)
-    return draft, Lineage(*kept["lineage"])
+    place, member = Place(*kept["place"]), Member(*kept["member"]) if kept["member"] else None
+    queue, tenant, traceparent, stamps, lineage = kept["origin"]
+    origin = Origin(queue, tenant, traceparent, stamps, Lineage(*lineage))
+    gather = Gather(join.join_id, join.size, True, bool(kept["outcomes"]))
+    ask = following(place, find(place, plans.load), (), member, gather)
+    if ask is None:
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", "nothing follows the group that was waited for")
+    return drafted(ask, origin, now, blobs), origin.lineage
 
 
 def entry_of(draft: CommandDraft) -> Entry:
@@ -108,3 +162,50 @@ def draft_of(entry: Mapping[str, Any]) -> CommandDraft:
     return CommandDraft(
         str(entry["queue"]), "", str(entry["task"]), entry.get("args", ()), entry.get("kwargs", {}), data_ref=ref, **optional
     )
+
+
+def member_ids(page: Page) -> list[str]:
+    """Return the ids of the members in *page*."""
+    return [member_id(page.at.canvas_id, number) for number in numbers(page)]
+
+
+def _lineage(lineage: Lineage) -> tuple[str | None, str | None, int, int]:
+    return lineage.root_id, lineage.parent_id, lineage.hops, lineage.budget
+
+
+def _data(item: Item, ask: Ask, blobs: Blobs) -> tuple[Sequence[Any], Mapping[str, Any], BlobRef | None]:
+    """Return arguments, or where they lie; results that are handed over come first."""
+    first = () if item.get("immutable") else ask.args
+    if "ref" not in item:
+        return [*first, *item.get("args", ())], item.get("kwargs", {}), None
+    ref = BlobRef(str(item["ref"][0]), int(item["ref"][1]))
+    if not first:
+        return (), {}, ref
+    args, kwargs = codec.decode_data(blobs.get(ref))
+    return [*first, *args], kwargs, None
+
+
+def _gather(ask: Ask) -> Gather | None:
+    gather = ask.gather
+    return Gather(gather.join_id, gather.size, False, gather.outcomes) if gather is not None and ask.item.get("immutable") else gather
+
+
+def _delay(item: Item, now: float) -> int:
+    seconds = float(item["eta"]) - now if "eta" in item else float(item.get("delay", 0))
+    return max(0, min(int(MAX_DELAY_S), -int(-seconds // 1)))
+
+
+def _expires(item: Item, now: float) -> float | None:
+    if "lifetime" in item:
+        return now + float(item["lifetime"])
+    return float(item["expires"]) if "expires" in item else None
+
+
+def _stamps(inherited: str | None, own: str | None) -> str | None:
+    """Return the stamps of a task of a canvas; where both together are too long, those that it was written with."""
+    if own is None or inherited is None or own == inherited:
+        return own or inherited
+    try:
+        return joined(inherited, read(own))
+    except OptionError:
+        return own

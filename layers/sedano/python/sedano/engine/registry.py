@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from sedano.engine.context import CURRENT
-from sedano.model.messages import ELECT, LAUNCH, Command
+from sedano.model.messages import COLLECT, ELECT, LAUNCH, Command
 from sedano.model.parameters import Parameters
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.signature import Delivery
@@ -40,8 +40,13 @@ class TaskSpec(NamedTuple):
         return self.delivery
 
 
-def _launched(*_: Any) -> None:
+def _launched(*_: Any, **__: Any) -> None:
     """Do nothing: what a launch causes are its follow-ups."""
+
+
+def _collected(results: Any = None) -> Any:
+    """Return the results of a group: the list that somebody needs as the result of one task."""
+    return results
 
 
 def _elect(election_id: str, last: bool, *fast: str) -> None:
@@ -53,7 +58,8 @@ def _elect(election_id: str, last: bool, *fast: str) -> None:
 
 LAUNCH_TASK = TaskSpec(LAUNCH, _launched, Parameters(_launched))
 ELECT_TASK = TaskSpec(ELECT, _elect, Parameters(_elect), delivery="at_least_once", retry=Retry(max_retries=15), ignore_result=True)
-BUILT_IN = {LAUNCH: LAUNCH_TASK, ELECT: ELECT_TASK}
+COLLECT_TASK = TaskSpec(COLLECT, _collected, Parameters(_collected))
+BUILT_IN = {LAUNCH: LAUNCH_TASK, COLLECT: COLLECT_TASK, ELECT: ELECT_TASK}
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from sedano.engine.batch import Batch, Job, Judged
 from sedano.engine.chronicle import MICRO, Row
 from sedano.model import refusals, states
 from sedano.model.clock import LamportClock
-from sedano.model.records import ErrorRecord, TaskRecord
+from sedano.model.records import ErrorRecord, Outcome, TaskRecord
 
 ENDS = {
     states.SUCCESS: (chronicle.SUCCEEDED, "TasksSucceeded"),
@@ -39,6 +39,13 @@ def tell_again(job: Job, record: TaskRecord, batch: Batch) -> None:
     """Tell the end that this message left in the *record*, in case that nobody could any more."""
     end, _ = ENDS[record.state]
     batch.chronicle.rows.append(_row(job, (None, None), (record.clock, record.clock, end), record.error))
+
+
+def tell_exit(outcome: Outcome, batch: Batch) -> None:
+    """Tell the end of a task that never ran, because what it waited for failed."""
+    end, _ = ENDS[outcome.state]
+    exception = {"exception": f"{outcome.error.type_name}({outcome.error.message[:200]!r})"} if outcome.error is not None else {}
+    batch.chronicle.line(end, outcome.clock, outcome.at, uuid=outcome.task_id, name=outcome.name, **exception)
 
 
 def _row(job: Job, began: tuple[int | None, int | None], ended: tuple[int, int, str], error: ErrorRecord | None) -> Row:

@@ -28,6 +28,7 @@ from typing import NamedTuple
 from sedano.engine.batch import Batch, Job, Judged, Ran
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.claiming import Claiming
+from sedano.engine.conducting import Conducting
 from sedano.engine.drafts import Composer
 from sedano.engine.execution import Execution, RunLoop
 from sedano.engine.following import Following
@@ -40,6 +41,7 @@ from sedano.engine.lanes import Lanes, Stream
 from sedano.engine.leasing import Leasing
 from sedano.engine.membership import Membership
 from sedano.engine.parking import ParkingLot
+from sedano.engine.plans import Plans
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry
 from sedano.engine.singletons import Singletons
@@ -112,12 +114,13 @@ class Worker:
         self._spared = Spared()
         self.membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
         self._intake = Intake(registry, ports, self.lamport, window, self.membership, settings.poison_after, self._spared)
-        self._following = Following(ports, composer, self.publisher, Joining(ports, composer), window)
+        conducting = Conducting(ports, self.lamport, composer, registry, Plans(ports.blobs), Gathering(ports))
+        self._following = Following(ports, composer, self.publisher, conducting, Joining(ports, conducting), window)
         self._claiming = Claiming(ports, self.lamport, self._following, self.membership, settings.poison_after)
         pool = ThreadPoolExecutor(settings.concurrency, "sedano-body") if settings.concurrency > 1 else None
         self._gossip = Gossip(registry, ports, self.lamport, host.hostname)
-        self._execution = Execution(ports, self.lamport, Gathering(ports), pool, run_loop, settings.guard, self._gossip.vote)
-        self._singletons = Singletons(ports, Leasing(ports), self._execution.arguments)
+        self._execution = Execution(ports, self.lamport, conducting, pool, run_loop, settings.guard, self._gossip.vote)
+        self._singletons = Singletons(ports, Leasing(ports), conducting.gathering.arguments)
         self._judging = Judging(ports, self.lamport, composer)
         self._parking = ParkingLot(ports, self.lamport)
         self._lanes = Lanes(settings.lanes)

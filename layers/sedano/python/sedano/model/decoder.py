@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from sedano.errors import MessageRefused
 from sedano.model import canonical, refusals, wire
 from sedano.model.lineage import DEFAULT_BUDGET, ROOT, Lineage
-from sedano.model.messages import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Gather, Member, Message
+from sedano.model.messages import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Gather, Member, Message, Place
 from sedano.model.strict import MAX_DEPTH, load
 from sedano.model.transport import MAX_BYTES
 
@@ -87,15 +87,18 @@ def _special(found: Found) -> dict[str, Any]:
     member, gather = _together(found, "joinid", "joinindex", "joinsize"), _together(found, "gatherid", "gathersize")
     if member is not None and member[1] >= member[2]:
         raise MessageRefused(refusals.SCHEMA, "joinindex", f"{member[1]} is not below joinsize {member[2]}")
-    if gather is None and "gatherhandon" in found:
-        raise MessageRefused(refusals.SCHEMA, "gatherid", "is missing beside gatherhandon")
+    for name in ("gatherhandon", "gatheroutcomes"):
+        if gather is None and name in found:
+            raise MessageRefused(refusals.SCHEMA, "gatherid", f"is missing beside {name}")
+    place = _together(found, "canvasid", "canvasnode", "canvasplan")
     get = found.get
     return {
         "attempt": get("attempt", 0),
         "expires": get("expirytime"),
         "ignore_result": get("ignoreresult", False),
         "member": None if member is None else Member(*member),
-        "gather": None if gather is None else Gather(gather[0], gather[1], get("gatherhandon", True)),
+        "gather": None if gather is None else Gather(gather[0], gather[1], get("gatherhandon", True), get("gatheroutcomes", False)),
+        "place": None if place is None else Place(*place),
         "section": get("section"),
         **_sent(found),
     }

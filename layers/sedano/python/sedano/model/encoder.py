@@ -138,6 +138,9 @@ def _special(message: Command) -> str:
     if (gather := message.gather) is not None:
         text += _attribute("gatherid", gather.join_id) + _attribute("gathersize", gather.size)
         text += "" if gather.hand_on else ',"gatherhandon":false'
+        text += ',"gatheroutcomes":true' if gather.outcomes else ""
+    if (place := message.place) is not None:
+        text += _attribute("canvasid", place.canvas_id) + _attribute("canvasnode", place.node) + _attribute("canvasplan", place.plan)
     if (section := message.section) is not None:
         text += _attribute("section", f"{section.index}:{section.count}")
     return text

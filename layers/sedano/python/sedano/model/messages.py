@@ -16,6 +16,8 @@ from sedano.model.lineage import ROOT, Lineage
 PROTOCOL_VERSION = 1
 LAUNCH = "sedano.launch"
 """The built-in task that publishes the members of a large canvas."""
+COLLECT = "sedano.collect"
+"""The built-in task whose result is the list of a group's results."""
 ELECT = "sedano.elect"
 """The built-in task that takes part in an election."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -38,11 +40,27 @@ class Member(NamedTuple):
 
 
 class Gather(NamedTuple):
-    """This command is the body of the join *join_id* of *size* members; *hand_on*: their results come first among its arguments."""
+    """This command is the body of the join *join_id* of *size* members; *hand_on*: their results come first among its arguments.
+
+    *outcomes*: it runs also when members failed, and is handed how each ended.
+    """
 
     join_id: str
     size: int
     hand_on: bool = True
+    outcomes: bool = False
+
+
+class Place(NamedTuple):
+    """Where a command stands in a canvas: *node*, the path of its item within *plan*, and the id of the chain that it belongs to.
+
+    *plan* is a page of the canvas: its JSON text when that is short, else its claim check (`blob:<sha256>:<size>`), so that a message
+    does not grow with its canvas (`sedano.model.plan`).
+    """
+
+    canvas_id: str
+    node: str
+    plan: str
 
 
 class Section(NamedTuple):
@@ -78,6 +96,7 @@ class Command(NamedTuple):
     section: Section | None = None
     data_ref: BlobRef | None = None
     stamps: str | None = None
+    place: Place | None = None
 
 
 class Event(NamedTuple):

@@ -75,6 +75,21 @@ class Parameters:
         only_positions = len(by_position) == len(found)
         self._fast = tuple(self._kinds[n] for n in self._names) if only_positions else None
 
+    def room(self, args: int, kwargs: Mapping[str, Any]) -> int:
+        """Return how many more positional arguments there is room for beside so many *args* and *kwargs*; a `*rest` takes any number."""
+        if self._rest_args is not None:
+            return 1_000
+        return max(0, sum(name not in kwargs for name in self._names) - args)
+
+    def takes(self, handed: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Check that *args* and *kwargs* will fit when so many values, which nobody knows yet, have been put before them.
+
+        Raises:
+            ArgumentError: one is missing, too many, unknown or of the wrong type; the field names it.
+        """
+        self._bind([None] * handed + list(args), kwargs)
+        self._read_all(args, kwargs, handed)
+
     def fit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Return the arguments as the body shall see them.
 
@@ -91,12 +106,18 @@ class Parameters:
         return self._slow(args, kwargs)
 
     def _slow(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        self._bind(args, kwargs)
+        return self._read_all(args, kwargs, 0)
+
+    def _bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         try:
             self.signature.bind(*args, **kwargs)
         except TypeError as wrong:
             raise ArgumentError("data", str(wrong)) from None
-        names = self._names
-        fitted = [self._read(f"data.args[{i}]", names[i] if i < len(names) else self._rest_args, v) for i, v in enumerate(args)]
+
+    def _read_all(self, args: Sequence[Any], kwargs: Mapping[str, Any], start: int) -> tuple[list[Any], dict[str, Any]]:
+        names = (*self._names[start:], *[self._rest_args] * len(args))
+        fitted = [self._read(f"data.args[{i}]", name, value) for i, (name, value) in enumerate(zip(names, args, strict=False))]
         return fitted, {k: self._read(f"data.kwargs.{k}", k if k in self._kinds else self._rest_kwargs, v) for k, v in kwargs.items()}
 
     def _read(self, field: str, name: str | None, value: Any) -> Any:

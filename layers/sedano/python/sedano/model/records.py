@@ -22,11 +22,16 @@ NO_RETRY, TERMINATE = 1, 2
 
 
 class ErrorRecord(NamedTuple):
-    """What a task raised, as data."""
+    """What a task raised, as data.
+
+    *cause*: the id of the task that failed first, when that is another one, whose error this is; *notes*: all causes, when there are more.
+    """
 
     type_name: str
     message: str
     traceback: str = ""
+    cause: str = ""
+    notes: str = ""
 
 
 class Posted(NamedTuple):

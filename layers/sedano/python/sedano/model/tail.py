@@ -42,7 +42,9 @@ def write(outcome: Outcome) -> str:
     if outcome.result_ref is not None:
         parts["ref"] = [outcome.result_ref.digest, outcome.result_ref.size]
     if outcome.error is not None:
-        parts["err"] = [outcome.error.type_name, outcome.error.message, outcome.error.traceback]
+        error = outcome.error
+        more = [error.cause, error.notes] if error.cause or error.notes else []
+        parts["err"] = [error.type_name, error.message, error.traceback, *more]
     if outcome.outbox:
         parts["out"] = [(post.queue, post.body, post.delay, post.tenant) for post in outcome.outbox]
     if outcome.outbox_ref is not None:

@@ -43,6 +43,8 @@ is_name = re.compile(r"[^\x00-\x20\x7f-\xa0\ud800-\udfff]{1,256}").fullmatch
 is_traceparent = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}").fullmatch
 _is_clock = re.compile(r"0|[1-9][0-9]{0,18}").fullmatch
 _is_blob = re.compile(r"blob:[0-9a-f]{64}").fullmatch
+_is_node = re.compile(r"[0-9]{1,9}(?:\.(?:[0-9]{1,9}|links|forks)){0,63}").fullmatch
+_is_plan = re.compile(r"blob:[0-9a-f]{64}:[0-9]{1,8}|\{[ -~]{1,4094}\}").fullmatch
 _is_section = re.compile(r"[1-9][0-9]{0,5}:[1-9][0-9]{0,5}").fullmatch
 _is_foreign = re.compile(r"[a-z0-9]{1,64}").fullmatch
 
@@ -208,6 +210,10 @@ COMMAND: Table = {
     "gatherid": _text("gatherid", is_id, _ID),
     "gathersize": _number("gathersize", 0, MAX_INT32),
     "gatherhandon": _flag("gatherhandon"),
+    "gatheroutcomes": _flag("gatheroutcomes"),
+    "canvasid": _text("canvasid", is_id, _ID),
+    "canvasnode": _text("canvasnode", _is_node, 'the path of an item in a page, such as "3.1"'),
+    "canvasplan": _text("canvasplan", _is_plan, 'a page of a canvas: "blob:", sha256, ":" and its size, or a short one itself'),
     "section": _converted("section", _is_section, _section, 'the number of a section and its failures, such as "1:4"'),
     "data": call,
 }

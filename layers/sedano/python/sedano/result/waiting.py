@@ -16,6 +16,8 @@ from sedano.model.records import TaskRecord
 from sedano.ports import Ports
 
 FIRST_PAUSE_S, MOST_PAUSE_S, GROWTH = 0.05, 2.0, 1.5
+REVOKED = TaskRevoked.__name__
+"""The type of the error of what never ran because an ancestor was revoked."""
 READ_AT_ONCE = 100
 """The most records of one read."""
 
@@ -143,8 +145,14 @@ def error_of(record: TaskRecord) -> Exception | None:
     """
     if record.forgotten:
         _refuse(record, "its result was forgotten")
-    if record.error is not None:
-        return RemoteError(record.error.type_name, record.error.message, record.error.traceback, record.task_id)
+    error = record.error
+    if error is not None and error.type_name != REVOKED:
+        raised = RemoteError(error.type_name, error.message, error.traceback, error.cause or record.task_id)
+        if error.notes:
+            raised.add_note(error.notes)
+        return raised
+    if error is not None:
+        return TaskRevoked(error.message)
     if record.state == states.REVOKED:
         return TaskRevoked(f"task {record.task_id} was revoked or expired before it ran")
     return None

@@ -1,0 +1,14 @@
+"""The forms of a canvas, with Celery's names: signatures that publish themselves, chain, group, chord, fork, chunks.
+
+    chain(fetch.s(url), parse.s()) | group(store.s(), index.s()) | report.s()
+
+A form is put together from others and published by `delay` or `apply_async`. What it comes to, and what it costs: docs/canvas.md.
+"""
+
+from __future__ import annotations
+
+from sedano.canvas.forms import Form, Publishes
+from sedano.canvas.sig import Sig
+from sedano.canvas.together import chain, chord, chunks, fork, group
+
+__all__ = ["Form", "Publishes", "Sig", "chain", "chord", "chunks", "fork", "group"]

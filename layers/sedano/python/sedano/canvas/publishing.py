@@ -1,0 +1,125 @@
+"""Publishing a canvas: what is sent for it, and the results that it will have.
+
+A task without company is one message. A plain group is its members, sent in tens. Everything else is one message, whatever its size: its
+pages are written first, and the workers carry it on from there. So a canvas with a mistake is not published at all, and one that is
+published goes on through every crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sedano.engine.context import CURRENT
+from sedano.engine.drafts import CommandDraft
+from sedano.engine.gathering import member_id
+from sedano.engine.launching import Origin, drafted
+from sedano.engine.plans import Plans
+from sedano.errors import CanvasError
+from sedano.model.canvas import Chain, Group, Step, Tree, normal
+from sedano.model.lineage import ROOT
+from sedano.model.messages import COLLECT, LAUNCH, Place
+from sedano.model.place import begin, step_id
+from sedano.model.plan import Plan
+from sedano.outlet import Outlet
+from sedano.result import AsyncResult, Derived, GroupResult
+
+MOST_DIRECT = 10_000
+"""A plain group of up to so many members is sent by its publisher; larger ones are launched by a tree of workers."""
+MOST_OUTBOX = 100
+"""Likewise, inside a task, whose messages lie in its record until they are sent."""
+MOST_EAGER = 100
+"""A group of more plain tasks has results that are made when they are looked at."""
+Result = AsyncResult[Any] | GroupResult
+
+
+def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Result:
+    """Publish *tree* under *task_id*, or a fresh id, and return its result."""
+    made = normal(tree)
+    if isinstance(made, Step) and made == Step(made.signature):
+        return outlet.publish(made.signature if task_id is None else made.signature.set(task_id=task_id))
+    canvas_id = task_id or _own_id(made) or outlet.fresh_id()
+    result = results(outlet, made, canvas_id)
+    if isinstance(made, Group) and _is_plain(made):
+        outlet.post([outlet.draft(m.signature, _member(m, canvas_id, n)) for n, m in enumerate(made.members) if isinstance(m, Step)])
+    else:
+        outlet.post([begun(outlet, made, canvas_id)])
+    is_list = isinstance(made, Chain) and isinstance(made.steps[-1], Step) and made.steps[-1].signature.task == COLLECT
+    return result.parent if is_list else result
+
+
+def begun(outlet: Outlet, made: Tree, canvas_id: str, extra: str = "") -> CommandDraft:
+    """Return the message that begins the normal tree *made*, whose pages are written now."""
+    plans, ports = Plans(outlet.ports.blobs), outlet.ports
+    written, name = Plan(outlet.entry, ports.blobs.put).page(made, extra=extra)
+    item = plans.load(name)["item"]
+    ask = begin(item, Place(canvas_id, "", name), (), plans.load, watched=False)
+    context = CURRENT.get()
+    tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
+    draft = drafted(ask, Origin(outlet.first_queue, tenant, None, stamps, ROOT), ports.clock.now(), ports.blobs)
+    return draft._replace(weight=written.tasks)
+
+
+def results(
+    outlet: Outlet, made: Tree, canvas_id: str, parent: Result | None = None, group: AsyncResult[Any] | str | None = None,
+    followed: bool = False,
+) -> Result:  # fmt: skip
+    """Return the result that the normal tree *made* has under *canvas_id*.
+
+    Args:
+        outlet: where it is published.
+        made: the tree.
+        canvas_id: its id.
+        parent: the result of what it waits for.
+        group: the group that it is a member of: its launch, or its id when it is not launched.
+        followed: something waits for all of it, so it has a join.
+    """
+    outer = group if isinstance(group, AsyncResult) else None
+    if isinstance(made, Group):
+        direct = parent is None and group is None and not followed and _is_plain(made)
+        launch = None if direct else AsyncResult[Any](outlet, canvas_id, parent=parent, follows=False, name=LAUNCH, launch=outer)
+        return _group(outlet, made, canvas_id, parent, canvas_id if followed else None, launch)
+    if isinstance(made, Step):
+        group_id = outer.id if outer is not None else group if isinstance(group, str) else None
+        keeps, name = outlet.keeps(made.signature), made.signature.task
+        return AsyncResult(outlet, canvas_id, keeps=keeps, parent=parent, group_id=group_id, name=name, follows=group is None, launch=outer)
+    return _chain(outlet, made, canvas_id, parent, group)
+
+
+def _group(
+    outlet: Outlet, made: Group, canvas_id: str, parent: Result | None, join_id: str | None, launch: AsyncResult[Any] | None
+) -> GroupResult:
+    members: Sequence[Any]
+    if len(made.members) > MOST_EAGER and all(isinstance(m, Step) and _own_id(m) is None for m in made.members):
+        members = Derived(outlet, canvas_id, len(made.members), group_id=canvas_id, parent=parent, launch=launch)
+    else:
+        members = [results(outlet, m, _member(m, canvas_id, n), parent, launch or canvas_id) for n, m in enumerate(made.members)]
+    return GroupResult(members, group_id=canvas_id, parent=parent, join_id=join_id, launch=launch)
+
+
+def _chain(outlet: Outlet, made: Chain, canvas_id: str, parent: Result | None, group: AsyncResult[Any] | str | None) -> Result:
+    last = len(made.steps) - 1
+    for number, step in enumerate(made.steps):
+        if not isinstance(step, Step | Group):
+            raise CanvasError("a chain in its normal shape holds tasks and groups")
+        own = _own_id(step) if isinstance(step, Step) else None
+        task_id = canvas_id if number == last else own or step_id(canvas_id, number)
+        parent = results(outlet, step, task_id, parent, group if number == last or number == 0 else None, number < last)
+    if parent is None:
+        raise CanvasError("a chain has at least one step")
+    return parent
+
+
+def _member(member: Tree, group_id: str, number: int) -> str:
+    return _own_id(member) or member_id(group_id, number)
+
+
+def _own_id(tree: Tree) -> str | None:
+    return tree.signature.options.task_id if isinstance(tree, Step) else None
+
+
+def _is_plain(made: Group) -> bool:
+    """Tell whether *made* is a group whose members its publisher sends by itself."""
+    if made.watch or len(made.members) > (MOST_DIRECT if CURRENT.get() is None else MOST_OUTBOX):
+        return False
+    return all(isinstance(m, Step) and not (m.links or m.errors or m.forks or m.watch) for m in made.members)

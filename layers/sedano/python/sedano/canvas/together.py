@@ -1,0 +1,146 @@
+"""Several tasks together: chain, group, chord, fork, chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain as chained
+from typing import Any
+
+from sedano.canvas.forms import Form, Publishes, tree_of
+from sedano.errors import CanvasError
+from sedano.model.canvas import Chain, Fork, Group
+from sedano.result import AsyncResult, GroupResult
+
+
+class chain(Form):  # noqa: N801 - Celery's name
+    """Tasks after one another, each handed the value of the one before; what follows a group runs when all of it has ended."""
+
+    def __init__(self, *steps: Form | fork | Iterable[Form | fork]) -> None:
+        """Take forms, or one iterable of them.
+
+        Raises:
+            CanvasError: there are none, or one is no form.
+        """
+        parts = _several(steps)
+        if not parts:
+            raise CanvasError("a chain has at least one step: chain(first.s(…), second.s(…))")
+        super().__init__(Chain(tuple(p if isinstance(p, Fork) else tree_of(p) for p in parts)), _app(parts))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Publish it, as `delay` does."""
+        return self.apply_async(args, kwargs)
+
+
+class group(Form):  # noqa: N801 - Celery's name
+    """Tasks side by side; its value is the list of theirs, in order."""
+
+    def __init__(self, *members: Form | Iterable[Form]) -> None:
+        """Take forms, or one iterable of them, which is read now.
+
+        Raises:
+            CanvasError: one is no form.
+        """
+        parts = _several(members)
+        super().__init__(Group(tuple(map(tree_of, parts))), _app(parts))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Publish it, as `delay` does."""
+        return self.apply_async(args, kwargs)
+
+    def delay(self, *args: Any, **kwargs: Any) -> GroupResult:
+        """Publish all members, with more arguments for each, and return their results."""
+        result: GroupResult = super().delay(*args, **kwargs)
+        return result
+
+    @property
+    def members(self) -> tuple[Any, ...]:
+        """The trees of its members."""
+        return self.tree.members if isinstance(self.tree, Group) else ()
+
+
+class chord(Form):  # noqa: N801 - Celery's name
+    """A group (the header) and a body that runs with the list of its results. ``chord(header)(body)`` publishes it."""
+
+    def __init__(self, header: Iterable[Form] | Form, body: Form | None = None, *, on_failure: str = "fail") -> None:
+        """Take the header, and the body now or when called.
+
+        Args:
+            header: forms, or a group of them.
+            body: what runs when every member has ended.
+            on_failure: ``fail``: the body does not run when a member failed, and ends with the error of the first; ``outcomes``: it runs,
+                and is handed for each member a mapping with its ``id``, its ``state``, and its ``value`` or its ``error``.
+
+        Raises:
+            CanvasError: the header holds what is no form, or *on_failure* is none of the two.
+        """
+        if on_failure not in ("fail", "outcomes"):
+            raise CanvasError(f"on_failure: {on_failure!r} is neither 'fail' nor 'outcomes'")
+        head = header if isinstance(header, group) else group(header)
+        members = Group(tuple(head.members), outcomes=on_failure == "outcomes")
+        if body is not None and not isinstance(body, Form):
+            raise CanvasError(f"a chord's body is a signature (task.s(…)) or a form, not {type(body).__name__}")
+        steps = (members,) if body is None else (members, tree_of(body))
+        super().__init__(Chain(steps), head.app or (body.app if body is not None else None))
+        self.has_body = body is not None
+
+    def __call__(self, body: Form | None = None, **options: Any) -> AsyncResult[Any]:
+        """Publish it with *body* and return the body's result; `result.parent` holds the header's."""
+        result: AsyncResult[Any] = self._complete(body).apply_async(**options)
+        return result
+
+    def apply_async(self, *args: Any, **options: Any) -> Any:
+        """Publish it; see `Form.apply_async`. The first argument may be the body."""
+        if args and isinstance(args[0], Form):
+            return self._complete(args[0]).apply_async(*args[1:], **options)
+        if not self.has_body:
+            raise CanvasError("a chord needs a body: chord([header…])(body)")
+        return super().apply_async(*args, **options)
+
+    def _complete(self, body: Form | None) -> chord:
+        if body is None:
+            return self
+        if not isinstance(body, Form):
+            raise CanvasError(f"a chord's body is a signature (task.s(…)) or a form, not {type(body).__name__}")
+        if self.has_body or not isinstance(self.tree, Chain):
+            raise CanvasError("a chord has one body: chord([header…])(body) or chord([header…], body)")
+        whole = self._changed(Chain((*self.tree.steps, tree_of(body)), self.tree.watch))
+        whole.has_body, whole.app = True, self.app or body.app
+        return whole
+
+
+class chunks(group):  # noqa: N801 - Celery's name
+    """A list of arguments in parts, each worked off by one message: a group of `starmap`s."""
+
+    def group(self) -> group:
+        """Return it as the group that it is."""
+        return self
+
+
+class fork(Fork):  # noqa: N801 - a form like the others
+    """Side branches in a chain: handed the value of the step before, beside what follows it. Nobody waits for them.
+
+    That one fails is seen (it is recorded, and the canvas's error callbacks are called), and does not fail the canvas.
+    """
+
+    def __init__(self, *branches: Form) -> None:
+        """Take the forms that run on the side.
+
+        Raises:
+            CanvasError: there are none, or one is no form.
+        """
+        if not branches:
+            raise CanvasError("a fork has at least one branch: fork(side.s(…))")
+        super().__init__(tuple(map(tree_of, branches)))
+
+
+def _several(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the forms in *parts*: they themselves, or those of the one iterable among them."""
+    if len(parts) == 1 and not isinstance(parts[0], Form | Fork):
+        if not isinstance(parts[0], Iterable) or isinstance(parts[0], str | bytes | dict):
+            raise CanvasError(f"a canvas is put together from signatures (task.s(…)) and forms of them, not {type(parts[0]).__name__}")
+        return tuple(parts[0])
+    return parts
+
+
+def _app(parts: Iterable[Any]) -> Publishes | None:
+    return next((part.app for part in chained(parts) if isinstance(part, Form) and part.app is not None), None)

@@ -1,0 +1,205 @@
+"""Conducting: what the end of one task of a canvas causes. The rule of continuing is pure (`sedano.model.place`); here it meets the ports.
+
+A task that ended well hands its value to the next of its chain, to its links and its forks; the last one of a chain that is a member of
+a group arrives at the group's join. A task that ended without success has its error callbacks called; what follows it in its chain never
+runs, so the end of the chain, which somebody may wait for, is recorded as failed with the same error and the id of the task that failed
+first. That costs one write for each chain around it, however much was still to come.
+
+Every id is derived and every record is put where none is yet, so a redelivery does the same again and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from json import dumps
+from typing import Any
+
+from sedano.engine.batch import Job
+from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.gathering import Gathering
+from sedano.engine.launching import Origin, continued, drafted, launched, member_ids, numbers, opened, origin_of, page_of
+from sedano.engine.plans import Plans
+from sedano.engine.registry import Registry
+from sedano.errors import MessageRefused
+from sedano.model.clock import LamportClock
+from sedano.model.join import Join
+from sedano.model.lineage import derived_id
+from sedano.model.messages import LAUNCH, Command, Member, Place
+from sedano.model.place import Ask, Item, Resume, Spot, branches, errbacks, find, following
+from sedano.model.records import ErrorRecord, Outcome
+from sedano.ports import Ports
+
+
+@dataclass(slots=True)
+class Consequences:
+    """What an end causes: *messages* to send; *exits*, ends to record for tasks that will never run; *arrivals* at joins, failed or not."""
+
+    messages: list[Addressed] = field(default_factory=list)
+    exits: list[Outcome] = field(default_factory=list)
+    arrivals: list[tuple[Member, bool]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Conducting:
+    """Carries canvases on."""
+
+    ports: Ports
+    lamport: LamportClock
+    composer: Composer
+    registry: Registry
+    plans: Plans
+    gathering: Gathering
+
+    def check(self, command: Command) -> None:
+        """Look at the place of *command* before it runs: what can never go on must not wait as a follow-up for ever.
+
+        Raises:
+            MessageRefused: its canvas does not hold together (code `schema`) or is lost (`blob`).
+        """
+        if command.task == LAUNCH:
+            page_of(command, self.gathering.arguments(command)[1], self.plans)
+        elif command.place is not None:
+            find(command.place, self.plans.load)
+
+    def succeeded(self, job: Job, value: Callable[[], Any]) -> Consequences:
+        """Return what follows from *job*, which ended well with the value that *value* returns."""
+        command, found = job.command, Consequences()
+        if command.task == LAUNCH:
+            found.messages = self._launched(job)
+            return found
+        ended = True
+        if command.place is not None:
+            ended = self._handed_on(command.place, command.task_id, value, job, found)
+        if ended and command.member is not None:
+            found.arrivals.append((command.member, False))
+        return found
+
+    def failed(self, job: Job, state: str, error: ErrorRecord | None) -> Consequences:
+        """Return what follows from *job*, which ended as *state* without success."""
+        command, found = job.command, Consequences()
+        why = _why(command.task_id, error)
+        if command.task == LAUNCH and "page" in command.kwargs:
+            self._page_failed(job, state, why, found)
+            return found
+        if command.place is not None:
+            self._failed_at(command.place, job, state, why, found)
+        if command.member is not None:
+            found.arrivals.append((command.member, True))
+        return found
+
+    def continued(self, join: Join) -> Addressed:
+        """Return the message of what runs now that *join* is full."""
+        draft, lineage = continued(join, self.plans, self.ports.clock.now(), self.ports.blobs)
+        return self.composer.compose(draft, lineage)
+
+    def _handed_on(self, place: Place, salt: str, value: Callable[[], Any], job: Job, found: Consequences) -> bool:
+        """Publish what stands after *place*; tell whether nothing does, so that the chain has ended."""
+        spot = find(place, self.plans.load)
+        args = [value()] if spot.next is not None or "links" in spot.item or "forks" in spot.item else []
+        self._publish(branches(spot, salt, place, args, self.plans.load), job, found, None)
+        ask = following(place, spot, args, job.command.member)
+        if ask is not None:
+            self._publish([ask], job, found, job.command.member)
+            return False
+        resume = spot.resume
+        if resume is None or resume.place is None:
+            return True
+        return self._handed_on(resume.place, derived_id(salt, "resumed"), value, job, found)
+
+    def _publish(self, asks: Sequence[Ask] | Iterator[Ask], job: Job, found: Consequences, member: Member | None) -> None:
+        origin = origin_of(job.command, _queue(job))
+        found.messages += [
+            self._composed(drafted(ask._replace(member=member), origin, self.ports.clock.now(), self.ports.blobs), origin) for ask in asks
+        ]
+
+    def _composed(self, draft: CommandDraft, origin: Origin) -> Addressed:
+        return self.composer.compose(draft, origin.lineage)
+
+    def _launched(self, job: Job) -> list[Addressed]:
+        command = job.command
+        args, kwargs = self.gathering.arguments(command)
+        page, origin = page_of(command, kwargs, self.plans), origin_of(command, _queue(job))
+        if page.join is not None and "page" not in kwargs:
+            join = opened(command, page, origin)
+            if not join.size:
+                return [self.continued(join)]
+            self.ports.ledger.open_join(join)
+        drafts = launched(page, origin, args, self.plans, self.ports.clock.now(), self.ports.blobs)
+        return [self._composed(draft, origin) for draft in drafts]
+
+    def _failed_at(self, place: Place, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+        try:
+            spots = list(self._spots(place))
+        except MessageRefused:
+            # The place itself was refused: there is nobody to call, and the end of the chain is all that its message tells.
+            found.exits += [self._exit(place.canvas_id, 0, "", job, state, why)] if place.canvas_id != job.command.task_id else []
+            return
+        derived, told = why.cause != job.command.task_id, set[str]()
+        for at, spot in spots:
+            for item in errbacks(spot, derived):
+                self._call(item, job, why, found, told)
+            if spot.next is not None:
+                resume = spot.resume or Resume(0, None)
+                found.exits.append(self._exit(at.canvas_id, resume.attempt, spot.end, job, state, why))
+
+    def _spots(self, place: Place) -> Iterator[tuple[Place, Spot]]:
+        """Yield where the task stands, and where each task that it stands in for does."""
+        at: Place | None = place
+        while at is not None:
+            spot = find(at, self.plans.load)
+            yield at, spot
+            at = spot.resume.place if spot.resume is not None else None
+
+    def _page_failed(self, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+        """End the members of a page that nobody can publish any more."""
+        page = page_of(job.command, job.command.kwargs, self.plans)
+        for number, task_id in zip(numbers(page), member_ids(page), strict=True):
+            found.exits.append(self._exit(task_id, 0, "", job, state, why))
+            if page.join is not None:
+                found.arrivals.append((Member(page.join[0], number, page.join[1]), True))
+
+    def _exit(self, task_id: str, attempt: int, name: str, job: Job, state: str, why: ErrorRecord) -> Outcome:
+        clock, now = self.lamport.forward(), self.ports.clock.now()
+        return Outcome(
+            task_id, state, self.ports.entropy.nonce(), 0, job.command.id, attempt, clock, name or LAUNCH, now, error=why
+        )
+
+    def _call(self, item: Item, job: Job, why: ErrorRecord, found: Consequences, told: set[str]) -> None:
+        """Publish the error callback *item*, once however often it was linked."""
+        digest = sha256(dumps(item, sort_keys=True).encode()).hexdigest()[:32]
+        if digest in told:
+            return
+        told.add(digest)
+        ask = Ask(item, derived_id(job.command.task_id, f"error/{digest}"), self._context(item, job.command, why))
+        self._publish([ask], job, found, None)
+
+    def _context(self, item: Item, command: Command, why: ErrorRecord) -> Sequence[Any]:
+        """Return what an error callback is called with: request, exception and traceback when it takes three, else the failed task's id."""
+        spec = self.registry.tasks.get(str(item["task"]))
+        room = spec.parameters.room(len(item.get("args", ())), item.get("kwargs", {})) if spec is not None else 1
+        if room >= 3:
+            return [_request(command), {"type": why.type_name, "message": why.message}, why.traceback]
+        return [command.task_id] if room else []
+
+
+def _why(task_id: str, error: ErrorRecord | None) -> ErrorRecord:
+    if error is None:
+        error = ErrorRecord("TaskRevoked", f"task {task_id} was revoked or expired before it ran")
+    return error if error.cause else error._replace(cause=task_id)
+
+
+def _request(command: Command) -> dict[str, Any]:
+    """Return what an error callback learns of the failed task; arguments that lie in the blob store stay there."""
+    here = command.data_ref is None
+    return {
+        "id": command.task_id, "task": command.task, "args": list(command.args) if here else None,
+        "kwargs": dict(command.kwargs) if here else None, "retries": command.attempt, "root_id": command.lineage.root_id or command.task_id,
+        "parent_id": command.lineage.parent_id, "tenant": command.tenant, "stamps": command.stamps,
+    }  # fmt: skip
+
+
+def _queue(job: Job) -> str:
+    return job.delivery.queue.removeprefix("commands:")
+

@@ -1,0 +1,53 @@
+"""The pages of canvases that this process read last. A page never changes under its name, so none is read twice while it is kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+from sedano.errors import MessageRefused
+from sedano.model import refusals
+from sedano.model.messages import BlobRef
+from sedano.model.place import Item, parse
+from sedano.ports import Blobs
+
+MOST_PAGES = 64
+"""About 2 MB of JSON."""
+
+
+class Plans:
+    """Reads pages by name and keeps the last few. Thread-safe."""
+
+    __slots__ = ("_blobs", "_lock", "_pages")
+
+    def __init__(self, blobs: Blobs) -> None:
+        """Read from *blobs* what does not stand in a message itself."""
+        self._blobs = blobs
+        self._pages: OrderedDict[str, Item] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def load(self, name: str) -> Item:
+        """Return the page *name*.
+
+        Raises:
+            MessageRefused: there is none (code `blob`), or it does not hold together (`schema`).
+            Unavailable: the blob store does not answer.
+        """
+        with self._lock:
+            known = self._pages.get(name)
+            if known is not None:
+                self._pages.move_to_end(name)
+                return known
+        page = parse(name if name.startswith("{") else self._read(name))
+        with self._lock:
+            self._pages[name] = page
+            if len(self._pages) > MOST_PAGES:
+                self._pages.popitem(last=False)
+        return page
+
+    def _read(self, name: str) -> bytes:
+        kind, _, rest = name.partition(":")
+        digest, _, size = rest.partition(":")
+        if kind != "blob" or not size.isdigit():
+            raise MessageRefused(refusals.SCHEMA, "canvasplan", "names no page of a canvas")
+        return self._blobs.get(BlobRef(digest, int(size)))
