@@ -13,12 +13,15 @@ from sedano.result.waiting import Reads
 class Derived(Sequence[AsyncResult[Any]]):
     """The results of *size* tasks whose ids are derived from *base*: the n-th has the id of the follow-up at *prefix* n of it."""
 
-    __slots__ = ("_size", "base", "group_id", "outlet", "parent", "prefix")
+    __slots__ = ("_size", "base", "group_id", "launch", "outlet", "parent", "prefix")
 
-    def __init__(self, outlet: Reads, base: str, size: int, prefix: str = "", *, group_id: str | None = None, parent: Any = None) -> None:
-        """Refer to the tasks; *group_id* and *parent* are those of each result."""
+    def __init__(
+        self, outlet: Reads, base: str, size: int, prefix: str = "", *, group_id: str | None = None, parent: Any = None,
+        launch: AsyncResult[Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Refer to the tasks; *group_id*, *parent* and *launch* are those of each result."""
         self.outlet, self.base, self._size, self.prefix = outlet, base, size, prefix
-        self.group_id, self.parent = group_id, parent
+        self.group_id, self.parent, self.launch = group_id, parent, launch
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -35,7 +38,9 @@ class Derived(Sequence[AsyncResult[Any]]):
         if isinstance(at, slice):
             return [self[n] for n in range(*at.indices(self._size))]
         number = range(self._size)[at]
-        return AsyncResult(self.outlet, self.id_of(number), parent=self.parent, group_id=self.group_id, follows=False)
+        return AsyncResult(
+            self.outlet, self.id_of(number), parent=self.parent, group_id=self.group_id, follows=False, launch=self.launch
+        )
 
     def id_of(self, number: int) -> str:
         """Return the id of task *number*."""

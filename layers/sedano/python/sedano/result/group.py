@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from sedano.result import later
 from sedano.result.many import ResultSet
+from sedano.result.single import AsyncResult
 from sedano.result.waiting import Reads
 
 
@@ -22,8 +23,9 @@ class GroupResult(ResultSet):
     """The results of a group, in order."""
 
     def __init__(
-        self, results: Sequence[Any], *, group_id: str | None = None, parent: Any = None, join_id: str | None = None, follows: bool = True
-    ) -> None:
+        self, results: Sequence[Any], *, group_id: str | None = None, parent: Any = None, join_id: str | None = None, follows: bool = True,
+        launch: AsyncResult[Any] | None = None,
+    ) -> None:  # fmt: skip
         """Hold *results*.
 
         Args:
@@ -32,10 +34,11 @@ class GroupResult(ResultSet):
             parent: what the members wait for.
             join_id: the join at which the members arrive.
             follows: the parent shall know of it.
+            launch: the command that publishes the members, when a worker does that.
         """
         super().__init__(())
         self.results = results
-        self.id, self.parent, self.join_id = group_id, parent, join_id
+        self.id, self.parent, self.join_id, self.launch = group_id, parent, join_id, launch
         self.followers: list[Any] = []
         if parent is not None and follows:
             parent.followers.append(self)

@@ -23,6 +23,7 @@ class ResultSet:
     join_id: str | None = None
     """The join at which the tasks arrive, when they do."""
     parent: Any = None
+    launch: Any = None
 
     def __init__(self, results: Iterable[Any] = ()) -> None:
         """Hold *results*."""
@@ -100,6 +101,8 @@ class ResultSet:
     def ready(self) -> bool:
         """Tell whether every task ended, or never runs."""
         progress = self.progress()
+        if not progress.total:
+            return self.launch is None or bool(self.launch.ready())
         return progress.done == progress.total or self._broken() is not None
 
     def successful(self) -> bool:
@@ -126,7 +129,7 @@ class ResultSet:
             RemoteError, TaskRevoked, ResultTimeout, NoResult, WaitInsideTask: see `AsyncResult.get`.
         """
         if not len(self):
-            return []
+            return self._empty(timeout, propagate)
         values = self._values(Patience(self.outlet, timeout), propagate, callback)
         return _nested(self.members(), values)
 
@@ -189,7 +192,7 @@ class ResultSet:
         found = self.results
         if isinstance(found, Derived):
             return found.outlet
-        first = next(leaves(found), None)
+        first = self.launch or next(leaves(found), None)
         if first is None:
             raise SedanoError("a set without results has nothing to read")
         outlet: Reads = first.outlet
@@ -201,9 +204,16 @@ class ResultSet:
             result.check()
         return found
 
+    def _empty(self, timeout: float | None, propagate: bool) -> list[Any]:
+        """Wait until it is certain that the group came to be, though without members."""
+        error = error_of(self.launch.wait(timeout)) if self.launch is not None else None
+        if error is not None and propagate:
+            raise error
+        return []
+
     def _broken(self) -> TaskRecord | None:
         """Return the record of the step before that failed, so that no task of this set runs."""
-        if self.parent is None:
+        if self.parent is None and self.launch is None:
             return None
         try:
             look(self.outlet, [], Line(steps_before(self)))

@@ -80,28 +80,34 @@ def _path(result: Any, known: Sequence[Any]) -> list[Node]:
 def _node(one: Any) -> Node:
     if not is_set(one):
         return {"id": one.id, "name": one.name, "root": one.root_id, "keeps": one.keeps}
-    head = {"group": one.id, "join": one.join_id}
+    head = {"group": one.id, "join": one.join_id, "launch": one.launch.id if one.launch is not None else None}
     if isinstance(one.results, Derived):
         return {**head, "base": one.results.base, "size": len(one.results), "prefix": one.results.prefix}
     return {**head, "of": [_path(member, before(one)) for member in one.results]}
 
 
-def _read(outlet: Reads, path: Sequence[Node], parent: Any, group_id: str | None) -> Any:
-    """Return the result at the end of *path*, which begins after *parent*, as a member of the group *group_id*."""
+def _read(outlet: Reads, path: Sequence[Node], parent: Any, group: Node | None) -> Any:
+    """Return the result at the end of *path*, which begins after *parent*, as a member of *group*."""
     for number, node in enumerate(path):
-        follows = group_id is None or number > 0
+        follows = group is None or number > 0
         if "id" in node:
             parent = AsyncResult(
-                outlet, node["id"], keeps=node["keeps"], parent=parent, group_id=group_id if number == len(path) - 1 else None,
-                root_id=node["root"], name=node["name"], follows=follows,
+                outlet, node["id"], keeps=node["keeps"], parent=parent, group_id=group["group"] if group is not None else None,
+                root_id=node["root"], name=node["name"], follows=follows, launch=_launch(outlet, group, parent),
             )  # fmt: skip
         else:
-            members = _members(outlet, node, parent)
-            parent = GroupResult(members, group_id=node["group"], parent=parent, join_id=node["join"], follows=follows)
+            members, launch = _members(outlet, node, parent), _launch(outlet, node, parent)
+            parent = GroupResult(members, group_id=node["group"], parent=parent, join_id=node["join"], follows=follows, launch=launch)
     return parent
 
 
 def _members(outlet: Reads, node: Node, parent: Any) -> Sequence[Any]:
     if "base" in node:
-        return Derived(outlet, node["base"], node["size"], node["prefix"], group_id=node["group"], parent=parent)
-    return [_read(outlet, path, parent, node["group"]) for path in node["of"]]
+        launch = _launch(outlet, node, parent)
+        return Derived(outlet, node["base"], node["size"], node["prefix"], group_id=node["group"], parent=parent, launch=launch)
+    return [_read(outlet, path, parent, node) for path in node["of"]]
+
+
+def _launch(outlet: Reads, group: Node | None, parent: Any) -> AsyncResult[Any] | None:
+    launch = group["launch"] if group is not None else None
+    return AsyncResult(outlet, launch, parent=parent, follows=False) if launch else None

@@ -34,9 +34,19 @@ def before(result: Any) -> list[Any]:
 def steps_before(result: Any) -> list[str]:
     """Return the ids of the single tasks that have to end well before *result* can begin, the earliest first.
 
-    Members of a group are not among them: what follows a group has a record as soon as one of them failed.
+    The launch of a group is among them, its members are not: what follows a group has a record as soon as one of them failed.
     """
-    return [one.id for one in before(result) if not is_set(one)]
+    ids: list[str] = []
+    for one in (*before(result), result):
+        ids += _launches(one)
+        if one is not result and not is_set(one):
+            ids.append(one.id)
+    return ids
+
+
+def _launches(result: Any) -> list[str]:
+    """Return the ids of the launches of *result*'s group and of the groups around that, the outermost first."""
+    return [*_launches(result.launch), result.launch.id] if result.launch is not None else []
 
 
 def is_set(result: Any) -> bool:
@@ -79,7 +89,8 @@ def counted(outlet: Reads, results: Iterable[Any]) -> Progress:
 
 def revoke_all(outlet: Reads, results: Iterable[Any], *, terminate: bool) -> None:
     """Revoke all tasks in *results* that have not ended; those that end meanwhile stay as they are."""
-    ids = ids_of(results)
+    results = list(results)
+    ids = [*(one.launch.id for one in results if is_set(one) and one.launch is not None), *ids_of(results)]
     lamport = LamportClock(lambda: int(outlet.ports.clock.now() * 1_000_000))
     for some in in_hundreds(ids):
         ended = {task_id for task_id, record in read(outlet, some).items() if has_ended(record)} if len(ids) > 1 else set[str]()

@@ -20,11 +20,11 @@ R = TypeVar("R")
 class AsyncResult(Generic[R]):
     """The result of one task. What ended never changes, so its record is read once and kept."""
 
-    __slots__ = ("_line", "_parent", "_record", "_root_id", "followers", "group_id", "id", "keeps", "name", "outlet")
+    __slots__ = ("_line", "_parent", "_record", "_root_id", "followers", "group_id", "id", "keeps", "launch", "name", "outlet")
 
     def __init__(
         self, outlet: Reads, task_id: str, *, keeps: bool = True, parent: Any = None, group_id: str | None = None,
-        root_id: str | None = None, name: str = "", follows: bool = True,
+        root_id: str | None = None, name: str = "", follows: bool = True, launch: AsyncResult[Any] | None = None,
     ) -> None:  # fmt: skip
         """Refer to the task *task_id*.
 
@@ -37,8 +37,9 @@ class AsyncResult(Generic[R]):
             root_id: the task that everything began with; by default the parent's, or itself.
             name: the task's name, as far as it is known here.
             follows: the parent shall know of it.
+            launch: the command that publishes it with the rest of its group, when a worker does that.
         """
-        self.id, self.group_id, self.name, self.outlet = task_id, group_id, name, outlet
+        self.id, self.group_id, self.name, self.outlet, self.launch = task_id, group_id, name, outlet, launch
         self.followers: list[Any] = []
         self.keeps, self._root_id = keeps, root_id
         self._record: TaskRecord | None = None
