@@ -79,7 +79,7 @@ class Lease:
 
     def valid(self) -> bool:
         """Tell whether you may believe that nobody else holds it. After a pause only a guard is sure (`sedano.guards`)."""
-        return not self._void() and rule.believes(self._term, self._leasing.moment())
+        return not self._void() and self._leasing.believes(self._term)
 
     def check(self) -> None:
         """Raise `LeaseLost` when the lease is not valid any more: call it where your work can stop."""
@@ -99,7 +99,7 @@ class Lease:
         self._term = renewed
 
     def release(self) -> bool:
-        """Give the lease back; tell whether it was still ours. Releasing twice is harmless."""
+        """Give the lease back; tell whether it was still ours. It is not valid from here on. Releasing twice is harmless."""
         return self._leasing.release(self._term) is not None
 
     def proof(self) -> Any:
@@ -241,7 +241,7 @@ class Leader:
         return (record.owner, record.token) if record is not None and record.held else None
 
     def _next(self, leasing: Leasing, term: Term | None) -> Term | None:
-        if term is not None and (not rule.believes(term, leasing.moment()) or rule.remaining(term, leasing.moment()) * 2 < term.duration):
+        if term is not None and (not leasing.believes(term) or rule.remaining(term, leasing.moment()) * 2 < term.duration):
             term = leasing.renew(term)
         if term is None:
             found = leasing.attempt(self._name, holder(CURRENT.get()), self._duration)

@@ -43,6 +43,7 @@ class Leasing:
         """Work over *ports*; nothing is known yet."""
         self.ports = ports
         self._known: OrderedDict[str, Sight] = OrderedDict()
+        self._given: dict[str, Term] = {}
         self._lock = threading.Lock()
 
     def moment(self) -> Moment:
@@ -87,8 +88,17 @@ class Leasing:
             return None
         return term._replace(since=since, expires=answer.record.expires, wanted=answer.record.want)
 
+    def believes(self, term: Term) -> bool:
+        """Tell whether the holder of *term* may believe that nobody else holds the lease.
+
+        Not from the moment in which its release is sent, whatever becomes of that: nobody here knows when it arrives.
+        """
+        given = self._given.get(term.name)
+        return (given is None or given.token < term.token) and lease.believes(term, self.moment())
+
     def release(self, term: Term) -> LeaseRecord | None:
         """Give the lease back; return it as it is then, or None when the term was over before: then nothing changed."""
+        self._give(term)
         reserved = self._time().hi + HAND_OVER_MS
         answer = self._send(lambda: self.ports.leases.release(term, reserved))
         self._saw(term.name, answer.record)
@@ -108,6 +118,14 @@ class Leasing:
         answer, since = self._take(name, owner, duration, self.ports.entropy.nonce(), sight)
         self._saw(name, answer.record)
         return lease.term(answer.record, since) if answer.done and answer.record is not None else None
+
+    def _give(self, term: Term) -> None:
+        """Remember that *term* is given back, until nobody could believe in it anyway."""
+        with self._lock:
+            if len(self._given) >= MOST_KNOWN:
+                now = self.moment()
+                self._given = {name: given for name, given in self._given.items() if lease.remaining(given, now) > 0}
+            self._given[term.name] = term
 
     def _take(self, name: str, owner: str, duration: int, nonce: str, sight: Sight) -> tuple[Leased, Moment]:
         since = self.moment()

@@ -5,6 +5,8 @@ Cost of a round: one read of all leases (a hundred to a call), one write for eac
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sedano.engine.leasing import Leasing
 from sedano.model import lease
 from sedano.model.lease import Sight, Term
@@ -14,13 +16,14 @@ from sedano.model.partitions import plan
 class Partitioning:
     """The partitions that one worker holds of one set."""
 
-    __slots__ = ("_duration", "_leasing", "_me", "_names", "_terms")
+    __slots__ = ("_duration", "_free", "_leasing", "_me", "_names", "_terms")
 
     def __init__(self, leasing: Leasing, name: str, count: int, duration: int, worker: str) -> None:
         """Hold some of the *count* partitions of *name*, each for *duration* ms, as the worker named *worker*."""
         self._leasing, self._duration, self._me = leasing, duration, worker
         self._names = [f"partition/{name}/{count}/{index}" for index in range(count)]
         self._terms: dict[int, Term] = {}
+        self._free: Collection[int] = ()
 
     def balance(self) -> dict[int, Term]:
         """Do one round and return the terms that are held after it, by partition."""
@@ -29,7 +32,8 @@ class Partitioning:
         self._keep(sights)
         free = [index for index, sight in sights.items() if index not in self._terms and self._leasing.free(sight, self._me)]
         taken = {index: sight.record for index, sight in sights.items() if index not in free and sight.record is not None}
-        step = plan(self._me, self._terms.keys(), taken, free)
+        step = plan(self._me, self._terms.keys(), taken, free, [index for index in free if index in self._free])
+        self._free = free
         for index in step.give:
             self._leasing.release(self._terms.pop(index))
         for index in step.take:

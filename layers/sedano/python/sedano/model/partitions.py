@@ -7,6 +7,10 @@ it is asked by somebody who has at least two fewer. So loads move towards each o
 Which of the free ones to try first is decided by rendezvous hashing (Thaler and Ravishankar 1998), so workers that start together try
 different ones, and a worker that comes back finds its old ones.
 
+Who asked and holds nothing counts as a worker, for it may have come just now. It may also have died since: then the others' share is too
+small, and something stays free that nobody takes. So what was free in the round before as well is taken beyond that share, one at a time,
+up to the share of those who hold something.
+
 P1: at most one holder a partition (that is the lease's promise), and the loads differ by at most one from the fair share when all is quiet.
 
 >>> fair_share(32, 5)
@@ -41,20 +45,24 @@ def preference(worker: str, partition: int) -> bytes:
     return blake2b(f"{worker}\0{partition}".encode(), digest_size=8).digest()
 
 
-def plan(me: str, mine: Collection[int], taken: Mapping[int, LeaseRecord], free: Collection[int]) -> Plan:
+def plan(me: str, mine: Collection[int], taken: Mapping[int, LeaseRecord], free: Collection[int], idle: Collection[int] = ()) -> Plan:
     """Return what the worker *me*, who holds *mine*, should do.
 
-    *taken* are the partitions that somebody holds, mine too, as their leases stand; *free* are those that may be taken.
+    *taken* are the partitions that somebody holds, mine too, as their leases stand; *free* are those that may be taken, *idle* those of
+    them that might have been taken in the round before.
     """
     load = Counter({me: len(mine)})
     load.update(record.owner for index, record in taken.items() if index not in mine)
     askers = {record.want for record in taken.values() if record.want}
+    holders = len(load)
     for asker in askers:
         load[asker] += 0
     share = fair_share(len(taken) + len(free), len(load))
     give = _give(me, mine, taken, load)
     room = 0 if give else max(0, share - len(mine))
     take = sorted(free, key=lambda index: preference(me, index), reverse=True)[:room]
+    if not take and not give and len(mine) < fair_share(len(taken) + len(free), holders):
+        take = sorted(idle, key=lambda index: preference(me, index), reverse=True)[:1]
     asked = any(record.want == me and load[record.owner] >= load[me] + 2 for record in taken.values())
     want = None if take or give or asked else _want(me, taken, load)
     return Plan(give, take, want)
