@@ -20,7 +20,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "model",
         "ports",
         "memory engine aws",
-        "app task event canvas result guards settings testing",
+        "app task event canvas result guards settings testing workflow",
         "bootstrap",
         "views",
         "cli local web",
@@ -40,6 +40,7 @@ LATE = {
     "layers/sedano/python/sedano/locks.py": "whoever awaits a lock has an event loop; whoever does not, pays for none",
     "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "
     "a result pays for none of it",
+    "layers/sedano/python/sedano/workflow/files.py": "PyYAML is an extra: only whoever declares workflows in YAML needs it",
 }
 
 HARMLESS = ("importlib.metadata", "importlib.resources")  # they read what is installed and import nothing

@@ -139,3 +139,34 @@ class WaitInsideTask(SedanoError, RuntimeError):
 
 class LocalEndpointError(SedanoError):
     """The local development endpoint could not be built, started or deployed to; the message says what to do."""
+
+
+class WorkflowInvalid(SedanoError, ValueError):
+    """A workflow cannot run; the message tells every reason, each with its file, line and step."""
+
+    def __init__(self, name: str, problems: list[str]) -> None:
+        """Tell the *problems* of the workflow *name*."""
+        more = "\n  ".join(problems)
+        super().__init__(f"workflow {name} cannot run, for {len(problems)} reason{'s' if len(problems) != 1 else ''}:\n  {more}")
+        self.problems = tuple(problems)
+
+
+class FlowRunReused(SedanoError):
+    """A flow run of this id has begun with other inputs, or of another definition."""
+
+
+class UnknownFlowRun(SedanoError, LookupError):
+    """There is no flow run of this id, or no worker has begun it yet."""
+
+
+class WrongFlowState(SedanoError):
+    """A flow run is not in a state in which it can do what was asked; the message names it."""
+
+
+class FlowFailed(SedanoError):
+    """A flow run failed or was cancelled; the message names the step that began it."""
+
+    def __init__(self, run_id: str, detail: str) -> None:
+        """Name the run and say why."""
+        super().__init__(detail)
+        self.run_id = run_id

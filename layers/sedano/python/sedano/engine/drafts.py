@@ -104,8 +104,8 @@ class Composer:
         ref = draft.data_ref or self.check(draft.args, draft.kwargs)
         command = Command(
             self._entropy.uuid(), draft.task_id, draft.task, self.source, self._clock.now(), self._lamport.forward(),
-            () if ref else draft.args, {} if ref else draft.kwargs, draft.attempt, draft.lineage or lineage, draft.expires, draft.tenant, draft.traceparent,
-            draft.ignore_result, draft.member, draft.gather, draft.section, ref, draft.stamps, draft.place,
+            () if ref else draft.args, {} if ref else draft.kwargs, draft.attempt, draft.lineage or lineage, draft.expires, draft.tenant,
+            draft.traceparent, draft.ignore_result, draft.member, draft.gather, draft.section, ref, draft.stamps, draft.place,
         )  # fmt: skip
         return Addressed(command_queue(draft.queue), Outgoing(codec.encode(command), draft.delay, draft.tenant))
 

@@ -70,6 +70,9 @@ class FlowChanged(NamedTuple):
     run: FlowRun | None
 
 
-def item_id(task_id: str, index: int) -> str:
-    """Return the task id of the call with item *index* of a `map`, whose whole is the task *task_id*."""
-    return derived_id(task_id, f"item/{index}")
+def call_id(task_id: str, position: int) -> str:
+    """Return the task id of call number *position* (from 0) of a `map` whose whole is the task *task_id*.
+
+    They are the members of the group that is step 0 of the chain which *task_id* ends (`sedano.model.place`).
+    """
+    return derived_id(derived_id(task_id, "step/0"), position)

@@ -8,13 +8,14 @@ whenever, derives the same, and no state is lost with a process.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 from sedano.model import states
 from sedano.model.records import TaskRecord
 from sedano.model.workflow.conditions import holds
 from sedano.model.workflow.definition import ITEM, Call, Definition, Ref, Step
-from sedano.model.workflow.flow_run import WINDING_UP, FlowRun, item_id
+from sedano.model.workflow.flow_run import WINDING_UP, FlowRun, call_id
 
 WAITING, READY, RUNNING, RETRYING = "WAITING", "READY", "RUNNING", "RETRYING"
 SUCCEEDED, FAILED, SKIPPED, CANCELLED = "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"
@@ -96,6 +97,12 @@ class Progress:
             return [self.resolve(inner, item) for inner in value]
         return value
 
+    def knowing(self, name: str, value: Any) -> Progress:
+        """Return the same progress with *value* as what `$name` is: a `map` is compensated call by call, each with its own result."""
+        other = copy(self)
+        other.inputs = {**self.inputs, name: value}
+        return other
+
     def items(self, step: Step) -> Sequence[Any]:
         """Return the items that a step with a `map` is called with; raise `ValueError` when there is no list of them."""
         found = self.resolve(step.each)
@@ -110,21 +117,32 @@ class Progress:
     def calls(self, step: Step) -> dict[int, str]:
         """Return the ids of the calls of a `map` that its present begin makes, by item: all but those that ended well in an earlier one."""
         status = self.status(step.name)
-        done = self.succeeded(step, status.attempt)
-        return {n: item_id(status.task_id, n) for n in range(self._size(step)) if n not in done}
+        return self._calls(step, self.succeeded(step, status.attempt), status.task_id)
 
     def succeeded(self, step: Step, before: int | None = None) -> dict[int, TaskRecord]:
         """Return the records of the calls of a `map` that ended well, by item; only those of begins *before* this number, when given."""
-        run, status = self.run, self.status(step.name)
-        until = status.attempt + 1 if before is None else before
+        until = self.status(step.name).attempt + 1 if before is None else before
         found: dict[int, TaskRecord] = {}
-        for attempt in range(run.whole.get(step.name, 0), until):
-            whole = run.step_id(step.name, attempt)
-            for n in range(self._size(step)):
-                record = self.records.get(item_id(whole, n))
-                if record is not None and record.state == states.SUCCESS:
-                    found.setdefault(n, record)
+        for attempt in range(self.run.whole.get(step.name, 0), until):
+            calls = self._calls(step, found, self.run.step_id(step.name, attempt))
+            ended = {n: self.records[i] for n, i in calls.items() if i in self.records}
+            found |= {n: record for n, record in ended.items() if record.state == states.SUCCESS}
         return found
+
+    def counted(self, step: Step) -> tuple[int, int, int]:
+        """Return of a `map` how many calls ended well, how many ended otherwise, and how many there are."""
+        ended = [self.records[i] for i in self.calls(step).values() if i in self.records]
+        failed = sum(record.state in states.TERMINAL and record.state != states.SUCCESS for record in ended)
+        return len(self.succeeded(step)), failed, self._size(step)
+
+    def may_have_called(self, step: Step) -> list[str]:
+        """Return every id under which a `map` may have made a call that counts, so that their records can be read."""
+        wholes = range(self.run.whole.get(step.name, 0), self.status(step.name).attempt + 1)
+        return [call_id(self.run.step_id(step.name, attempt), n) for attempt in wholes for n in range(self._size(step))]
+
+    def _calls(self, step: Step, done: Mapping[int, TaskRecord], task_id: str) -> dict[int, str]:
+        left = [n for n in range(self._size(step)) if n not in done]
+        return {n: call_id(task_id, position) for position, n in enumerate(left)}
 
     def _size(self, step: Step) -> int:
         """Return the number of items of a `map`, 0 as long as it is not known what they are."""

@@ -1,0 +1,153 @@
+"""A declared workflow, bound to its app: checked, started, listed, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sedano.engine.context import CURRENT
+from sedano.engine.drafts import CommandDraft
+from sedano.engine.registry import BUILT_IN
+from sedano.errors import ArgumentError, FlowRunReused, WorkflowInvalid
+from sedano.model import codec
+from sedano.model.lineage import DEFAULT_BUDGET, Lineage, derived_id
+from sedano.model.messages import NOTHING, BlobRef
+from sedano.model.parameters import Wrong, kind_of
+from sedano.model.stamps import joined
+from sedano.model.workflow import kinds
+from sedano.model.workflow.checking import Known, check
+from sedano.model.workflow.definition import Definition, encode
+from sedano.model.workflow.mermaid import mermaid
+from sedano.model.workflow.reading import Path, Problem
+from sedano.model.workflow.svg import svg
+from sedano.outlet import Outlet
+from sedano.workflow.directing import COLLECT, WORKFLOW, Publishes, enlist
+from sedano.workflow.flow_result import FlowResult
+
+Where = Callable[[Path], str]
+"""Returns `file:line` of what stands at a path of a definition's data."""
+
+
+def known_tasks(app: Publishes) -> dict[str, Known]:
+    """Return what a workflow's checks know of the tasks of *app*."""
+    tasks = {name: spec for name, spec in app.registry.tasks.items() if name not in {*BUILT_IN, WORKFLOW, COLLECT}}
+    return {
+        name: Known(spec.function, spec.delivery != "at_least_once" or not spec.ignore_result, not spec.ignore_result)
+        for name, spec in tasks.items()
+    }
+
+
+class Flow:
+    """A workflow of one app. It is immutable: a changed file or class is another version, and runs keep the one that they began with."""
+
+    def __init__(self, app: Publishes, definition: Definition, problems: Sequence[Problem], where: Where) -> None:
+        """Bind *definition* to *app*; *problems* were found while it was read.
+
+        Raises:
+            WorkflowInvalid: it cannot run; every reason is told, with where it stands.
+        """
+        found = sorted([*problems, *check(definition, known_tasks(app))], key=lambda p: _order(definition, p))
+        if found:
+            told = [f"{where(p.path)}: {f'step {p.step!r}: ' if p.step else ''}{p.text}" for p in found]
+            raise WorkflowInvalid(definition.name, told)
+        self.definition, self._app = definition, app
+        self._kept: tuple[object, BlobRef] | None = None
+        enlist(app)
+
+    def __repr__(self) -> str:
+        """Name it."""
+        return f"<Flow {self.definition.name} {self.definition.version}: {len(self.definition.steps)} steps>"
+
+    def delay(self, **inputs: Any) -> FlowResult:
+        """Begin a run with these inputs and return its handle; see `apply_async`."""
+        return self.apply_async(inputs)
+
+    def apply_async(
+        self, inputs: Mapping[str, Any] = NOTHING, *, run_id: str | None = None, tenant: str | None = None,
+        stamps: Mapping[str, str] | None = None, budget: int = DEFAULT_BUDGET,
+    ) -> FlowResult:  # fmt: skip
+        """Begin a run and return its handle.
+
+        One message is sent; a worker writes the run down and begins its first steps, so a run begins whole or not at all. Inside a task it
+        is one of the task's follow-ups.
+
+        Args:
+            inputs: the workflow's inputs, by name.
+            run_id: names the run; by default a fresh id. The same id with the same inputs is the same run.
+            tenant, stamps: borne by every task of the run.
+            budget: how many tasks the run may cause, divided among its steps.
+
+        Raises:
+            ArgumentError: an input is missing, unknown or of the wrong type.
+            FlowRunReused: a run of this id has begun with something else.
+            OptionError: a stamp cannot be one.
+        """
+        outlet, definition = self._app.outlet, self.definition
+        given = _fitted(definition, inputs)
+        ref = self._definition(outlet)
+        chosen = run_id or outlet.fresh_id()
+        if run_id is not None:
+            _refuse_other(outlet, run_id, ref, given)
+        begin = {"workflow": definition.name, "version": definition.version, "definition": [ref.digest, ref.size], "inputs": given}
+        context = CURRENT.get()
+        inherited, borne = (context.tenant, context.command.stamps) if context is not None else (None, None)
+        draft = CommandDraft(
+            self._app.queues[0], derived_id(chosen, "begin"), WORKFLOW, (chosen,), {"begin": begin}, tenant=tenant or inherited,
+            ignore_result=True, stamps=joined(borne, stamps), lineage=None if context is not None else Lineage(budget=budget),
+        )  # fmt: skip
+        outlet.post([draft])
+        return FlowResult(self._app, chosen)
+
+    def runs(self) -> list[FlowResult]:
+        """Return the runs of this workflow, of all versions, the latest first."""
+        return [FlowResult(self._app, run.run_id) for run in self._app.outlet.ports.flow_runs.list(self.definition.name)]
+
+    def run(self, run_id: str) -> FlowResult:
+        """Return the handle of the run with this id."""
+        return FlowResult(self._app, run_id)
+
+    def mermaid(self) -> str:
+        """Return the graph of its steps in Mermaid's language."""
+        return mermaid(self.definition, {})
+
+    def svg(self) -> str:
+        """Return the graph of its steps as an SVG picture."""
+        return svg(self.definition, {})
+
+    def _definition(self, outlet: Outlet) -> BlobRef:
+        if self._kept is None or self._kept[0] is not outlet:
+            self._kept = (outlet, outlet.ports.blobs.put(encode(self.definition)))
+        return self._kept[1]
+
+
+def _fitted(definition: Definition, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *inputs* complete; raise `ArgumentError` for one that is missing, unknown or of the wrong type."""
+    for name in inputs:
+        if name not in definition.inputs:
+            raise ArgumentError(name, f"workflow {definition.name} has no such input; it has {', '.join(definition.inputs) or 'none'}")
+    given: dict[str, Any] = {}
+    for name, declared in definition.inputs.items():
+        if name not in inputs and not declared.optional:
+            raise ArgumentError(name, f"an input of workflow {definition.name} is missing")
+        value = inputs.get(name, declared.default)
+        try:
+            kind_of(kinds.from_words(declared.type)).read(value)
+        except Wrong as wrong:
+            raise ArgumentError(name, f"workflow {definition.name}: {wrong}") from None
+        given[name] = value
+    plain: dict[str, Any] = codec.decode_value(codec.encode_value(given, "inputs"))
+    return plain
+
+
+def _refuse_other(outlet: Outlet, run_id: str, ref: BlobRef, given: Mapping[str, Any]) -> None:
+    found = outlet.ports.flow_runs.read(run_id)
+    if found is None:
+        return
+    text = outlet.ports.blobs.get(found.inputs_ref).decode() if found.inputs_ref is not None else found.inputs or "{}"
+    if found.definition != ref or codec.decode_value(text) != given:
+        raise FlowRunReused(f"a flow run {run_id} of {found.workflow} {found.version} has begun with other inputs or another definition")
+
+
+def _order(definition: Definition, problem: Problem) -> tuple[int, str]:
+    number = problem.path[1] if len(problem.path) > 1 and problem.path[0] == "step" else -1
+    return (number if isinstance(number, int) else -1), problem.text

@@ -1,0 +1,220 @@
+"""The handle of a flow run: look at it, wait for it, and control it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from sedano.errors import FlowFailed, ResultTimeout, Unavailable, UnknownFlowRun, WrongFlowState
+from sedano.model import states
+from sedano.model.workflow.advance import retried
+from sedano.model.workflow.flow_run import (
+    CANCELLED,
+    CANCELLING,
+    ENDED,
+    FAILED,
+    LONGEST_RUN_S,
+    PAUSED,
+    RUNNING,
+    SUCCEEDED,
+    FlowRun,
+)  # fmt: skip
+from sedano.model.workflow.mermaid import mermaid
+from sedano.model.workflow.progress import COMPENSATED, COMPENSATING, COMPENSATION_FAILED, READY, WAITING, Progress
+from sedano.model.workflow.progress import FAILED as STEP_FAILED
+from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
+from sedano.model.workflow.svg import svg
+from sedano.workflow.directing import Publishes, look
+from sedano.workflow.keeping import progress_of
+
+TRIES = 5
+FIRST_PAUSE_S, MOST_PAUSE_S, GROWTH = 0.05, 2.0, 1.5
+
+
+class StepView(NamedTuple):
+    """A step as people look at it. *calls*: of a `map`, how many calls ended well, how many failed, how many there are."""
+
+    name: str
+    state: str
+    task: str
+    task_id: str
+    attempt: int = 0
+    detail: str = ""
+    calls: tuple[int, int, int] | None = None
+
+
+class FlowView(NamedTuple):
+    """A run as people look at it; times are epoch seconds, *ended* is 0 as long as it goes on."""
+
+    run_id: str
+    workflow: str
+    version: str
+    state: str
+    cause: str
+    started: float
+    ended: float
+    steps: tuple[StepView, ...]
+
+
+class FlowResult:
+    """One run of a workflow. Everything it tells is read when it is asked."""
+
+    def __init__(self, app: Publishes, run_id: str) -> None:
+        """Refer to the run *run_id* of *app*."""
+        self.id = run_id
+        self._app = app
+
+    def __repr__(self) -> str:
+        """Name the run."""
+        return f"<FlowResult {self.id}>"
+
+    @property
+    def state(self) -> str:
+        """The run's state: PENDING (nobody has begun it yet), RUNNING, PAUSED, FAILING, CANCELLING, SUCCEEDED, FAILED or CANCELLED."""
+        run = self._app.outlet.ports.flow_runs.read(self.id)
+        return run.state if run is not None else states.PENDING
+
+    def show(self) -> FlowView:
+        """Return the run with the state of each step, derived from the ledger.
+
+        Raises:
+            UnknownFlowRun: there is no such run, or it has not begun yet.
+        """
+        progress = progress_of(self._app.outlet, self._run(), whole=True)
+        run, definition = progress.run, progress.definition
+        steps = tuple(_view(progress, step.name) for step in definition.steps)
+        return FlowView(run.run_id, run.workflow, run.version, run.state, run.cause, run.started, run.ended, steps)
+
+    def get(self, timeout: float | None = None) -> dict[str, Any]:
+        """Wait for the run and return the results of the steps that no other waits for, by name.
+
+        Args:
+            timeout: seconds to wait at most; None waits for ever.
+
+        Raises:
+            FlowFailed: it failed or was cancelled; the message names the step.
+            ResultTimeout: it did not end in time; a paused run does not.
+            WaitInsideTask: a task is running here.
+        """
+        run = self.wait(timeout)
+        if run.state != SUCCEEDED:
+            raise FlowFailed(self.id, f"flow run {self.id} of {run.workflow} is {run.state}{f': {run.cause}' if run.cause else ''}")
+        progress = progress_of(self._app.outlet, run)
+        needed = {name for before in progress.definition.needs().values() for name in before}
+        return {s.name: self._value(progress, s.name) for s in progress.definition.steps if s.name not in needed}
+
+    def value(self, step: str) -> Any:
+        """Return the result of one *step*, None when it was skipped; raise `WrongFlowState` when it has not ended well."""
+        progress = progress_of(self._app.outlet, self._run())
+        known = [s.name for s in progress.definition.steps]
+        if step not in known:
+            raise WrongFlowState(f"{progress.run.workflow} has no step {step!r}; it has {', '.join(known)}")
+        return self._value(progress, step)
+
+    def wait(self, timeout: float | None = None) -> FlowRun:
+        """Wait until the run has ended and return it as it is kept; see `get`."""
+        outlet = self._app.outlet
+        outlet.before_waiting()
+        clock, pause = outlet.ports.clock, FIRST_PAUSE_S
+        until = None if timeout is None else clock.monotonic() + timeout
+        while True:
+            run = outlet.ports.flow_runs.read(self.id)
+            if run is not None and run.state in ENDED:
+                return run
+            if until is not None and clock.monotonic() >= until:
+                raise ResultTimeout(f"flow run {self.id} did not end within {timeout} s; it is {run.state if run else states.PENDING}")
+            clock.sleep(pause if until is None else max(0.0, min(pause, until - clock.monotonic())))
+            pause = min(MOST_PAUSE_S, pause * GROWTH)
+
+    def pause(self) -> str:
+        """Begin no further step until `resume`; what runs goes on. Return the state; raise `WrongFlowState` when it has ended."""
+        return self._change({RUNNING: lambda run: run._replace(state=PAUSED)}, "be paused", already=PAUSED)
+
+    def resume(self) -> str:
+        """Go on after `pause`. A run that is RUNNING is looked at again, which does no harm."""
+        return self._change({PAUSED: lambda run: run._replace(state=RUNNING), RUNNING: lambda run: run}, "be resumed")
+
+    def cancel(self) -> str:
+        """Begin no further step, ask those that run to end, and compensate what has ended well.
+
+        A run that failed and waits (``on_failure = "wait"``) is compensated.
+        """
+        go: Callable[[FlowRun], FlowRun] = lambda run: run._replace(state=CANCELLING, cause=run.cause or "cancelled", ended=0.0)  # noqa: E731
+        return self._change({RUNNING: go, PAUSED: go, FAILED: self._cancelled}, "be cancelled", already=CANCELLING)
+
+    def retry(self) -> str:
+        """Begin again what failed, or was compensated, and what waits for it; results of steps that ended well are kept.
+
+        Raises:
+            WrongFlowState: the run has not failed and was not cancelled, or it is older than its tasks' records.
+        """
+        return self._change({FAILED: self._retried, CANCELLED: self._retried}, "be retried")
+
+    def mermaid(self) -> str:
+        """Return the graph of its steps with their states in Mermaid's language."""
+        return mermaid(*self._drawn())
+
+    def svg(self) -> str:
+        """Return the graph of its steps with their states as an SVG picture."""
+        return svg(*self._drawn())
+
+    def _drawn(self) -> tuple[Any, Mapping[str, str]]:
+        progress = progress_of(self._app.outlet, self._run(), whole=True)
+        return progress.definition, {s.name: _view(progress, s.name).state for s in progress.definition.steps}
+
+    def _run(self) -> FlowRun:
+        run = self._app.outlet.ports.flow_runs.read(self.id)
+        if run is None:
+            raise UnknownFlowRun(f"no flow run {self.id}; one that was just begun is written down by the first worker that hears of it")
+        return run
+
+    def _value(self, progress: Progress, step: str) -> Any:
+        status = progress.status(step)
+        if status.state == STEP_SUCCEEDED and status.record is not None:
+            return progress.value_of(status.record)
+        if status.state in (STEP_FAILED, WAITING):
+            raise WrongFlowState(f"step {step} is {status.state}: it has no result")
+        return None
+
+    def _cancelled(self, run: FlowRun) -> FlowRun:
+        progress = progress_of(self._app.outlet, run)
+        if progress.definition.on_failure == "compensate":
+            raise WrongFlowState(f"flow run {self.id} has failed and was compensated: there is nothing to cancel")
+        return run._replace(state=CANCELLING, ended=0.0)
+
+    def _retried(self, run: FlowRun) -> FlowRun:
+        if self._app.outlet.ports.clock.now() > run.started + LONGEST_RUN_S:
+            raise WrongFlowState(f"flow run {self.id} is older than the records of its tasks; begin a new one")
+        return retried(progress_of(self._app.outlet, run, whole=True))
+
+    def _change(self, moves: Mapping[str, Callable[[FlowRun], FlowRun]], what: str, already: str = "") -> str:
+        """Change the run by compare-and-swap and have a worker look at it; return its state."""
+        ports = self._app.outlet.ports
+        for _ in range(TRIES):
+            run = self._run()
+            if run.state == already:
+                changed = run
+                break
+            if run.state not in moves:
+                raise WrongFlowState(f"flow run {self.id} is {run.state} and cannot {what}")
+            changed = moves[run.state](run)._replace(revision=run.revision + 1, nonce=ports.entropy.nonce())
+            answer = ports.flow_runs.change(changed, run, ports.clock.now())
+            if answer.done:
+                break
+        else:
+            raise Unavailable(f"flow run {self.id}: it changed under each of {TRIES} attempts to change it")
+        self._app.outlet.post([look(changed, self._app.queues[0])])
+        return changed.state
+
+
+def _view(progress: Progress, name: str) -> StepView:
+    step, status = progress.definition.step(name), progress.status(name)
+    state, detail, calls = status.state, status.detail, None
+    if step.compensation is not None and (status.state == STEP_SUCCEEDED or progress.succeeded(step)):
+        undone = progress.compensation(name)
+        if undone.state != READY:
+            state = {STEP_SUCCEEDED: COMPENSATED, STEP_FAILED: COMPENSATION_FAILED}.get(undone.state, COMPENSATING)
+            detail = undone.detail or detail
+    if step.each is not None:
+        calls = progress.counted(step)
+    return StepView(name, state, step.call.task, status.task_id, status.attempt, detail, calls)

@@ -1,0 +1,123 @@
+"""What stands for a result where a workflow is declared: the result, a part of it, one item of it at a time, a condition on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from sedano.errors import OptionError
+from sedano.model.workflow.definition import ITEM, Condition, Ref
+
+
+class Named(Protocol):
+    """Whose value is meant: an input or a step."""
+
+    name: str
+
+
+class When:
+    """A condition on a result; `~` negates it."""
+
+    def __init__(self, value: Value, operator: str = "", right: object = None, negated: bool = False) -> None:
+        """Compare *value* with *right*, or ask whether it is true (no operator)."""
+        if isinstance(right, Value):
+            raise OptionError("a condition compares a result with a value; compare two results in a step of its own")
+        self.value, self.operator, self.right, self.negated = value, operator, right, negated
+
+    def condition(self, step: str) -> Condition:
+        """Return the condition that it is in the step *step*."""
+        return Condition(self.value.ref(step), self.operator, self.right, self.negated)
+
+    def __invert__(self) -> When:
+        """Return the opposite."""
+        return When(self.value, self.operator, self.right, not self.negated)
+
+    def __bool__(self) -> bool:
+        """Refuse to be true or false: no result is known where a workflow is declared."""
+        raise OptionError(
+            "a condition is decided when the workflow runs; give several as a tuple, when=(a > 1, ~b), not with `and` or `not`"
+        )
+
+
+class Value:
+    """What a step or an input stands for: a value that is known when the workflow runs."""
+
+    def __init__(self, owner: Named | None, path: tuple[str | int, ...] = (), maybe: bool = False, item: bool = False) -> None:
+        """Stand for the value of *owner* (None: of the step in whose compensation it stands), or what lies at *path* in it."""
+        self.owner, self.path, self.maybe, self.item = owner, path, maybe, item
+
+    def ref(self, step: str) -> Ref:
+        """Return the reference that it is in the step *step*."""
+        return Ref(ITEM if self.item else self.owner.name if self.owner is not None else step, self.path, self.maybe)
+
+    def __getitem__(self, part: str | int) -> Value:
+        """Return what lies under a key, or at an index."""
+        return Value(self.owner, (*self.path, part), self.maybe, self.item)
+
+    @property
+    def or_none(self) -> Value:
+        """The same, but None when the step was skipped; otherwise whoever takes from a skipped step is skipped too."""
+        return Value(self.owner, self.path, True, self.item)
+
+    def is_in(self, values: Sequence[Any]) -> When:
+        """Return the condition that it is one of *values*."""
+        return self._compared("in", list(values))
+
+    def contains(self, value: Any) -> When:
+        """Return the condition that *value* is in it."""
+        return self._compared("contains", value)
+
+    def __eq__(self, other: object) -> When:  # type: ignore[override] # a condition, as everywhere where queries are built
+        """Return the condition that it equals *other*."""
+        return self._compared("==", other)
+
+    def __ne__(self, other: object) -> When:  # type: ignore[override] # likewise
+        """Return the condition that it differs from *other*."""
+        return self._compared("!=", other)
+
+    def __lt__(self, other: Any) -> When:
+        """Return the condition that it is below *other*."""
+        return self._compared("<", other)
+
+    def __le__(self, other: Any) -> When:
+        """Return the condition that it is at most *other*."""
+        return self._compared("<=", other)
+
+    def __gt__(self, other: Any) -> When:
+        """Return the condition that it is above *other*."""
+        return self._compared(">", other)
+
+    def __ge__(self, other: Any) -> When:
+        """Return the condition that it is at least *other*."""
+        return self._compared(">=", other)
+
+    def __invert__(self) -> When:
+        """Return the condition that it is not true."""
+        return When(self, negated=True)
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        """Refuse to be true or false: it is not known where a workflow is declared."""
+        raise OptionError("a result is not known where a workflow is declared; say when=… on the step that depends on it")
+
+    def _compared(self, operator: str, other: object) -> When:
+        return When(self, operator, other)
+
+
+class Each(Value):
+    """One item of a list at a time: the step that takes it is called once for each."""
+
+    def __init__(self, of: Value) -> None:
+        """Stand for an item of *of*."""
+        super().__init__(of.owner, item=True)
+        self.of = of
+
+
+def each(values: Value) -> Any:
+    """Call the step once for each item of *values*, a list; its result is the list of results, in order (Celery's `map`)."""
+    return Each(values)
+
+
+own = Value(None)
+"""In a compensation: the result of the step that it undoes."""
