@@ -10,6 +10,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from sedano.aws import keys
 from sedano.engine.claiming import GUARD_S
@@ -25,6 +26,7 @@ from tests.simulation.world import World
 
 LEDGER = "ledger"
 FREE = ("", states.PENDING, states.RETRY)
+ENDS = frozenset({*states.TERMINAL, states.RETRY})
 
 
 @lru_cache(4096)
@@ -36,7 +38,8 @@ def command_of(body: str) -> Command | None:
 
 def text(item: Item | None, name: str) -> str:
     """Return a text of *item*, empty where there is none."""
-    return str(item[name]["S"]) if item is not None and name in item else ""
+    found: str = item[name]["S"] if item is not None and name in item else ""
+    return found
 
 
 def number(item: Item | None, name: str) -> int:
@@ -80,9 +83,9 @@ class ClaimReferee:
             self._claimed(task, old, new, process, mark)
         elif after == states.RUNNING and before == states.RUNNING:
             self._stolen(task, old, new, process, mark)
-        elif before == states.RUNNING and after in (*states.TERMINAL, states.RETRY):
+        elif before == states.RUNNING and after in ENDS:
             self._recorded(task, old, new, mark)
-        elif before in FREE and after in states.TERMINAL and self.names.get(task) == "once":
+        elif before in FREE and after in states.TERMINAL and (self.names.get(task) == "once" or self._is_exit(task, new)):
             self._ended(task, new)
         elif not before and after == states.PENDING:
             self.world.branches["dispatch noted"] += 1
@@ -91,50 +94,57 @@ class ClaimReferee:
         if number(new, "ttl") < self.world.now + RECORD_LIFETIME_S - 600:
             self.world.fail("I7", f"{task}: may be forgotten after {number(new, 'ttl') - self.world.now:.0f} s")
 
-    def _require(self, holds: bool, promise: str, what: str) -> None:
+    def _is_exit(self, task: str, new: Item | None) -> bool:
+        """Tell whether *task* ended without having run, because the task that it names as the cause ended without success."""
+        cause = (json.loads(text(new, "tail") or "{}").get("err") or ["", "", "", ""])[3:4]
+        return task not in self.published and bool(cause) and self._state(cause[0]) in states.TERMINAL - {states.SUCCESS}
+
+    def _require(self, holds: bool, promise: str, what: str, *about: Any) -> None:
+        """Say that *promise* is broken unless it *holds*; *what* is put into words only then."""
         if not holds:
-            self.world.fail(promise, what)
+            self.world.fail(promise, what.format(*about) if about else what)
 
     def _claimed(self, task: str, old: Item | None, new: Item | None, process: Process, mark: str) -> None:
-        attempt = number(new, "try")
-        self._require(old is None or attempt == number(old, "try"), "I7", f"{task}: claimed attempt {attempt} of {number(old, 'try')}")
-        self._require(old is not None or attempt == 0, "I7", f"{task}: attempt {attempt} began without a record")
-        self._require(number(new, "cnt") == 1, "I7", f"{task}: a first claim counts {number(new, 'cnt')}")
+        attempt, known, count = number(new, "try"), number(old, "try"), number(new, "cnt")
+        self._require(old is None or attempt == known, "I7", "{}: claimed attempt {} of {}", task, attempt, known)
+        self._require(old is not None or attempt == 0, "I7", "{}: attempt {} began without a record", task, attempt)
+        self._require(count == 1, "I7", "{}: a first claim counts {}", task, count)
         self._granted(task, old, new, process, mark)
 
     def _stolen(self, task: str, old: Item | None, new: Item | None, process: Process, mark: str) -> None:
         self.world.branches["steal"] += 1
-        self._require(number(new, "try") == number(old, "try"), "I7", f"{task}: stolen across retries")
-        self._require(number(new, "cnt") == number(old, "cnt") + 1, "I7", f"{task}: a steal was not counted")
-        shown = process.clock.now() * 1000
-        self._require(number(old, "exp") < shown, "E9", f"{task}: stolen {number(old, 'exp') - shown:.0f} ms before its claim ended")
+        self._require(number(new, "try") == number(old, "try"), "I7", "{}: stolen across retries", task)
+        self._require(number(new, "cnt") == number(old, "cnt") + 1, "I7", "{}: a steal was not counted", task)
+        left = number(old, "exp") - process.clock.now() * 1000
+        self._require(left < 0, "E9", "{}: stolen {:.0f} ms before its claim ended", task, left)
         self._granted(task, old, new, process, mark)
 
     def _granted(self, task: str, old: Item | None, new: Item | None, process: Process, mark: str) -> None:
-        nonce, given = text(new, "nc"), self.given[mark].get(task, ())
-        self._require(number(new, "att") == number(old, "att") + 1, "I1", f"{task}: token {number(old, 'att')} → {number(new, 'att')}")
-        self._require(nonce.startswith(f"{mark}~"), "I7", f"{task}: {mark} claims under the nonce {nonce}")
-        ours = [c for c in given if c.id == text(new, "mid") and c.attempt == number(new, "try")]
-        self._require(bool(ours), "I7", f"{task}: {mark} claims for a message it was not given")
+        nonce, given, token, last = text(new, "nc"), self.given[mark].get(task, ()), number(new, "att"), number(old, "att")
+        self._require(token == last + 1, "I1", "{}: token {} → {}", task, last, token)
+        self._require(nonce.startswith(f"{mark}~"), "I7", "{}: {} claims under the nonce {}", task, mark, nonce)
+        message, attempt = text(new, "mid"), number(new, "try")
+        ours = [command for command in given if command.id == message and command.attempt == attempt]
+        self._require(bool(ours), "I7", "{}: {} claims for a message it was not given", task, mark)
         longest = (process.clock.now() + 15 * 60 + GUARD_S) * 1000
-        self._require(number(new, "exp") <= longest, "I7", f"{task}: claimed for longer than any invocation")
-        self._require(number(new, "clk") > ours[0].clock, "C1", f"{task}: claimed before its message was sent, by the clock")
+        self._require(number(new, "exp") <= longest, "I7", "{}: claimed for longer than any invocation", task)
+        self._require(number(new, "clk") > ours[0].clock, "C1", "{}: claimed before its message was sent, by the clock", task)
 
     def _recorded(self, task: str, old: Item | None, new: Item | None, mark: str) -> None:
-        after = text(new, "st")
-        self._require(text(old, "nc").startswith(f"{mark}~"), "I7", f"{task}: {mark} recorded {after} over the claim of {text(old, 'nc')}")
-        kept = all((old or {}).get(name) == (new or {}).get(name) for name in ("nc", "att", "mid"))
-        self._require(kept, "I7", f"{task}: a record changed whose it is")
+        after, nonce = text(new, "st"), text(old, "nc")
+        self._require(nonce.startswith(f"{mark}~"), "I7", "{}: {} recorded {} over the claim of {}", task, mark, after, nonce)
+        kept = old is not None and new is not None and old["nc"] == new["nc"] and old["att"] == new["att"] and old["mid"] == new["mid"]
+        self._require(kept, "I7", "{}: a record changed whose it is", task)
         step = number(new, "try") - number(old, "try")
-        self._require(step in ((0, 1) if after == states.RETRY else (0,)), "I7", f"{task}: {after} moved the attempt by {step}")
-        self._require(number(new, "clk") > number(old, "clk"), "C1", f"{task}: recorded before it was claimed, by the clock")
+        self._require(step == 0 or (step == 1 and after == states.RETRY), "I7", "{}: {} moved the attempt by {}", task, after, step)
+        self._require(number(new, "clk") > number(old, "clk"), "C1", "{}: recorded before it was claimed, by the clock", task)
         if after in states.TERMINAL:
             self._ended(task, new)
 
     def _ended(self, task: str, new: Item | None) -> None:
         self.ends[task] += 1
-        self._require(self.ends[task] == 1, "E1", f"{task}: {self.ends[task]} effects")
-        self._require(number(new, "clk") <= (self.world.now + 310) * 1_000_000, "C2", f"{task}: a clock ahead of all clocks")
+        self._require(self.ends[task] == 1, "E1", "{}: {} effects", task, self.ends[task])
+        self._require(number(new, "clk") <= (self.world.now + 310) * 1_000_000, "C2", "{}: a clock ahead of all clocks", task)
 
     def sent(self, url: str, message: Message) -> None:
         """Judge a message that was accepted (J1, C1)."""
@@ -148,7 +158,7 @@ class ClaimReferee:
         before = (command.task_id, command.attempt - 1)
         claimed = text(self._record(command.lineage.parent_id or ""), "mid")
         parents = [one.clock for one in given if one.id == claimed or (one.task_id, one.attempt) == before]
-        self._require(all(clock < command.clock for clock in parents), "C1", f"{command.task_id}: sent before its cause, by the clock")
+        self._require(max(parents, default=-1) < command.clock, "C1", "{}: sent before its cause, by the clock", command.task_id)
         self._caused(command)
         if command.gather is not None:
             members = [task for task, name in self.names.items() if name == "plain" and self._state(task) in states.TERMINAL]
@@ -159,10 +169,11 @@ class ClaimReferee:
         parent = command.lineage.parent_id
         if self.names.get(parent or "", ELECT) != ELECT:
             state = self._state(parent or "")
-            self._require(state in states.TERMINAL, "E4", f"{command.task_id}: sent while its parent was {state or 'not recorded'}")
+            self._require(state in states.TERMINAL, "E4", "{}: sent while its parent was {}", command.task_id, state or "not recorded")
         if command.attempt and command.task != ELECT:
             recorded = number(self._record(command.task_id), "try")
-            self._require(recorded >= command.attempt, "E4", f"{command.task_id}: attempt {command.attempt} sent before it was recorded")
+            early = recorded < command.attempt
+            self._require(not early, "E4", "{}: attempt {} sent before it was recorded", command.task_id, command.attempt)
 
     def _state(self, task: str) -> str:
         return text(self._record(task), "st")
@@ -174,21 +185,20 @@ class ClaimReferee:
         """Judge an acknowledgement (E4): somebody must have answered for the task, or another copy of the message be left that will."""
         if url != self.commands or message.body in self.set_aside or (command := command_of(message.body)) is None:
             return
-        if any((other := command_of(left.body)) and other.id == command.id for left in self.queues.queue(url).values()):
-            return
-        if command.task == ELECT:
+        if command.task == ELECT or any(left.body == message.body for left in self.queues.queue(url).values()):
             return
         task, record = command.task_id, self._record(command.task_id)
         state, mine = text(record, "st"), text(record, "mid") == command.id
         later = number(record, "try") > command.attempt
-        self._require(state in states.TERMINAL or later, "E4", f"{task}: acknowledged while {state or 'nothing was recorded'}")
+        ended = state in states.TERMINAL or later
+        self._require(ended, "E4", "{}: acknowledged while {}", task, state or "nothing was recorded")
         if mine and state in states.TERMINAL:
             for _, body, *_ in json.loads(text(record, "tail") or "{}").get("out", ()):
                 follow = command_of(body)
                 sent = follow is None or follow.task_id in self.published
-                self._require(sent, "E4", f"{task}: acknowledged before its follow-up was sent")
+                self._require(sent, "E4", "{}: acknowledged before its follow-up was sent", task)
         elif mine and state == states.RETRY:
-            self._require(number(record, "try") in self.published[task], "E4", f"{task}: acknowledged before its retry was sent")
+            self._require(number(record, "try") in self.published[task], "E4", "{}: acknowledged before its retry was sent", task)
 
     def at_rest(self, expected: Counter[str], most_claims: int) -> None:
         """Judge a world in which nothing happens any more (E2, E5, and no task more than *expected* by name)."""

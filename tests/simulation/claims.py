@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any
 
@@ -34,7 +34,8 @@ COMMANDS = command_queue("default")
 URLS = {COMMANDS: "default", EVENTS: EVENTS, RECORDS: RECORDS, PARKED: PARKED}
 SETTINGS = WorkerSettings(lanes=0, poison_after=5)
 REST_S = 6 * 3600.0
-_PORTS = memory.ports()
+_MEMORY = memory.ports()
+_PORTS = {port.name: getattr(_MEMORY, port.name) for port in fields(_MEMORY)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,12 @@ NOTHING = Planted()
 def plan_of(seed: int) -> Plan:
     """Draw what the schedule of *seed* is about (swarm testing: each leaves most kinds of faults out)."""
     dice = Random(f"plan of {seed}")
-    kinds = tuple(dice.choice(chores.KINDS) for _ in range(dice.choice((1, 1, 1, 2))))
+    kinds = tuple(dice.choice(chores.KINDS) for _ in range(dice.choice((1, 1, 1, 1, 1, 2))))
     timeout = dice.choice((6.0, 10.0, 20.0))
     visibility = timeout * dice.choice((0.3, 1.0, 2.0, 6.0))
-    limits = Limits(timeout, visibility, dice.choice((1, 2, 5)), dice.choice((1, 2, 2, 3)), dice.choice((0.0, 0.1, 0.5)))
+    limits = Limits(timeout, visibility, dice.choice((1, 2, 5)), dice.choice((1, 2, 2, 3)), dice.choice((0.0, 0.3, 0.8)))
     faults = tuple(dice.sample(tuple(Fault), dice.choice((1, 2, 3, 4))))
-    weather = Weather(dice.choice((0.0, 0.03, 0.03, 0.1, 0.1, 0.25, 0.25, 0.9)), faults)
+    weather = Weather(dice.choice((0.0, 0.05, 0.1, 0.1, 0.2, 0.2, 0.4, 0.7)), faults)
     return Plan(kinds, limits, weather, dice.choice((60.0, 180.0)), dice.choice((0.0, 0.2, 0.8)))
 
 
@@ -136,10 +137,11 @@ class ClaimWorld:
         clock: Any = process.clock
         ledger = DynamoLedger(dynamodb, LEDGER, lanes=1, now=clock.now)
         telemetry: Any = Telemetry(self.world)
-        return replace(
-            _PORTS, ledger=ledger, queues=SqsQueues(sqs, URLS, clock.monotonic), members=DynamoMembers(dynamodb, "control"),
-            elections=DynamoElections(dynamodb, "control", LEDGER), clock=clock, entropy=process.entropy, telemetry=telemetry,
-        )  # fmt: skip
+        simulated = {
+            "ledger": ledger, "queues": SqsQueues(sqs, URLS, clock.monotonic), "members": DynamoMembers(dynamodb, "control"),
+            "elections": DynamoElections(dynamodb, "control", LEDGER), "clock": clock, "entropy": process.entropy, "telemetry": telemetry,
+        }  # fmt: skip
+        return Ports(**{**_PORTS, **simulated})
 
     def _publish(self) -> None:
         for kind in self.plan.kinds:

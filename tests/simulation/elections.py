@@ -19,6 +19,7 @@ from tests.simulation.claim_referee import number, text
 from tests.simulation.claims import SETTINGS, ClaimWorld, Planted, plan_of
 from tests.simulation.dynamodb import Change
 from tests.simulation.values import Item
+from tests.simulation.world import World
 
 NOTHING = Planted()
 WORST = 0.25
@@ -31,31 +32,15 @@ def ranked(item: Item | None) -> list[tuple[int, str]]:
     return sorted((int(clock), name) for clock, _, name in (entry.partition(" ") for entry in entries))
 
 
-class ElectionWorld(ClaimWorld):
-    """One schedule: a few tasks bring workers to life, then an election is held among them."""
+class ElectionReferee:
+    """Watches the item of one election."""
 
-    def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
-        """Set the stage of *seed*."""
-        plan = plan_of(seed)
-        weather = replace(plan.weather, chance=min(plan.weather.chance, WORST))
-        super().__init__(seed, replace(plan, weather=weather, limits=replace(plan.limits, environments=4)), planted, allowed)
+    def __init__(self, world: World) -> None:
+        """Watch for *world*."""
+        self.world = world
         self.closes = 0
-        self.asked = False
-        self.database.watchers.append(self._changed)
 
-    def _publish(self) -> None:
-        dice = self.world.dice
-        self.warm = int(4 * dice.random())
-        for _ in range(self.warm):
-            chores.plain.delay(0)
-            self.world.sleep(5 * dice.random())
-        try:
-            chores.flaky.s(0).election(mode="fast" if dice.random() < 0.2 else "faithful", timeout=1 + int(20 * dice.random() ** 3))
-            self.asked = not chores.app.outlet._publisher.waiting()
-        except SedanoError:
-            self.world.branches["election not asked for"] += 1
-
-    def _changed(self, change: Change) -> None:
+    def changed(self, change: Change) -> None:
         """Judge a write to the election (I7, L1, L2)."""
         old, new = change.old, change.new
         if not change.key.startswith(keys.ELECTION):
@@ -82,11 +67,37 @@ class ElectionWorld(ClaimWorld):
         if text(new, "win") != ranked(new)[0][1]:
             self.world.fail("L2", f"{text(new, 'win')} won over {ranked(new)}")
 
+
+class ElectionWorld(ClaimWorld):
+    """One schedule: a few tasks bring workers to life, then an election is held among them."""
+
+    def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
+        """Set the stage of *seed*."""
+        plan = plan_of(seed)
+        weather = replace(plan.weather, chance=min(plan.weather.chance, WORST))
+        limits = replace(plan.limits, environments=4, eager=0.7)
+        super().__init__(seed, replace(plan, weather=weather, limits=limits, skew=max(plan.skew, 0.6)), planted, allowed)
+        self.votes = ElectionReferee(self.world)
+        self.asked = False
+        self.database.watchers.append(self.votes.changed)
+
+    def _publish(self) -> None:
+        dice = self.world.dice
+        self.warm = dice.choice((0, 1, 2, 2, 3))
+        for _ in range(self.warm):
+            chores.plain.delay(0)
+            self.world.sleep(5 * dice.random())
+        try:
+            chores.elected.s(0).election(mode="fast" if dice.random() < 0.2 else "faithful", timeout=int(20 * dice.random() ** 4))
+            self.asked = not chores.app.outlet._publisher.waiting()
+        except SedanoError:
+            self.world.branches["election not asked for"] += 1
+
     def at_rest(self) -> None:
         """Judge the world when nothing is left to happen (L3, and one dispatch)."""
-        self.referee.at_rest(Counter({"plain": self.warm + 1, "flaky": 1}), SETTINGS.poison_after)
-        dispatched = [name for name in self.referee.names.values() if name == "flaky"]
-        if self.closes and not dispatched and not self.referee.set_aside:
+        self.referee.at_rest(Counter({"plain": self.warm, "elected": 1}), SETTINGS.poison_after)
+        dispatched = [name for name in self.referee.names.values() if name == "elected"]
+        if self.votes.closes and not dispatched and not self.referee.set_aside:
             self.world.fail("L3", "closed and never dispatched")
-        if self.asked and not self.closes and not self.referee.set_aside:
+        if self.asked and not self.votes.closes and not self.referee.set_aside:
             self.world.fail("L3", "asked for and never closed")

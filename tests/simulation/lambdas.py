@@ -25,7 +25,9 @@ class Limits:
     batch: int
     environments: int
     unpunctual: float
-    """The chance that an invocation is not stopped at its deadline: a zombie."""
+    """The chance that an invocation is not stopped at its deadline: a zombie. A fifth of it is that of an acknowledgement to be lost."""
+    eager: float = 0.25
+    """The chance that one more environment is started though another is idle."""
 
 
 @dataclass(slots=True)
@@ -57,26 +59,29 @@ class Lambda:
         self.world, self.queues, self.url, self.limits, self.start = world, queues, url, limits, start
         self.environments: list[Environment] = []
         self.started = 0
+        self._looks_at = -1.0
         self.delivered: Callable[[Process, Sequence[Message]], None] = lambda _process, _messages: None
         queues.arrived = self.arrived
 
     def arrived(self, url: str, moment: float) -> None:
         """Look again when a message becomes visible."""
-        if url == self.url:
+        if url == self.url and moment != self._looks_at:
+            self._looks_at = moment
             self.world.at(moment + 0.01, self.poll)
 
     def poll(self) -> None:
         """Hand out what is visible while somebody is idle."""
-        while (environment := self._idle()) is not None:
-            messages = self.queues.take(self.url, 1 + int(self.limits.batch * self.world.dice.random()), self.limits.visibility)
-            if not messages:
+        while visible := self.queues.visible(self.url):
+            environment = self._idle()
+            if environment is None:
                 return
-            self._invoke(environment, messages)
+            most = 1 + int(self.limits.batch * self.world.dice.random())
+            self._invoke(environment, self.queues.take(self.url, visible, most, self.limits.visibility))
 
     def _idle(self) -> Environment | None:
         self.environments = [e for e in self.environments if e.process.alive]
         idle = [e for e in self.environments if not e.busy]
-        if len(self.environments) < self.limits.environments and (not idle or self.world.dice.random() < 0.5):
+        if len(self.environments) < self.limits.environments and (not idle or self.world.draw() < self.limits.eager):
             self.started += 1
             self.environments.append(self.start(self.started))
             self.environments[-1].process.died = self.poll
@@ -87,10 +92,12 @@ class Lambda:
         environment.busy = True
         process, until = environment.process, self.world.now + self.limits.timeout
         process.invocation += 1
+        process.until = until
         invocation = process.invocation
         self.delivered(process, messages)
         process.actor = self.world.spawn(process, lambda: self._run(environment, messages, until))
-        if self.world.strikes(self.limits.unpunctual) is None:
+        process.unpunctual = self.world.strikes(self.limits.unpunctual) is not None
+        if not process.unpunctual:
             self.world.at(until, lambda: self._stop(environment, invocation))
 
     def _stop(self, environment: Environment, invocation: int) -> None:
@@ -105,7 +112,7 @@ class Lambda:
         answer = environment.handler(event, Remaining(process, until))
         failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
         for message in messages:
-            if str(message.number) not in failed and self.world.strikes(self.limits.unpunctual) is None:
+            if str(message.number) not in failed and self.world.strikes(0.2 * self.limits.unpunctual) is None:
                 self.queues.delete(self.url, message.number)
         environment.busy = False
         self.world.at(self.world.now, self.poll)

@@ -7,6 +7,7 @@ mark of somebody who asks. Belief is compared at true time, which no process kno
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from sedano.engine.leasing import POLL_S
 from sedano.model import lease
@@ -36,9 +37,10 @@ class LeaseReferee:
         self.waiting: dict[int, float] = {}
         database.watchers.append(self.changed)
 
-    def _require(self, holds: bool, promise: str, what: str) -> None:
+    def _require(self, holds: bool, promise: str, what: str, *about: Any) -> None:
+        """Say that *promise* is broken unless it *holds*; *what* is put into words only then."""
         if not holds:
-            self.world.fail(promise, what)
+            self.world.fail(promise, what.format(*about) if about else what)
 
     def changed(self, change: Change) -> None:
         """Judge a write (I1, I2, I5, I7)."""
@@ -51,7 +53,7 @@ class LeaseReferee:
 
     def _resource(self, new: Item | None) -> None:
         token = number(new, "ftok")
-        self._require(token >= self.fenced, "I2", f"a write under token {token} came after one under {self.fenced}")
+        self._require(token >= self.fenced, "I2", "a write under token {} came after one under {}", token, self.fenced)
         self.fenced = token
 
     def _lease(self, old: Item | None, new: Item | None, mark: str) -> None:
@@ -64,19 +66,19 @@ class LeaseReferee:
             self.world.branches["asked for"] += 1
         else:
             mine = text(old, "nc").partition(".")[0] == process
-            self._require(mine, "I7", f"{mark} changed the grant of {text(old, 'nc')}")
-            self._require(text(old, "st") == "H", "I7", f"{mark} changed a lease that was released")
-            self._require(number(new, "rv") == number(old, "rv") + 1, "I7", f"{mark} wrote without a new version")
-            kept = text(new, "st") == "F" or number(new, "exp") >= number(old, "exp")
-            self._require(kept, "I5", f"{mark} shortened its grant by {number(old, 'exp') - number(new, 'exp')} ms")
+            self._require(mine, "I7", "{} changed the grant of {}", mark, text(old, "nc"))
+            self._require(text(old, "st") == "H", "I7", "{} changed a lease that was released", mark)
+            self._require(number(new, "rv") == number(old, "rv") + 1, "I7", "{} wrote without a new version", mark)
+            less = number(old, "exp") - number(new, "exp")
+            self._require(less <= 0 or text(new, "st") == "F", "I5", "{} shortened its grant by {} ms", mark, less)
             self.held_until = self.world.now
 
     def _granted(self, old: Item | None, new: Item, mark: str) -> None:
         token = number(new, "tok")
-        self._require(token > self.highest, "I1", f"token {token} after {self.highest}")
+        self._require(token > self.highest, "I1", "token {} after {}", token, self.highest)
         self.highest = token
-        self._require(text(new, "nc").startswith(f"{mark.partition('.')[0]}."), "I7", f"{mark} took it as {text(new, 'nc')}")
-        self._require(text(new, "st") == "H", "I7", f"{mark} took it and it is not held")
+        self._require(text(new, "nc").startswith(f"{mark.partition('.')[0]}."), "I7", "{} took it as {}", mark, text(new, "nc"))
+        self._require(text(new, "st") == "H", "I7", "{} took it and it is not held", mark)
         stolen = text(old, "st") == "H"
         self.world.branches["steal" if stolen else "lease taken"] += 1
         if stolen:
@@ -90,20 +92,21 @@ class LeaseReferee:
         if world.now > world.quiet_from:
             world.branches["take-over after the faults"] += 1
         since = max(world.quiet_from, self.held_until, min(self.waiting.values(), default=world.now))
-        self._require(world.now - since <= longest, "L", f"taken over after {world.now - since:.1f} s, not {longest:.1f} s")
+        self._require(world.now - since <= longest, "L", "taken over after {:.1f} s, not {:.1f} s", world.now - since, longest)
 
     def believes(self, process: Process, term: Term, moment: Callable[[], Moment]) -> bool:
         """Judge and return whether *process* believes now, by its clocks' *moment*, to hold the lease by *term* (I3, I4)."""
         self.terms[process.number] = (process, term, moment)
         believers = [who for who, (one, its, clocks) in self.terms.items() if one.alive and lease.believes(its, clocks())]
-        self._require(len(believers) < 2, "I3", f"processes {believers} believe at once")
+        self._require(len(believers) < 2, "I3", "processes {} believe at once", believers)
         if process.number not in believers:
             return False
         item = self.database.table(CONTROL).get(next(iter(k for k in self.database.table(CONTROL) if k.startswith(LEASE)), ""))
         ours = text(item, "nc") == term.nonce
-        self._require(ours, "I3", f"process {process.number} believes while {text(item, 'nc')} holds it")
+        self._require(ours, "I3", "process {} believes while {} holds it", process.number, text(item, "nc"))
         left = number(item, "exp") / 1000 - self.world.now
-        self._require(left > -GUARD_MS / 1000, "I4", f"process {process.number} believes {-left:.1f} s after the end of its lease")
+        early = left > -GUARD_MS / 1000
+        self._require(early, "I4", "process {} believes {:.1f} s after the end of its lease", process.number, -left)
         return True
 
     def over(self, process: Process) -> None:
@@ -114,4 +117,4 @@ class LeaseReferee:
         """Judge that somebody was told that another holds the lease (I6)."""
         for key, item in self.database.table(CONTROL).items():
             misread = key.startswith(LEASE) and text(item, "st") == "H" and text(item, "nc").startswith(f"{mark}~")
-            self._require(not misread, "I6", f"process {process.number} was refused by its own write")
+            self._require(not misread, "I6", "process {} was refused by its own write", process.number)

@@ -16,7 +16,7 @@ from sedano import memory
 from sedano.aws.leases import DynamoLeases
 from sedano.engine.leasing import Acquisition, Leasing
 from sedano.errors import Unavailable
-from sedano.model.lease import Leased, LeaseRecord, Term
+from sedano.model.lease import GUARD_MS, Leased, LeaseRecord, Term
 from sedano.ports import Ports
 from tests.simulation.claims import Telemetry
 from tests.simulation.dynamodb import Database
@@ -65,9 +65,9 @@ def plan_of(seed: int) -> LeasePlan:
     """Draw what the schedule of *seed* is about."""
     dice = Random(f"plan of {seed}")
     faults = tuple(dice.sample(tuple(Fault), dice.choice((1, 2, 3, 4))))
-    weather = Weather(dice.choice((0.0, 0.05, 0.15, 0.3)), faults)
+    weather = Weather(dice.choice((0.0, 0.1, 0.2, 0.4)), faults)
     return LeasePlan(
-        dice.choice((2, 2, 3)), dice.choice((1, 2, 3)), dice.choice((4_000, 8_000, 15_000)), weather, dice.choice((60.0, 120.0)),
+        dice.choice((2, 2, 2, 3)), dice.choice((1, 1, 1, 2)), dice.choice((3_000, 5_000, 9_000)), weather, dice.choice((60.0, 120.0)),
         dice.choice((0.0, 0.3, 0.9)), dice.choice((0.0, 1.0, 3_600.0)), dice.random() < 0.5,
     )  # fmt: skip
 
@@ -204,11 +204,11 @@ class LeaseWorld:
 
     def _hold(self, process: Process, leasing: Leasing, term: Term, client: Client) -> None:
         """Believe, write, renew and at last release; stop when the term is over."""
-        for _ in range(1 + int(4 * self.world.dice.random())):
-            if self.referee.believes(process, term, leasing.moment):
+        for _ in range(1 + int(4 * self.world.draw())):
+            if self.referee.believes(process, term, leasing.moment) and self.world.draw() < 0.6:
                 self._write(client, term.token)
             self._wait(process)
-            if self.world.dice.random() < 0.4:
+            if self.world.draw() < 0.2:
                 continue
             try:
                 renewed = leasing.renew(term)
@@ -226,8 +226,9 @@ class LeaseWorld:
             self.world.branches["release not answered"] += 1
 
     def _wait(self, process: Process) -> None:
-        """Let time pass, sometimes with a pause or a step of the wall clock in it."""
-        self.world.sleep(self.plan.duration / 1000 * 0.4 * self.world.dice.random())
+        """Let time pass, sometimes until others may take over, sometimes with a pause or a step of the wall clock in it."""
+        draw, duration = self.world.draw, self.plan.duration / 1000
+        self.world.sleep(0.4 * duration * draw() ** 2 if draw() < 0.9 else duration + 2 * GUARD_MS / 1000 * draw())
         if self.world.strikes(self.plan.weather.chance / 2) is None:
             return
         if self.plan.steps:

@@ -21,6 +21,8 @@ TRIES = 3
 TIMEOUT_S = 8.0
 """Attempts of one call and how long each waits, as `sedano.aws.session` sets them."""
 _PAUSE_S = 0.05
+SLOWEST_S = 0.4
+"""How long a request is under way at the most while nothing is wrong; most take a few milliseconds."""
 
 
 class Fault(Enum):
@@ -62,11 +64,11 @@ class Call:
 
     def answer(self, weather: Weather) -> dict[str, Any]:
         """Return what the service answers, after as many attempts as botocore makes."""
-        world = self.world
+        world, chance = self.world, weather.chance
         for _ in range(TRIES):
-            drawn = world.strikes(weather.chance)
+            drawn = world.strikes(chance)
             if drawn is None:
-                world.sleep(0.001 + 0.03 * world.dice.random())
+                world.sleep(0.001 + SLOWEST_S * world.draw() ** 6)
                 return self.arrive()
             kind = weather.kinds[int(drawn * len(weather.kinds))]
             world.branches[kind.value] += 1
@@ -116,15 +118,16 @@ class Call:
 
     def arrive(self) -> dict[str, Any]:
         """Let the service carry it out and bring its answer back."""
+        world = self.world
         try:
             answer: dict[str, Any] = self.carry_out(self.operation, self.author, self.parameters)
         except ClientError as refused:
-            self.world.note(self.process.number, self.operation, refused.response["Error"]["Code"])
+            world.note(self.process.number, self.operation, refused.response["Error"]["Code"])
             self.recognised(refused, "own write recognised")
             raise
-        self.world.note(self.process.number, self.operation)
-        if self.world.dice.random() < 0.4:
-            self.world.sleep(0.03 * self.world.dice.random())
+        world.trace.append((world.now, self.process.number, self.operation))
+        if world.draw() < 0.4:
+            world.sleep(0.03 * world.draw())
         return answer
 
     def late(self) -> None:

@@ -73,7 +73,8 @@ def _unnoticed() -> None:
 class Process:
     """One process; *name* is what it calls itself, *number* is what tells it from its clones.
 
-    *steps*: its wall clock may be set, so its monotonic one never rests: no rule is safe when both clocks lie at once.
+    *until*: when its present invocation shall be stopped; *unpunctual*: it is not. *steps*: its wall clock may be set, so its monotonic
+    one never rests: no rule is safe when both clocks lie at once.
     """
 
     def __init__(self, world: World, number: int, name: str) -> None:
@@ -82,6 +83,8 @@ class Process:
         self.clock = Clock(world, began=world.now)
         self.entropy: Any = Entropy(self)
         self.invocation = 0
+        self.until = 0.0
+        self.unpunctual = False
         self.steps = False
         self.alive = True
         self.actor: Actor | None = None

@@ -12,6 +12,9 @@ from typing import Any
 
 from tests.simulation.world import World
 
+LATEST_S = 2.0
+"""How long a message that was accepted may take until it can be received; most take a few milliseconds."""
+
 
 @dataclass(slots=True)
 class Message:
@@ -51,17 +54,21 @@ class Queues:
         """Accept one message."""
         self._numbers += 1
         now = self.world.now
-        message = Message(self._numbers, body, author, now, now + delay, attributes=attributes or {})
+        visible = now + delay + LATEST_S * self.world.draw() ** 8
+        message = Message(self._numbers, body, author, now, visible, attributes=attributes or {})
         self.queue(url)[message.number] = message
         for watcher in self.sent_watchers:
             watcher(url, message)
         self.arrived(url, message.visible)
         return message
 
-    def take(self, url: str, most: int, visibility: float) -> list[Message]:
-        """Hand out up to *most* visible messages, in any order, and hide them for *visibility* seconds."""
+    def visible(self, url: str) -> list[Message]:
+        """Return the messages of a queue that may be handed out now."""
         now = self.world.now
-        visible = [message for message in self.queue(url).values() if message.visible <= now]
+        return [message for message in self.kept.get(url, {}).values() if message.visible <= now]
+
+    def take(self, url: str, visible: list[Message], most: int, visibility: float) -> list[Message]:
+        """Hand out up to *most* of the *visible* messages, in any order, and hide them for *visibility* seconds."""
         if len(visible) > 1:
             self.world.dice.shuffle(visible)
         for message in visible[:most]:

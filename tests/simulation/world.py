@@ -51,7 +51,8 @@ class World:
     def __init__(self, seed: int, allowed: AbstractSet[int] | None = None) -> None:
         """Begin at `START` with nobody in it."""
         self.seed, self.allowed = seed, allowed
-        self.dice, self.fate = Random(seed), Random(f"faults of {seed}")
+        self.dice, fate = Random(seed), Random(f"faults of {seed}")
+        self.draw, self._fate = self.dice.random, fate.random
         self.now = START
         self.calm_from = self.quiet_from = START
         self.trace: list[tuple[Any, ...]] = []
@@ -98,7 +99,7 @@ class World:
     def strikes(self, chance: float) -> float | None:
         """Decide whether a fault strikes here: None, or a number in [0, 1) that says which."""
         self._decisions += 1
-        drawn = self.fate.random()
+        drawn = self._fate()
         if drawn >= chance or self.now >= self.calm_from:
             return None
         if self.allowed is not None and self._decisions not in self.allowed:
