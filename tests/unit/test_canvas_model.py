@@ -188,7 +188,7 @@ def test_options_hold_for_every_task_and_the_beginning_for_the_first() -> None:
     assert isinstance(group, Group)
     assert (first.signature.options.tenant, first.signature.options.countdown) == ("a", 5)
     assert [(m.signature.options.tenant, m.signature.options.countdown) for m in group.members if isinstance(m, Step)] == [("a", None)] * 2
-    assert side == Fork((ADD,))
+    assert side == Fork((Step(Signature("add").set(tenant="a")),))
 
 
 def test_arguments_go_to_what_begins_it_but_not_to_what_is_immutable() -> None:

@@ -154,7 +154,8 @@ class Outlet:
         if context is None:
             return self.ports.entropy.uuid()
         context.published += 1
-        return derived_id(context.id, context.published)
+        salt = f"{context.attempt}/" if context.attempt else ""
+        return derived_id(context.id, f"{salt}{context.published}")
 
     def _task_id(self, signature: Signature) -> str:
         options = signature.options

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, Generic, NoReturn, ParamSpec, Protocol, TypeVar, cast, overload
 
-from sedano.canvas import Sig
+from sedano.canvas import Form, Sig, chunks
+from sedano.canvas.mapping import in_chunks, mapped
+from sedano.canvas.replacing import add_to_chord, replace
 from sedano.engine.registry import TaskSpec
 from sedano.model.signature import Signature, given
 from sedano.outlet import Outlet
@@ -64,16 +66,52 @@ class Task(Generic[P, R]):
     def apply_async(self, args: Sequence[Any] = ..., kwargs: Mapping[str, Any] | None = ..., **options: Any) -> AsyncResult[R]: ...
 
     def apply_async(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
-        """Publish the task with options (see `sedano.model.signature.Options`).
+        """Publish the task with options (see `sedano.model.signature.Options`), also ``link`` and ``link_error``: callbacks.
 
         Raises:
             OptionError: an option is unknown, contradicts another or cannot be honoured; and what `delay` raises.
         """
+        if "link" in options or "link_error" in options:
+            result: AsyncResult[Any] = self.s().apply_async(args, kwargs, **options)
+            return result
         return self._app.outlet.publish(Signature(self.name, *given(args, kwargs)).set(**options))
 
     def s(self, *args: Any, **kwargs: Any) -> Sig:
         """Return a signature of this task; a canvas may put results before its arguments."""
         return Sig(Signature(self.name, args, kwargs), self._app)
+
+    def map(self, items: Iterable[Any]) -> Sig:
+        """Return the signature of one message that calls this task with each of *items*; its value is the list of theirs.
+
+        Raises:
+            ArgumentError: an item does not fit.
+        """
+        return mapped(self.spec, self._app, items, star=False)
+
+    def starmap(self, items: Iterable[Sequence[Any]]) -> Sig:
+        """Return the signature of one message that calls this task with the arguments in each of *items*.
+
+        Raises:
+            ArgumentError: the arguments of one call do not fit.
+        """
+        return mapped(self.spec, self._app, items, star=True)
+
+    def chunks(self, items: Iterable[Sequence[Any]], n: int) -> chunks:
+        """Return the group of starmaps over *items*, *n* calls in each message.
+
+        Raises:
+            OptionError: *n* is no number above 0.
+            ArgumentError: the arguments of one call do not fit.
+        """
+        return in_chunks(self.spec, self._app, items, n)
+
+    def replace(self, form: Form) -> NoReturn:
+        """End the run of this task here, and let *form* answer in its place; see `sedano.canvas.replacing.replace`."""
+        replace(form)
+
+    def add_to_chord(self, form: Form) -> AsyncResult[Any]:
+        """Add *form* to the chord that the running task is a member of; see `sedano.canvas.replacing.add_to_chord`."""
+        return add_to_chord(form)
 
     def si(self, *args: Any, **kwargs: Any) -> Sig:
         """Return an immutable signature: results of a canvas are not handed on to it."""

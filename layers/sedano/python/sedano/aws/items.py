@@ -92,6 +92,7 @@ def record(task_id: str, item: Item) -> TaskRecord:
         get("own", _NO_TEXT)["S"],
         int(get("rvk", _ZERO)["N"]),
         "fgt" in item,
+        rest.added,
     )
 
 

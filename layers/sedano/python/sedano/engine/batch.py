@@ -62,7 +62,9 @@ class Held(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """A body that ended: the run, its result as JSON text, the drafts in its outbox, and when it started and ended."""
+    """A body that ended: the run, its result as JSON text, the drafts in its outbox, when it started and ended, and how many
+    members it added to its chord.
+    """
 
     held: Held
     run: Run
@@ -71,6 +73,7 @@ class Ran(NamedTuple):
     started: float
     started_clock: int
     ended: float
+    added: int = 0
 
 
 class Judged(NamedTuple):

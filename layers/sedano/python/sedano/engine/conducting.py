@@ -10,7 +10,7 @@ Every id is derived and every record is put where none is yet, so a redelivery d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from json import dumps
@@ -19,13 +19,26 @@ from typing import Any
 from sedano.engine.batch import Job
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.gathering import Gathering
-from sedano.engine.launching import Origin, continued, drafted, launched, member_ids, numbers, opened, origin_of, page_of
+from sedano.engine.launching import (
+    Origin,
+    added_by,
+    continued,
+    drafted,
+    extended,
+    launched,
+    member_ids,
+    numbers,
+    opened,
+    origin_of,
+    page_of,
+)  # fmt: skip
 from sedano.engine.plans import Plans
 from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused
+from sedano.model import states
 from sedano.model.clock import LamportClock
 from sedano.model.join import Join
-from sedano.model.lineage import derived_id
+from sedano.model.lineage import Lineage, derived_id
 from sedano.model.messages import LAUNCH, Command, Member, Place
 from sedano.model.place import Ask, Item, Resume, Spot, branches, errbacks, find, following
 from sedano.model.records import ErrorRecord, Outcome
@@ -63,8 +76,15 @@ class Conducting:
         elif command.place is not None:
             find(command.place, self.plans.load)
 
-    def succeeded(self, job: Job, value: Callable[[], Any]) -> Consequences:
-        """Return what follows from *job*, which ended well with the value that *value* returns."""
+    def attempts_before(self, command: Command) -> int:
+        """Return how many attempts of the task were over when what replaced it began: they do not count as its retries."""
+        if command.place is None:
+            return 0
+        resume = find(command.place, self.plans.load).resume
+        return resume.attempt if resume is not None and command.task_id == command.place.canvas_id else 0
+
+    def succeeded(self, job: Job, value: Callable[[], Any], added: int) -> Consequences:
+        """Return what follows from *job*, which ended well with the value that *value* returns, and *added* members to its chord."""
         command, found = job.command, Consequences()
         if command.task == LAUNCH:
             found.messages = self._launched(job)
@@ -72,7 +92,9 @@ class Conducting:
         ended = True
         if command.place is not None:
             ended = self._handed_on(command.place, command.task_id, value, job, found)
-        if ended and command.member is not None:
+        if ended and command.member is not None and added:
+            self.ports.ledger.open_join(extended(command.task_id, command.member, added))
+        elif ended and command.member is not None:
             found.arrivals.append((command.member, False))
         return found
 
@@ -89,27 +111,37 @@ class Conducting:
             found.arrivals.append((command.member, True))
         return found
 
-    def continued(self, join: Join) -> Addressed:
-        """Return the message of what runs now that *join* is full."""
+    def continued(self, join: Join) -> Addressed | Member:
+        """Return the message of what runs now that *join* is full; or, when it held what a member added, that member, which arrives now."""
+        member = added_by(join)
+        if member is not None:
+            return member
         draft, lineage = continued(join, self.plans, self.ports.clock.now(), self.ports.blobs)
         return self.composer.compose(draft, lineage)
 
-    def _handed_on(self, place: Place, salt: str, value: Callable[[], Any], job: Job, found: Consequences) -> bool:
+    def _handed_on(
+        self, place: Place, salt: str, value: Callable[[], Any], job: Job, found: Consequences, lineage: Lineage | None = None
+    ) -> bool:
         """Publish what stands after *place*; tell whether nothing does, so that the chain has ended."""
         spot = find(place, self.plans.load)
         args = [value()] if spot.next is not None or "links" in spot.item or "forks" in spot.item else []
-        self._publish(branches(spot, salt, place, args, self.plans.load), job, found, None)
+        self._publish(branches(spot, salt, place, args, self.plans.load), job, found, None, lineage)
         ask = following(place, spot, args, job.command.member)
         if ask is not None:
-            self._publish([ask], job, found, job.command.member)
+            self._publish([ask], job, found, job.command.member, lineage)
             return False
         resume = spot.resume
         if resume is None or resume.place is None:
             return True
-        return self._handed_on(resume.place, derived_id(salt, "resumed"), value, job, found)
+        back = origin_of(job.command, "").lineage._replace(hops=resume.hops, budget=resume.budget)
+        return self._handed_on(resume.place, derived_id(salt, "resumed"), value, job, found, back)
 
-    def _publish(self, asks: Sequence[Ask] | Iterator[Ask], job: Job, found: Consequences, member: Member | None) -> None:
+    def _publish(
+        self, asks: Iterable[Ask], job: Job, found: Consequences, member: Member | None, lineage: Lineage | None = None
+    ) -> None:
         origin = origin_of(job.command, _queue(job))
+        if lineage is not None:
+            origin = origin._replace(lineage=lineage)
         found.messages += [
             self._composed(drafted(ask._replace(member=member), origin, self.ports.clock.now(), self.ports.blobs), origin) for ask in asks
         ]
@@ -124,7 +156,8 @@ class Conducting:
         if page.join is not None and "page" not in kwargs:
             join = opened(command, page, origin)
             if not join.size:
-                return [self.continued(join)]
+                draft, lineage = continued(join, self.plans, self.ports.clock.now(), self.ports.blobs)
+                return [self.composer.compose(draft, lineage)]
             self.ports.ledger.open_join(join)
         drafts = launched(page, origin, args, self.plans, self.ports.clock.now(), self.ports.blobs)
         return [self._composed(draft, origin) for draft in drafts]
@@ -162,8 +195,9 @@ class Conducting:
 
     def _exit(self, task_id: str, attempt: int, name: str, job: Job, state: str, why: ErrorRecord) -> Outcome:
         clock, now = self.lamport.forward(), self.ports.clock.now()
+        ended = states.REVOKED if state == states.REVOKED else states.FAILURE
         return Outcome(
-            task_id, state, self.ports.entropy.nonce(), 0, job.command.id, attempt, clock, name or LAUNCH, now, error=why
+            task_id, ended, self.ports.entropy.nonce(), 0, job.command.id, attempt, clock, name or LAUNCH, now, error=why
         )
 
     def _call(self, item: Item, job: Job, why: ErrorRecord, found: Consequences, told: set[str]) -> None:

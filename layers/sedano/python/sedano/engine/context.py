@@ -10,17 +10,26 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from sedano.engine.drafts import Draft
+from sedano.engine.drafts import CommandDraft, Draft
 from sedano.model.messages import Command
 from sedano.model.stamps import read
+
+
+class Replaced(Exception):
+    """The running task is replaced by what *draft* begins. A body lets it pass."""
+
+    def __init__(self, draft: CommandDraft) -> None:
+        """Carry *draft*."""
+        super().__init__("replaced by another canvas")
+        self.draft = draft
 
 
 @dataclass(slots=True)
 class TaskContext:
     """The running task. *deadline* is when its claim ends (epoch s); *fence* rises with every claim: hand it to what you write to.
 
-    *token*: the fencing token of a singleton, which rises with each run of it; 0 for other tasks. *over*: the body has ended; what was
-    taken for it (a lease) is void from then on.
+    *added*: what it adds to the chord that it is a member of. *token*: the fencing token of a singleton, which rises with each run of it; 0
+    for other tasks. *over*: the body has ended; what was taken for it (a lease) is void from then on.
     """
 
     command: Command
@@ -34,6 +43,7 @@ class TaskContext:
     over: bool = False
     checkpoint: Callable[[], None] | None = None
     vote: Callable[[TaskContext, str, bool, Sequence[str]], None] | None = None
+    added: list[CommandDraft] = field(default_factory=list)
 
     def check(self) -> None:
         """Raise `TaskRevoked` when this task was revoked with *terminate* while it runs; call it where a long body can stop.

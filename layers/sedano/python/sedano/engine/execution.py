@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Held, Ran, Stillborn
 from sedano.engine.conducting import Conducting
-from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.gathering import HeaderFailed
 from sedano.engine.notices import TELEMETRY
 from sedano.engine.revocation import Checkpoint
@@ -31,7 +31,7 @@ from sedano.errors import (
 )  # fmt: skip
 from sedano.model import codec, refusals, states
 from sedano.model.clock import LamportClock
-from sedano.model.messages import LAUNCH
+from sedano.model.messages import LAUNCH, Member
 from sedano.model.outcome import Run
 from sedano.model.records import ErrorRecord
 from sedano.ports import Ports, Telemetry
@@ -93,7 +93,7 @@ class Execution(NamedTuple):
         """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""
         now = self.ports.clock.now()
         result = None
-        if run.error is None and held.stillborn is None and not run.revoked:
+        if run.error is None and held.stillborn is None and not run.revoked and not run.replaced:
             try:
                 result = _encoded(run.value)
             except (Unserialisable, TooLarge) as wrong:
@@ -102,7 +102,9 @@ class Execution(NamedTuple):
         if context is None:
             return Ran(held, run, result, (), began, self.lamport.forward(), now)
         context.over = True
-        return Ran(held, run, result, context.outbox, began, context.clock, now)
+        added = context.added if run.error is None and not run.replaced else []
+        more = [d._replace(member=Member(d.member.join_id, d.member.index, len(added))) for d in added if d.member is not None]
+        return Ran(held, run, result, [*context.outbox, *more], began, context.clock, now, len(added))
 
     def _prepare(self, held: Held, batch: Batch) -> Arguments | Run | None:
         if held.stillborn is not None:
@@ -188,12 +190,22 @@ def failed(error: BaseException) -> Run:
     """Return the run of a body that raised *error*; what a limit of this tree of tasks forbade is not tried again."""
     if isinstance(error, TaskRevoked):
         return Run(revoked=True)
+    if isinstance(error, Replaced):
+        return _replaced(error)
     mark, frames = mark_of(error), error.__traceback__
     hopeless = mark.poisonous or isinstance(error, HopLimit | BudgetExhausted)
     own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
     text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
     record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)
     return Run(error=record, poisonous=hopeless, section=mark.section, policy=mark.policy)
+
+
+def _replaced(by: Replaced) -> Run:
+    """Return the run of a body that is replaced; what replaces it is published with what it published itself."""
+    context = CURRENT.get()
+    if context is not None:
+        context.outbox.append(by.draft)
+    return Run(replaced=True)
 
 
 def _message(error: BaseException) -> str:

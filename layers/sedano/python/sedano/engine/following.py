@@ -75,7 +75,7 @@ class Following:
         tell_again(job, record, batch)
         due = Due()
         try:
-            found = self._ended(job, record.state, lambda: self.conducting.gathering.value(record), record.error)
+            found = self._ended(job, record.state, lambda: self.conducting.gathering.value(record), record.error, record.added)
             found.messages = [*restored(record, self.ports.blobs), *found.messages]
             due.add(job, found)
         except SedanoError as error:
@@ -84,27 +84,34 @@ class Following:
         self._settle([job], self._sent(due, batch), batch)
 
     def retry_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
-        """Publish and tell again the retry that this message recorded."""
+        """Publish and tell again the retry that this message recorded, or what replaced its task."""
         tell_again(job, record, batch)
         wait = max(0.0, record.not_before - self.ports.clock.now())
         due = Due()
-        due.add(job, Consequences([self._retry(job, record.attempt, wait, record.section)]))
+        try:
+            instead = restored(record, self.ports.blobs)
+        except SedanoError as error:
+            self._not_followed(job, error, batch)
+            return
+        due.add(job, Consequences(instead or [self._retry(job, record.attempt, wait, record.section)]))
         self._settle([job], self._sent(due, batch), batch)
 
     def _follows(self, job: Job, judged: Judged) -> Consequences:
         state = judged.verdict.state
+        if state == states.RETRY and judged.ran.run.replaced:
+            return Consequences(list(judged.posted))
         if state == states.RETRY:
             return Consequences([self._retry(job, job.command.attempt + 1, judged.verdict.pause, judged.verdict.section)])
-        found = self._ended(job, state, lambda: judged.ran.run.value, judged.ran.run.error)
+        found = self._ended(job, state, lambda: judged.ran.run.value, judged.ran.run.error, judged.ran.added)
         found.messages = [*judged.posted, *found.messages]
         return found
 
-    def _ended(self, job: Job, state: str, value: Callable[[], Any], error: ErrorRecord | None) -> Consequences:
+    def _ended(self, job: Job, state: str, value: Callable[[], Any], error: ErrorRecord | None, added: int) -> Consequences:
         command = job.command
         if command.place is None and command.member is None and command.task != LAUNCH:
             return Consequences()
         if state == states.SUCCESS:
-            return self.conducting.succeeded(job, value)
+            return self.conducting.succeeded(job, value, added)
         return self.conducting.failed(job, state, error)
 
     def _retry(self, job: Job, attempt: int, wait: float, section: Section | None) -> Addressed:

@@ -9,6 +9,7 @@ from typing import Any
 from sedano.model import codec, states
 from sedano.model.lineage import derived_id
 from sedano.model.messages import Command, Gather
+from sedano.model.place import ADDED
 from sedano.model.records import ErrorRecord, TaskRecord
 from sedano.ports import Ports
 
@@ -62,15 +63,21 @@ class Gathering:
             HeaderFailed: at least one member did not succeed, or its result is gone.
             Unavailable: a member's record cannot be read now.
         """
-        ids = [member_id(gather.join_id, i) for i in range(gather.size)]
-        records = self.ports.ledger.read(ids)
-        ends = [_kept(records.get(i) or TaskRecord(i, states.PENDING)) for i in ids]
+        ends = self._ends(gather.join_id, gather.size)
         if gather.outcomes:
             return [self._outcome(r) for r in ends]
         failures = [(n, r) for n, r in enumerate(ends) if r.state != states.SUCCESS]
         if failures:
-            raise HeaderFailed(_causes(failures, gather.size))
+            raise HeaderFailed(_causes(failures, len(ends)))
         return [self.value(r) for r in ends]
+
+    def _ends(self, join_id: str, size: int) -> list[TaskRecord]:
+        """Return how the members of a join ended; after them, those that members added to it."""
+        ids = [member_id(join_id, i) for i in range(size)]
+        records = self.ports.ledger.read(ids)
+        ends = [_kept(records.get(i) or TaskRecord(i, states.PENDING)) for i in ids]
+        more = [r for one in ends if one.added for r in self._ends(derived_id(one.task_id, ADDED), one.added)]
+        return [*ends, *more]
 
     def value(self, record: TaskRecord) -> Any:
         """Return the value of a succeeded task."""

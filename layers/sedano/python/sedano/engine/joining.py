@@ -23,8 +23,8 @@ class Ending:
     failed: bool
 
 
-Answer = Addressed | SedanoError | None
-"""What follows the join, what went wrong, or None: others are still missing."""
+Answer = Addressed | Member | SedanoError | None
+"""What follows the join, who arrives elsewhere by it, what went wrong, or None: others are still missing."""
 Waiting = tuple[Ending, tuple[tuple[Node, int], ...]]
 """An ending and its way up the join's tree."""
 
@@ -55,7 +55,8 @@ class Joining:
             full = [one for one in higher.values() if level + 1 == len(one[1])]
             answers += [(ending.job, self._continued(ending.member.join_id)) for ending, _ in full]
             pending, level = [one for one in higher.values() if level + 1 < len(one[1])], level + 1
-        return answers
+        further = [Ending(job, answer, False) for job, answer in answers if isinstance(answer, Member)]
+        return [*answers, *self.arrive(further)] if further else answers
 
     def _arrived(self, arrivals: Sequence[Arrival]) -> Sequence[Arrived | SedanoError]:
         try:

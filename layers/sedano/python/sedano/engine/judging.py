@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Held, Judged, Ran
+from sedano.engine.conducting import Conducting
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.outbox import stored
 from sedano.errors import SedanoError, Unavailable
@@ -15,6 +16,7 @@ from sedano.model.lineage import descend
 from sedano.model.messages import BlobRef
 from sedano.model.outcome import Run, Verdict, judge
 from sedano.model.records import ErrorRecord, Outcome
+from sedano.model.retry import MAX_EXECUTIONS
 from sedano.ports import Ports
 
 INLINE_BYTES = 100_000
@@ -27,6 +29,7 @@ class Judging(NamedTuple):
     ports: Ports
     lamport: LamportClock
     composer: Composer
+    conducting: Conducting
 
     def judge(self, ran: Ran) -> Judged:
         """Return the verdict on *ran*, what to record, and the stamped messages of its outbox.
@@ -36,7 +39,7 @@ class Judging(NamedTuple):
         """
         verdict = self._verdict(ran)
         posted: Sequence[Addressed] = ()
-        if ran.drafts and verdict.state != states.RETRY:
+        if ran.drafts and (verdict.state != states.RETRY or ran.run.replaced):
             try:
                 posted = self._post(ran)
             except Unavailable:
@@ -60,7 +63,9 @@ class Judging(NamedTuple):
         if ran.run.error is None:
             return judge(ran.run, ran.held.job.task.retry, 0, None, 0.0)
         command = ran.held.job.command
-        return judge(ran.run, ran.held.job.task.retry, command.attempt, command.section, self.ports.entropy.unit())
+        spent = command.attempt >= MAX_EXECUTIONS - 1
+        tried = command.attempt if spent else command.attempt - self.conducting.attempts_before(command)
+        return judge(ran.run, ran.held.job.task.retry, tried, command.section, self.ports.entropy.unit())
 
     def _post(self, ran: Ran) -> list[Addressed]:
         command = ran.held.job.command
@@ -80,6 +85,7 @@ class Judging(NamedTuple):
             command.task_id, verdict.state, record.nonce if record else self.ports.entropy.nonce(), record.fence if record else 0,
             command.id, command.attempt, self.lamport.forward(), command.task, ran.ended, result, result_ref, ran.run.error,
             outbox, outbox_ref, command.attempt + 1 if again else 0, ran.ended + verdict.pause if again else 0.0, verdict.section,
+            ran.added,
         )  # fmt: skip
 
     def _kept(self, result: str | None) -> tuple[str | None, BlobRef | None]:

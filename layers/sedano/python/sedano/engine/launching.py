@@ -20,7 +20,7 @@ from sedano.model import codec, refusals
 from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
 from sedano.model.messages import LAUNCH, BlobRef, Command, Gather, Member, Place
-from sedano.model.place import Ask, Item, find, following, members, size_of
+from sedano.model.place import ADDED, Ask, Item, find, following, members, size_of
 from sedano.model.signature import MAX_DELAY_S
 from sedano.model.stamps import joined, read
 from sedano.ports import Blobs
@@ -129,6 +129,18 @@ def opened(command: Command, page: Page, origin: Origin) -> Join:
         "origin": [*origin[:4], list(_lineage(origin.lineage))], "outcomes": bool(page.item.get("outcomes")),
     }  # fmt: skip
     return Join(command.task_id, size_of(page.item), json.dumps(kept, separators=(",", ":")), origin.queue)
+
+
+def extended(task_id: str, member: Member, added: int) -> Join:
+    """Return the join of what the task *task_id*, *member* of another join, *added* to that one; when it is full, *member* arrives."""
+    kept = {"arrive": [member.join_id, member.index, member.size]}
+    return Join(derived_id(task_id, ADDED), added, json.dumps(kept, separators=(",", ":")), "")
+
+
+def added_by(join: Join) -> Member | None:
+    """Return the member that added the members of *join*, if one did."""
+    kept = json.loads(join.body)
+    return Member(*kept["arrive"]) if "arrive" in kept else None
 
 
 def continued(join: Join, plans: Plans, now: float, blobs: Blobs) -> tuple[CommandDraft, Lineage]:

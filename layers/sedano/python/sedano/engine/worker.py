@@ -121,7 +121,7 @@ class Worker:
         self._gossip = Gossip(registry, ports, self.lamport, host.hostname)
         self._execution = Execution(ports, self.lamport, conducting, pool, run_loop, settings.guard, self._gossip.vote)
         self._singletons = Singletons(ports, Leasing(ports), conducting.gathering.arguments)
-        self._judging = Judging(ports, self.lamport, composer)
+        self._judging = Judging(ports, self.lamport, composer, conducting)
         self._parking = ParkingLot(ports, self.lamport)
         self._lanes = Lanes(settings.lanes)
         self._cold = True

@@ -238,8 +238,9 @@ def _ended(record: TaskRecord, outcome: Outcome) -> TaskRecord:
         outbox_ref=outcome.outbox_ref,
         not_before=whole_ms(outcome.not_before),
         section=outcome.section,
+        added=outcome.added,
     )
 
 
 def _bare(record: TaskRecord) -> TaskRecord:
-    return record._replace(result=None, result_ref=None, error=None, outbox=(), outbox_ref=None, not_before=0.0, section=None)
+    return record._replace(result=None, result_ref=None, error=None, outbox=(), outbox_ref=None, not_before=0.0, section=None, added=0)

@@ -18,6 +18,8 @@ LAUNCH = "sedano.launch"
 """The built-in task that publishes the members of a large canvas."""
 COLLECT = "sedano.collect"
 """The built-in task whose result is the list of a group's results."""
+MAP, MAP_ASYNC = "sedano.map", "sedano.map.async"
+"""The built-in tasks that call a task for each of many items."""
 ELECT = "sedano.elect"
 """The built-in task that takes part in an election."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})

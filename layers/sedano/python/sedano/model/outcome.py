@@ -18,7 +18,7 @@ class Run(NamedTuple):
     """One execution: what the body returned, or what it raised.
 
     *poisonous*: trying again cannot help. *section* and *policy*: the `retry()` section it failed in, and that section's own policy.
-    *revoked*: it ended itself, because it was asked to.
+    *revoked*: it ended itself, because it was asked to. *replaced*: something else answers in its place, as its next attempt.
     """
 
     value: Any = None
@@ -27,6 +27,7 @@ class Run(NamedTuple):
     section: int = 0
     policy: Retry | None = None
     revoked: bool = False
+    replaced: bool = False
 
 
 class Verdict(NamedTuple):
@@ -37,6 +38,7 @@ class Verdict(NamedTuple):
     section: Section | None = None
 
 
+REPLACED = Verdict(states.RETRY)
 SUCCEEDED = Verdict(states.SUCCESS)
 FAILED = Verdict(states.FAILURE)
 
@@ -50,6 +52,8 @@ def judge(run: Run, policy: Retry, attempt: int, last: Section | None, unit: flo
     """
     if run.revoked:
         return Verdict(states.REVOKED)
+    if run.replaced:
+        return REPLACED
     if run.error is None:
         return SUCCEEDED
     if run.poisonous or attempt >= MAX_EXECUTIONS - 1:

@@ -20,6 +20,8 @@ from sedano.model.lineage import derived_id
 from sedano.model.messages import LAUNCH, Gather, Member, Place
 
 Item = Mapping[str, Any]
+ADDED = "added"
+"""Where the join of what a member added to its chord stands among what follows from it."""
 Load = Callable[[str], Item]
 """Returns the page of this name."""
 
@@ -42,10 +44,12 @@ class Ask(NamedTuple):
 
 
 class Resume(NamedTuple):
-    """A chain that stands for a replaced task: it ends as *attempt* of that task and goes on at its *place*."""
+    """A chain in place of a replaced task: it ends as *attempt* of that task and goes on at its *place*, with its *hops* and *budget*."""
 
     attempt: int
     place: Place | None
+    hops: int = 0
+    budget: int = 0
 
 
 class Spot(NamedTuple):
@@ -223,7 +227,9 @@ def _id_in(canvas_id: str, number: int, size: int, item: Item, resume: Resume | 
 
 def _resume(chain: Item) -> Resume | None:
     found = chain.get("resume")
-    return Resume(int(found[0]), Place(*map(str, found[1])) if found[1] else None) if found else None
+    if not found:
+        return None
+    return Resume(int(found[0]), Place(*map(str, found[1])) if found[1] else None, int(found[2]), int(found[3]))
 
 
 def _refused(wrong: Exception) -> MessageRefused:

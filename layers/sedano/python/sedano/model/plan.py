@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from sedano.errors import OptionError
 from sedano.model.canvas import Chain, Fork, Group, Step, Tree
-from sedano.model.messages import COLLECT, LAUNCH, BlobRef
+from sedano.model.messages import COLLECT, LAUNCH, BlobRef, Place
 from sedano.model.signature import Signature
 
 INLINE_BYTES = 300
@@ -173,6 +173,12 @@ class Plan:
     def _named(self, text: str, inline: bool = True) -> str:
         """Return what stands for the page *text*: itself when it is short, else its claim check."""
         return text if inline and len(text) <= INLINE_BYTES else refer(self._keep(text.encode("ascii")))
+
+
+def resuming(attempt: int, place: Place | None, hops: int, budget: int) -> str:
+    """Return what marks a chain that answers in place of a replaced task: as *attempt* of it, before whatever follows at its *place*."""
+    at = f"[{','.join(map(quote, place))}]" if place is not None else "null"
+    return f'"resume":[{attempt},{at},{hops},{budget}]'
 
 
 def refuse_options(signature: Signature) -> None:

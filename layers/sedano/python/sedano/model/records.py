@@ -47,8 +47,9 @@ class TaskRecord(NamedTuple):
     """One task as the ledger holds it. *attempt* is the retry number; *claims* counts the claims of that attempt; times are epoch seconds.
 
     *owner* names the worker of the last claim; *asked* is what a revocation asked of it while it ran (`NO_RETRY`, `TERMINATE`), or 0.
-    *result* is JSON text, or lies in *result_ref*. *outbox* holds the messages that the task published while it ran, in
-    order, or lies in *outbox_ref*. *forgotten*: what it said was dropped on request (`Ledger.forget`).
+    *result* is JSON text, or lies in *result_ref*. *outbox* holds the messages that the task published while it ran, in order, or lies in
+    *outbox_ref*; *added* of them are members that it added to its chord. *forgotten*: what it said was dropped on request
+    (`Ledger.forget`).
     """
 
     task_id: str
@@ -72,6 +73,7 @@ class TaskRecord(NamedTuple):
     owner: str = ""
     asked: int = 0
     forgotten: bool = False
+    added: int = 0
 
 
 class Claim(NamedTuple):
@@ -119,6 +121,7 @@ class Outcome(NamedTuple):
     next_attempt: int = 0
     not_before: float = 0.0
     section: Section | None = None
+    added: int = 0
 
 
 class Recorded(NamedTuple):

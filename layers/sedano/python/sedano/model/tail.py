@@ -31,6 +31,7 @@ class Tail(NamedTuple):
     outbox_ref: BlobRef | None = None
     not_before: float = 0.0
     section: Section | None = None
+    added: int = 0
 
 
 EMPTY = Tail()
@@ -53,6 +54,8 @@ def write(outcome: Outcome) -> str:
         parts["nb"] = round(outcome.not_before * 1000)
     if outcome.section is not None:
         parts["sec"] = [outcome.section.index, outcome.section.count]
+    if outcome.added:
+        parts["add"] = outcome.added
     return _dump(parts) if parts else ""
 
 
@@ -68,6 +71,7 @@ def read(text: str) -> Tail:
         outbox_ref=BlobRef(*parts["outref"]) if "outref" in parts else None,
         not_before=parts.get("nb", 0) / 1000,
         section=Section(*parts["sec"]) if "sec" in parts else None,
+        added=parts.get("add", 0),
     )
 
 

@@ -1,0 +1,43 @@
+"""`task.map`, `task.starmap` and `task.chunks`: many calls in few messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+from sedano.canvas.forms import Publishes
+from sedano.canvas.sig import Sig
+from sedano.canvas.together import chunks
+from sedano.engine.mapping import declare_for
+from sedano.engine.registry import TaskSpec
+from sedano.errors import OptionError
+from sedano.model.messages import MAP, MAP_ASYNC
+from sedano.model.signature import Options, Signature
+
+
+def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> Sig:
+    """Return the signature of one message that calls the task of *spec* for each of *items*; *star*: each is a list of arguments.
+
+    Raises:
+        ArgumentError: the arguments of one call do not fit.
+    """
+    every = [list(item) for item in items] if star else list(items)
+    for item in every:
+        spec.parameters.takes(0, item if star else (item,), {})
+    declare_for(app.outlet.registry, spec)
+    options = Options(queue=spec.queue, expires=spec.expires, ignore_result=spec.ignore_result or None)
+    return Sig(Signature(MAP_ASYNC if spec.is_async else MAP, (spec.name, every, *([True] if star else [])), {}, options), app)
+
+
+def in_chunks(spec: TaskSpec, app: Publishes, items: Iterable[Sequence[Any]], size: object) -> chunks:
+    """Return the group of starmaps over *items*, *size* calls in each.
+
+    Raises:
+        OptionError: *size* is no number above 0.
+        ArgumentError: the arguments of one call do not fit.
+    """
+    if not isinstance(size, int) or size < 1:
+        raise OptionError(f"n: {size!r} calls in each chunk; give a number above 0")
+    left = iter(items)
+    return chunks(mapped(spec, app, part, star=True) for part in iter(lambda: list(islice(left, size)), []))

@@ -1,0 +1,72 @@
+"""What a running task may do to the canvas that it stands in: be replaced, and add to the chord that it is a member of."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from sedano.canvas.forms import Form
+from sedano.canvas.publishing import begun
+from sedano.engine.context import CURRENT, Replaced, TaskContext
+from sedano.engine.plans import Plans
+from sedano.errors import CanvasError, HopLimit, SedanoError
+from sedano.model.canvas import normal
+from sedano.model.lineage import derived_id
+from sedano.model.messages import Member
+from sedano.model.place import ADDED, find
+from sedano.model.plan import resuming
+from sedano.model.retry import MAX_EXECUTIONS
+from sedano.result import AsyncResult
+
+
+def replace(form: object) -> NoReturn:
+    """End the running task here, and let *form* answer in its place: under its id, before whatever follows it.
+
+    What the task has published stays published. A group or a chord answers with one value, a group with the list.
+
+    Raises:
+        Replaced: always, to leave the body; let it pass.
+        CanvasError: *form* is no form.
+        HopLimit: the task was tried and replaced too often.
+        SedanoError: no task is running here.
+    """
+    context = _running("replace")
+    if not isinstance(form, Form) or form.app is None:
+        raise CanvasError(f"a task is replaced by a signature (task.s(…)) or a form, not {type(form).__name__}")
+    attempt = context.attempt + 1
+    if attempt >= MAX_EXECUTIONS:
+        raise HopLimit(f"replace: task {context.id} was tried and replaced {MAX_EXECUTIONS} times; that is the limit")
+    own = context.command.lineage
+    extra = resuming(attempt, context.command.place, own.hops, own.budget)
+    draft = begun(form.app.outlet, normal(form.tree, joined=True), context.id, extra)
+    raise Replaced(draft._replace(member=context.command.member))
+
+
+def add_to_chord(form: object) -> AsyncResult[object]:
+    """Add *form* to the chord that the running task is a member of, and return its result.
+
+    Its value comes after those of the header, in the order in which members were added; the body waits for it.
+
+    Raises:
+        CanvasError: the task is no member of a chord, or something follows it there; or *form* is no form.
+        SedanoError: no task is running here.
+    """
+    context = _running("add_to_chord")
+    if not isinstance(form, Form) or form.app is None:
+        raise CanvasError(f"what is added to a chord is a signature (task.s(…)) or a form, not {type(form).__name__}")
+    place, outlet = context.command.place, form.app.outlet
+    if context.command.member is None:
+        raise CanvasError(f"task {context.id} is no member of a chord, so there is nothing to add to")
+    if place is not None and find(place, Plans(outlet.ports.blobs).load).next is not None:
+        raise CanvasError(f"task {context.id} is not what its part of the chord ends with; add where that part ends")
+    join_id, number = derived_id(context.id, ADDED), len(context.added)
+    task_id = derived_id(join_id, number)
+    draft = begun(outlet, normal(form.tree, joined=True), task_id)
+    context.added.append(draft._replace(member=Member(join_id, number, number + 1)))
+    return AsyncResult(outlet, task_id)
+
+
+def _running(what: str) -> TaskContext:
+    context = CURRENT.get()
+    if context is None:
+        raise SedanoError(f"no task is running here; `{what}` is for the body of a task")
+    return context
