@@ -18,12 +18,29 @@ REQUIRED = (
     "SEDANO_BLOBS_BUCKET", "SEDANO_HISTORY_BUCKET",
 )  # fmt: skip
 EXTRAS = ("pyspark", "aws_cdk", "cdk_nag", "boto3", "moto", "celery", "click", "hypothesis", "pytest")
+IDLE = {
+    "worker": ("engine.router", "engine.recorder", "spool"),
+    "router": ("engine.worker", "engine.recorder", "spool"),
+    "recorder": ("engine.worker", "engine.router", "app", "outlet", "task", "spool"),
+}
+"""What a function of a plain app never loads, besides `RARE`."""
+RARE = (
+    "control", "elections", "electing", "locks", "partitions", "canvas", "entries", "result", "testing", "memory", "views", "local",
+    "engine.control", "engine.gossip", "engine.leasing", "engine.partitioning", "engine.singletons", "engine.history", "engine.loop",
+    "model.canvas",
+    "model.election", "model.lease", "model.live", "model.order", "model.partitions", "model.registers", "model.snapshot",
+    "model.store_clock", "model.workflow", "aws.dated", "aws.elections", "aws.fencing", "aws.flow_runs", "aws.leases",
+    "aws.expressions.elections", "aws.expressions.leases",
+)  # fmt: skip
+"""What only an app that uses it loads: locks, singletons, elections, partitions, the control panel, canvas, results, workflows."""
 PROGRAM = """
 import runpy, sys
 sys.modules.update(dict.fromkeys(sys.argv[2].split(",")))
 handler = runpy.run_path(sys.argv[1])["handler"]
-print(callable(handler), "asyncio" in sys.modules)
+print(callable(handler), "asyncio" in sys.modules, *(name for name in sys.modules if name.startswith("sedano.")))
 """
+PLAIN = "from sedano import Sedano\n\napp = Sedano('plain')\n\n\n@app.task\ndef add(a: int, b: int) -> int:\n    return a + b\n"
+LOCKING = "from plain import app\n\n\n@app.task(singleton=True)\ndef tidy() -> None:\n    return None\n"
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -45,13 +62,41 @@ def test_an_app_that_cannot_be_loaded_is_named(settings: Mapping[str, str], wron
         handler_of("worker")
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_cold_start_needs_no_extras_and_no_event_loop(settings: Mapping[str, str], function: str) -> None:
-    path = os.pathsep.join([str(ROOT / "layers/sedano/python"), str(ROOT)])
-    variables = {**os.environ, **settings, "PYTHONPATH": path, "SEDANO_APP": APP}
+def start(function: str, settings: Mapping[str, str], app: str, *places: Path) -> list[str]:
+    """Return what a fresh process says after loading the handler of *function* for *app*, which may lie in *places*."""
+    path = os.pathsep.join(map(str, [ROOT / "layers/sedano/python", ROOT, *places]))
+    variables = {**os.environ, **settings, "PYTHONPATH": path, "SEDANO_APP": app}
     command = [sys.executable, "-c", PROGRAM, str(ROOT / "functions" / function / "handler.py"), ",".join(EXTRAS)]
     said = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert said.stdout.split() == ["True", "False"], said.stderr
+    assert said.returncode == 0, said.stderr
+    return said.stdout.split()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_cold_start_needs_no_extras_and_no_event_loop(settings: Mapping[str, str], function: str) -> None:
+    assert start(function, settings, APP)[:2] == ["True", "False"]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_cold_start_loads_nothing_that_the_app_does_not_use(settings: Mapping[str, str], function: str, tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text(PLAIN)
+    loaded = start(function, settings, "plain:app", tmp_path)
+    idle = tuple(f"sedano.{name}" for name in (*RARE, *IDLE[function]))
+    assert [name for name in loaded if name in idle or name.startswith(tuple(f"{one}." for one in idle))] == []
+
+
+def test_what_the_app_declares_is_loaded_while_the_worker_starts(settings: Mapping[str, str], tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text(PLAIN)
+    (tmp_path / "locking.py").write_text(LOCKING)
+    loaded = start("worker", settings, "locking:app", tmp_path)
+    assert {"sedano.engine.singletons", "sedano.engine.leasing", "sedano.model.lease"} <= set(loaded)
+
+
+def test_every_module_that_is_named_as_rarely_used_exists() -> None:
+    library = ROOT / "layers/sedano/python/sedano"
+    named = {*RARE, *(name for names in IDLE.values() for name in names)}
+    places = {name: library.joinpath(*name.split(".")) for name in named}
+    assert [name for name, place in places.items() if not (place.is_dir() or place.with_suffix(".py").is_file())] == []
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ not; bootstrap alone knows both engine and aws. Nothing is imported late, but fo
 import ast
 import graphlib
 from collections.abc import Iterable, Sequence
+from typing import TypeGuard
 
 from tests.house.tree import Source
 
@@ -31,18 +32,29 @@ FRONT = next(floor for floor, rooms in enumerate(FLOORS) if "app" in rooms)  # a
 DOOR = "the package itself"  # sedano/__init__.py stands above the front rooms and below whatever uses the package
 
 LATE = {
+    "layers/sedano/python/sedano/__init__.py": "`from sedano import Sedano` loads what an app needs and no more",
     "layers/sedano/python/sedano/app.py": "names bootstrap, the event loop and the user's module by text, so that "
-    "`import sedano` loads neither an AWS client nor asyncio",
-    "layers/sedano/python/sedano/bootstrap.py": "loads what keeps the runs of workflows when it is first used, so that a worker without "
-    "workflows starts as before",
+    "`import sedano` loads neither an AWS client nor asyncio; loads locks, partitions and the control panel for whoever uses them",
+    "layers/sedano/python/sedano/bootstrap.py": "a function loads what it runs; a port that few invocations use is loaded by the first",
     "layers/sedano/python/sedano/cli/__init__.py": "loads the one verb that was asked for",
     "layers/sedano/python/sedano/cli/history.py": "Spark is an extra, and the job stands beside the library",
+    "layers/sedano/python/sedano/elections.py": "whoever holds an election loads what that takes",
+    "layers/sedano/python/sedano/engine/admission.py": "an app without singletons and winners loads neither leases nor elections",
     "layers/sedano/python/sedano/locks.py": "whoever awaits a lock has an event loop; whoever does not, pays for none",
+    "layers/sedano/python/sedano/outlet.py": "whoever publishes loads results, whoever takes a lease or makes a canvas what that takes, "
+    "a program that may end badly the spool",
     "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "
     "a result pays for none of it",
+    "layers/sedano/python/sedano/task.py": "whoever makes signatures loads the canvas",
     "layers/sedano/python/sedano/workflow/files.py": "PyYAML is an extra: only whoever declares workflows in YAML needs it",
 }
+TYPED = {
+    "layers/sedano/python/sedano/engine/batch.py": "names the lease of a singleton in an annotation",
+    "layers/sedano/python/sedano/ports.py": "names in annotations what only those who use a port have to load",
+}
+"""Beside the places in LATE: what only annotations name is imported for the type checker alone. For floors and circles it counts."""
 
+FLAG = "TYPE" + "_CHECKING"
 HARMLESS = ("importlib.metadata", "importlib.resources")  # they read what is installed and import nothing
 
 
@@ -113,8 +125,9 @@ def visitors_use_their_door(source: Source) -> list[str]:
 
 
 def at_the_top(source: Source) -> list[str]:
-    """Imports stand at the top level of a module: not in functions, not behind a condition."""
+    """Imports stand at the top level of a module: not in functions, not behind a condition but the type checker's."""
     top = {id(node) for node in source.tree.body}
+    top |= {id(node) for block in source.tree.body if _typed_only(block) for node in block.body}
     return [
         f"{source.path}:{node.lineno}: an import hides below the top level"
         for node in source.nodes
@@ -123,15 +136,20 @@ def at_the_top(source: Source) -> list[str]:
 
 
 def no_type_checking(source: Source) -> list[str]:
-    """No import exists only for the type checker."""
-    flag = "TYPE" + "_CHECKING"
+    """Imports for the type checker alone stand only beside late ones, and where TYPED says so."""
+    if source.path in LATE or source.path in TYPED:
+        return []
     named = any(
-        (isinstance(node, ast.Name) and node.id == flag)
-        or (isinstance(node, ast.Attribute) and node.attr == flag)
-        or (isinstance(node, ast.alias) and node.name == flag)
+        (isinstance(node, ast.Name) and node.id == FLAG)
+        or (isinstance(node, ast.Attribute) and node.attr == FLAG)
+        or (isinstance(node, ast.alias) and node.name == FLAG)
         for node in source.nodes
     )
-    return [f"{source.path}: {flag} hides a cycle; move what both need to a floor below"] if named else []
+    return [f"{source.path}: {FLAG} hides a cycle; move what both need to a floor below"] if named else []
+
+
+def _typed_only(node: ast.stmt) -> TypeGuard[ast.If]:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == FLAG
 
 
 def late_only_where_allowed(source: Source) -> list[str]:

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.model.live import HEARTBEAT, LOST, OFFLINE, ONLINE, State
+from sedano.model.cluster import HEARTBEAT, OFFLINE, ONLINE, WORKER_LOST
+from sedano.model.live import SAID_OF_WORKERS, State
 from sedano.model.registers import finalise, fold
 
-KINDS = ("task-sent", "task-received", "task-started", "task-succeeded", "task-failed", "task-retried", ONLINE, HEARTBEAT, OFFLINE, LOST)
+KINDS = ("task-sent", "task-received", "task-started", "task-succeeded", "task-failed", "task-retried", *SAID_OF_WORKERS)
 
 events = st.builds(
     lambda kind, uuid, clock, host: {
@@ -62,7 +63,7 @@ def test_tasks_are_told_by_time_by_worker_and_by_type() -> None:
     assert state.states() == {"SUCCESS": 1, "RECEIVED": 1}
 
 
-@pytest.mark.parametrize(("last", "alive"), [(ONLINE, ["a"]), (HEARTBEAT, ["a"]), (OFFLINE, []), (LOST, [])])
+@pytest.mark.parametrize(("last", "alive"), [(ONLINE, ["a"]), (HEARTBEAT, ["a"]), (OFFLINE, []), (WORKER_LOST, [])])
 def test_a_worker_is_alive_until_it_is_said_to_be_gone(last: str, alive: list[str]) -> None:
     said = [{"type": kind, "clock": n, "timestamp": 1.0, "hostname": "a", "pid": 1} for n, kind in enumerate([OFFLINE, ONLINE, last])]
     assert State().events(said).alive_workers() == State().events(reversed(said)).alive_workers() == alive

@@ -11,29 +11,37 @@
 
 from __future__ import annotations
 
-from sedano.app import Sedano
-from sedano.canvas import Sig, chain, chord, chunks, fork, group
-from sedano.engine.context import CURRENT, TaskContext
-from sedano.engine.sections import optional, poisonous, retry
-from sedano.errors import SedanoError
-from sedano.event import DomainEvent
-from sedano.model.retry import Retry
-from sedano.result import AsyncResult, GroupResult, ResultSet
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sedano.app import Sedano
+    from sedano.canvas import Sig, chain, chord, chunks, fork, group
+    from sedano.engine.context import TaskContext, current
+    from sedano.engine.sections import optional, poisonous, retry
+    from sedano.errors import SedanoError
+    from sedano.event import DomainEvent
+    from sedano.model.retry import Retry
+    from sedano.result import AsyncResult, GroupResult, ResultSet
 
 __version__ = "0.1.0"
 __all__ = [
     "AsyncResult", "DomainEvent", "GroupResult", "ResultSet", "Retry", "Sedano", "SedanoError", "Sig", "TaskContext", "chain", "chord",
     "chunks", "current", "fork", "group", "optional", "poisonous", "retry",
 ]  # fmt: skip
+_ROOMS = {
+    "Sedano": "app", "Sig": "canvas", "chain": "canvas", "chord": "canvas", "chunks": "canvas", "fork": "canvas", "group": "canvas",
+    "TaskContext": "engine.context", "current": "engine.context", "optional": "engine.sections", "poisonous": "engine.sections",
+    "retry": "engine.sections", "SedanoError": "errors", "DomainEvent": "event", "Retry": "model.retry", "AsyncResult": "result",
+    "GroupResult": "result", "ResultSet": "result",
+}  # fmt: skip
+"""Where each name lives. A function that runs tasks loads no canvas and no results, one that writes history loads no app."""
 
+if not TYPE_CHECKING:
 
-def current() -> TaskContext:
-    """Return the task that is running here: its id, attempt, fence, deadline, clock.
-
-    Raises:
-        SedanoError: no task is running here.
-    """
-    context = CURRENT.get()
-    if context is None:
-        raise SedanoError("no task is running here; `current()` is for the body of a task")
-    return context
+    def __getattr__(name: str) -> Any:
+        """Return what *name* stands for, loaded when it is first asked for."""
+        if name not in _ROOMS:
+            raise AttributeError(f"module 'sedano' has no attribute {name!r}")
+        found = globals()[name] = getattr(importlib.import_module(f"sedano.{_ROOMS[name]}"), name)
+        return found

@@ -18,23 +18,25 @@ import importlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar, overload
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from sedano.control import Control
 from sedano.declaration import Declaration, declared
-from sedano.elections import handling, topic_task
 from sedano.engine.registry import OnBusy, Registry
 from sedano.errors import ConfigurationError, OptionError
 from sedano.event import EventType
-from sedano.locks import Leader, Lock
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.signature import Delivery, Signature
 from sedano.outlet import Outlet
-from sedano.partitions import Partitions
 from sedano.ports import Ports
-from sedano.result import AsyncResult, GroupResult
 from sedano.singleton import Singleton
 from sedano.task import P, R, Task
+
+if TYPE_CHECKING:
+    from sedano.control import Control
+    from sedano.locks import Leader, Lock
+    from sedano.partitions import Partitions
+    from sedano.result import AsyncResult, GroupResult
 
 C = TypeVar("C")
 AWS = "sedano.bootstrap:connect"
@@ -57,7 +59,6 @@ class Sedano:
             raise OptionError(f"queues: {queues!r} is one text; give a tuple of names, ({queues!r},)")
         self.name, self.queues, self.retry, self.connect = name, tuple(queues), retry, connect
         self.registry = Registry()
-        self.control = Control(self)
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()
 
@@ -124,10 +125,11 @@ class Sedano:
         """
         if name == "task":
             raise OptionError("topic: 'task' is built in: it dispatches a signature")
-        task = topic_task(name)
+        elections = importlib.import_module("sedano.elections")
+        task: str = elections.topic_task(name)
         if on_winner:
             self.registry.led.add(task)
-        return lambda handler: self.task(name=task, queue=queue)(handling(handler))
+        return lambda handler: self.task(name=task, queue=queue)(elections.handling(handler))
 
     def send_task(self, name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
         """Publish a task by name, also one that this process does not know (Celery's `send_task`)."""
@@ -135,7 +137,8 @@ class Sedano:
 
     def result(self, task_id: str) -> AsyncResult[Any]:
         """Return the result of the task with this id, published by whomever."""
-        return AsyncResult(self.outlet, task_id)
+        result: AsyncResult[Any] = importlib.import_module("sedano.result").AsyncResult(self.outlet, task_id)
+        return result
 
     def group_result(self, group_id: str) -> GroupResult:
         """Return the results of the group that was saved under this id (`GroupResult.save`), by whomever.
@@ -143,7 +146,8 @@ class Sedano:
         Raises:
             NoResult: none was saved, or it was deleted, or so long ago that it aged out.
         """
-        return GroupResult.restore(group_id, self)
+        group: GroupResult = importlib.import_module("sedano.result").GroupResult.restore(group_id, self)
+        return group
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -167,7 +171,9 @@ class Sedano:
         Raises:
             OptionError: an option cannot be honoured.
         """
-        return Lock(self, name, duration=duration, timeout=timeout, until_deadline=until_deadline, fair=fair)
+        options = {"duration": duration, "timeout": timeout, "until_deadline": until_deadline, "fair": fair}
+        lock: Lock = importlib.import_module("sedano.locks").Lock(self, name, **options)
+        return lock
 
     def leader(self, name: str, *, duration: float = 60.0) -> Leader:
         """Return the leadership *name*: `if term := leader.lead(): …`. At most one process leads a term; its token is the term's number.
@@ -176,7 +182,8 @@ class Sedano:
             name: what is led.
             duration: seconds after which another one may lead unless `lead` was called again.
         """
-        return Leader(self, name, duration)
+        leader: Leader = importlib.import_module("sedano.locks").Leader(self, name, duration)
+        return leader
 
     def partitions(self, name: str, count: int, *, duration: float = 60.0) -> Partitions:
         """Return this process's share of *count* partitions of *name*: `for partition in orders.balance(): …`.
@@ -186,7 +193,14 @@ class Sedano:
             count: into how many (1 to 1 000); the same everywhere.
             duration: seconds after which a partition is free again unless `balance` was called.
         """
-        return Partitions(self, name, count, duration)
+        partitions: Partitions = importlib.import_module("sedano.partitions").Partitions(self, name, count, duration)
+        return partitions
+
+    @cached_property
+    def control(self) -> Control:
+        """The control panel: look at the cluster, and change what runs in it."""
+        control: Control = importlib.import_module("sedano.control").Control(self)
+        return control
 
     @property
     def outlet(self) -> Outlet:

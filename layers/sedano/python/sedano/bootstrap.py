@@ -6,27 +6,32 @@ import importlib
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sedano.app import Sedano, load
-from sedano.aws.blobs import S3Blobs
 from sedano.aws.control import DynamoControl
-from sedano.aws.elections import DynamoElections
-from sedano.aws.events import S3Events
 from sedano.aws.host import SystemClock, SystemEntropy
-from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
 from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.engine.chronicle import Host
-from sedano.engine.recorder import Recorder
-from sedano.engine.router import Router
-from sedano.engine.worker import Worker, WorkerSettings
-from sedano.ports import EVENTS, RECORDS, Delivery, Ports
+from sedano.ports import EVENTS, RECORDS, Blobs, Clock, Delivery, Elections, Events, FlowRuns, Leases, Ports
 from sedano.settings import Settings, from_environment
 
+if TYPE_CHECKING:
+    from sedano.app import Sedano
+    from sedano.aws.blobs import S3Blobs
+    from sedano.aws.elections import DynamoElections
+    from sedano.aws.events import S3Events
+    from sedano.aws.flow_runs import DynamoFlowRuns
+    from sedano.aws.leases import DynamoLeases
+    from sedano.engine.recorder import Recorder
+    from sedano.engine.router import Router
+    from sedano.engine.worker import Worker
+
+NEEDED = {"client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3",)}
+"""The services that a component calls whatever comes: a client is made while a function starts, not while a message waits."""
 Event = Mapping[str, Any]
 Work = Callable[[Sequence[Delivery], float], list[Delivery]]
 
@@ -47,42 +52,34 @@ def connect() -> Ports:
 
 
 def ports_of(settings: Settings, service: str) -> Ports:
-    """Return the ports over AWS for *settings*; *service* names the component in logs and metrics."""
+    """Return the ports over AWS for *settings*; *service* names the component in logs and metrics.
+
+    Clients that the component surely needs are made now, the others when they are first used.
+    """
     session, clock = Session(), SystemClock()
+    needed = NEEDED[service]
+    sqs, dynamodb, s3 = (session.client(name) if name in needed else session.later(name) for name in ("sqs", "dynamodb", "s3"))
     return Ports(
-        ledger=DynamoLedger(session.client("dynamodb"), settings.ledger_table),
-        queues=SqsQueues(session.client("sqs"), settings.queues),
-        blobs=S3Blobs(session.later("s3"), settings.blobs_bucket),
-        events=S3Events(session.later("s3"), settings.history_bucket),
-        members=DynamoMembers(session.client("dynamodb"), settings.control_table),
-        leases=DynamoLeases(session.client("dynamodb"), settings.control_table, clock),
-        control=DynamoControl(session.client("dynamodb"), settings.control_table),
-        elections=DynamoElections(session.client("dynamodb"), settings.control_table, settings.ledger_table),
-        flow_runs=_FlowRuns(session, settings.control_table),
+        ledger=DynamoLedger(dynamodb, settings.ledger_table),
+        queues=SqsQueues(sqs, settings.queues),
+        blobs=_when_used(lambda: _blobs(s3, settings)),
+        events=_when_used(lambda: _events(s3, settings)),
+        members=DynamoMembers(dynamodb, settings.control_table),
+        leases=_when_used(lambda: _leases(dynamodb, settings, clock)),
+        control=DynamoControl(dynamodb, settings.control_table),
+        elections=_when_used(lambda: _elections(dynamodb, settings)),
+        flow_runs=_when_used(lambda: _flow_runs(dynamodb, settings)),
         clock=clock,
         entropy=SystemEntropy(),
         telemetry=PowertoolsTelemetry(f"sedano-{service}", "sedano", session.calls),
     )
 
 
-class _FlowRuns:
-    """Makes the port of flow runs when it is first used: an app without workflows does not load it."""
-
-    def __init__(self, session: Session, table: str) -> None:
-        """Remember where they lie."""
-        self._session, self._table = session, table
-
-    def __getattr__(self, operation: str) -> Any:
-        """Return an operation of the port."""
-        port = importlib.import_module("sedano.aws.flow_runs").DynamoFlowRuns(self._session.client("dynamodb"), self._table)
-        self.__dict__.update({name: getattr(port, name) for name in ("begin", "read", "change", "list")})
-        return getattr(port, operation)
-
-
 def worker() -> Handler:
     """Return the handler of the worker function."""
     app, settings, ports = _deployed("worker")
-    built = Worker(app.registry, ports, _host(ports), WorkerSettings(), app.run_loop())
+    engine = importlib.import_module("sedano.engine.worker")
+    built: Worker = engine.Worker(app.registry, ports, _host(ports), engine.WorkerSettings(), app.run_loop())
     keys = {_queue_name(url): key for key, url in settings.queues.items()}
     return _handler(built.work, ports, keys, "")
 
@@ -90,20 +87,66 @@ def worker() -> Handler:
 def router() -> Handler:
     """Return the handler of the router function."""
     app, _, ports = _deployed("router")
-    return _handler(Router(app.registry, ports, _host(ports)).route, ports, {}, EVENTS)
+    built: Router = importlib.import_module("sedano.engine.router").Router(app.registry, ports, _host(ports))
+    return _handler(built.route, ports, {}, EVENTS)
 
 
 def recorder() -> Handler:
     """Return the handler of the recorder function."""
     ports = ports_of(from_environment(os.environ), "recorder")
-    return _handler(Recorder(ports, _host(ports)).record, ports, {}, RECORDS)
+    built: Recorder = importlib.import_module("sedano.engine.recorder").Recorder(ports, _host(ports))
+    return _handler(built.record, ports, {}, RECORDS)
 
 
 def _deployed(service: str) -> tuple[Sedano, Settings, Ports]:
     settings = from_environment(os.environ)
-    app, ports = load(settings.app), ports_of(settings, service)
+    app: Sedano = importlib.import_module("sedano.app").load(settings.app)
+    ports = ports_of(settings, service)
     app.attach(ports)
     return app, settings, ports
+
+
+class _WhenUsed:
+    """Stands for a port that few invocations use: it is loaded and made when its first operation is asked for."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        """Remember how to *make* the port."""
+        self._make = make
+
+    def __getattr__(self, operation: str) -> Any:
+        """Return the port's own operation."""
+        port = self.__dict__.get("_port") or self.__dict__.setdefault("_port", self._make())
+        return getattr(port, operation)
+
+
+def _when_used(make: Callable[[], Any]) -> Any:
+    return _WhenUsed(make)
+
+
+def _blobs(s3: Any, settings: Settings) -> Blobs:
+    made: S3Blobs = importlib.import_module("sedano.aws.blobs").S3Blobs(s3, settings.blobs_bucket)
+    return made
+
+
+def _events(s3: Any, settings: Settings) -> Events:
+    made: S3Events = importlib.import_module("sedano.aws.events").S3Events(s3, settings.history_bucket)
+    return made
+
+
+def _leases(dynamodb: Any, settings: Settings, clock: Clock) -> Leases:
+    made: DynamoLeases = importlib.import_module("sedano.aws.leases").DynamoLeases(dynamodb, settings.control_table, clock)
+    return made
+
+
+def _elections(dynamodb: Any, settings: Settings) -> Elections:
+    module = importlib.import_module("sedano.aws.elections")
+    made: DynamoElections = module.DynamoElections(dynamodb, settings.control_table, settings.ledger_table)
+    return made
+
+
+def _flow_runs(dynamodb: Any, settings: Settings) -> FlowRuns:
+    made: DynamoFlowRuns = importlib.import_module("sedano.aws.flow_runs").DynamoFlowRuns(dynamodb, settings.control_table)
+    return made
 
 
 def _host(ports: Ports) -> Host:

@@ -12,20 +12,18 @@ The rule and what it promises: `sedano.model.election`.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from sedano.engine.context import CURRENT
-from sedano.engine.control import members
-from sedano.engine.gossip import calls, sudden, written
 from sedano.errors import OptionError
-from sedano.model.cluster import ACTIVE
-from sedano.model.election import ANYBODY, CLOSED, Election
 from sedano.model.lineage import derived_id
 from sedano.model.signature import Signature
-from sedano.outlet import Outlet
-from sedano.result import AsyncResult
+
+if TYPE_CHECKING:
+    from sedano.outlet import Outlet
+    from sedano.result import AsyncResult
 
 Mode = Literal["faithful", "fast"]
 TIMEOUT_S = 10
@@ -68,19 +66,7 @@ def elect(
     outlet: Outlet, election_id: str, topic: str, signature: Signature, task_id: str, *, mode: Mode, timeout: int
 ) -> AsyncResult[Any]:
     """Hold the election *election_id*, which dispatches *signature* as the task *task_id*, and return that task's result."""
-    if mode not in ("faithful", "fast"):
-        raise OptionError(f"mode: {mode!r} is neither 'faithful' nor 'fast'")
-    if not 0 <= timeout <= LONGEST_S:
-        raise OptionError(f"timeout: {timeout} is not between 0 and {LONGEST_S} seconds")
-    ports = outlet.ports
-    draft = outlet.prepare(signature, task_id)
-    election = Election(election_id, topic, task_id, written(draft), ports.entropy.nonce())
-    result: AsyncResult[Any] = AsyncResult(outlet, task_id, keeps=not draft.ignore_result)
-    if mode == "fast":
-        outlet.post([sudden(election, draft.queue)])
-        return result
-    need = ANYBODY if CURRENT.get() is not None else frozenset(m.name for m in members(ports) if m.state == ACTIVE)
-    standing = ports.elections.open(election._replace(need=need), ports.clock.now()).election or election
-    if standing.state != CLOSED:
-        outlet.post(calls(standing, draft.queue, timeout))
+    hold = importlib.import_module("sedano.electing").hold
+    keeps: bool = hold(outlet, election_id, topic, signature, task_id, mode=mode, timeout=timeout)
+    result: AsyncResult[Any] = importlib.import_module("sedano.result").AsyncResult(outlet, task_id, keeps=keeps)
     return result

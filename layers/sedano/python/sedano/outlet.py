@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import signal
 import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sedano import spool
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, EventDraft
 from sedano.engine.gathering import Gathering
-from sedano.engine.leasing import Leasing
 from sedano.engine.publisher import BATCH, Publisher
 from sedano.engine.registry import BUILT_IN, Registry
-from sedano.entries import entry
 from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, WaitInsideTask
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import MAX_HOPS, ROOT, Lineage, dedup_id, derived_id
-from sedano.model.plan import Entry, refuse_options
 from sedano.model.records import RESERVATION_S
 from sedano.model.signature import Options, Signature, delay_of, expiry_of
 from sedano.model.stamps import joined
 from sedano.ports import Ports
-from sedano.result import AsyncResult
+
+if TYPE_CHECKING:
+    from sedano.engine.leasing import Leasing
+    from sedano.model.plan import Entry
+    from sedano.result import AsyncResult
 
 _BATCH: ContextVar[list[Addressed] | None] = ContextVar("sedano_batch", default=None)
 
@@ -40,18 +42,23 @@ class Outlet:
         """Publish for *app*, whose tasks are in *registry*."""
         self.app, self.registry, self.ports = app, registry, ports
         self.gathering = Gathering(ports)
-        self.leasing = Leasing(ports)
         self.lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
         self._composer = Composer(f"{app}@{socket.gethostname()}", self.lamport, ports.clock, ports.entropy, ports.blobs)
         self._publisher = Publisher(ports.queues, ports.clock, ports.entropy, ports.telemetry)
         self._open: list[list[Addressed]] = []
         self._lock = threading.Lock()
 
+    @cached_property
+    def leasing(self) -> Leasing:
+        """What takes leases; most programs take none."""
+        leasing: Leasing = importlib.import_module("sedano.engine.leasing").Leasing(self.ports)
+        return leasing
+
     def publish(self, signature: Signature) -> AsyncResult[Any]:
         """Publish *signature* and return its result."""
         options = signature.options
         draft = self._draft(signature, self._task_id(signature))
-        result: AsyncResult[Any] = AsyncResult(self, draft.task_id, keeps=not draft.ignore_result)
+        result = self._result(draft)
         if options.on_duplicate == "wait":
             self.before_waiting()
         if options.dedup_key is not None and options.on_duplicate in ("drop", "raise") and not self._reserved(draft, options):
@@ -63,12 +70,13 @@ class Outlet:
 
     def draft(self, signature: Signature, task_id: str) -> CommandDraft:
         """Return *signature*, a task of a canvas, as a draft under *task_id*; its arguments have to be complete."""
-        refuse_options(signature)
+        importlib.import_module("sedano.model.plan").refuse_options(signature)
         return self._draft(signature, task_id)
 
     def entry(self, signature: Signature, handed: int, queue: str) -> Entry:
         """Return *signature* as a page of a canvas holds it (`sedano.model.plan`); see `sedano.entries`."""
-        return entry(self, signature, handed, queue)
+        found: Entry = importlib.import_module("sedano.entries").entry(self, signature, handed, queue)
+        return found
 
     def keeps(self, signature: Signature) -> bool:
         """Tell whether the task of *signature* keeps a result."""
@@ -124,7 +132,7 @@ class Outlet:
         atexit.register(self.close)
         if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._on_sigterm)
-        for path, messages in spool.take(self.app):
+        for path, messages in importlib.import_module("sedano.spool").take(self.app):
             errors = self._publisher.publish_all(messages)
             self._spool([m for m, error in zip(messages, errors, strict=True) if error is not None])
             path.unlink()
@@ -137,10 +145,16 @@ class Outlet:
         self._spool([m for m, error in zip(pending, errors, strict=True) if error is not None] + self._publisher.close())
         self.ports.telemetry.flush()
 
+    def _result(self, draft: CommandDraft) -> AsyncResult[Any]:
+        result: AsyncResult[Any] = importlib.import_module("sedano.result").AsyncResult(
+            self, draft.task_id, keeps=not draft.ignore_result
+        )
+        return result
+
     def _spool(self, rest: Sequence[Addressed]) -> None:
         if not rest:
             return
-        path = spool.write(self.app, self.ports.entropy.uuid(), rest)
+        path = importlib.import_module("sedano.spool").write(self.app, self.ports.entropy.uuid(), rest)
         self.ports.telemetry.log(
             "error", "messages could not be sent and were spooled; the app's next process sends them", count=len(rest), path=str(path)
         )

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sedano.errors import SedanoError
 from sedano.model.cluster import MemberRecord as MemberRecord
 from sedano.model.control import Changed, ControlRecord
-from sedano.model.election import Ballot, Election
 from sedano.model.join import Arrival, Arrived, Join, Node
-from sedano.model.lease import Leased, LeaseRecord, Term
 from sedano.model.messages import NOTHING, BlobRef
 from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
-from sedano.model.store_clock import Interval
-from sedano.model.workflow.flow_run import FlowChanged, FlowRun
+
+if TYPE_CHECKING:
+    from sedano.model.election import Ballot, Election
+    from sedano.model.lease import Leased, LeaseRecord, Term
+    from sedano.model.store_clock import Interval
+    from sedano.model.workflow.flow_run import FlowChanged, FlowRun
 
 EVENTS, RECORDS, PARKED = "events", "records", "parked"
 """The queues that every deployment has; a command queue named *q* is `commands:q`."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
-from sedano.engine.registry import OnBusy
-from sedano.engine.singletons import alone
+from sedano.engine.registry import OnBusy, alone
 from sedano.errors import OptionError
 from sedano.model import codec
 from sedano.model.parameters import Parameters

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Generic, NoReturn, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Protocol, TypeVar, cast, overload
 
-from sedano.canvas import Form, Sig, chunks
-from sedano.canvas.mapping import in_chunks, mapped
-from sedano.canvas.replacing import add_to_chord, replace
 from sedano.engine.registry import TaskSpec
 from sedano.model.signature import Signature, given
 from sedano.outlet import Outlet
-from sedano.result import AsyncResult
+
+if TYPE_CHECKING:
+    from sedano.canvas import Form, Sig, chunks
+    from sedano.result import AsyncResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -78,7 +79,7 @@ class Task(Generic[P, R]):
 
     def s(self, *args: Any, **kwargs: Any) -> Sig:
         """Return a signature of this task; a canvas may put results before its arguments."""
-        return Sig(Signature(self.name, args, kwargs), self._app)
+        return self._signed(Signature(self.name, args, kwargs))
 
     def map(self, items: Iterable[Any]) -> Sig:
         """Return the signature of one message that calls this task with each of *items*; its value is the list of theirs.
@@ -86,7 +87,7 @@ class Task(Generic[P, R]):
         Raises:
             ArgumentError: an item does not fit.
         """
-        return mapped(self.spec, self._app, items, star=False)
+        return self._mapped(items, star=False)
 
     def starmap(self, items: Iterable[Sequence[Any]]) -> Sig:
         """Return the signature of one message that calls this task with the arguments in each of *items*.
@@ -94,7 +95,7 @@ class Task(Generic[P, R]):
         Raises:
             ArgumentError: the arguments of one call do not fit.
         """
-        return mapped(self.spec, self._app, items, star=True)
+        return self._mapped(items, star=True)
 
     def chunks(self, items: Iterable[Sequence[Any]], n: int) -> chunks:
         """Return the group of starmaps over *items*, *n* calls in each message.
@@ -103,16 +104,27 @@ class Task(Generic[P, R]):
             OptionError: *n* is no number above 0.
             ArgumentError: the arguments of one call do not fit.
         """
-        return in_chunks(self.spec, self._app, items, n)
+        group: chunks = importlib.import_module("sedano.canvas.mapping").in_chunks(self.spec, self._app, items, n)
+        return group
 
     def replace(self, form: Form) -> NoReturn:
         """End the run of this task here, and let *form* answer in its place; see `sedano.canvas.replacing.replace`."""
+        replace: Callable[[Form], NoReturn] = importlib.import_module("sedano.canvas.replacing").replace
         replace(form)
 
     def add_to_chord(self, form: Form) -> AsyncResult[Any]:
         """Add *form* to the chord that the running task is a member of; see `sedano.canvas.replacing.add_to_chord`."""
-        return add_to_chord(form)
+        result: AsyncResult[Any] = importlib.import_module("sedano.canvas.replacing").add_to_chord(form)
+        return result
 
     def si(self, *args: Any, **kwargs: Any) -> Sig:
         """Return an immutable signature: results of a canvas are not handed on to it."""
-        return Sig(Signature(self.name, args, kwargs, immutable=True), self._app)
+        return self._signed(Signature(self.name, args, kwargs, immutable=True))
+
+    def _signed(self, signature: Signature) -> Sig:
+        sig: Sig = importlib.import_module("sedano.canvas").Sig(signature, self._app)
+        return sig
+
+    def _mapped(self, items: Iterable[Any], *, star: bool) -> Sig:
+        sig: Sig = importlib.import_module("sedano.canvas.mapping").mapped(self.spec, self._app, items, star=star)
+        return sig

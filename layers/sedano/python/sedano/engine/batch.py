@@ -12,16 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedano.engine.chronicle import Chronicle
 from sedano.engine.drafts import Addressed, Draft
 from sedano.engine.registry import TaskSpec
-from sedano.model.lease import Term
 from sedano.model.messages import Command
 from sedano.model.outcome import Run, Verdict
 from sedano.model.records import Outcome, TaskRecord
 from sedano.ports import Delivery
+
+if TYPE_CHECKING:
+    from sedano.model.lease import Term
 
 
 class Stillborn(NamedTuple):

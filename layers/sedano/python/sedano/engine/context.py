@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from sedano.engine.drafts import CommandDraft, Draft
+from sedano.errors import SedanoError
 from sedano.model.messages import Command
 from sedano.model.stamps import read
 
@@ -98,3 +99,15 @@ class TaskContext:
 
 
 CURRENT: ContextVar[TaskContext | None] = ContextVar("sedano_task", default=None)
+
+
+def current() -> TaskContext:
+    """Return the task that is running here: its id, attempt, fence, deadline, clock.
+
+    Raises:
+        SedanoError: no task is running here.
+    """
+    context = CURRENT.get()
+    if context is None:
+        raise SedanoError("no task is running here; `current()` is for the body of a task")
+    return context

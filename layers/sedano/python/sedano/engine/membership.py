@@ -15,9 +15,8 @@ from sedano.engine.batch import Batch, Held, Job
 from sedano.engine.chronicle import Chronicle
 from sedano.errors import SedanoError
 from sedano.model.clock import ClockAhead, LamportClock
-from sedano.model.cluster import ACTIVE, LEFT
+from sedano.model.cluster import ACTIVE, HEARTBEAT, LEFT, OFFLINE, ONLINE, WORKER_LOST
 from sedano.model.control import ControlRecord
-from sedano.model.live import HEARTBEAT, LOST, OFFLINE, ONLINE
 from sedano.ports import MemberRecord, Ports
 
 
@@ -80,7 +79,7 @@ class Membership:
             self._ports.telemetry.log("warning", "a lost worker was not written down", worker=owner, error=str(error))
         job, now = held.job, self._ports.clock.now()
         batch.count("WorkersLost", job.task.name)
-        batch.chronicle.line(LOST, self._lamport.forward(), now, hostname=owner, told_by=self.name, task=job.command.task_id)
+        batch.chronicle.line(WORKER_LOST, self._lamport.forward(), now, hostname=owner, told_by=self.name, task=job.command.task_id)
 
     def _write(self, member: MemberRecord) -> bool:
         try:

@@ -15,6 +15,11 @@ from sedano.model.signature import Delivery
 OnBusy = Literal["wait", "drop", "raise"]
 
 
+def alone(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Return the one key of a task of which there is one run at a time, whatever its arguments are: they are not even fetched."""
+    return ""
+
+
 class TaskSpec(NamedTuple):
     """One task: its function and how it is delivered, retried and kept. *expires* is seconds after publication.
 

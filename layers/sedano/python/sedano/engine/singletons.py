@@ -13,13 +13,14 @@ What is woken comes through the queue: a crash between the release and the wakin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
 from sedano.engine.gathering import HeaderFailed
 from sedano.engine.holding import hold_back
 from sedano.engine.leasing import Busy, Leasing
+from sedano.engine.registry import alone
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import states
 from sedano.model.lease import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
@@ -120,11 +121,6 @@ class Singletons(NamedTuple):
                 self.ports.queues.hold(Delivery(queue, message_id, handle, ""), 0.0)
                 return
             released = released._replace(waiting=released.waiting[1:])
-
-
-def alone(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Return the one key of a task of which there is one run at a time, whatever its arguments are: they are not even fetched."""
-    return ""
 
 
 def _unrun(job: Job, state: str, why: str) -> Job:

@@ -3,7 +3,7 @@
     open → admit → claim → prepare → run → judge → record → follow → acknowledge
 
 - open: decode and let in, or set aside with the reason                     (`engine.intake`)
-- admit: of a singleton, one run at a time                                  (`engine.singletons`)
+- admit: of a singleton, one run at a time                                  (`engine.admission`)
 - claim: become the one holder, all claims of the batch together            (`engine.claiming`, rule in `model.claim`)
 - prepare: get the arguments; what cannot run is set aside before it is recorded as ended, so no crash can lose its message
 - run: the bodies; async ones share a loop                                  (`engine.execution`)
@@ -25,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
+from sedano.engine.admission import Admission
 from sedano.engine.batch import Batch, Job, Judged, Ran
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.claiming import Claiming
@@ -33,18 +34,15 @@ from sedano.engine.drafts import Composer
 from sedano.engine.execution import Execution, RunLoop
 from sedano.engine.following import Following
 from sedano.engine.gathering import Gathering
-from sedano.engine.gossip import Gossip
 from sedano.engine.intake import Intake
 from sedano.engine.joining import Joining
 from sedano.engine.judging import Judging
 from sedano.engine.lanes import Lanes, Stream
-from sedano.engine.leasing import Leasing
 from sedano.engine.membership import Membership
 from sedano.engine.parking import ParkingLot
 from sedano.engine.plans import Plans
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry
-from sedano.engine.singletons import Singletons
 from sedano.engine.sparing import Spared
 from sedano.engine.telling import tell
 from sedano.errors import SedanoError
@@ -118,9 +116,8 @@ class Worker:
         self._following = Following(ports, composer, self.publisher, conducting, Joining(ports, conducting), window)
         self._claiming = Claiming(ports, self.lamport, self._following, self.membership, settings.poison_after)
         pool = ThreadPoolExecutor(settings.concurrency, "sedano-body") if settings.concurrency > 1 else None
-        self._gossip = Gossip(registry, ports, self.lamport, host.hostname)
-        self._execution = Execution(ports, self.lamport, conducting, pool, run_loop, settings.guard, self._gossip.vote)
-        self._singletons = Singletons(ports, Leasing(ports), conducting.gathering.arguments)
+        self._admission = Admission(registry, ports, self.lamport, host.hostname, conducting.gathering.arguments)
+        self._execution = Execution(ports, self.lamport, conducting, pool, run_loop, settings.guard, self._admission.vote)
         self._judging = Judging(ports, self.lamport, composer, conducting)
         self._parking = ParkingLot(ports, self.lamport)
         self._lanes = Lanes(settings.lanes)
@@ -160,7 +157,7 @@ class Worker:
 
     def _walk(self, jobs: Sequence[Job], batch: Batch) -> None:
         """Take *jobs* from claim to acknowledgement."""
-        held = self._claiming.claim(self._singletons.admit(self._gossip.admit(jobs, batch), batch), batch)
+        held = self._claiming.claim(self._admission.admit(jobs, batch), batch)
         ready, unfit = self._execution.prepare(held, batch)
         self._parking.settle(batch)
         stream = self._lanes.stream(self._judge_and_record)
@@ -171,7 +168,7 @@ class Worker:
                 batch.unstarted.append(ran.held)
         self._execution.run(ready, batch, partial(self._ended, stream))
         self._following.follow(self._accepted(stream, batch), batch)
-        self._singletons.release(batch)
+        self._admission.release(batch)
 
     def _put_off(self, jobs: Sequence[Job], batch: Batch) -> None:
         """Give *jobs* back unclaimed: there is no time left for them in this invocation."""

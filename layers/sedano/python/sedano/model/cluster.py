@@ -22,6 +22,8 @@ from sedano.model import states
 from sedano.model.records import TaskRecord
 
 ACTIVE, IDLE, LOST, LEFT = "ACTIVE", "IDLE", "LOST", "LEFT"
+ONLINE, HEARTBEAT, OFFLINE, WORKER_LOST = "worker-online", "worker-heartbeat", "worker-offline", "worker-lost"
+"""What the history tells of a worker: the types of its event lines."""
 STALE_S = 150.0
 """A heartbeat older than this is stale: two and a half of a worker's default intervals."""
 SKEW_S = 5.0

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sedano.model.cluster import HEARTBEAT, OFFLINE, ONLINE, WORKER_LOST
 from sedano.model.order import Stamp, stamp
 from sedano.model.registers import Registers, Timeline, finalise, join, lift
 
-ONLINE, HEARTBEAT, OFFLINE, LOST = "worker-online", "worker-heartbeat", "worker-offline", "worker-lost"
-SAID_OF_WORKERS = frozenset({ONLINE, HEARTBEAT, OFFLINE, LOST})
+SAID_OF_WORKERS = frozenset({ONLINE, HEARTBEAT, OFFLINE, WORKER_LOST})
 
 
 class State:

@@ -1,0 +1,36 @@
+"""Holding an election: what `sedano.elections` hands over to when somebody asks for one."""
+
+from __future__ import annotations
+
+from sedano.elections import LONGEST_S, Mode
+from sedano.engine.context import CURRENT
+from sedano.engine.control import members
+from sedano.engine.gossip import calls, sudden, written
+from sedano.errors import OptionError
+from sedano.model.cluster import ACTIVE
+from sedano.model.election import ANYBODY, CLOSED, Election
+from sedano.model.signature import Signature
+from sedano.outlet import Outlet
+
+
+def hold(outlet: Outlet, election_id: str, topic: str, signature: Signature, task_id: str, *, mode: Mode, timeout: int) -> bool:
+    """Hold the election *election_id*, which dispatches *signature* as the task *task_id*; tell whether that task keeps a result.
+
+    Raises:
+        OptionError: *mode* or *timeout* (whole seconds) is none.
+    """
+    if mode not in ("faithful", "fast"):
+        raise OptionError(f"mode: {mode!r} is neither 'faithful' nor 'fast'")
+    if not 0 <= timeout <= LONGEST_S:
+        raise OptionError(f"timeout: {timeout} is not between 0 and {LONGEST_S} seconds")
+    ports = outlet.ports
+    draft = outlet.prepare(signature, task_id)
+    election = Election(election_id, topic, task_id, written(draft), ports.entropy.nonce())
+    if mode == "fast":
+        outlet.post([sudden(election, draft.queue)])
+        return not draft.ignore_result
+    need = ANYBODY if CURRENT.get() is not None else frozenset(m.name for m in members(ports) if m.state == ACTIVE)
+    standing = ports.elections.open(election._replace(need=need), ports.clock.now()).election or election
+    if standing.state != CLOSED:
+        outlet.post(calls(standing, draft.queue, timeout))
+    return not draft.ignore_result

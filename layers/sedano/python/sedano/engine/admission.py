@@ -1,0 +1,68 @@
+"""The step before the claim: what may not run just anywhere, or not beside another run, is let in, held back or ended here.
+
+Two kinds of tasks are asked about: those that must run on the winner of an election (`engine.gossip`) and singletons (`engine.singletons`).
+Most apps have neither, so both are loaded by name: when the worker is built for an app that declares them, else when the first of their
+messages comes.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sedano.engine.batch import Arguments, Batch, Job
+from sedano.engine.context import TaskContext
+from sedano.engine.registry import Registry
+from sedano.model.clock import LamportClock
+from sedano.model.messages import Command
+from sedano.ports import Ports
+
+if TYPE_CHECKING:
+    from sedano.engine.gossip import Gossip
+    from sedano.engine.singletons import Singletons
+
+
+class Admission:
+    """Lets jobs in on behalf of the worker *name*. *arguments* fetches those of a command."""
+
+    def __init__(
+        self, registry: Registry, ports: Ports, lamport: LamportClock, name: str, arguments: Callable[[Command], Arguments]
+    ) -> None:
+        """Load what the tasks of *registry* will need."""
+        self.registry, self.ports, self.lamport, self.name, self.arguments = registry, ports, lamport, name, arguments
+        if registry.led:
+            self.gossip  # noqa: B018 - loaded while the function starts, not while a message waits
+        if any(task.singleton is not None for task in registry.tasks.values()):
+            self.singletons  # noqa: B018 - the same
+
+    @cached_property
+    def gossip(self) -> Gossip:
+        """This worker's part in elections."""
+        found: Gossip = importlib.import_module("sedano.engine.gossip").Gossip(self.registry, self.ports, self.lamport, self.name)
+        return found
+
+    @cached_property
+    def singletons(self) -> Singletons:
+        """What lets singletons in."""
+        leasing = importlib.import_module("sedano.engine.leasing").Leasing(self.ports)
+        found: Singletons = importlib.import_module("sedano.engine.singletons").Singletons(self.ports, leasing, self.arguments)
+        return found
+
+    def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
+        """Return the jobs that may go on, those that shall end unrun among them; the others are decided in *batch*."""
+        if self.registry.led:
+            jobs = self.gossip.admit(jobs, batch)
+        if any(job.task.singleton is not None for job in jobs):
+            jobs = self.singletons.admit(jobs, batch)
+        return jobs
+
+    def release(self, batch: Batch) -> None:
+        """Give back the leases of the singletons that have ended, and wake the next in line."""
+        if batch.terms:
+            self.singletons.release(batch)
+
+    def vote(self, context: TaskContext, election_id: str, last: bool, fast: Sequence[str] = ()) -> None:
+        """Take part in an election on behalf of the running command; see `Gossip.vote`."""
+        self.gossip.vote(context, election_id, last, fast)
