@@ -19,7 +19,7 @@ from sedano.errors import CanvasError
 from sedano.model.canvas import Chain, Group, Step, Tree, normal
 from sedano.model.lineage import ROOT
 from sedano.model.messages import COLLECT, LAUNCH, Place
-from sedano.model.place import begin, step_id
+from sedano.model.place import begin, branch_id, step_id
 from sedano.model.plan import Plan
 from sedano.outlet import Outlet
 from sedano.result import AsyncResult, Derived, GroupResult
@@ -62,7 +62,7 @@ def begun(outlet: Outlet, made: Tree, canvas_id: str, extra: str = "") -> Comman
 
 def results(
     outlet: Outlet, made: Tree, canvas_id: str, parent: Result | None = None, group: AsyncResult[Any] | str | None = None,
-    followed: bool = False,
+    followed: bool = False, follows: bool = True,
 ) -> Result:  # fmt: skip
     """Return the result that the normal tree *made* has under *canvas_id*.
 
@@ -73,6 +73,7 @@ def results(
         parent: the result of what it waits for.
         group: the group that it is a member of: its launch, or its id when it is not launched.
         followed: something waits for all of it, so it has a join.
+        follows: it is among the children of what it waits for.
     """
     outer = group if isinstance(group, AsyncResult) else None
     if isinstance(made, Group):
@@ -82,7 +83,13 @@ def results(
     if isinstance(made, Step):
         group_id = outer.id if outer is not None else group if isinstance(group, str) else None
         keeps, name = outlet.keeps(made.signature), made.signature.task
-        return AsyncResult(outlet, canvas_id, keeps=keeps, parent=parent, group_id=group_id, name=name, follows=group is None, launch=outer)
+        found = AsyncResult[Any](
+            outlet, canvas_id, keeps=keeps, parent=parent, group_id=group_id, name=name, follows=follows and group is None, launch=outer
+        )
+        for number, tree in enumerate(made.links):
+            results(outlet, tree, branch_id(canvas_id, "links", number), found)
+        found.beside = [results(outlet, tree, branch_id(canvas_id, "forks", n), found, follows=False) for n, tree in enumerate(made.forks)]
+        return found
     return _chain(outlet, made, canvas_id, parent, group)
 
 

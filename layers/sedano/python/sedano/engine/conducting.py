@@ -40,7 +40,7 @@ from sedano.model.clock import LamportClock
 from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
 from sedano.model.messages import LAUNCH, Command, Member, Place
-from sedano.model.place import Ask, Item, Resume, Spot, branches, errbacks, find, following
+from sedano.model.place import Ask, Item, Resume, Spot, branches, errbacks, find, following, is_aside
 from sedano.model.records import ErrorRecord, Outcome
 from sedano.ports import Ports
 
@@ -169,6 +169,9 @@ class Conducting:
             # The place itself was refused: there is nobody to call, and the end of the chain is all that its message tells.
             found.exits += [self._exit(place.canvas_id, 0, "", job, state, why)] if place.canvas_id != job.command.task_id else []
             return
+        if is_aside(place):
+            self.ports.telemetry.count("ForksFailed", task=job.task.name)
+            self.ports.telemetry.log("warning", "a side branch failed; its canvas goes on", task_id=job.command.task_id)
         derived, told = why.cause != job.command.task_id, set[str]()
         for at, spot in spots:
             for item in errbacks(spot, derived):

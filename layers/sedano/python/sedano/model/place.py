@@ -139,9 +139,8 @@ def branches(spot: Spot, task_id: str, place: Place, args: Sequence[Any], load: 
     """Yield what to publish beside the chain when the step at *place* has ended well: its links and forks."""
     for kind in ("links", "forks"):
         for number, item in enumerate(spot.item.get(kind, ())):
-            name = f"{kind}/{number}"
-            at = Place(derived_id(task_id, name), f"{place.node}.{kind}.{number}", place.plan)
-            yield begin(item, at, args, load, watched=kind == "forks" and bool(spot.watch or spot.item.get("watch")))
+            at = Place(branch_id(task_id, kind, number), f"{place.node}.{kind}.{number}", place.plan)
+            yield begin(item, at, args, load, watched=kind == "forks")
 
 
 def errbacks(spot: Spot, derived: bool) -> tuple[Item, ...]:
@@ -176,6 +175,16 @@ def members(group: Item, at: Place, first: int, args: Sequence[Any], load: Load,
 def step_id(canvas_id: str, number: int, attempt: int = 0) -> str:
     """Return the id of step *number* of the chain *canvas_id*, which is not its last; *attempt*: the one that replaced its task, if any."""
     return derived_id(canvas_id, f"step/{attempt}.{number}" if attempt else f"step/{number}")
+
+
+def branch_id(task_id: str, kind: str, number: int) -> str:
+    """Return the id of link or fork *number* (*kind*: ``links`` or ``forks``) of the step *task_id*."""
+    return derived_id(task_id, f"{kind}/{number}")
+
+
+def is_aside(place: Place) -> bool:
+    """Tell whether what stands at *place* is on a side branch that nobody waits for."""
+    return ".forks." in place.node
 
 
 def size_of(group: Item) -> int:

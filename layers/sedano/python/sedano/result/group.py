@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from sedano.result import later
 from sedano.result.many import ResultSet
+from sedano.result.shape import before
 from sedano.result.single import AsyncResult
 from sedano.result.waiting import Reads
 
@@ -40,6 +41,7 @@ class GroupResult(ResultSet):
         self.results = results
         self.id, self.parent, self.join_id, self.launch = group_id, parent, join_id, launch
         self.followers: list[Any] = []
+        self.beside: list[Any] = []
         if parent is not None and follows:
             parent.followers.append(self)
 
@@ -47,6 +49,11 @@ class GroupResult(ResultSet):
     def root_id(self) -> str | None:
         """The id of the task that everything began with, as far as this handle knows."""
         return self.parent.root_id if self.parent is not None else self.id
+
+    @property
+    def forks(self) -> list[Any]:
+        """The results of the side branches of the canvas up to this group, in order: nobody waits for them, unless you do."""
+        return [fork for one in [*before(self), self] for fork in one.beside]
 
     @property
     def children(self) -> Sequence[Any]:

@@ -20,7 +20,7 @@ R = TypeVar("R")
 class AsyncResult(Generic[R]):
     """The result of one task. What ended never changes, so its record is read once and kept."""
 
-    __slots__ = ("_line", "_parent", "_record", "_root_id", "followers", "group_id", "id", "keeps", "launch", "name", "outlet")
+    __slots__ = ("_line", "_parent", "_record", "_root_id", "beside", "followers", "group_id", "id", "keeps", "launch", "name", "outlet")
 
     def __init__(
         self, outlet: Reads, task_id: str, *, keeps: bool = True, parent: Any = None, group_id: str | None = None,
@@ -41,6 +41,7 @@ class AsyncResult(Generic[R]):
         """
         self.id, self.group_id, self.name, self.outlet, self.launch = task_id, group_id, name, outlet, launch
         self.followers: list[Any] = []
+        self.beside: list[Any] = []
         self.keeps, self._root_id = keeps, root_id
         self._record: TaskRecord | None = None
         self._line: Line | None = None
@@ -90,6 +91,11 @@ class AsyncResult(Generic[R]):
     def children(self) -> list[Any]:
         """What follows from it: the next steps of its canvas, and what it published while it ran, as soon as it ended."""
         return [*self.followers, *self._published()]
+
+    @property
+    def forks(self) -> list[Any]:
+        """The results of the side branches of the canvas up to this task, in order: nobody waits for them, unless you do."""
+        return [fork for one in [*before(self), self] for fork in one.beside]
 
     @property
     def state(self) -> str:
