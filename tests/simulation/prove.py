@@ -1,151 +1,138 @@
 """`make prove`: everything that `make test` plays a little of, played much of, on every core; the figures go to build/prove/summary.json.
 
-    python -m tests.simulation.prove [--scale 0.01]
+    python -m tests.simulation.prove [--scale 0.01] [--minutes 30]
+    python -m tests.simulation.prove --tell claims 10000123
 
-*scale* shrinks the number of schedules, blocks, histories and comparisons; the searches stay whole. A broken promise is told
-as a story with the seed that repeats it, and the process ends with 1.
+*scale* shrinks the number of schedules, blocks and comparisons; the searches stay whole. The work is cut into pieces, and each is written
+down when it is done: whatever ends the run, the sums of what was played are in the summary, and the same command goes on from there as
+long as the code is the same. A broken promise is told as a story at once, with the command that repeats it, and the process ends with 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import multiprocessing
+import signal
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.simulation.baselines.gossip import Elected
-from tests.simulation.baselines.locks import WAYS, LockWorld
-from tests.simulation.campaign import Tally, campaign, story
-from tests.simulation.claims import ClaimWorld
-from tests.simulation.differential import compared_with_moto
-from tests.simulation.elections import ElectionWorld
-from tests.simulation.exhaustive.sizes import LARGE
-from tests.simulation.leases import OVERLAPS, LeaseWorld
-from tests.simulation.mutants import EQUIVALENT, every
+from tests.simulation.campaign import story
+from tests.simulation.notebook import Notebook, source_of
+from tests.simulation.pieces import WORLDS, Piece, done, pieces, stage
 from tests.simulation.sizes import RELEASE
+from tests.simulation.summary import summed
 
-SUMMARY = Path("build/prove/summary.json")
-CHUNK = 500
-WORLDS: Mapping[str, Any] = {"claims": ClaimWorld, "leases": LeaseWorld, "elections": ElectionWorld}
-FIRST = 10_000_000
-"""The first seed: these schedules are others than those of `make test`."""
-
-
-def play_some(world: str, first: int, count: int) -> Tally:
-    """Play *count* schedules from seed *first*."""
-    return campaign(lambda seed, allowed: WORLDS[world](seed, allowed=allowed), range(first, first + count))
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "prove"
+SOURCES = (ROOT / "layers" / "sedano" / "python" / "sedano", ROOT / "tests" / "simulation", ROOT / "tests" / "stories")
+SAY_S = 60.0
+"""How often a long run says how far it is, and writes its sums."""
+STORIES = 3
+WALL = "wall seconds"
 
 
-def proven(pool: Any, world: str, count: int) -> tuple[dict[str, Any], Tally]:
-    """Play *count* schedules of *world* on all cores; return their figures and the tally."""
-    began, whole = time.monotonic(), Tally()
-    firsts = range(FIRST, FIRST + count, CHUNK)
-    for tally in pool.imap_unordered(partial(play_some, world, count=CHUNK), firsts):
-        whole.schedules += tally.schedules
-        whole.seconds += tally.seconds
-        whole.branches.update(tally.branches)
-        whole.violations.update(tally.violations)
-    took = time.monotonic() - began
-    others = Counter({name: fired for name, fired in whole.branches.items() if name not in whole.faults})
-    figures = {
-        "schedules": whole.schedules, "simulated_hours": round(whole.seconds / 3600, 1), "times_real": round(whole.seconds / took),
-        "seconds": round(took, 1), "faults": whole.faults, "branches": dict(others.most_common()), "violations": whole.violations,
-    }  # fmt: skip
-    return figures, whole
+class Proof:
+    """One run: the pieces that are wanted, the notebook, and what is said on the way."""
+
+    def __init__(self, wanted: Sequence[Piece], notebook: Notebook, minutes: float | None = None) -> None:
+        """Begin now, to stop after *minutes*; the sums go beside the notebook."""
+        self.wanted, self.notebook = wanted, notebook
+        self.summary = notebook.path.with_name("summary.json")
+        self.began = self.said = time.monotonic()
+        self.until = self.began + 60 * minutes if minutes is not None else float("inf")
+        self.before = float(notebook.known.get(WALL, 0.0))
+        self.told = 0
+
+    @property
+    def left(self) -> list[Piece]:
+        """What is still to be done."""
+        return [piece for piece in self.wanted if piece.key not in self.notebook.known]
+
+    def run(self) -> None:
+        """Do what is left, on every core, until it is done or the time is over."""
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["tests.simulation.pieces"])
+        with context.Pool(initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
+            for piece, found in self._in_time(pool.imap_unordered(done, self.left)):
+                self.notebook.add(piece.key, found)
+                self._tell(piece, found)
+                if time.monotonic() - self.said >= SAY_S:
+                    self.say()
+
+    def _in_time(self, found: Iterator[tuple[Piece, dict[str, Any]]]) -> Iterator[tuple[Piece, dict[str, Any]]]:
+        for one in found:
+            yield one
+            if time.monotonic() >= self.until:
+                return
+
+    def say(self) -> dict[str, Any]:
+        """Write the sums and say them in one line."""
+        self.said = time.monotonic()
+        self.notebook.add(WALL, round(self.before + self.said - self.began, 1))
+        summary = summed(self.notebook.known, self.wanted, self.notebook.known[WALL])
+        fresh = self.summary.with_suffix(".new")
+        fresh.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        fresh.replace(self.summary)
+        faults = summary["planted_faults"]
+        played = ", ".join(f"{one['schedules']} {world}" for world, one in summary["worlds"].items())
+        print(
+            f"{len(self.wanted) - len(self.left)} of {len(self.wanted)} pieces in {summary['seconds']} s: {summary['states']} states;"
+            f" {faults['killed_in_every_block']} of {faults['planted']} planted faults caught in {faults['blocks_played']} blocks;"
+            f" {played}: {summary['simulated_hours']} hours, {summary['times_real_of_a_core']} × real time;"
+            f" {len(summary['broken'])} broken",
+            flush=True,
+        )
+        return summary
+
+    def _tell(self, piece: Piece, found: dict[str, Any]) -> None:
+        """Tell the first broken promises as stories, each with the command that repeats it."""
+        if piece.work == "search" and found["violation"]:
+            print(f"{piece.given[0]}: {found['violation']}", *found["path"], sep="\n", flush=True)
+        for seed in found["violations"] if piece.work == "play" else ():
+            self.told += 1
+            if self.told <= STORIES:
+                print(story(stage(piece.given[0]), int(seed)), flush=True)
+                print(f"again: python -m tests.simulation.prove --tell {piece.given[0]} {seed}", flush=True)
 
 
-def searched(name: str) -> tuple[str, dict[str, Any]]:
-    """Search one small world whole."""
-    began = time.process_time()
-    found = LARGE[name]()
-    seconds = round(time.process_time() - began, 1)
-    return name, {"states": found.states, "transitions": found.transitions, "cpu_seconds": seconds, "violation": found.violation}
-
-
-def killed(name: str, blocks: int) -> tuple[str, int]:
-    """Return in how many blocks of schedules a planted fault is caught."""
-    ranges = (range(block * RELEASE.block, (block + 1) * RELEASE.block) for block in range(500, 500 + blocks))
-    return name, sum(bool(campaign(every()[name], seeds, most=1).violations) for seeds in ranges)
-
-
-def mutants(pool: Any, blocks: int) -> dict[str, Any]:
-    """Return what became of the planted faults in so many blocks of schedules."""
-    planted = [name for name in every() if name not in EQUIVALENT]
-    caught = dict(pool.imap_unordered(partial(killed, blocks=blocks), planted))
-    survivors = {name: times for name, times in caught.items() if times < blocks}
-    return {
-        "planted": len(planted), "blocks": blocks, "schedules_a_block": RELEASE.block,
-        "killed_in_every_block": len(planted) - len(survivors), "survivors": survivors, "equivalent": dict(EQUIVALENT),
-    }  # fmt: skip
-
-
-def baselines() -> dict[str, Any]:
-    """Return in how many schedules others break a promise."""
-    locks = {name: len(campaign(lambda seed, _, way=way: LockWorld(seed, way), range(2_000)).violations) for name, way in WAYS.items()}
-    twice = sum(Elected(seed, 3).run() > 1 for seed in range(2_000))
-    never = sum(Elected(seed, 1).run() == 0 for seed in range(100))
-    gossip = {"3 workers: more than one dispatch, of 2000": twice, "1 worker: no dispatch, of 100": never}
-    return {"locks, schedules of 2000 with a violation": locks, "celery gossip": gossip}
-
-
-def told(world: str, violations: Iterable[int]) -> None:
-    """Tell the stories of the first broken promises."""
-    for seed in list(violations)[:3]:
-        print(story(lambda number, allowed: WORLDS[world](number, allowed=allowed), seed), flush=True)
-
-
-def prove(scale: float) -> dict[str, Any]:
-    """Do everything and return the summary."""
-    sizes: dict[str, int] = {"claims": RELEASE.claims, "leases": RELEASE.leases, "elections": RELEASE.elections}
-    summary: dict[str, Any] = {"scale": scale}
-    with multiprocessing.get_context("spawn").Pool() as pool:
-        summary["exhaustive"] = dict(_said("searches", lambda: list(pool.imap_unordered(searched, LARGE))))
-        summary["mutants"] = _said("planted faults", lambda: mutants(pool, max(1, round(RELEASE.blocks * scale))))
-        for world, size in sizes.items():
-            count = CHUNK * math.ceil(size * scale / CHUNK)
-            summary[world], tally = _said(f"{count} schedules of {world}", lambda world=world, count=count: proven(pool, world, count))
-            told(world, tally.violations)
-    summary["histories_checked"] = summary["leases"]["schedules"]
-    summary["histories_that_overlap"] = summary["leases"]["branches"].get(OVERLAPS, 0)
-    summary["baselines"] = _said("baselines", baselines)
-    summary["differential_moto"] = _said("comparisons with moto", lambda: compared_with_moto(scale))
-    return {**summary, "states": sum(found["states"] for found in summary["exhaustive"].values()), "broken": broken(summary)}
-
-
-def broken(summary: Mapping[str, Any]) -> list[str]:
-    """Return everything that speaks against the claim."""
-    found = [f"{name}: {one['violation']}" for name, one in summary["exhaustive"].items() if one["violation"]]
-    found += [f"{world} {seed}: {what}" for world in WORLDS for seed, what in summary[world]["violations"].items()]
-    if summary["histories_that_overlap"] < RELEASE.histories * summary["scale"]:
-        found.append(f"only {summary['histories_that_overlap']} histories of leases have operations that overlap")
-    return found + [f"survives: {name}" for name in summary["mutants"]["survivors"]]
-
-
-def _said(what: str, work: Callable[[], Any]) -> Any:
-    began = time.monotonic()
-    print(f"{what} …", end=" ", flush=True)
-    done = work()
-    print(f"{time.monotonic() - began:.0f} s", flush=True)
-    return done
-
-
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Prove, write the summary, and say what was found."""
     parser = argparse.ArgumentParser(description="Play, search and compare at release size.")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the release's schedules (default: all)")
-    summary = prove(parser.parse_args().scale)
-    SUMMARY.parent.mkdir(parents=True, exist_ok=True)
-    SUMMARY.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
-    print(f"{len(summary['broken'])} violations; {SUMMARY}")
-    print("\n".join(summary["broken"]))
-    return 1 if summary["broken"] else 0
+    parser.add_argument("--minutes", type=float, help="stop after so many minutes; the same command goes on from there")
+    parser.add_argument("--tell", nargs=2, metavar=("WORLD", "SEED"), help="only tell the story of one failing schedule")
+    asked = parser.parse_args(arguments)
+    if asked.tell is not None:
+        return tell(*asked.tell)
+    notebook = Notebook(BUILD / "pieces.jsonl", source_of(SOURCES))
+    proof = Proof(pieces(RELEASE, asked.scale), notebook, asked.minutes)
+    print(f"{len(proof.left)} pieces of work" + (f"; {len(notebook.known)} were done before" if notebook.again else ""), flush=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        proof.run()
+    except KeyboardInterrupt:
+        print("cut; the same command goes on from here", flush=True)
+    summary = proof.say()
+    notebook.close()
+    print(f"{len(summary['broken'])} broken promises; {BUILD.relative_to(ROOT)}/summary.json", *summary["broken"], sep="\n")
+    return 1 if summary["broken"] else 0 if summary["complete"] or asked.minutes is not None else 130
+
+
+def tell(world: str, seed: str) -> int:
+    """Tell how the schedule of *seed* in a *world* breaks a promise."""
+    if world not in WORLDS:
+        print(f"{world!r} is no world; there are {', '.join(WORLDS)}")
+        return 2
+    try:
+        print(story(stage(world), int(seed)))
+    except ValueError as sound:
+        print(sound)
+        return 0
+    return 1
 
 
 if __name__ == "__main__":

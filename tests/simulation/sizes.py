@@ -7,19 +7,30 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Schedules of each kind, blocks and schedules a mutant gets, histories to check, expressions and sequences to compare."""
+    """Schedules of each kind, blocks and schedules a mutant gets, histories to check, expressions and sequences to compare.
+
+    *others*: schedules of each world that has no number of its own.
+    """
 
     claims: int
     leases: int
     elections: int
+    others: int
     blocks: int
     block: int
     histories: int
     expressions: int
     sequences: int
 
+    def schedules(self, world: str) -> int:
+        """Return how many schedules of a *world* are played."""
+        return {"claims": self.claims, "leases": self.leases, "elections": self.elections}.get(world, self.others)
 
-CI = Sizes(claims=6_000, leases=3_000, elections=2_000, blocks=1, block=2_000, histories=5_000, expressions=1_000, sequences=40)
-RELEASE = Sizes(
-    claims=5_000_000, leases=1_000_000, elections=1_000_000, blocks=20, block=2_000, histories=100_000, expressions=100_000, sequences=2_000
+
+CI = Sizes(
+    claims=6_000, leases=3_000, elections=2_000, others=1_000, blocks=1, block=2_000, histories=5_000, expressions=1_000, sequences=40
 )
+RELEASE = Sizes(
+    claims=5_000_000, leases=1_000_000, elections=1_000_000, others=100_000, blocks=20, block=2_000, histories=100_000, expressions=100_000,
+    sequences=2_000,
+)  # fmt: skip

@@ -1,0 +1,122 @@
+"""The pieces of work that `make prove` is cut into: each is done by one process, and what it found is a value that JSON can hold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from tests.simulation.baselines.gossip import Elected
+from tests.simulation.baselines.locks import WAYS, LockWorld
+from tests.simulation.campaign import FAULTS, Schedule, Stage, Tally, campaign
+from tests.simulation.claims import ClaimWorld
+from tests.simulation.differential import compared_with_moto
+from tests.simulation.elections import ElectionWorld
+from tests.simulation.exhaustive.sizes import LARGE
+from tests.simulation.leases import LeaseWorld
+from tests.simulation.mutants import EQUIVALENT, every
+from tests.simulation.partitions import PartitionWorld
+from tests.simulation.revocations import RevocationWorld
+from tests.simulation.sizes import Sizes
+
+WORLDS: Mapping[str, Callable[..., Schedule]] = {
+    "claims": ClaimWorld, "leases": LeaseWorld, "elections": ElectionWorld, "revocations": RevocationWorld, "partitions": PartitionWorld,
+}  # fmt: skip
+CHUNK = 1_000
+FIRST = 10_000_000
+"""The first seed: these schedules are others than those of `make test`."""
+FIRST_BLOCK = 500
+"""The first block of schedules for planted faults, which are others again."""
+MOST_GOSSIP = 2_000
+
+
+class Piece(NamedTuple):
+    """One piece: the kind of *work* (a name in `WORK`) and what it is given."""
+
+    work: str
+    given: tuple[Any, ...]
+
+    @property
+    def key(self) -> str:
+        """Its name in the notebook."""
+        return " ".join(map(str, (self.work, *self.given)))
+
+
+def pieces(sizes: Sizes, scale: float) -> list[Piece]:
+    """Return everything that there is to do at *scale*, one kind beside the other, so that a run which is cut has done some of each."""
+    faults = [name for name in every() if name not in EQUIVALENT]
+    blocks = range(FIRST_BLOCK, FIRST_BLOCK + max(1, round(sizes.blocks * scale)))
+    schedules = [chunks(world, max(1, round(sizes.schedules(world) * scale))) for world in WORLDS]
+    kills = [Piece("kill", (name, block, sizes.block)) for block in blocks for name in faults]
+    searches = [Piece("search", (name,)) for name in LARGE]
+    return [*mixed([*schedules, kills, searches]), Piece("baselines", ()), Piece("differential", (scale,))]
+
+
+def chunks(world: str, count: int) -> list[Piece]:
+    """Return *count* schedules of a *world* in pieces."""
+    return [Piece("play", (world, FIRST + first, min(CHUNK, count - first))) for first in range(0, count, CHUNK)]
+
+
+def mixed(kinds: Sequence[Sequence[Piece]]) -> list[Piece]:
+    """Return the pieces of all *kinds*, each kind spread evenly over the whole."""
+    placed = [((place + 0.5) / len(some), piece) for some in kinds for place, piece in enumerate(some)]
+    return [piece for _, piece in sorted(placed, key=itemgetter(0))]
+
+
+def stage(world: str) -> Stage:
+    """Return what sets the stage of a *world*."""
+    return lambda seed, allowed: WORLDS[world](seed, allowed=allowed)
+
+
+def play(world: str, first: int, count: int) -> dict[str, Any]:
+    """Play *count* schedules of *world* from seed *first*."""
+    return told(campaign(stage(world), range(first, first + count)))
+
+
+def told(tally: Tally) -> dict[str, Any]:
+    """Return *tally* for the notebook."""
+    others = {name: fired for name, fired in tally.branches.items() if name not in FAULTS}
+    return {
+        "schedules": tally.schedules, "seconds": tally.seconds, "faults": tally.faults, "branches": others,
+        "violations": {str(seed): what for seed, what in tally.violations.items()},
+    }  # fmt: skip
+
+
+def search(name: str) -> dict[str, Any]:
+    """Search one small world whole."""
+    found = LARGE[name]()
+    return {"states": found.states, "transitions": found.transitions, "violation": found.violation, "path": list(found.path)}
+
+
+def kill(name: str, block: int, size: int) -> dict[str, Any]:
+    """Look for a planted fault in one block of schedules: after how many it is caught, or None."""
+    tally = campaign(every()[name], range(block * size, (block + 1) * size), most=1)
+    return {"after": tally.schedules if tally.violations else None}
+
+
+def baselines() -> dict[str, Any]:
+    """Return in how many schedules others break a promise."""
+    some = range(MOST_GOSSIP)
+    locks = {name: len(campaign(lambda seed, _, way=way: LockWorld(seed, way), some).violations) for name, way in WAYS.items()}
+    twice = sum(Elected(seed, 3).run() > 1 for seed in some)
+    never = sum(Elected(seed, 1).run() == 0 for seed in range(100))
+    gossip = {f"3 workers: more than one dispatch, of {MOST_GOSSIP}": twice, "1 worker: no dispatch, of 100": never}
+    return {f"locks, schedules of {MOST_GOSSIP} with a violation": locks, "celery gossip": gossip}
+
+
+WORK: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "search": search, "kill": kill, "baselines": baselines, "play": play, "differential": compared_with_moto,
+}  # fmt: skip
+
+
+def done(piece: Piece) -> tuple[Piece, dict[str, Any]]:
+    """Do *piece* and return what it found, with the CPU seconds that it took."""
+    began = time.process_time()
+    found = WORK[piece.work](*piece.given)
+    return piece, {**found, "cpu": round(time.process_time() - began, 3)}
+
+
+def of(known: Mapping[str, Any], wanted: Sequence[Piece], work: str) -> list[tuple[Piece, dict[str, Any]]]:
+    """Return what the pieces of one kind of *work* have found so far."""
+    return [(piece, known[piece.key]) for piece in wanted if piece.work == work and piece.key in known]

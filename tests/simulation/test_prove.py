@@ -1,0 +1,99 @@
+"""A proof that is cut goes on where it stopped, its sums are those of its pieces, and what was played with other code is not counted."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.simulation import prove
+from tests.simulation.notebook import Notebook, source_of
+from tests.simulation.pieces import FIRST, Piece, chunks, done, mixed, pieces
+from tests.simulation.sizes import RELEASE
+from tests.simulation.summary import summed
+
+PLAYED = [Piece("play", (world, 1, 6)) for world in ("claims", "leases", "elections")]
+FAULT = "task: CLAIM without a condition"
+
+
+def test_what_was_done_before_is_not_done_again(tmp_path: Path) -> None:
+    first = Notebook(tmp_path / "pieces.jsonl", "this code")
+    first.add(PLAYED[0].key, done(PLAYED[0])[1])
+    first.close()
+    again = Notebook(tmp_path / "pieces.jsonl", "this code")
+    assert again.again
+    assert prove.Proof(PLAYED, again).left == PLAYED[1:]
+
+
+def test_a_line_that_was_cut_in_the_middle_is_left_out_and_the_file_goes_on_behind_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "pieces.jsonl"
+    first = Notebook(path, "this code")
+    first.add("one", {"n": 1})
+    first.close()
+    with path.open("a") as file:
+        file.write('["two", {"n"')
+    second = Notebook(path, "this code")
+    second.add("three", {"n": 3})
+    second.close()
+    assert Notebook(path, "this code").known == {"one": {"n": 1}, "three": {"n": 3}}
+
+
+def test_what_was_played_with_other_code_is_forgotten(tmp_path: Path) -> None:
+    first = Notebook(tmp_path / "pieces.jsonl", "this code")
+    first.add("one", {"n": 1})
+    first.close()
+    other = Notebook(tmp_path / "pieces.jsonl", "other code")
+    assert (other.known, other.again) == ({}, False)
+
+
+def test_the_title_changes_with_any_file_of_the_source(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("1")
+    before = source_of([tmp_path])
+    (tmp_path / "a.py").write_text("2")
+    assert source_of([tmp_path]) != before
+    (tmp_path / "a.py").rename(tmp_path / "b.py")
+    assert source_of([tmp_path]) != before
+
+
+def test_the_sums_are_those_of_the_pieces(tmp_path: Path) -> None:
+    notebook = Notebook(tmp_path / "pieces.jsonl", "this code")
+    wanted = [*PLAYED, Piece("kill", (FAULT, 500, 100)), Piece("play", ("claims", 7, 6))]
+    for piece in wanted[:-1]:
+        notebook.add(piece.key, done(piece)[1])
+    summary = prove.Proof(wanted, notebook).say()
+    assert json.loads((tmp_path / "summary.json").read_text()) == summary
+    assert summary["schedules"] == 18
+    assert not summary["complete"]
+    assert summary["worlds"]["claims"]["schedules"] == 6
+    assert summary["simulated_hours"] > 0
+    assert summary["planted_faults"] | {"equivalent": None} == {
+        "planted": 1, "blocks_played": 1, "schedules_a_block": 100, "killed_in_every_block": 1, "survivors": {}, "equivalent": None,
+        "schedules_needed": {"mean": 1.0, "most": 1},
+    }  # fmt: skip
+    assert summary["broken"] == []
+
+
+def test_a_broken_promise_is_in_the_sums_and_so_is_a_fault_that_survives() -> None:
+    wanted = [PLAYED[0], Piece("kill", (FAULT, 500, 100))]
+    one = {"schedules": 6, "seconds": 1.0, "faults": {}, "branches": {}, "violations": {"3": "E1: two effects"}, "cpu": 1.0}
+    known = {wanted[0].key: one, wanted[1].key: {"after": None, "cpu": 1.0}}
+    assert summed(known, wanted, 1.0)["broken"] == ["claims 3: E1: two effects", f"survives 1 blocks: {FAULT}"]
+
+
+def test_each_schedule_is_played_once_and_a_run_that_is_cut_has_some_of_every_world() -> None:
+    found = mixed([chunks("claims", 10_500), chunks("leases", 2_000)])
+    seeds = sorted(seed for piece in found if piece.given[0] == "claims" for seed in range(piece.given[1], sum(piece.given[1:])))
+    assert seeds == list(range(FIRST, FIRST + 10_500))
+    assert {piece.given[0] for piece in found[:5]} == {"claims", "leases"}
+
+
+def test_the_release_plays_millions_of_schedules_and_twenty_blocks_for_each_fault() -> None:
+    wanted = pieces(RELEASE, 1.0)
+    assert sum(piece.given[2] for piece in wanted if piece.work == "play") >= 7_000_000
+    assert len([piece for piece in wanted if piece.given[:1] == (FAULT,)]) == 20
+
+
+def test_the_story_of_a_schedule_that_keeps_its_promises_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert prove.main(["--tell", "claims", "1"]) == 0
+    assert "breaks no promise" in capsys.readouterr().out
+    assert prove.main(["--tell", "clams", "1"]) == 2
+    assert "there are claims, leases" in capsys.readouterr().out
