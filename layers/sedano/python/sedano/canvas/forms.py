@@ -55,7 +55,7 @@ class Form:
         else:
             after = (other.tree if isinstance(other, Form) else other,)
         before = self.tree.steps if isinstance(self.tree, Chain) and not self.tree.watch else (self.tree,)
-        return Form(Chain((*before, *after)), self.app or (other.app if isinstance(other, Form) else None))
+        return Form(Chain((*before, *after)), self.app or getattr(other, "app", None))
 
     def delay(self, *args: Any, **kwargs: Any) -> Any:
         """Publish it, with more arguments for what begins it, and return its result."""
@@ -78,13 +78,13 @@ class Form:
         first, named = given(args, kwargs)
         changed = self._with(options)
         if changed.app is None:
-            return GroupResult(())
+            return nothing(changed.tree)
         return publish(changed.app.outlet, applied(changed.tree, first, named), changed.task_id)
 
     def freeze(self, task_id: str | None = None) -> Any:
         """Decide its id now, *task_id* or a fresh one, and return the result that it will have when it is published."""
         if self.app is None:
-            return GroupResult(())
+            return nothing(self.tree)
         self.task_id = task_id or self.task_id or self.app.outlet.fresh_id()
         return results(self.app.outlet, normal(self.tree), self.task_id)
 
@@ -94,7 +94,7 @@ class Form:
         Returns:
             The callback.
         """
-        self.tree = linked(self.tree, tree_of(callback))
+        self.tree, self.app = linked(self.tree, tree_of(callback)), self.app or callback.app
         return callback
 
     def link_error(self, errback: F) -> F:
@@ -165,6 +165,13 @@ def tree_of(part: object) -> Tree:
     if isinstance(part.tree, Step):
         return optioned(part.tree, {"task_id": part.task_id})
     raise CanvasError("a frozen chain, group or chord has its id already and cannot be part of another; freeze the whole")
+
+
+def nothing(tree: Tree | Fork) -> GroupResult:
+    """Return the result of a *tree* without any task: as many empty lists as it has groups."""
+    if isinstance(tree, Chain):
+        return nothing(tree.steps[-1])
+    return GroupResult([nothing(member) for member in tree.members] if isinstance(tree, Group) else ())
 
 
 def errback_of(errback: object) -> Step:

@@ -13,7 +13,10 @@ from sedano.result import AsyncResult, GroupResult
 
 
 class chain(Form):  # noqa: N801 - Celery's name
-    """Tasks after one another, each handed the value of the one before; what follows a group runs when all of it has ended."""
+    """Tasks after one another, each handed the value of the one before; what follows a group runs when all of it has ended.
+
+    A chain of one is that one.
+    """
 
     def __init__(self, *steps: Form | fork | Iterable[Form | fork]) -> None:
         """Take forms, or one iterable of them.
@@ -24,7 +27,9 @@ class chain(Form):  # noqa: N801 - Celery's name
         parts = _several(steps)
         if not parts:
             raise CanvasError("a chain has at least one step: chain(first.s(…), second.s(…))")
-        super().__init__(Chain(tuple(p if isinstance(p, Fork) else tree_of(p) for p in parts)), _app(parts))
+        trees = tuple(p if isinstance(p, Fork) else tree_of(p) for p in parts)
+        alone = trees[0] if len(trees) == 1 else None
+        super().__init__(Chain(trees) if alone is None or isinstance(alone, Fork) else alone, _app(parts))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Publish it, as `delay` does."""
@@ -122,6 +127,8 @@ class fork(Fork):  # noqa: N801 - a form like the others
     That one fails is seen (it is recorded, and the canvas's error callbacks are called), and does not fail the canvas.
     """
 
+    app: Publishes | None
+
     def __init__(self, *branches: Form) -> None:
         """Take the forms that run on the side.
 
@@ -131,6 +138,7 @@ class fork(Fork):  # noqa: N801 - a form like the others
         if not branches:
             raise CanvasError("a fork has at least one branch: fork(side.s(…))")
         super().__init__(tuple(map(tree_of, branches)))
+        object.__setattr__(self, "app", _app(branches))
 
 
 def _several(parts: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -143,4 +151,4 @@ def _several(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _app(parts: Iterable[Any]) -> Publishes | None:
-    return next((part.app for part in chained(parts) if isinstance(part, Form) and part.app is not None), None)
+    return next((part.app for part in chained(parts) if isinstance(part, Form | fork) and part.app is not None), None)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sedano.errors import CanvasError
 from sedano.model.messages import COLLECT
@@ -57,13 +57,17 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """Side branches of the step before."""
+    """Side branches of the step before; *watch* is called for each task within that fails."""
 
     branches: tuple[Tree, ...]
+    watch: tuple[Step, ...] = ()
 
 
 Tree = Step | Chain | Group
+S = TypeVar("S", bound=Step | Group)
 COLLECTING = Signature(COLLECT)
+HANDED_DOWN = ("stamps", "tenant")
+"""The options that every task hands down to what follows from it."""
 
 
 def linked(tree: Tree, branch: Tree) -> Tree:
@@ -92,15 +96,21 @@ def applied(tree: Tree, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -
 
 
 def optioned(tree: Tree, options: Mapping[str, Any]) -> Tree:
-    """Return *tree* with *options* set on every task; when it shall begin is set on what begins it only."""
+    """Return *tree* with *options* set on every task; when it shall begin is set on what begins it only.
+
+    What a task hands down by itself (`HANDED_DOWN`) is set on what is linked to a group and on side branches too: these have no task before
+    them that could.
+    """
     if not options:
         return tree
     if isinstance(tree, Step):
         return replace(tree, signature=tree.signature.set(**options))
+    down = {name: value for name, value in options.items() if name in HANDED_DOWN}
     if isinstance(tree, Group):
-        return replace(tree, members=tuple(optioned(m, options) for m in tree.members))
+        links = tuple(optioned(t, down) for t in tree.links)
+        return replace(tree, members=tuple(optioned(m, options) for m in tree.members), links=links)
     later = {name: value for name, value in options.items() if name not in ("countdown", "eta")}
-    rest = tuple(s if isinstance(s, Fork) else optioned(s, later) for s in tree.steps[1:])
+    rest = (Fork(tuple(optioned(b, down) for b in s.branches)) if isinstance(s, Fork) else optioned(s, later) for s in tree.steps[1:])
     return replace(tree, steps=(optioned(_stage(tree.steps[0]), options), *rest))
 
 
@@ -165,6 +175,7 @@ def _hang(fork: Fork, steps: list[Step | Group], room: int) -> None:
         steps.append(Step(COLLECTING))
     last = steps[-1]
     if isinstance(last, Step):
+        last = _watched(last, fork.watch)
         steps[-1] = replace(last, forks=(*last.forks, *(normal(t, False, room - 1) for t in fork.branches)))
 
 
@@ -176,12 +187,12 @@ def _flat(steps: Iterable[Tree | Fork], watch: tuple[Step, ...], room: int) -> I
         if isinstance(step, Chain):
             yield from _flat(step.steps, (*watch, *step.watch), room - 1)
         elif isinstance(step, Fork):
-            yield step
+            yield Fork(step.branches, watch)
         else:
             yield _watched(step, watch)
 
 
-def _watched(stage: Step | Group, watch: tuple[Step, ...]) -> Step | Group:
+def _watched(stage: S, watch: tuple[Step, ...]) -> S:
     more = tuple(w for w in watch if w not in stage.watch)
     return replace(stage, watch=(*stage.watch, *more)) if more else stage
 

@@ -91,7 +91,7 @@ class ResultSet:
 
         A group that something follows is asked by its join, which is one item for 128 members; another one by its tasks' records.
         """
-        return counted(self.outlet, [self]) if len(self) else Progress(0, 0, 0)
+        return counted(self.outlet, [self]) if next(leaves(self.members()), None) is not None else Progress(0, 0, 0)
 
     def completed_count(self) -> int:
         """Return how many tasks ended well."""
@@ -128,7 +128,7 @@ class ResultSet:
         Raises:
             RemoteError, TaskRevoked, ResultTimeout, NoResult, WaitInsideTask: see `AsyncResult.get`.
         """
-        if not len(self):
+        if next(leaves(self.members()), None) is None:
             return self._empty(timeout, propagate)
         values = self._values(Patience(self.outlet, timeout), propagate, callback)
         return _nested(self.members(), values)
@@ -205,11 +205,11 @@ class ResultSet:
         return found
 
     def _empty(self, timeout: float | None, propagate: bool) -> list[Any]:
-        """Wait until it is certain that the group came to be, though without members."""
+        """Wait until it is certain that the group came to be, though without tasks."""
         error = error_of(self.launch.wait(timeout)) if self.launch is not None else None
         if error is not None and propagate:
             raise error
-        return []
+        return _nested(self.members(), iter(()))
 
     def _broken(self) -> TaskRecord | None:
         """Return the record of the step before that failed, so that no task of this set runs."""

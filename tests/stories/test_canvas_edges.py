@@ -1,0 +1,82 @@
+"""Canvases at their edges, found by random ones: nothing in a group, one in a chain, side branches of groups, stamps without a task."""
+
+from collections import Counter
+
+import pytest
+
+from sedano import chain, chord, fork, group
+from sedano.errors import RemoteError
+from tests.stories.kept import told
+from tests.stories.processes import Processes
+from tests.stories.shop import Shop
+from tests.stories.stage import Stage
+
+
+@pytest.fixture
+def processes(stage: Stage, shop: Shop) -> Processes:
+    """The processes of the shop."""
+    return Processes(stage, shop.app)
+
+
+def test_groups_without_tasks_have_as_many_empty_lists_as_they_have_groups() -> None:
+    for nothing, lists in ((group(), []), (group(group(), group(group())), [[], [[]]]), (group() | group(group()), [[]])):
+        assert nothing.delay().get() == lists
+        assert nothing.freeze().get() == lists
+        assert nothing.delay().ready()
+
+
+def test_what_is_linked_to_an_empty_group_is_handed_the_empty_list(shop: Shop, processes: Processes) -> None:
+    empty = group()
+    empty.link(shop.pack.s())
+    result = empty.delay()
+    chain(group(), fork(shop.label.s())).delay()
+    processes.drain()
+    assert (result.get(), shop.ran) == ([], {"pack": 1, "label": 1})
+
+
+def test_an_empty_group_at_the_end_of_a_chain_waits_for_what_comes_before(shop: Shop, processes: Processes) -> None:
+    good, bad = (shop.add.s(1, 1) | group()).delay(), chord([shop.fails.s()], group()).delay()
+    assert (good.ready(), bad.ready()) == (False, False)
+    processes.drain()
+    assert (good.get(), good.ready(), bad.ready()) == ([], True, True)
+    with pytest.raises(RemoteError, match="out of stock"):
+        bad.get()
+    assert isinstance(good.progress().total, int)
+
+
+def test_a_chain_of_one_is_that_one(shop: Shop, processes: Processes) -> None:
+    """So its error callbacks are those of the task itself: as the body of a chord it has them called when the header fails."""
+    assert chain(shop.add.s(1, 1)).tree == shop.add.s(1, 1).tree
+    body = chain(shop.total.s())
+    body.link_error(shop.mail.s())
+    chord([shop.fails.s()], body).delay()
+    processes.drain()
+    assert shop.ran["mail"] == 1
+
+
+def test_members_of_a_group_that_was_never_launched_say_why(shop: Shop, processes: Processes) -> None:
+    first, second = group(shop.fails.s(), shop.add.s(1, 1)), group(shop.pack.s(), shop.label.s() | shop.mail.s())
+    result = (first | second | group(shop.count.s())).delay()
+    processes.drain()
+    for never in (result, result[0], result.parent[1], result.parent[0], result.parent[1].parent, result.parent):
+        with pytest.raises(RemoteError, match="out of stock"):
+            never.get()
+        assert never.ready()
+
+
+def test_the_side_branches_of_a_group_are_watched_by_the_chain_around_them(shop: Shop, processes: Processes) -> None:
+    inner = chain(group(shop.add.s(1, 1)), fork(shop.fails.si()))
+    inner.link_error(shop.mail.s())
+    result = (chain(inner) | shop.total.s()).delay()
+    processes.drain()
+    assert (result.get(), shop.ran["mail"]) == (2, 1)
+
+
+def test_stamps_reach_what_has_no_task_before_it(stage: Stage, shop: Shop, processes: Processes) -> None:
+    empty, full = group(), group(shop.add.s(1, 1))
+    empty.link(shop.pack.s())
+    full.link(shop.label.s())
+    chain(group(empty, full), fork(shop.mail.s())).stamp(team="x").delay()
+    processes.drain()
+    borne = Counter(task.fields["name"] for task in told(stage).values() if task.fields["stamps"] == "team=x")
+    assert {name: borne[name] for name in ("add", "pack", "label", "mail")} == {"add": 1, "pack": 1, "label": 1, "mail": 1}
