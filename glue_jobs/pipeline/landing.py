@@ -5,20 +5,28 @@ file it stood in, and what is wrong with it; `quarantine` says so in words that 
 once: the job writes the rows to Parquet and everything else reads that.
 """
 
+import re
+from collections.abc import Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 
-from glue_jobs.pipeline.schema import LANDED, LINE, NEEDED, NEEDED_OF_TASKS, QUARANTINE
+from glue_jobs.pipeline.schema import EXTRA, LANDED, LINE, NEEDED, NEEDED_OF_TASKS, QUARANTINE
 from sedano.model.states import type_of
 
 NOT_AN_OBJECT, WRONG_TYPE, MISSING, NOT_FINITE = "not a JSON object", "wrong type", "missing", "not finite"
+NOT_UTF_8 = "not UTF-8"
 
 _BROKEN = "_broken"
 _PARSED = StructType([*LINE.fields, StructField(_BROKEN, StringType())])
 _OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _BROKEN, "allowNonNumericNumbers": "false"}
+_TEXTS = "map<string, string>"
+#: Java reads bytes that are not UTF-8 as this character. Replacing it by itself makes a text anew only where it is found, so the text
+#: changes exactly when the character was not in the line; Spark 3.5 has no function that asks.
+_REPLACEMENT = "\ufffd"
+_GLOB = re.compile(r"[\[\]{}*?\\]")
 _REALS = [field.name for field in LINE.fields if field.dataType == DoubleType()]
 
 
@@ -27,30 +35,42 @@ def land(spark: SparkSession, source: str) -> DataFrame:
 
     Blank lines are passed over. Raises Spark's AnalysisException when *source* does not exist.
     """
-    lines = (
-        spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.jsonl{,.gz}").text(source)
-        .where(F.trim("value") != "")
-        .select(F.col("value").alias("text"), F.col("_metadata.file_path").alias("source"))
-    )  # fmt: skip
-    return judged(lines)
+    reader = spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.jsonl{,.gz}")
+    return judged(_lines(reader.text(source)))
+
+
+def land_files(spark: SparkSession, files: Sequence[str]) -> DataFrame:
+    """Read just these *files* (paths or addresses, plain or ``.gz``) into rows of `schema.LANDED`; at least one."""
+    return judged(_lines(spark.read.text([_GLOB.sub(r"\\\g<0>", file) for file in files])))
+
+
+def _lines(read: DataFrame) -> DataFrame:
+    """Return the lines that hold anything, with the file that each stood in."""
+    return read.where(F.trim("value") != "").select(F.col("value").alias("text"), F.col("_metadata.file_path").alias("source"))
 
 
 def judged(lines: DataFrame) -> DataFrame:
     """Parse *lines* (``text``, ``source``) and find what is wrong with each, if anything; rows of `schema.LANDED`.
 
-    Spark's parser reads the first value of a line and drops what follows; that nothing follows is checked apart.
+    Spark's parser reads the first value of a line and drops what follows, and reads bytes that are no text as if they
+    were some; both are checked apart. The text of such a line is kept as it can be shown.
     """
     alone = F.json_array_length(F.concat(F.lit("["), "text", F.lit("]"))).eqNullSafe(1)
-    parsed = lines.withColumn("line", F.from_json("text", _PARSED, _OPTIONS)).select("line.*", "text", "source", alone.alias("alone"))
+    shown = F.regexp_replace("text", _REPLACEMENT, _REPLACEMENT)
+    line = F.from_json("text", _PARSED, _OPTIONS)
+    parsed = lines.select(line.alias("line"), "text", "source", alone.alias("alone"), _extra().alias(EXTRA), shown.alias("shown")).select(
+        "line.*", EXTRA, "text", "source", "alone", "shown"
+    )
     broken, empty = F.col(_BROKEN).isNotNull(), F.col("type").isNull() & F.col("timestamp").isNull()
     fault = F.coalesce(
+        F.when(F.col("text") != F.col("shown"), F.lit(NOT_UTF_8)),
         F.when(~F.col("alone") | (broken & empty), F.lit(NOT_AN_OBJECT)),
         F.when(broken, F.lit(WRONG_TYPE)),
         F.when(_any(_missing()), F.lit(MISSING)),
         F.when(_any(_infinite()), F.lit(NOT_FINITE)),
     )
-    kept = [F.when(F.col("fault").isNotNull(), F.col(column)).alias(column) for column in ("source", "text")]
-    return parsed.withColumn("fault", fault).select(*LINE.names, "fault", *kept).select(LANDED.names)
+    kept = [F.when(F.col("fault").isNotNull(), F.col(column)).alias(name) for name, column in (("source", "source"), ("text", "shown"))]
+    return parsed.withColumn("fault", fault).select(*LINE.names, EXTRA, "fault", *kept).select(LANDED.names)
 
 
 def events(landed: DataFrame) -> DataFrame:
@@ -64,6 +84,13 @@ def quarantine(landed: DataFrame) -> DataFrame:
     named = [F.when(F.col("fault") == fault, _named(fault, fields)) for fault, fields in faulty.items()]
     reason = F.coalesce(*named, F.col("fault")).alias("reason")
     return landed.where(F.col("fault").isNotNull()).select(reason, "source", "text").select(QUARANTINE.names)
+
+
+def _extra() -> Column:
+    """Return the fields that the contract does not list, as texts by name; null when there are none, which costs no second parse."""
+    known = F.array(*[F.lit(name) for name in LINE.names])
+    others = F.map_filter(F.from_json("text", F.lit(_TEXTS)), lambda name, _: ~F.array_contains(known, name))
+    return F.when(F.size(F.array_except(F.json_object_keys("text"), known)) > 0, others)
 
 
 def _missing() -> dict[str, Column]:

@@ -1,14 +1,14 @@
 """The contract: every column that the jobs read and write, with its unit.
 
 Times are seconds since 1970 (UTC) as floating point numbers, as Celery writes them. A field that a line lacks is
-null; a field that is not listed here is not read. Fields that stand for the order of events and for what an event
+null; a field that is not listed here is kept as text in `EXTRA`. Fields that stand for the order of events and for what an event
 says on a subject are listed by `sedano.model`; only their types stand here.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from pyspark.sql.types import BooleanType, DataType, DoubleType, LongType, MapType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, BooleanType, DataType, DoubleType, LongType, MapType, StringType, StructField, StructType
 
 from sedano.model.order import Stamp
 from sedano.model.states import STATE_OF_CLASS, SUBJECTS
@@ -42,23 +42,29 @@ def _table(**types: DataType) -> StructType:
     return StructType(_columns(types, types))
 
 
-#: One line of the history. The last four belong to ``worker-invocation``: messages of the batch, AWS calls by
-#: ``service.Operation``, milliseconds, and whether the environment was new.
-LINE: Final = StructType(
-    [
-        *_columns((*ORDER, *SAID), _TYPES),
-        StructField("messages", _WHOLE),
-        StructField("calls", _COUNTS),
-        StructField("duration_ms", _REAL),
-        StructField("cold", _FLAG),
-    ]
-)
+#: What ``worker-invocation`` tells: messages of the batch, AWS calls by ``service.Operation``, billed milliseconds, MB of
+#: memory, and whether the environment was new.
+INVOKED: Final = _table(messages=_WHOLE, calls=_COUNTS, duration_ms=_REAL, memory_mb=_WHOLE, cold=_FLAG)
+
+#: What a heartbeat tells: seconds until the next, tasks at work and done, the load, and which program it is; sedano's and Celery's.
+BEAT: Final = _table(
+    freq=_REAL, active=_WHOLE, processed=_WHOLE, loadavg=ArrayType(_REAL), sw_ident=_TEXT, sw_ver=_TEXT, sw_sys=_TEXT, told_by=_TEXT,
+)  # fmt: skip
+
+#: What else Celery's lines have: the sender's hours west of UTC, when the monitor received the line, and why a task was revoked.
+FOREIGN: Final = _table(utcoffset=_REAL, local_received=_REAL, terminated=_FLAG, signum=_TEXT, expired=_FLAG)
+
+#: One line of the history.
+LINE: Final = StructType([*_columns((*ORDER, *SAID), _TYPES), *INVOKED.fields, *BEAT.fields, *FOREIGN.fields])
+
+#: The column that keeps the fields of a line that `LINE` does not list, by name; null when there are none.
+EXTRA: Final = "extra"
 
 #: A line that could not be used: why, from which file, and its text.
 QUARANTINE: Final = _table(reason=_TEXT, source=_TEXT, text=_TEXT)
 
 #: Every line as it was landed: what is wrong with it, from which file it came, and its text; null in a good one.
-LANDED: Final = StructType([*LINE.fields, *_table(fault=_TEXT, source=_TEXT, text=_TEXT).fields])
+LANDED: Final = StructType([*LINE.fields, *_table(extra=MapType(_TEXT, _TEXT), fault=_TEXT, source=_TEXT, text=_TEXT).fields])
 
 #: One row a task. The latencies: from the last publication to the start, of the run, from the first event to the end.
 TASKS: Final = StructType(

@@ -51,14 +51,15 @@ def merged(*parts: DataFrame) -> DataFrame:
     return everything.groupBy("uuid").agg(F.min("first").alias("first"), *largest)
 
 
-def finalise(known: DataFrame) -> DataFrame:
-    """Read one row a task (`schema.TASKS`) off the registers *known*."""
+def finalise(known: DataFrame, *more: str) -> DataFrame:
+    """Read one row a task (`schema.TASKS`) off the registers *known*, with *more* of their columns."""
     rivals = [F.when(_of_last_attempt(c), F.lit(c)) for c in PRECEDENCE if c != RESET]
     decided = known.withColumn("decisive", F.coalesce(*rivals, F.lit(RESET)))
     stated = decided.withColumn("state", _by_decisive({c: _state(c) for c in PRECEDENCE}))
     ends = _by_decisive({c: F.col(c)["timestamp"] for c in PRECEDENCE})
     timed = stated.withColumn("finished", F.when(F.col("state").isin(*sorted(TERMINAL)), ends))
-    return timed.select("uuid", "state", "finished", *_actors(), *_said(), *_times(), *_latencies()).select(TASKS.names)
+    read = timed.select("uuid", "state", "finished", *more, *_actors(), *_said(), *_times(), *_latencies())
+    return read.select(*TASKS.names, *more)
 
 
 def timelines(events: DataFrame) -> DataFrame:

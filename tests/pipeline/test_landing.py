@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from glue_jobs.pipeline import schema
-from glue_jobs.pipeline.landing import events, judged, land, quarantine
+from glue_jobs.pipeline.landing import events, judged, land, land_files, quarantine
 
 GOOD = {"type": "task-sent", "uuid": "u", "clock": 1, "timestamp": 1.5, "hostname": "h", "pid": 1}
 CALLED = {"type": "worker-invocation", "timestamp": 2, "hostname": "h", "calls": {"sqs.SendMessage": 2}, "cold": True}
@@ -106,6 +106,30 @@ def test_the_columns_are_the_contract(landed):
     ]:
         assert Counter(table.columns) == Counter(contract.names)
         assert [field.dataType for field in table.schema] == [field.dataType for field in contract]
+
+
+def test_bytes_that_are_no_text_are_set_aside_and_a_real_replacement_character_is_not(spark, tmp_path):
+    good = but(uuid="w", name="\ufffd")
+    (tmp_path / "bytes.jsonl").write_bytes(good.encode() + b"\n" + but(name="?").encode().replace(b"?", b"\xff\xc0\x80") + b"\n")
+    landed = land(spark, str(tmp_path))
+    assert [row["name"] for row in events(landed).collect()] == ["\ufffd"]
+    (row,) = quarantine(landed).collect()
+    assert row["reason"] == "not UTF-8"
+    assert "\ufffd\ufffd" in row["text"]
+
+
+def test_fields_that_the_contract_does_not_list_are_kept_as_text(landed):
+    (row,) = landed.where("uuid = 'v'").collect()
+    assert row["extra"] == {"colour": "unknown field"}
+    assert landed.where("fault is null and uuid <> 'v' and extra is not null").count() == 0
+
+
+def test_just_the_files_that_are_named_are_read_whatever_their_names(spark, tmp_path):
+    names = ["a[1]{2}*.jsonl", "a1.jsonl", "b ü?.jsonl"]
+    for name in names:
+        (tmp_path / name).write_text(but(uuid=name) + "\n")
+    told = {row["uuid"] for row in land_files(spark, [str(tmp_path / name) for name in names[::2]]).collect()}
+    assert told == {names[0], names[2]}
 
 
 def test_an_empty_folder_is_an_empty_history(spark, tmp_path):

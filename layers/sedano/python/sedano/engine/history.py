@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -78,17 +78,26 @@ class History:
         finally:
             self._release(term)
 
-    def extend(self, edition: Edition, sources: dict[str, str]) -> Snapshot:
+    def keep(self, edition: Edition) -> bool:
+        """Begin the lease's duration anew; False when it is over, which a commit would learn as well."""
+        return self._leasing.renew(edition.term) is not None
+
+    def extend(self, edition: Edition, sources: Mapping[str, str], *, alone: bool = False) -> Snapshot:
         """Commit what *edition* wrote as one more part, made from *sources* (the mark of each landed file by its name).
+
+        *alone*: in place of all parts, because every landed file was read anew.
 
         Raises:
             FencedOff: a later run has begun; nothing was committed.
+            ConfigurationError: *alone*, but a file that the history holds is not among *sources*: its events would be lost.
         """
-        listed = gzip.compress(json.dumps(sources, sort_keys=True).encode(), mtime=0)
+        if alone and (gone := sorted(self.taken_in(edition.seen).keys() - sources.keys())):
+            raise ConfigurationError(f"history: {gone[0]} ({len(gone)} in all) was taken in and is gone; a rebuild would lose it")
+        listed = gzip.compress(json.dumps(dict(sources), sort_keys=True).encode(), mtime=0)
         self.archive.put_once(edition.prefix + SOURCES, listed)
         now = self._now()
-        part = Part(edition.prefix, len(sources), now)
-        return self._commit(edition, rule.extended(edition.seen, part, edition.term.token, now))
+        part, made = Part(edition.prefix, len(sources), now), rule.rebuilt if alone else rule.extended
+        return self._commit(edition, made(edition.seen, part, edition.term.token, now))
 
     def settle(self, edition: Edition) -> Snapshot:
         """Commit what *edition* wrote as the base of all parts; raises what `extend` raises."""

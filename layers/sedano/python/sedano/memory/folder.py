@@ -36,7 +36,7 @@ class FolderArchive:
 
     def place(self, name: str) -> str:
         """Return the path of *name*."""
-        return str(self._root / name)
+        return f"{self._root}/{name}"
 
     def names(self, prefix: str) -> Iterator[Filed]:
         """Yield the files below *prefix*, in the order of names."""

@@ -102,6 +102,11 @@ def extended(seen: Snapshot, part: Part, token: int, now: int) -> Snapshot:
     return seen._replace(version=seen.version + 1, token=token, made=now, parent=_parent(seen), parts=(*seen.parts, part))
 
 
+def rebuilt(seen: Snapshot, part: Part, token: int, now: int) -> Snapshot:
+    """Return a snapshot that holds *part* alone: all landed files, read anew."""
+    return Snapshot(seen.version + 1, token, now, _parent(seen), (part,))
+
+
 def settled(seen: Snapshot, base: str, token: int, now: int) -> Snapshot:
     """Return *seen* with all of its parts merged into *base*."""
     return seen._replace(version=seen.version + 1, token=token, made=now, parent=_parent(seen), base=base, settled=len(seen.parts))

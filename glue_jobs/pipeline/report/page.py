@@ -1,0 +1,198 @@
+"""The page: what `gather` told, as one HTML file. It loads nothing, runs nothing, and holds no text that could become markup."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from glue_jobs.pipeline.report import charts
+from glue_jobs.pipeline.report.flow import flow
+from glue_jobs.pipeline.report.gather import EACH_KIND, HEAT_ROWS, LANE_CELLS
+from glue_jobs.pipeline.report.style import STYLE
+from glue_jobs.pipeline.report.words import count, day, dollars, lasting, moment, safe, share
+
+Told = dict[str, Any]
+
+_LATENCY = {"wait_seconds": "Waiting", "run_seconds": "Running", "total_seconds": "End to end"}
+_KINDS = {
+    "lost-worker": "Worker lost", "stuck-task": "Task stuck", "clock-skew": "Clocks apart", "duplicates": "Delivered again",
+    "out-of-order": "Out of order", "absorbed": "Kept from harm",
+}  # fmt: skip
+
+
+def page(told: Told) -> str:
+    """Return the page for *told* (from `gather.gathered`)."""
+    cards = [
+        _card("Throughput", "Published, and how attempts ended, over time", _throughput(told), wide=True),
+        _card("State flow", "What became of the tasks that were published", flow(told["flow"]), wide=True),
+        _card("Latency", "Percentiles by task; exact, not estimated", _latency(told), wide=True),
+        _card("When it was slow", "Tasks by the time they ended and the time they took, end to end", _heat(told)),
+        _card("Failures", "By task, exception and place; open one for its traceback", _failures(told)),
+        _card("Workers", "Each line a process: green where it ran tasks, red where one failed", _lanes(told), wide=True),
+        _card("Critical path", *_critical(told), wide=True),
+        _card("Cost by task", _basis(told), _cost(told)),
+        _card("Worth a look", "What the history says that no task says", _anomalies(told)),
+    ]
+    title = f"History of {count(sum(told['states'].values()))} tasks"
+    span = f"{day(told['begin'])} UTC, {lasting(told['end'] - told['begin'])}"
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">'
+        f"<title>{safe(title)}</title><style>{STYLE}</style></head><body><main><header><h1>{safe(title)}</h1><p>{safe(span)}</p></header>"
+        f'<div class="tiles">{_tiles(told)}</div><div class="cards">{"".join(cards)}</div>'
+        "<footer>Made by sedano from the event history: the same events give the same page, in whatever order they arrived.</footer>"
+        "</main></body></html>\n"
+    )
+
+
+def _card(title: str, words: str, body: str, *, wide: bool = False) -> str:
+    name = ' class="wide"' if wide else ""
+    return f"<section{name}><h2>{safe(title)}</h2><p>{safe(words)}</p>{body}</section>"
+
+
+def _tiles(told: Told) -> str:
+    states, latency = told["states"], told["latency"]["all"]
+    tasks, failed = sum(states.values()), states.get("FAILURE", 0) + states.get("POISON", 0)
+    rate = tasks / max(told["end"] - told["begin"], 1e-3)
+    rows = [
+        ("good", share(states.get("SUCCESS", 0), tasks), "succeeded"),
+        ("bad" if failed else "", count(failed), "failed for good"),
+        ("", f"{rate:.3g}\u2009/s" if rate >= 0.01 else f"{rate * 3600:.3g}\u2009/h", "tasks published"),
+        ("", lasting(latency.get("wait_seconds_p95")), "waiting, p95"),
+        ("", lasting(latency.get("run_seconds_p95")), "running, p95"),
+        ("bad" if told["quarantined"] else "", count(told["quarantined"]), "lines set aside"),
+    ]
+    return "".join(f'<div class="tile {name}"><b>{safe(figure)}</b><span>{safe(words)}</span></div>' for name, figure, words in rows)
+
+
+def _times(told: Told, begin: float, end: float) -> list[str]:
+    return [moment(begin + (end - begin) * n / 4, told["end"] - told["begin"]) for n in range(5)]
+
+
+def _throughput(told: Told) -> str:
+    curve = told["throughput"]
+    stacked = {step: curve[step] for step in ("succeeded", "retried", "failed")}
+    times = _times(told, curve["begin"], curve["begin"] + len(curve["sent"]) * curve["seconds"])
+    per = "second" if curve["seconds"] == 1 else lasting(curve["seconds"])
+    colours = {"succeeded": "leaf2", "retried": "amber", "failed": "red", "published": "sky"}
+    legend = "".join(f'<span><i style="background:var(--{colour})"></i>{safe(name)}</span>' for name, colour in colours.items())
+    drawing = charts.curves(stacked, curve["sent"], times, "Attempts that ended and tasks that were published, over time")
+    return f'<div class="legend">{legend}<span>tasks per {safe(per)}</span></div>{drawing}'
+
+
+def _latency(told: Told) -> str:
+    figures = [(column, figure) for column in _LATENCY for figure in ("p50", "p95", "p99")]
+    head = "".join(f"<th>{safe(_LATENCY[column])} {safe(figure)}</th>" for column, figure in figures)
+    rows = [told["latency"]["all"], *told["latency"]["by_name"]] if told["latency"]["all"] else []
+    body = "".join(
+        f'<tr><td title="{safe(row["name"])}">{safe(row["name"])}</td><td>{count(row["tasks"])}</td>'
+        + "".join(f"<td>{safe(lasting(row[f'{column}_{figure}']))}</td>" for column, figure in figures)
+        + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr><th>Task</th><th>Tasks</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _heat(told: Told) -> str:
+    if not told["heat"]["cells"]:
+        return _none("No task has ended yet.")
+    times = _times(told, told["begin"], told["end"])
+    label = "Tasks by the time they ended and how long they took"
+    return charts.heat(told["heat"]["cells"], told["heat"]["columns"], HEAT_ROWS, times, label)
+
+
+def _failures(told: Told) -> str:
+    shown = []
+    for row in told["failures"]:
+        poison = '<span class="pill bad">poison</span>' if row["poison"] else ""
+        again = f"{count(row['failures'])} failed, {count(row['retries'])} retried"
+        trace = f"<pre>{safe(row['example_traceback'])}</pre>" if row["example_traceback"] else ""
+        title = f"<b>{safe(row['exception_type'])} · {safe(row['name'])}</b>"
+        when = f"{count(row['tasks'])} tasks, last at {moment(row['last'])} UTC"
+        words = f"{safe(row['example'])}<br>{when}, such as {safe(row['example_task'])}"
+        shown.append(f'<details><summary>{title}{poison}<span class="figure">{again}</span></summary><p>{words}</p>{trace}</details>')
+    return "".join(shown) or _none("Nothing failed.")
+
+
+def _lanes(told: Told) -> str:
+    begin, span = told["begin"], told["end"] - told["begin"]
+    most = max((value for one in told["lanes"] for _, value in one["busy"]), default=0.0)
+    rows = []
+    for one in told["lanes"]:
+        session = ((one["online"] - begin) / span, (one["last_seen"] - begin) / span)
+        drawing = charts.lane(one["busy"], one["failed"], session, LANE_CELLS, most, f"What {one['hostname']} ran")
+        lost = ' <span class="pill lost">lost</span>' if one["fate"] == "lost" else ""
+        title = f"{one['hostname']}, process {one['pid']}, {one['fate']}"
+        rows.append(
+            f'<div class="row"><span class="name" title="{safe(title)}">{safe(one["hostname"])}{lost}</span>'
+            f'<div class="draw">{drawing}</div><span class="figure">{count(one["runs"])} runs</span></div>'
+        )
+    times = "".join(f"<span>{safe(word)}</span>" for word in _times(told, begin, told["end"]))
+    axis = f'<div class="row"><span></span><div class="times">{times}</div><span></span></div>'
+    return f'<div class="lanes">{"".join(rows)}{axis}</div>' if rows else _none("No worker has said anything.")
+
+
+def _critical(told: Told) -> tuple[str, str]:
+    one = told["canvas"]
+    if one is None or not one["critical_path"]:
+        return "The chain of tasks that decided how long a canvas took", _none("No task has caused another one.")
+    begin, span = one["began"], max(one["seconds"] or 0.0, 1e-6)
+    words = (
+        f"{one['name'] or one['root_id']}: {count(one['tasks'])} tasks in {lasting(one['seconds'])}, {one['state']}; "
+        "each step was published by the one above it"
+    )
+    rows = [_step(step, begin, span) for step in one["critical_path"]]
+    ends = f'<div class="row"><span></span><div class="times"><span>0</span><span>{safe(lasting(span))}</span></div><span></span></div>'
+    keys = "".join(f'<span><i style="background:var(--{c})"></i>{name}</span>' for c, name in (("amber", "waiting"), ("leaf", "running")))
+    legend = f'<div class="legend">{keys}</div>'
+    return words, f'{legend}<div class="path">{"".join(rows)}{ends}</div>'
+
+
+def _step(step: Told, begin: float, span: float) -> str:
+    sent, until = step["sent"], step["finished"] or begin + span
+    started = step["started"] if step["started"] is not None else until
+    ran = "var(--leaf)" if step["state"] == "SUCCESS" else "var(--red)"
+    parts = [("wait", "var(--amber)", sent, started), ("run", ran, started, until)]
+    drawn = "".join(
+        f'<i class="{name}" style="left:{_share(a - begin, span)};width:max(2px,{_share(b - a, span)});background:{colour}"></i>'
+        for name, colour, a, b in parts
+        if b > a
+    )
+    title = f"{step['uuid']} on {step['worker']}, {step['state']}"
+    return (
+        f'<div class="row"><span class="name" title="{safe(title)}">{safe(step["name"] or step["uuid"])}</span>'
+        f'<div class="track">{drawn}</div><span class="figure">{safe(lasting(until - sent))}</span></div>'
+    )
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{100 * min(1.0, max(0.0, part / whole)):.2f}%"
+
+
+def _basis(told: Told) -> str:
+    cost = told["cost"]
+    total = f"{dollars(cost['nanodollars'])} in all, at list prices"
+    return f"{total}, from billed time and calls" if cost["measured"] else f"{total}: what these runs would cost on Lambda with 512 MB"
+
+
+def _cost(told: Told) -> str:
+    rows: Sequence[Told] = told["cost"]["by_name"]
+    most = max((row["nanodollars"] for row in rows), default=0)
+    named = [(row["name"] or "unknown", row["nanodollars"], f"{dollars(row['nanodollars'] / row['tasks'] * 1e6)} /M") for row in rows]
+    return charts.bars(named, most) if named else _none("Nothing has run.")
+
+
+def _anomalies(told: Told) -> str:
+    rows = "".join(
+        f"<li><b>{safe(_KINDS.get(row['kind'], row['kind']))}</b> · {safe(row['subject'])}"
+        f"<br><span>{safe(row['detail'])}{_others(row)}</span></li>"
+        for row in told["anomalies"]
+    )
+    return f'<ul class="plain">{rows}</ul>' if rows else _none("Nothing out of the ordinary.")
+
+
+def _others(row: Told) -> str:
+    """Say how many more of the kind there are, after the last that is shown."""
+    return f"; and {count(row['all'] - row['place'])} more like it" if row["place"] == EACH_KIND and row["all"] > EACH_KIND else ""
+
+
+def _none(words: str) -> str:
+    return f'<p class="none">{safe(words)}</p>'

@@ -1,0 +1,59 @@
+"""Histories: what a pipeline reads from and commits to. See `sedano.engine.history` for the steps and `sedano.model.snapshot` for the rule.
+
+    history = open_history("build/history")
+    with editing(history) as edition:
+        write_something_below(history.archive.place(edition.prefix))
+        history.extend(edition, landed)
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sedano.archives import CONTROL_TABLE, archive_at, landed_at, ports_at
+from sedano.engine.history import Edition, History
+from sedano.engine.leasing import Leasing
+from sedano.errors import SedanoError
+from sedano.model.archive import Archive
+from sedano.model.snapshot import Part, Snapshot
+
+__all__ = ["CONTROL_TABLE", "Archive", "Edition", "History", "Part", "Snapshot", "editing", "landed_at", "open_history"]
+
+LEASE_MS = 5 * 60_000
+"""How long a run that died is in the way of the next one; a run that lives renews its lease three times as often."""
+
+
+def open_history(place: str, lease_ms: int = LEASE_MS) -> History:
+    """Return the history at *place*, a folder or `s3://bucket/prefix`; it need not exist yet.
+
+    Raises:
+        ConfigurationError: *place* cannot hold a history, or is in S3 and `SEDANO_CONTROL_TABLE` is not set.
+    """
+    return History(archive_at(place), Leasing(ports_at(place)), f"{socket.gethostname()}.{os.getpid()}", lease_ms)
+
+
+@contextmanager
+def editing(history: History, lease_ms: int = LEASE_MS) -> Iterator[Edition]:
+    """Give an edition of *history* and renew its lease as long as the block lasts; raises what `History.edition` raises."""
+    over = threading.Event()
+
+    def renew(edition: Edition) -> None:
+        while not over.wait(lease_ms / 3000):
+            try:
+                if not history.keep(edition):
+                    return
+            except SedanoError:
+                continue  # the lease only saves work; the commit itself is fenced
+
+    with history.edition() as edition:
+        keeper = threading.Thread(target=renew, args=(edition,), name="history lease", daemon=True)
+        keeper.start()
+        try:
+            yield edition
+        finally:
+            over.set()
+            keeper.join()

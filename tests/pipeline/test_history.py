@@ -1,0 +1,187 @@
+"""A history from its landed files: whatever the increments, the order and the copies, the same rows; and what a person runs."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from glue_jobs import history as job
+from glue_jobs.pipeline import history as rows
+from glue_jobs.pipeline.landing import events, land_files
+from glue_jobs.pipeline.timeline import finalise, merged, registers
+from sedano.errors import ConfigurationError
+from sedano.history import landed_at, open_history
+from sedano.model import registers as pure
+from tests.pipeline.oracle import as_celery_says, recorded, recording, replayed
+from tests.pipeline.streams import delivered, lives, written
+
+ROOT = Path(__file__).parents[2]
+SEED = 20261121
+FIELDS = (
+    "state", "sent", "received", "started", "succeeded", "failed", "retried", "revoked", "rejected",
+    "name", "args", "kwargs", "retries", "runtime", "result", "exception",
+)  # fmt: skip
+
+
+def options(**given):
+    return Namespace(**{"source": None, "day": None, "rebuild": False, "keep_days": 0.0, "root": None, "limit": 10, **given})
+
+
+def contents(tables):
+    """Every row of every table as the text of its JSON, in order: equal texts are equal bytes."""
+    return {name: sorted(table.toJSON().collect()) for name, table in tables.items()}
+
+
+def workers_say(stream):
+    """Heartbeats, a lost worker and invocations beside the tasks' lives."""
+    said = [{"type": "worker-online", "hostname": "worker-0", "pid": 1, "clock": 1, "timestamp": 999.0, "freq": 2.0, "uuid": "-"}]
+    said += [{**said[0], "type": "worker-heartbeat", "clock": n, "timestamp": 1000.0 + 2 * n} for n in (2, 3, 9)]
+    called = {"type": "worker-invocation", "hostname": "worker-1", "pid": 1, "uuid": "-", "messages": 3, "calls": {"sqs.SendMessage": 2}}
+    said += [{**called, "clock": n, "timestamp": 1000.5 + n, "duration_ms": 12.345 * n, "cold": n == 1} for n in range(1, 5)]
+    return [*stream, *said]
+
+
+@pytest.fixture(scope="module")
+def landed(tmp_path_factory):
+    """Six files of a generated stream, shuffled and partly doubled, one with a line that is none."""
+    print(f"seed {SEED}")
+    folder = tmp_path_factory.mktemp("landed")
+    written(folder, delivered(SEED, workers_say(lives(SEED, 240)), copies=0.2), files=6)
+    (folder / "dt=2026-11-07").mkdir()
+    (folder / "dt=2026-11-07" / "bad.jsonl").write_bytes(b"not JSON\n\xff\xfe\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(spark, landed, tmp_path_factory):
+    """The tables of one build over everything, merged on read."""
+    history = open_history(str(tmp_path_factory.mktemp("whole")))
+    assert job.build(spark, history, options(source=str(landed)))["new_files"] == 7
+    return contents(job.tables(spark, history))
+
+
+@pytest.fixture(scope="module")
+def grown(spark, landed, tmp_path_factory):
+    """The history of the same files, a few days late and out of order, compacted in the middle."""
+    history = open_history(str(tmp_path_factory.mktemp("grown")))
+    for day in ("2026-11-05", "2026-11-02", "2026-11-07"):
+        job.build(spark, history, options(source=str(landed), day=day))
+    job.compact(spark, history, options())
+    job.build(spark, history, options(source=str(landed)))
+    return history
+
+
+def test_increments_late_days_and_a_compaction_in_between_give_the_same_bytes(spark, grown, whole):
+    assert contents(job.tables(spark, grown)) == whole
+
+
+def test_a_compaction_writes_what_a_reader_merges(spark, grown, whole):
+    told = job.compact(spark, grown, options())
+    assert told["parts"] == 4
+    assert told["deleted"] > 0
+    tables = job.tables(spark, grown)
+    assert contents(tables) == whole
+    for name in tables:
+        written_ = spark.read.parquet(f"{grown.archive.place(grown.current().base)}tables/{name}")
+        assert {(f.name, f.dataType) for f in written_.schema} >= {(f.name, f.dataType) for f in rows.SCHEMAS[name] if f.name != "day"}
+
+
+def test_a_rebuild_gives_the_same_bytes_and_needs_every_landed_file(spark, grown, landed, whole, tmp_path):
+    job.build(spark, grown, options(source=str(landed), rebuild=True))
+    assert len(grown.current().parts) == 1
+    assert contents(job.tables(spark, grown)) == whole
+    written(tmp_path, lives(1, 3))
+    with pytest.raises(ConfigurationError, match="a rebuild would lose it"):
+        job.build(spark, grown, options(source=str(tmp_path), rebuild=True))
+
+
+def test_what_was_taken_in_is_not_taken_in_again(spark, grown, landed):
+    before = grown.current()
+    assert job.build(spark, grown, options(source=str(landed)))["new_files"] == 0
+    assert grown.current() == before
+
+
+def test_the_tasks_are_those_of_the_pure_registers(whole, landed):
+    stream = lives(SEED, 240)
+    known = {uuid: pure.finalise(registers) for uuid, registers in pure.fold(stream)[0].items()}
+    told = {row["uuid"]: row for row in map(json.loads, whole["tasks"])}
+    assert told.keys() == known.keys()
+    assert {uuid: row["state"] for uuid, row in told.items()} == {uuid: timeline.state for uuid, timeline in known.items()}
+    assert {uuid: row.get("finished") for uuid, row in told.items()} == {uuid: timeline.finished for uuid, timeline in known.items()}
+
+
+def test_each_column_of_a_contract_says_what_it_is():
+    unsaid = [f"{t}.{f.name}" for t, schema in rows.SCHEMAS.items() for f in schema if "comment" not in f.metadata and t != "quarantine"]
+    assert unsaid == []
+
+
+def test_lines_that_cannot_be_used_are_told_with_their_reason_and_file(whole):
+    told = [json.loads(row) for row in whole["quarantine"]]
+    assert {row["reason"] for row in told} == {"not a JSON object", "not UTF-8"}
+    assert all(row["source"].endswith("dt=2026-11-07/bad.jsonl") for row in told)
+
+
+def test_a_worker_that_fell_silent_is_lost_and_its_gap_is_told(whole):
+    (lost,) = [row for row in map(json.loads, whole["workers"]) if row["hostname"] == "worker-0" and row["pid"] == 1]
+    assert (lost["heartbeats"], lost["gaps"], lost["longest_gap_seconds"]) == (3, 1, 12.0)
+
+
+def test_what_invocations_cost_is_shared_among_the_attempts_of_their_worker(whole):
+    cost = [json.loads(row) for row in whole["cost"]]
+    assert {row["basis"] for row in cost} == {"measured", "estimated"}
+    assert all(row["nanodollars"] >= 0 for row in cost)
+
+
+@pytest.mark.parametrize("order", range(5))
+def test_celerys_recording_is_told_as_celery_tells_it_in_any_order_with_copies_and_increments(spark, tmp_path, order):
+    recorded()
+    luck = random.Random(SEED + order)
+    copies, increments = luck.uniform(0.05, 0.30), (2, 3, 5, 8, 4)[order]
+    print(f"seed {SEED + order}: {copies:.0%} copies, {increments} increments")
+    written(tmp_path, delivered(SEED + order, recording(), copies), files=increments)
+    parts = [registers(events(land_files(spark, [file]))) for file in sorted(landed_at(str(tmp_path)))]
+    told = {row["uuid"]: {name: row[name] for name in FIELDS} for row in finalise(merged(*parts)).collect()}
+    celery = {uuid: {name: as_celery_says(task)[name] for name in FIELDS} for uuid, task in replayed(recording()).items()}
+    assert [uuid for uuid in celery.keys() | told.keys() if celery.get(uuid) != told.get(uuid)] == []
+
+
+def run(*words, cwd):
+    paths = os.pathsep.join([str(ROOT / "layers/sedano/python"), str(ROOT)])
+    return subprocess.run(
+        [sys.executable, "-m", "sedano", "history", *map(str, words)],
+        env=os.environ | {"PYTHONPATH": paths}, cwd=cwd, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+
+def test_a_person_builds_and_asks_from_the_command_line(landed, tmp_path):
+    built = run("build", "--source", landed, "--target", tmp_path / "history", cwd=tmp_path)
+    assert built.returncode == 0, built.stderr
+    assert json.loads(built.stdout) == {"version": 1, "new_files": 7, "parts": 1}
+    sql = "SELECT count(*) AS tasks FROM tasks"
+    asked = run("query", sql, "--json", "--target", tmp_path / "history", cwd=tmp_path)
+    assert asked.returncode == 0, asked.stderr
+    assert json.loads(asked.stdout) == {"tasks": 240}
+
+
+@pytest.mark.parametrize(("words", "code", "said"), [
+    (["build", "--source", "nowhere", "--target", "h"], 1, "there is nothing at nowhere"),
+    (["build", "--target", "h"], 2, "build needs --source"),
+    (["query", "--target", "h"], 2, "query needs a SELECT"),
+    (["build", "--source", ".", "--target", "h", "--day", "yesterday"], 2, "is not YYYY-MM-DD"),
+    (["build", "--source", ".", "--target", "gs://b/h"], 1, "a folder of this machine or s3://bucket/prefix can"),
+    (["dance", "--target", "h"], 2, "invalid choice: 'dance'"),
+])  # fmt: skip
+def test_what_cannot_be_done_is_said_before_spark_starts(words, code, said, tmp_path):
+    done = run(*words, cwd=tmp_path)
+    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_history_that_holds_nothing_says_what_to_do(spark, tmp_path):
+    with pytest.raises(ConfigurationError, match="run `history build` first"):
+        job.tables(spark, open_history(str(tmp_path)))
