@@ -14,12 +14,13 @@ to AWS by the settings of the environment, or to whatever `attach` was given (`s
 
 from __future__ import annotations
 
+import functools
 import importlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, TypeVar, overload
 
 from sedano.declaration import Declaration, declared
 from sedano.engine.registry import OnBusy, Registry
@@ -33,6 +34,7 @@ from sedano.singleton import Singleton
 from sedano.task import P, R, Task
 
 if TYPE_CHECKING:
+    from sedano.canvas import Sig
     from sedano.control import Control
     from sedano.locks import Leader, Lock
     from sedano.partitions import Partitions
@@ -69,7 +71,15 @@ class Sedano:
     def task(
         self, /, *, name: str | None = ..., queue: str = ..., delivery: Delivery = ..., retry: Retry | bool | None = ...,
         ignore_result: bool = ..., expires: float | None = ..., singleton: Singleton = ..., on_busy: OnBusy = ...,
+        bind: Literal[False] = ...,
     ) -> Callable[[Callable[P, R]], Task[P, R]]: ...  # fmt: skip
+
+    @overload
+    def task(
+        self, /, *, name: str | None = ..., queue: str = ..., delivery: Delivery = ..., retry: Retry | bool | None = ...,
+        ignore_result: bool = ..., expires: float | None = ..., singleton: Singleton = ..., on_busy: OnBusy = ...,
+        bind: Literal[True],
+    ) -> Callable[[Callable[Concatenate[Any, P], R]], Task[P, R]]: ...  # fmt: skip
 
     def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         """Declare a task; use it bare or with options.
@@ -86,6 +96,7 @@ class Sedano:
                 each value. `current().token` rises with each run, for guards.
             on_busy: what becomes of a singleton that finds another run: ``wait`` (as a message, woken when the run ends), ``drop`` (it
                 ends as revoked) or ``raise`` (it fails).
+            bind: the function takes the task itself first: `self.request`, `self.replace(…)`, `self.add_to_chord(…)`.
 
         Raises:
             OptionError: an option is unknown or cannot be honoured, or another task has the name.
@@ -134,6 +145,11 @@ class Sedano:
     def send_task(self, name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
         """Publish a task by name, also one that this process does not know (Celery's `send_task`)."""
         return self.outlet.publish(Signature(name, args, kwargs or {}).set(**options))
+
+    def signature(self, name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Sig:
+        """Return the signature of the task *name* of this app, with options; ``immutable=True``: results are not handed on to it."""
+        sig: Sig = importlib.import_module("sedano.canvas").signature(name, args, kwargs, app=self, **options)
+        return sig
 
     def result(self, task_id: str) -> AsyncResult[Any]:
         """Return the result of the task with this id, published by whomever."""
@@ -234,8 +250,11 @@ class Sedano:
         spec = declaration.spec(function, self.retry)
         if spec.name in self.registry.tasks:
             raise OptionError(f"task {spec.name}: declared twice; give one of them another name")
+        task: Task[Any, Any] = Task(spec, self)
+        if declaration.bind:
+            task.spec = spec = spec._replace(function=functools.partial(function, task))
         self.registry.tasks[spec.name] = spec
-        return Task(spec, self)
+        return task
 
 
 def load(reference: str) -> Sedano:

@@ -29,6 +29,7 @@ class Declaration:
     expires: float | None = None
     singleton: Singleton = False
     on_busy: OnBusy = "wait"
+    bind: bool = False
 
     def __post_init__(self) -> None:
         """Refuse an option that cannot be honoured, naming it."""
@@ -38,6 +39,8 @@ class Declaration:
             raise OptionError(f"retry: {self.retry!r} is no policy; give a sedano.Retry(…), or False for none")
         if not isinstance(self.ignore_result, bool):
             raise OptionError(f"ignore_result: {self.ignore_result!r} is neither True nor False")
+        if not isinstance(self.bind, bool):
+            raise OptionError(f"bind: {self.bind!r} is neither True nor False")
         if self.expires is not None and not _is_span(self.expires):
             raise OptionError(f"expires: {self.expires!r} is not a number of seconds above 0")
 
@@ -53,7 +56,7 @@ class Declaration:
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise OptionError(f"task {name}: a generator has no one result to record; return a list")
         policy = default if self.retry is None or self.retry is True else NEVER if self.retry is False else self.retry
-        parameters, is_async = Parameters(function), inspect.iscoroutinefunction(function)
+        parameters, is_async = Parameters(function, skip=int(self.bind)), inspect.iscoroutinefunction(function)
         key = key_of(self.singleton, self.on_busy, self.delivery, parameters)
         return TaskSpec(
             name, function, parameters, is_async, self.delivery, policy, self.ignore_result, self.queue, self.expires, key, self.on_busy

@@ -85,6 +85,14 @@ class DuplicateTask(SedanoError):
         self.task_id = task_id
 
 
+class Ignore(SedanoError):
+    """A task raises it to end here, without another try; what waits for it learns that it was ignored (a failure of this type)."""
+
+
+class Reject(SedanoError):
+    """A task raises it to refuse its message for good: it ends as a failure of this type and is not tried again."""
+
+
 class NoResult(SedanoError):
     """The task keeps no result, so there is nothing to wait for."""
 

@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Protocol, TypeVar, cast, overload
 
+from sedano.engine.context import TaskContext, current
 from sedano.engine.registry import TaskSpec
 from sedano.model.signature import Signature, given
 from sedano.outlet import Outlet
@@ -106,6 +107,15 @@ class Task(Generic[P, R]):
         """
         group: chunks = importlib.import_module("sedano.canvas.mapping").in_chunks(self.spec, self._app, items, n)
         return group
+
+    @property
+    def request(self) -> TaskContext:
+        """The run of this task that is going on here: its id, attempt, root, stamps.
+
+        Raises:
+            SedanoError: no task is running here.
+        """
+        return current()
 
     def replace(self, form: Form) -> NoReturn:
         """End the run of this task here, and let *form* answer in its place; see `sedano.canvas.replacing.replace`."""

@@ -8,7 +8,7 @@ A form is put together from others and published by `delay` or `apply_async`. Wh
 from __future__ import annotations
 
 from sedano.canvas.forms import Form, Publishes
-from sedano.canvas.sig import Sig
+from sedano.canvas.sig import Sig, signature
 from sedano.canvas.together import chain, chord, chunks, fork, group
 
-__all__ = ["Form", "Publishes", "Sig", "chain", "chord", "chunks", "fork", "group"]
+__all__ = ["Form", "Publishes", "Sig", "chain", "chord", "chunks", "fork", "group", "signature"]

@@ -77,16 +77,17 @@ class Form:
         """
         first, named = given(args, kwargs)
         changed = self._with(options)
-        if changed.app is None:
+        if changed.app is None and not has_tasks(changed.tree):
             return nothing(changed.tree)
-        return publish(changed.app.outlet, applied(changed.tree, first, named), changed.task_id)
+        return publish(changed.needs_app().outlet, applied(changed.tree, first, named), changed.task_id)
 
     def freeze(self, task_id: str | None = None) -> Any:
         """Decide its id now, *task_id* or a fresh one, and return the result that it will have when it is published."""
-        if self.app is None:
+        if self.app is None and not has_tasks(self.tree):
             return nothing(self.tree)
-        self.task_id = task_id or self.task_id or self.app.outlet.fresh_id()
-        return results(self.app.outlet, normal(self.tree), self.task_id)
+        outlet = self.needs_app().outlet
+        self.task_id = task_id or self.task_id or outlet.fresh_id()
+        return results(outlet, normal(self.tree), self.task_id)
 
     def link(self, callback: F) -> F:
         """Have *callback* handed its value when it has ended well, beside what follows it; of a chain that is the last step's value.
@@ -131,6 +132,16 @@ class Form:
         """
         return self._with({"stamps": stamps})
 
+    def needs_app(self) -> Publishes:
+        """Return the app that publishes it.
+
+        Raises:
+            CanvasError: it has none.
+        """
+        if self.app is None:
+            raise CanvasError(f"{shown(self.tree)}: no app publishes this; make it by app.signature(…), or combine it with what an app has")
+        return self.app
+
     def _with(self, options: Mapping[str, Any]) -> Self:
         """Return a copy with *options*."""
         rest = {name: value for name, value in options.items() if name not in ("link", "link_error", "task_id")}
@@ -165,6 +176,13 @@ def tree_of(part: object) -> Tree:
     if isinstance(part.tree, Step):
         return optioned(part.tree, {"task_id": part.task_id})
     raise CanvasError("a frozen chain, group or chord has its id already and cannot be part of another; freeze the whole")
+
+
+def has_tasks(tree: Tree | Fork) -> bool:
+    """Tell whether *tree* holds any task."""
+    if isinstance(tree, Step):
+        return True
+    return any(map(has_tasks, tree.steps if isinstance(tree, Chain) else tree.members if isinstance(tree, Group) else tree.branches))
 
 
 def nothing(tree: Tree | Fork) -> GroupResult:

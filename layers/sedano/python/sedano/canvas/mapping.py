@@ -9,7 +9,7 @@ from typing import Any
 from sedano.canvas.forms import Publishes
 from sedano.canvas.sig import Sig
 from sedano.canvas.together import chunks
-from sedano.engine.mapping import declare_for
+from sedano.engine.mapping import built_in
 from sedano.engine.registry import TaskSpec
 from sedano.errors import OptionError
 from sedano.model.messages import MAP, MAP_ASYNC
@@ -25,9 +25,10 @@ def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> 
     every = [list(item) for item in items] if star else list(items)
     for item in every:
         spec.parameters.takes(0, item if star else (item,), {})
-    declare_for(app.outlet.registry, spec)
+    name = MAP_ASYNC if spec.is_async else MAP
+    built_in(app.outlet.registry, name)
     options = Options(queue=spec.queue, expires=spec.expires, ignore_result=spec.ignore_result or None)
-    return Sig(Signature(MAP_ASYNC if spec.is_async else MAP, (spec.name, every, *([True] if star else [])), {}, options), app)
+    return Sig(Signature(name, (spec.name, every, *([True] if star else [])), {}, options), app)
 
 
 def in_chunks(spec: TaskSpec, app: Publishes, items: Iterable[Sequence[Any]], size: object) -> chunks:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sedano.canvas.forms import Form, Publishes
 from sedano.elections import TIMEOUT_S, Mode, elect
 from sedano.errors import CanvasError
 from sedano.model.canvas import Step, Tree
-from sedano.model.signature import Signature
+from sedano.model.signature import Signature, given
 from sedano.result import AsyncResult
 
 
 class Sig(Form):
     """One task as a form of a canvas."""
 
-    app: Publishes
-
-    def __init__(self, spec: Signature, app: Publishes) -> None:
+    def __init__(self, spec: Signature, app: Publishes | None) -> None:
         """Bind *spec* to *app*."""
         super().__init__(Step(spec), app)
 
@@ -44,9 +43,26 @@ class Sig(Form):
         """
         if self.tree != Step(self.spec):
             raise CanvasError("what is elected for is one signature without callbacks; let the task publish them")
-        outlet = self.app.outlet
+        outlet = self.needs_app().outlet
         task_id = self.task_id or self.spec.options.task_id or outlet.fresh_id()
         return elect(outlet, task_id, "task", self.spec, task_id, mode=mode, timeout=timeout)
+
+
+def signature(
+    name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, app: Publishes | None = None, immutable: bool = False,
+    **options: Any,
+) -> Sig:  # fmt: skip
+    """Return the signature of a task by its name, with options.
+
+    Args:
+        name: the task's name.
+        args: its arguments.
+        kwargs: its keyword arguments.
+        app: what publishes it; by default whatever it is combined with (see also `app.signature`).
+        immutable: results are not handed on to it.
+        options: see `sedano.model.signature.Options`; also ``link`` and ``link_error``.
+    """
+    return Sig(Signature(name, *given(args, kwargs), immutable=immutable), app).set(**options)
 
 
 def _step(tree: Tree) -> Step:

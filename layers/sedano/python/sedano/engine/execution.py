@@ -23,7 +23,9 @@ from sedano.errors import (
     ArgumentError,
     BudgetExhausted,
     HopLimit,
+    Ignore,
     MessageRefused,
+    Reject,
     SedanoError,
     TaskRevoked,
     TooLarge,
@@ -193,7 +195,7 @@ def failed(error: BaseException) -> Run:
     if isinstance(error, Replaced):
         return _replaced(error)
     mark, frames = mark_of(error), error.__traceback__
-    hopeless = mark.poisonous or isinstance(error, HopLimit | BudgetExhausted)
+    hopeless = mark.poisonous or isinstance(error, HopLimit | BudgetExhausted | Ignore | Reject)
     own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
     text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
     record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job, Stillborn
 from sedano.engine.holding import refuse
+from sedano.engine.mapping import built_in
 from sedano.engine.membership import Membership
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.engine.sparing import Spared
@@ -72,7 +73,7 @@ class Intake(NamedTuple):
             batch.echoes.append((command, delivery))
             return None
         seen.add(command.id)
-        task = self.registry.tasks.get(command.task)
+        task = self.registry.tasks.get(command.task) or built_in(self.registry, command.task)
         if task is None:
             raise MessageRefused(refusals.UNKNOWN_TASK, "subject", f"no task {command.task!r} in this deployment")
         if not command.time:

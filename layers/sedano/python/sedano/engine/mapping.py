@@ -11,16 +11,17 @@ from sedano.model.messages import MAP, MAP_ASYNC
 from sedano.model.parameters import Parameters
 
 
-def declare(registry: Registry, name: str, is_async: bool) -> None:
-    """Declare the built-in task *name* (`MAP` or `MAP_ASYNC`) where it is not declared yet."""
+def built_in(registry: Registry, name: str) -> TaskSpec | None:
+    """Return the built-in task *name*, declared in *registry* when it is asked for first; None when it is none of these.
+
+    Async tasks are mapped by an async one, so that a program without async tasks loads no event loop.
+    """
+    if name not in (MAP, MAP_ASYNC):
+        return None
     if name not in registry.tasks:
-        function = _mapping_async(registry) if is_async else _mapping(registry)
-        registry.tasks[name] = TaskSpec(name, function, Parameters(function), is_async)
-
-
-def declare_for(registry: Registry, spec: TaskSpec) -> None:
-    """Declare what maps *spec*: its own kind of function, so that a program without async tasks loads no event loop."""
-    declare(registry, MAP_ASYNC if spec.is_async else MAP, spec.is_async)
+        function = _mapping_async(registry) if name == MAP_ASYNC else _mapping(registry)
+        registry.tasks[name] = TaskSpec(name, function, Parameters(function), name == MAP_ASYNC)
+    return registry.tasks[name]
 
 
 def _mapping(registry: Registry) -> Callable[..., list[Any]]:
