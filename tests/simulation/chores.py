@@ -72,6 +72,8 @@ def publish(kind: str) -> None:
     """Publish one task of a *kind*."""
     if kind == "plain":
         plain.delay(1)
+    elif kind == "later":
+        plain.s(1).set(countdown=900).delay()
     elif kind == "flaky":
         flaky.delay(1)
     elif kind == "hopeless":
@@ -90,7 +92,8 @@ EXPECTED = {
     "hopeless": {"flaky": 1, "plain": 1},
     "chain": {"chain": 1, "plain": 1},
     "once": {"once": 1},
+    "later": {"plain": 1},
     "chord": {"sedano.launch": 1, "plain": 2, "total": 1},
 }
 """How many tasks of each name one of a kind comes to, however often anything is repeated."""
-KINDS = ("plain", "plain", "plain", "plain", "flaky", "flaky", "chain", "chain", "once", "once", "chord", "hopeless")
+KINDS = ("plain", "plain", "plain", "plain", "flaky", "flaky", "chain", "chain", "once", "once", "chord", "hopeless", "later")

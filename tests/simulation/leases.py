@@ -27,7 +27,9 @@ from tests.simulation.process import Process
 from tests.simulation.world import START, World
 
 NAME = "report"
-REST_S = 3_600.0
+REST_S = 6 * 3_600.0
+IDLE_S = 3_600.0
+"""How long a process goes without the lease at the most: long enough for TTL to delete it."""
 LATEST_S = 300.0
 _PORTS = memory.ports()
 OVERLAPS = "history with operations that overlap"
@@ -183,7 +185,7 @@ class LeaseWorld:
             self._hold(process, leasing, term, client)
             left[0] -= 1
             self.done += 1
-            self.world.sleep(3 * self.world.dice.random() if self.world.dice.random() < 0.85 else 400.0)
+            self.world.sleep(3 * self.world.draw() if self.world.draw() < 0.85 else IDLE_S * self.world.draw())
 
     def _acquire(self, process: Process, leasing: Leasing) -> Term:
         fair = self.world.dice.random() < 0.3
