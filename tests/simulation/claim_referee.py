@@ -14,6 +14,7 @@ from typing import Any
 
 from sedano.aws import keys
 from sedano.engine.claiming import GUARD_S
+from sedano.engine.registry import ELECT_TASK
 from sedano.model import codec, states
 from sedano.model.messages import ELECT, LAUNCH, Command
 from sedano.model.records import RECORD_LIFETIME_S
@@ -167,10 +168,10 @@ class ClaimReferee:
     def _caused(self, command: Command) -> None:
         """Judge that what caused a message was recorded before it was sent (PROTOCOLS §3.7, §3.8)."""
         parent = command.lineage.parent_id
-        if self.names.get(parent or "", ELECT) != ELECT:
+        if parent in self.names:
             state = self._state(parent or "")
             self._require(state in states.TERMINAL, "E4", "{}: sent while its parent was {}", command.task_id, state or "not recorded")
-        if command.attempt and command.task != ELECT:
+        if command.attempt:
             recorded = number(self._record(command.task_id), "try")
             early = recorded < command.attempt
             self._require(not early, "E4", "{}: attempt {} sent before it was recorded", command.task_id, command.attempt)
@@ -185,7 +186,7 @@ class ClaimReferee:
         """Judge an acknowledgement (E4): somebody must have answered for the task, or another copy of the message be left that will."""
         if url != self.commands or message.body in self.set_aside or (command := command_of(message.body)) is None:
             return
-        if command.task == ELECT or any(left.body == message.body for left in self.queues.queue(url).values()):
+        if any(left.body == message.body for left in self.queues.queue(url).values()):
             return
         task, record = command.task_id, self._record(command.task_id)
         state, mine = text(record, "st"), text(record, "mid") == command.id
@@ -202,10 +203,10 @@ class ClaimReferee:
 
     def at_rest(self, expected: Counter[str], most_claims: int) -> None:
         """Judge a world in which nothing happens any more (E2, E5, and no task more than *expected* by name)."""
-        for task in [task for task in self.published if self.names[task] != ELECT]:
-            state = self._state(task)
+        for task in self.published:
+            state, most = self._state(task), ELECT_TASK.retry.max_retries if self.names[task] == ELECT else 2
             self._require(state in states.TERMINAL, "E2", f"{task}: ended as {state or 'nothing'}")
-            self._require(number(self._record(task), "try") <= 2, "E5", f"{task}: tried too often")
+            self._require(number(self._record(task), "try") <= most, "E5", f"{task}: tried too often")
         ran = [task for task, name in self.names.items() if name == LAUNCH and not self.set_aside]
         launched = [task for task in ran if self._state(task) == states.SUCCESS]
         bodies = [name for name in self.names.values() if name == "total"]

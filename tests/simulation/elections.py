@@ -22,8 +22,6 @@ from tests.simulation.values import Item
 from tests.simulation.world import World
 
 NOTHING = Planted()
-WORST = 0.25
-"""The worst weather of an election: its commands are delivered at least once and retried, so they multiply in a worse one."""
 
 
 def ranked(item: Item | None) -> list[tuple[int, str]]:
@@ -74,9 +72,8 @@ class ElectionWorld(ClaimWorld):
     def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
         """Set the stage of *seed*."""
         plan = plan_of(seed)
-        weather = replace(plan.weather, chance=min(plan.weather.chance, WORST))
         limits = replace(plan.limits, environments=4, eager=0.7)
-        super().__init__(seed, replace(plan, weather=weather, limits=limits, skew=max(plan.skew, 0.6)), planted, allowed)
+        super().__init__(seed, replace(plan, limits=limits, skew=max(plan.skew, 0.6)), planted, allowed)
         self.votes = ElectionReferee(self.world)
         self.asked = False
         self.database.watchers.append(self.votes.changed)
@@ -99,5 +96,8 @@ class ElectionWorld(ClaimWorld):
         dispatched = [name for name in self.referee.names.values() if name == "elected"]
         if self.votes.closes and not dispatched and not self.referee.set_aside:
             self.world.fail("L3", "closed and never dispatched")
+        left = [key for key, item in self.database.table("control").items() if key.startswith(keys.ELECTION) and text(item, "st") == OPEN]
+        if left and not self.referee.set_aside:
+            self.world.fail("L3", "opened and never closed")
         if self.asked and not self.votes.closes and not self.referee.set_aside:
             self.world.fail("L3", "asked for and never closed")

@@ -1,6 +1,7 @@
 """Elections: one dispatch, whoever wins, dies or hears of it twice; and topics that run on the winner."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -8,12 +9,12 @@ import pytest
 from sedano.engine.worker import Worker
 from sedano.errors import OptionError
 from sedano.model import states
-from sedano.model.election import CLOSED, Election
+from sedano.model.election import CLOSED, OPEN, Election
 from sedano.ports import Delivery
 from tests.stories.processes import COMMANDS, INVOCATION_S, Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage, in_memory
-from tests.stories.taps import OUTSIDE, Crash, Watch, tapped
+from tests.stories.taps import OUTSIDE, SIDES, Crash, Side, Watch, tapped
 
 
 class Cluster:
@@ -48,6 +49,11 @@ class Cluster:
                 return
             self.stage.pass_time(wait + 0.001)
         raise AssertionError("the election never ends")
+
+    def open(self, worker: int = 0) -> None:
+        """Let a worker receive what was asked for, so that the election is open and everybody is called."""
+        self.serve(self.workers[worker])
+        self.served.clear()
 
     def election(self, election_id: str) -> Election:
         """The election as it is now."""
@@ -91,6 +97,7 @@ def test_what_is_dispatched_runs_once_when_the_winner_is_dead(stage: Stage, shop
     cluster = Cluster(stage, shop, 2)
     cluster.workers[1].lamport.adjust(int(stage.clock.now() * 1_000_000) + 100_000_000)
     shop.app.control.election("e1", "task", shop.pack.s("a"))
+    cluster.open()
     cluster.serve(cluster.workers[0])
     cluster.turns(1)
     assert cluster.election("e1").winner == "w0.1"
@@ -124,6 +131,7 @@ def test_a_registration_is_one_write_and_a_close_one_transaction(stage: Stage, s
     watch = Watch(ports=frozenset({"elections"}))
     workers = [cluster.processes.another_worker(tapped(stage.ports, watch), name) for name in ("w0", "w1")]
     shop.app.control.election("e1", "task", shop.pack.s("a"))
+    cluster.open()
     for worker in workers:
         cluster.serve(worker)
     assert watch.calls == ["elections.register", "elections.register", "elections.close"]
@@ -160,6 +168,7 @@ def test_when_the_winner_is_dead_its_successors_take_their_turns(stage: Stage, s
     shop.app.election_topic("lead", on_winner=True)(lambda action: action)
     cluster = Cluster(stage, shop, 3)
     result = shop.app.control.election("e1", "lead", "go")
+    cluster.open()
     for worker in cluster.workers:
         cluster.serve(worker)
     order = sorted(cluster.election("e1").candidates, key=lambda name: cluster.election("e1").candidates[name])
@@ -173,6 +182,7 @@ def test_when_every_candidate_is_dead_whoever_holds_the_message_leads(stage: Sta
     shop.app.election_topic("lead", on_winner=True)(lambda action: action)
     cluster = Cluster(stage, shop, 2)
     result = shop.app.control.election("e1", "lead", "go")
+    cluster.open()
     for worker in cluster.workers:
         cluster.serve(worker)
     cluster.workers.append(cluster.processes.another_worker(name="new"))
@@ -191,6 +201,45 @@ def test_a_task_may_ask_for_an_election_which_then_lasts_its_time(stage: Stage, 
     cluster.turns(0, 1, 2)
     assert cluster.election(asked.get()).candidates.keys() == {"w0.1", "w1.1", "w2.1"}
     assert shop.ran["pack"] == 1
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_an_asker_that_dies_at_any_call_has_asked_or_has_not_and_nothing_hangs(side: Side) -> None:
+    counted = Watch(ports=OUTSIDE)
+    asked(counted)
+    assert counted.calls == ["members.read", "queues.send"]
+    ended = [asked(Watch(at, side, ports=OUTSIDE)) for at in range(len(counted.calls))]
+    assert ended == [False, side == "after"]
+
+
+def asked(watch: Watch) -> bool:
+    """Ask for an election with ports that break; tell whether it was held. It is never left open."""
+    stage, shop = in_memory(), Shop()
+    processes = Processes(stage, shop.app)
+    shop.add.delay(1, 1)
+    processes.drain()
+    shop.app.attach(tapped(stage.ports, watch))
+    with suppress(Crash):
+        shop.app.control.election("e1", "task", shop.pack.s("a"))
+    shop.app.attach(stage.ports)
+    processes.drain()
+    found = stage.ports.elections.read("e1")
+    assert found is None or found.state == CLOSED
+    assert shop.ran["pack"] == (found is not None)
+    return found is not None
+
+
+def test_an_election_that_hangs_is_called_again_by_asking_again(stage: Stage, shop: Shop) -> None:
+    cluster = Cluster(stage, shop, 2)
+    result = shop.app.control.election("e1", "task", shop.pack.s("a"))
+    cluster.open()
+    stage.ports.queues.delete(stage.ports.queues.receive(COMMANDS, 10))
+    stage.pass_time(11)
+    stage.ports.queues.delete(stage.ports.queues.receive(COMMANDS, 10))
+    assert cluster.election("e1").state == OPEN
+    shop.app.control.election("e1", "task", shop.pack.s("b"))
+    cluster.turns(0, 1)
+    assert (result.get(), shop.ran["pack"]) == ("a", 1)
 
 
 def test_a_crash_at_any_call_dispatches_neither_twice_nor_never() -> None:

@@ -29,35 +29,6 @@ def test_of_two_who_contend_one_holds_the_lock_and_the_other_learns_who(fleet: F
     assert not lease.release()
 
 
-def test_a_lease_that_was_given_back_is_not_valid_any_more(fleet: Fleet) -> None:
-    one, two = fleet.process(), fleet.process()
-    lease = one.app.lock("x", duration=DURATION).acquire()
-    assert lease.release()
-    assert (lease.valid(), lease.remaining) == (False, 0.0)
-    again = one.app.lock("x", duration=DURATION).acquire()
-    assert again.valid()
-    again.release()
-    assert two.app.lock("x", duration=DURATION, timeout=0).acquire().valid()
-    assert not again.valid()
-
-
-def test_a_handle_of_a_term_that_was_resigned_or_shared_out_is_not_valid_any_more(fleet: Fleet) -> None:
-    one, two = fleet.process(), fleet.process()
-    leader = one.app.leader("x", duration=DURATION)
-    term = leader.lead()
-    assert term is not None
-    leader.resign()
-    assert not term.valid()
-    first, second = (process.app.partitions("orders", 4, duration=DURATION) for process in (one, two))
-    mine = {partition.index: partition.lease for partition in first.balance()}
-    for _ in range(8):
-        fleet.clock.advance(1)
-        theirs = {partition.index for partition in second.balance()}
-        assert not [index for index in theirs if mine[index].valid()]
-        first.balance()
-    assert theirs
-
-
 def test_locks_of_different_names_have_nothing_to_do_with_each_other(fleet: Fleet) -> None:
     one, two = fleet.process(), fleet.process()
     with one.app.lock("a#b", duration=DURATION), two.app.lock("a/b", duration=DURATION, timeout=0) as lease:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from sedano.elections import LONGEST_S, Mode
 from sedano.engine.context import CURRENT
 from sedano.engine.control import members
-from sedano.engine.gossip import calls, sudden, written
+from sedano.engine.gossip import opening, sudden, written
 from sedano.errors import OptionError
 from sedano.model.cluster import ACTIVE
-from sedano.model.election import ANYBODY, CLOSED, Election
+from sedano.model.election import ANYBODY, Election
 from sedano.model.signature import Signature
 from sedano.outlet import Outlet
 
@@ -23,14 +23,11 @@ def hold(outlet: Outlet, election_id: str, topic: str, signature: Signature, tas
         raise OptionError(f"mode: {mode!r} is neither 'faithful' nor 'fast'")
     if not 0 <= timeout <= LONGEST_S:
         raise OptionError(f"timeout: {timeout} is not between 0 and {LONGEST_S} seconds")
-    ports = outlet.ports
     draft = outlet.prepare(signature, task_id)
-    election = Election(election_id, topic, task_id, written(draft), ports.entropy.nonce())
+    election = Election(election_id, topic, task_id, written(draft))
     if mode == "fast":
-        outlet.post([sudden(election, draft.queue)])
+        outlet.post([sudden(election, draft.queue, outlet.fresh_id())])
         return not draft.ignore_result
-    need = ANYBODY if CURRENT.get() is not None else frozenset(m.name for m in members(ports) if m.state == ACTIVE)
-    standing = ports.elections.open(election._replace(need=need), ports.clock.now()).election or election
-    if standing.state != CLOSED:
-        outlet.post(calls(standing, draft.queue, timeout))
+    need = ANYBODY if CURRENT.get() is not None else frozenset(m.name for m in members(outlet.ports) if m.state == ACTIVE)
+    outlet.post([opening(election._replace(need=need), draft.queue, timeout, outlet.fresh_id())])
     return not draft.ignore_result

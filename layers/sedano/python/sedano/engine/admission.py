@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sedano.engine.batch import Arguments, Batch, Job
 from sedano.engine.context import TaskContext
@@ -63,6 +63,6 @@ class Admission:
         if batch.terms:
             self.singletons.release(batch)
 
-    def vote(self, context: TaskContext, election_id: str, last: bool, fast: Sequence[str] = ()) -> None:
-        """Take part in an election on behalf of the running command; see `Gossip.vote`."""
-        self.gossip.vote(context, election_id, last, fast)
+    def vote(self, context: TaskContext, election_id: str, last: bool, about: Sequence[Any] = ()) -> None:
+        """Open an election, or take part in one, on behalf of the running command; see `Gossip.vote`."""
+        self.gossip.vote(context, election_id, last, about)

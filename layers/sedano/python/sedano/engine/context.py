@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any
 
 from sedano.engine.drafts import CommandDraft, Draft
 from sedano.errors import SedanoError
@@ -43,7 +44,7 @@ class TaskContext:
     token: int = 0
     over: bool = False
     checkpoint: Callable[[], None] | None = None
-    vote: Callable[[TaskContext, str, bool, Sequence[str]], None] | None = None
+    vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
     added: list[CommandDraft] = field(default_factory=list)
 
     def check(self) -> None:

@@ -58,7 +58,7 @@ class Execution(NamedTuple):
     pool: ThreadPoolExecutor | None
     run_loop: RunLoop | None
     guard: float
-    vote: Callable[[TaskContext, str, bool, Sequence[str]], None] | None = None
+    vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
 
     def prepare(self, held: Sequence[Held], batch: Batch) -> tuple[list[Ready], list[Ran]]:
         """Return what can run, with its arguments, and how the others end without running; set the messages of those aside."""

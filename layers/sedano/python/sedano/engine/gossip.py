@@ -1,16 +1,21 @@
 """Elections among workers that come and go: acknowledging, closing, dispatching, and waiting for a winner.
 
-An election reaches the workers as commands: one for each member that was alive, whoever receives it, and one that comes when the election's
-time is over. Each worker that runs one registers itself, once; the one that completes the election, or runs the last command, closes it and
-publishes what it is about as its own follow-up. The task that closed is named in the election, so when its worker dies before the
-publication, the same message comes again and publishes again, under the same id.
+Whoever asks for an election sends one command, whatever the number of workers. The worker that runs it opens the election, and calls the
+workers as its follow-ups: one command for each member that was alive, whoever receives it, and one that comes when the election's time is
+over. So an asker that dies has asked, or has not; an election that is open has its calls on the way. Each worker that runs a call registers
+itself, once; the one that completes the election, or runs the last call, closes it and publishes what it is about as its own follow-up. The
+task that closed is named in the election, so when its worker dies before the publication, the same message comes again and publishes again,
+under the same id.
+
+All these commands are claimed: two copies of one call must not both take part, for the one that closes answers for the dispatch, and the
+other, finished earlier, would let its copy be discarded (found by simulation).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sedano.engine.batch import Batch, Job
 from sedano.engine.context import TaskContext
@@ -32,21 +37,29 @@ MOST_CALLS = 50
 """The most workers that are called to one election; the others may still win the next."""
 
 
-def calls(election: Election, queue: str, timeout: int) -> list[CommandDraft]:
-    """Return the commands that call the workers to *election*: one for each that is needed, and one when *timeout* seconds are over."""
+def opening(election: Election, queue: str, timeout: int, task_id: str) -> CommandDraft:
+    """Return the one command that asks for *election*: it opens it, and calls the workers; it is over after *timeout* seconds."""
+    args = (election.election_id, False, election.topic, election.task_id, election.draft, sorted(election.need), timeout)
+    return CommandDraft(queue, task_id, ELECT, args, ignore_result=True)
+
+
+def calls(election: Election, queue: str, timeout: int, parent: str) -> list[CommandDraft]:
+    """Return the commands that call the workers to *election*: one for each that is needed, and one when *timeout* seconds are over.
+
+    They follow from the task *parent*, so asking again for an election that is still open calls again.
+    """
     number = min(max(1, len(election.need)), MOST_CALLS)
     delays = [0] * number + [timeout]
     return [
-        CommandDraft(queue, derived_id(election.election_id, f"elect/{n}"), ELECT, (election.election_id, n == number), {}, delay,
-                     ignore_result=True)
+        CommandDraft(queue, derived_id(parent, f"elect/{n}"), ELECT, (election.election_id, n == number), {}, delay, ignore_result=True)
         for n, delay in enumerate(delays)
-    ]  # fmt: skip
+    ]
 
 
-def sudden(election: Election, queue: str) -> CommandDraft:
+def sudden(election: Election, queue: str, task_id: str) -> CommandDraft:
     """Return the one command of a `fast` election, which carries it: whoever writes it down first has won."""
     args = (election.election_id, True, election.topic, election.task_id, election.draft)
-    return CommandDraft(queue, derived_id(election.election_id, "elect/fast"), ELECT, args, ignore_result=True)
+    return CommandDraft(queue, task_id, ELECT, args, ignore_result=True)
 
 
 def written(draft: CommandDraft) -> str:
@@ -62,9 +75,15 @@ class Gossip(NamedTuple):
     lamport: LamportClock
     name: str
 
-    def vote(self, context: TaskContext, election_id: str, last: bool, fast: Sequence[str] = ()) -> None:
-        """Take part in an election on behalf of the running command; *last*: its time is over, close it with whoever has registered."""
-        ballot = self._snap(context, election_id, fast) if fast else self.ports.elections.register(election_id, self.name, context.clock)
+    def vote(self, context: TaskContext, election_id: str, last: bool, about: Sequence[Any] = ()) -> None:
+        """Do what the running command asks for: open an election, snap it up (*last*, and what it is *about*), or take part in it.
+
+        *last*: its time is over, close it with whoever has registered.
+        """
+        if about and not last:
+            self._open(context, election_id, *about)
+            return
+        ballot = self._snap(context, election_id, about) if about else self.ports.elections.register(election_id, self.name, context.clock)
         for _ in range(TRIES):
             election = ballot.election
             if election is None or (election.state == OPEN and not (last or complete(election))):
@@ -82,8 +101,17 @@ class Gossip(NamedTuple):
             return jobs
         return [job for job in jobs if job.task.name not in self.registry.led or job.stillborn is not None or self._leads(job, batch)]
 
-    def _snap(self, context: TaskContext, election_id: str, fast: Sequence[str]) -> Ballot:
-        topic, task_id, draft = fast
+    def _open(
+        self, context: TaskContext, election_id: str, topic: str, task_id: str, draft: str, need: Sequence[str], timeout: int
+    ) -> None:
+        """Open the election where there is none yet, and call the workers as long as it is not closed."""
+        asked = Election(election_id, topic, task_id, draft, self.ports.entropy.nonce(), need=frozenset(need))
+        standing = self.ports.elections.open(asked, self.ports.clock.now()).election or asked
+        if standing.state != CLOSED:
+            context.outbox += calls(standing, draft_of(json.loads(draft)).queue, timeout, context.id)
+
+    def _snap(self, context: TaskContext, election_id: str, about: Sequence[Any]) -> Ballot:
+        topic, task_id, draft = about
         alone = Election(election_id, topic, task_id, draft, candidates={self.name: context.clock})
         return self.ports.elections.open(closed(alone, context.id, self._now_ms()), self.ports.clock.now())
 

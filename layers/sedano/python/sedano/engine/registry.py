@@ -54,15 +54,15 @@ def _collected(results: Any = None) -> Any:
     return results
 
 
-def _elect(election_id: str, last: bool, *fast: str) -> None:
-    """Let the worker that runs this take part in an election."""
+def _elect(election_id: str, last: bool, *about: Any) -> None:
+    """Let the worker that runs this open an election, or take part in one."""
     context = CURRENT.get()
     if context is not None and context.vote is not None:
-        context.vote(context, election_id, last, fast)
+        context.vote(context, election_id, last, about)
 
 
 LAUNCH_TASK = TaskSpec(LAUNCH, _launched, Parameters(_launched))
-ELECT_TASK = TaskSpec(ELECT, _elect, Parameters(_elect), delivery="at_least_once", retry=Retry(max_retries=15), ignore_result=True)
+ELECT_TASK = TaskSpec(ELECT, _elect, Parameters(_elect), retry=Retry(max_retries=15), ignore_result=True)
 COLLECT_TASK = TaskSpec(COLLECT, _collected, Parameters(_collected))
 BUILT_IN = {LAUNCH: LAUNCH_TASK, COLLECT: COLLECT_TASK, ELECT: ELECT_TASK}
 
