@@ -12,16 +12,22 @@ import aws_cdk as cdk
 from infra import nag
 from infra.assets import AssetError
 from infra.config import ConfigError, StageConfig
+from infra.pipeline_config import PipelineConfig
 from infra.stacks.core import CoreStack
+from infra.stacks.pipeline import PipelineStack
 from infra.stacks.state import StateStack
 
 
 def build(app: cdk.App) -> None:
-    """Adds the two stacks that the context of `app` describes."""
+    """Adds the stacks that the context of `app` describes."""
     config = StageConfig.from_context(app.node.try_get_context)
     state = StateStack(app, f"sedano-{config.stage}-state", config=config)
     core = CoreStack(app, f"sedano-{config.stage}-core", config=config, state=state)
     core.add_stack_dependency(state)
+    pipeline = PipelineConfig.from_context(app.node.try_get_context)
+    if pipeline.engine != "none" and not config.local:  # the local endpoint has no Spark; the job runs on this machine as it is
+        history = PipelineStack(app, f"sedano-{config.stage}-pipeline", config=config, pipeline=pipeline, state=state)
+        history.add_stack_dependency(state)
     cdk.Tags.of(app).add("sedano:stage", config.stage)
 
 

@@ -4,6 +4,7 @@ A finding is acknowledged on the construct that it names and nowhere higher, so 
 """
 
 import json
+import re
 
 from aws_cdk import App, Stack, Validations
 from cdk_nag import AwsSolutionsChecks
@@ -37,6 +38,8 @@ def _shown(value: object) -> str:
             return value
         case {"Ref": name}:
             return f"<{name}>"
+        case {"Fn::Sub": str(text)}:
+            return re.sub(r"\$\{([^}]+)\}", r"<\1>", text)
         case {"Fn::Join": ["", [*parts]]}:
             return "".join(_shown(part) for part in parts)
     return json.dumps(value, separators=(",", ":"))

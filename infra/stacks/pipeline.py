@@ -1,0 +1,141 @@
+"""What turns a stage's history into tables: one Spark job on Glue, off until somebody starts or schedules it; EMR Serverless if asked for.
+
+    history bucket events/  ->  job (build, then compact)  ->  history bucket history/
+
+Glue's own queue of runs cannot be had with spare capacity ("must be set to false for flex jobs"), which costs a third less; so a run that
+meets another one fails at once, and the lease in the control table keeps two from doing the same work wherever they were started.
+"""
+
+import tempfile
+from pathlib import Path
+
+from aws_cdk import ArnFormat, CfnOutput, Duration, Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_emrserverless as emr
+from aws_cdk import aws_glue as glue
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_s3_assets as s3_assets
+from constructs import Construct
+
+from infra import assets
+from infra.config import StageConfig
+from infra.constructs.layers import LIBRARY, ROOT
+from infra.nag import acknowledge, acknowledge_wildcard
+from infra.pipeline_config import PipelineConfig
+from infra.stacks.core import HISTORY_PREFIX
+from infra.stacks.state import CONTROL, HISTORY, StateStack
+
+JOBS = ROOT / "glue_jobs"
+#: Where the tables stand in the history bucket.
+TABLES_PREFIX = "history/"
+WORKERS = 2
+
+
+class PipelineStack(Stack):
+    """The Spark job over one stage's history."""
+
+    def __init__(self, scope: Construct, name: str, *, config: StageConfig, pipeline: PipelineConfig, state: StateStack) -> None:
+        super().__init__(scope, name, description=f"sedano, stage {config.stage}: the history as tables")
+        self._config, self._pipeline, self._state = config, pipeline, state
+        self._bucket = s3.Bucket.from_bucket_name(self, "History", state.output(HISTORY))
+        self._library = self._add_library()
+        if pipeline.engine == "glue":
+            job = self._add_job(self._role("glue.amazonaws.com"))
+            self._add_alarms(job)
+            self._add_schedule(job)
+            CfnOutput(self, "SedanoHistoryJob", value=job.job_name)
+        else:
+            self._add_emr(self._role("emr-serverless.amazonaws.com"))
+
+    def _add_library(self) -> s3_assets.Asset:
+        """The library and the jobs as one archive, as Spark's Python takes it."""
+        with tempfile.TemporaryDirectory() as scratch:
+            assets.copy(LIBRARY, Path(scratch))
+            assets.copy(JOBS, Path(scratch) / "glue_jobs")
+            return s3_assets.Asset(self, "Library", path=scratch)
+
+    def _role(self, service: str) -> iam.Role:
+        """A role that reads what landed, writes tables, and takes the lease; nothing else."""
+        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal(service))
+        table = self.format_arn(service="dynamodb", resource="table", resource_name=self._state.output(CONTROL))
+        events, tables = (self._bucket.arn_for_objects(f"{prefix}*") for prefix in (HISTORY_PREFIX, TABLES_PREFIX))
+        self._allow(role, ["s3:ListBucket"], self._bucket.bucket_arn)
+        self._allow(role, ["s3:GetObject"], events)
+        self._allow(role, ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"], tables)
+        self._allow(role, ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], table)
+        logs = self.format_arn(service="logs", resource="log-group", resource_name="/aws-glue/*", arn_format=ArnFormat.COLON_RESOURCE_NAME)
+        self._allow(role, ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"], logs)
+        self._library.grant_read(role)
+        self._acknowledge(role, {events: "the recorder's objects", tables: "the tables' objects", logs: "Glue names its own log groups"})
+        return role
+
+    def _allow(self, role: iam.Role, actions: list[str], resource: str) -> None:
+        role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource]))
+
+    def _acknowledge(self, role: iam.Role, wild: dict[str, str]) -> None:
+        policy = role.node.find_child("DefaultPolicy")
+        for arn, words in wild.items():
+            acknowledge_wildcard(policy, arn, f"The job names no single object here: {words}.")
+        for action in ("s3:GetBucket*", "s3:GetObject*", "s3:List*"):
+            acknowledge(policy, f"AwsSolutions-IAM5[Action::{action}]", "The CDK's own grant to read one of its assets.")
+        acknowledge_wildcard(policy, f"{self._library.bucket.bucket_arn}/*", "The CDK's own grant to read one of its assets.")
+
+    def _add_job(self, role: iam.Role) -> glue.PySparkFlexEtlJob:
+        security = glue.SecurityConfiguration(self, "Security", s3_encryption=glue.S3Encryption.s3_managed())
+        bucket = self._bucket.bucket_name
+        job = glue.PySparkFlexEtlJob(
+            self, "Job",
+            role=role,
+            script=glue.Code.from_asset(str(JOBS / "history.py")),
+            extra_python_files=[glue.Code.from_bucket(self._library.bucket, self._library.s3_object_key)],
+            glue_version=glue.GlueVersion.V6_0,
+            worker_configuration=glue.WorkerConfiguration(number_of_workers=WORKERS, worker_type=glue.WorkerType.G_1X),
+            max_concurrent_runs=1,
+            max_retries=0,
+            timeout=Duration.hours(2),
+            notify_delay_after=Duration.hours(1),
+            security_configuration=security,
+            default_arguments={
+                "--verb": "update", "--source": f"s3://{bucket}/{HISTORY_PREFIX}", "--target": f"s3://{bucket}/{TABLES_PREFIX}",
+                "--control-table": self._state.output(CONTROL), "--job-bookmark-option": "job-bookmark-disable",
+            },
+        )  # fmt: skip
+        acknowledge(job, "AwsSolutions-GL1", "CloudWatch encrypts by itself; a key of one's own costs a dollar a month while nothing runs.")
+        acknowledge(job, "AwsSolutions-GL3", "The job has no bookmarks: what was taken in stands in the history's own manifests.")
+        return job
+
+    def _add_alarms(self, job: glue.PySparkFlexEtlJob) -> None:
+        """A run that failed, and a history that falls behind: no run has ended well for as long as was promised."""
+        compare, missing = cloudwatch.ComparisonOperator, cloudwatch.TreatMissingData
+        cloudwatch.Alarm(
+            self, "Failed", metric=job.metric_failure(period=Duration.minutes(5)), threshold=1, evaluation_periods=1,
+            comparison_operator=compare.GREATER_THAN_OR_EQUAL_TO_THRESHOLD, treat_missing_data=missing.NOT_BREACHING,
+            alarm_description="A run of the history job failed; its log says why, and the next run takes in what this one did not.",
+        )  # fmt: skip
+        if self._pipeline.schedule is not None:
+            cloudwatch.Alarm(
+                self, "Behind", metric=job.metric_success(period=Duration.hours(1), statistic="Sum"), threshold=1,
+                evaluation_periods=self._pipeline.lag_hours, datapoints_to_alarm=self._pipeline.lag_hours,
+                comparison_operator=compare.LESS_THAN_THRESHOLD, treat_missing_data=missing.BREACHING,
+                alarm_description=f"No run of the history job has ended well for {self._pipeline.lag_hours} h: the tables are behind.",
+            )  # fmt: skip
+
+    def _add_schedule(self, job: glue.PySparkFlexEtlJob) -> None:
+        if self._pipeline.schedule is not None:
+            action = glue.CfnTrigger.ActionProperty(job_name=job.job_name)
+            glue.CfnTrigger(
+                self, "Schedule", type="SCHEDULED", schedule=self._pipeline.schedule, start_on_creation=True, actions=[action]
+            )
+
+    def _add_emr(self, role: iam.Role) -> None:
+        """An application that costs nothing while no job runs; `infra/README.md` shows how one is started."""
+        limit = emr.CfnApplication.MaximumAllowedResourcesProperty(cpu="8 vCPU", memory="32 GB", disk="100 GB")
+        application = emr.CfnApplication(
+            self, "Application", release_label="emr-8.0.0", type="SPARK", architecture="ARM64", maximum_capacity=limit,
+            auto_start_configuration=emr.CfnApplication.AutoStartConfigurationProperty(enabled=True),
+            auto_stop_configuration=emr.CfnApplication.AutoStopConfigurationProperty(enabled=True, idle_timeout_minutes=5),
+        )  # fmt: skip
+        CfnOutput(self, "SedanoHistoryApplication", value=application.attr_application_id)
+        CfnOutput(self, "SedanoHistoryRole", value=role.role_arn)
+        CfnOutput(self, "SedanoHistoryLibrary", value=self._library.s3_object_url)

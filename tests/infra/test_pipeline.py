@@ -1,0 +1,126 @@
+"""The pipeline's stack: one Spark job with spare capacity that may do what it does and nothing else, off until it is asked for."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from infra.config import ConfigError
+from infra.pipeline_config import PipelineConfig
+from sedano.local.stage import stage_context
+from sedano.local.synth import synthesise
+from tests.infra.template import Templates, read, shown, target
+from tests.plugins.resources import APP, CODE, QUEUES
+
+
+@pytest.fixture(scope="module")
+def scheduled(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    """Production with a schedule; judged by cdk-nag."""
+    return synthesised(tmp_path_factory.mktemp("scheduled"), pipeline_schedule="cron(15 * * * ? *)", pipeline_lag="3")
+
+
+@pytest.fixture(scope="module")
+def on_emr(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    """Production with EMR Serverless; judged by cdk-nag."""
+    return synthesised(tmp_path_factory.mktemp("emr"), pipeline="emr")
+
+
+def synthesised(folder: Path, **more: str) -> Templates:
+    context = {**stage_context(APP, CODE, QUEUES), "local": "false", "stage": "prod", **more}
+    return read(synthesise(context, folder / "cdk.out", judged=True))
+
+
+def only(templates: Templates, kind: str):
+    (found,) = templates.of_type(kind).values()
+    return found
+
+
+def test_the_job_is_small_runs_alone_and_uses_spare_capacity(production: Templates) -> None:
+    job = only(production, "Glue::Job")
+    assert (job["GlueVersion"], job["WorkerType"], job["NumberOfWorkers"]) == ("6.0", "G.1X", 2)
+    assert (job["ExecutionClass"], job["ExecutionProperty"], job["MaxRetries"]) == ("FLEX", {"MaxConcurrentRuns": 1}, 0)
+    assert not job.get("JobRunQueuingEnabled", False), "Glue refuses a queue of runs for the flexible class"
+
+
+def test_the_job_takes_in_what_the_recorder_wrote_and_its_lease_in_the_control_table(production: Templates) -> None:
+    arguments = only(production, "Glue::Job")["DefaultArguments"]
+    assert arguments["--verb"] == "update"
+    assert (ending(arguments["--source"]), ending(arguments["--target"])) == ("/events/", "/history/")
+    assert target(arguments["--control-table"]) == "SedanoControlTable"
+    assert "--extra-py-files" in arguments
+
+
+def ending(joined) -> str:
+    return joined["Fn::Join"][1][-1]
+
+
+def test_the_job_has_a_security_configuration(production: Templates) -> None:
+    security = only(production, "Glue::SecurityConfiguration")["EncryptionConfiguration"]
+    assert security["S3Encryptions"] == [{"S3EncryptionMode": "SSE-S3"}]
+    assert "SecurityConfiguration" in only(production, "Glue::Job")
+
+
+def test_the_job_may_write_tables_and_only_read_events(production: Templates) -> None:
+    may: dict[str, set[str]] = {}
+    job = target(only(production, "Glue::Job")["Role"])
+    for policy in production.of_type("IAM::Policy").values():
+        if job in map(target, policy["Roles"]):
+            for statement in policy["PolicyDocument"]["Statement"]:
+                for resource in listed(statement["Resource"]):
+                    may.setdefault(name_of(resource), set()).update(listed(statement["Action"]))
+    assert may["SedanoHistoryBucket/events/*"] == {"s3:GetObject"}
+    assert may["SedanoHistoryBucket/history/*"] == {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}
+    assert may["SedanoControlTable"] == {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+    assert not any("SedanoLedgerTable" in name or "SedanoBlobsBucket" in name for name in may)
+
+
+def listed(value) -> list:
+    return value if isinstance(value, list) else [value]
+
+
+def name_of(resource) -> str:
+    try:
+        return shown(resource)
+    except (ValueError, IndexError):
+        return json.dumps(resource)
+
+
+def test_nothing_runs_by_itself_until_a_schedule_is_given(production: Templates, scheduled: Templates) -> None:
+    assert production.of_type("Glue::Trigger") == {}
+    assert only(scheduled, "Glue::Trigger")["Schedule"] == "cron(15 * * * ? *)"
+    assert only(scheduled, "Glue::Trigger")["StartOnCreation"] is True
+
+
+def test_a_failed_run_alarms_and_so_does_a_history_that_falls_behind(production: Templates, scheduled: Templates) -> None:
+    def alarms(templates: Templates) -> dict[str, dict]:
+        every = templates.of_type("CloudWatch::Alarm").values()
+        return {alarm["AlarmDescription"]: alarm for alarm in every if "history job" in alarm["AlarmDescription"]}
+
+    (failed,) = alarms(production).values()
+    assert (failed["Threshold"], failed["TreatMissingData"]) == (1, "notBreaching")
+    (behind,) = [alarm for words, alarm in alarms(scheduled).items() if "behind" in words]
+    assert (behind["EvaluationPeriods"], behind["Period"], behind["TreatMissingData"]) == (3, 3600, "breaching")
+
+
+def test_emr_serverless_costs_nothing_while_no_job_runs(on_emr: Templates) -> None:
+    application = only(on_emr, "EMRServerless::Application")
+    assert application["AutoStopConfiguration"] == {"Enabled": True, "IdleTimeoutMinutes": 5}
+    assert "InitialCapacity" not in application
+    assert on_emr.of_type("Glue::Job") == {}
+
+
+def test_the_local_endpoint_gets_none_of_it(assembly: Path) -> None:
+    kinds = {resource["Type"].split("::")[1] for resource in read(assembly).resources.values()}
+    assert not kinds & {"Glue", "EMRServerless"}
+
+
+@pytest.mark.parametrize(("context", "said"), [
+    ({"pipeline": "flink"}, "pipeline: 'flink'"),
+    ({"pipeline_schedule": "hourly"}, "pipeline_schedule: 'hourly'"),
+    ({"pipeline": "emr", "pipeline_schedule": "cron(15 * * * ? *)"}, "only pipeline=glue runs by itself"),
+    ({"pipeline_lag": "0"}, "pipeline_lag: 0"),
+    ({"pipeline_lag": "soon"}, "pipeline_lag: 'soon'"),
+])  # fmt: skip
+def test_a_setting_that_cannot_be_used_is_refused_by_name(context: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        PipelineConfig.from_context(context.get)
