@@ -84,7 +84,8 @@ class RevocationReferee(ClaimReferee):
         if after == states.REVOKED:
             given = [c for some in self.given.values() for c in some.get(task, ())]
             borne = any(self.bears(c) & self.ever for c in given)
-            self._require(number(old, "rvk") > 0 or borne, "R2", f"{task}: recorded as REVOKED though nobody asked")
+            asked = number(old, "rvk") > 0 or borne or self._is_exit(task, new)
+            self._require(asked, "R2", f"{task}: recorded as REVOKED though nobody asked")
 
     def bears(self, command: Command) -> set[str]:
         """Return the pairs that a command bears."""
