@@ -15,7 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from sedano.engine.context import CURRENT, TaskContext
-from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, EventDraft
+from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, EventDraft, weight_of
 from sedano.engine.gathering import Gathering
 from sedano.engine.publisher import BATCH, Publisher
 from sedano.engine.registry import BUILT_IN, Registry
@@ -230,7 +230,7 @@ class Outlet:
         lineage = context.command.lineage
         if lineage.hops >= MAX_HOPS:
             raise HopLimit(f"hops: {lineage.hops} dynamic spawns since the root {context.root_id}; the limit is {MAX_HOPS}")
-        weight = sum(d.weight if isinstance(d, CommandDraft) else 1 for d in [*context.outbox, *drafts])
+        weight = weight_of([*context.outbox, *drafts])
         if weight > lineage.budget:
             raise BudgetExhausted(f"budget: this task may cause {lineage.budget} more messages and publishes {weight}")
         context.outbox += [self._checked(d) if isinstance(d, CommandDraft) else d for d in drafts]

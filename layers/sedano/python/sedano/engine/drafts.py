@@ -61,6 +61,11 @@ class EventDraft(NamedTuple):
 Draft = CommandDraft | EventDraft
 
 
+def weight_of(drafts: Sequence[Draft]) -> int:
+    """Return how many tasks *drafts* cause at the expense of whoever publishes them: none for those with an ancestry of their own."""
+    return sum((draft.weight if draft.lineage is None else 0) if isinstance(draft, CommandDraft) else 1 for draft in drafts)
+
+
 class Addressed(NamedTuple):
     """A message ready to send, with the key of its queue."""
 

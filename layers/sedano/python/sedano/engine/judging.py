@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sedano.engine.batch import Held, Judged, Ran
 from sedano.engine.conducting import Conducting
-from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.drafts import Addressed, Composer, weight_of
 from sedano.engine.outbox import stored
 from sedano.errors import SedanoError, Unavailable
 from sedano.model import states
@@ -69,8 +69,7 @@ class Judging(NamedTuple):
 
     def _post(self, ran: Ran) -> list[Addressed]:
         command = ran.held.job.command
-        children = sum(draft.weight if isinstance(draft, CommandDraft) else 1 for draft in ran.drafts)
-        lineage = descend(command.task_id, command.lineage, children)
+        lineage = descend(command.task_id, command.lineage, weight_of(ran.drafts))
         return [self.composer.compose(draft, lineage) for draft in ran.drafts]
 
     def _outcome(self, ran: Ran, verdict: Verdict, posted: Sequence[Addressed]) -> Outcome | None:

@@ -183,7 +183,7 @@ def _flow(app: Publishes, body: _Body, options: Mapping[str, Any]) -> Flow:
         found = known.get(str(path[0]), []) if path else []
         number = path[1] if len(path) > 1 else -1
         owner: Declared | None = found[number] if isinstance(number, int) and 0 <= number < len(found) else inputs.get(str(number))
-        first = owner or next(iter(declared.values()), None)
+        first = owner if owner is not None else next(iter(declared.values()), None)
         return f"{first.file}:{first.line}" if first is not None else str(options["workflow"])
 
     return Flow(app, definition, problems, where)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from sedano.canvas.publishing import publish
+from sedano.canvas.publishing import begun
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.registry import Registry, TaskSpec
@@ -161,19 +161,24 @@ class Directing:
             tree: canvas.Tree = canvas.Step(_signature(progress, call, options), (follows,), (follows,))
         else:
             tree = self._whole(progress, action, call, options, follows)
-        self._post(run, len(progress.definition.steps), tree, action.task_id)
+        self._post(progress, step, tree, action.task_id)
         if isinstance(action, Publish) and step.time_limit is not None:
             until = self._app.outlet.ports.clock.now() + step.time_limit + float(options.countdown or 0)
             self._watch(run, step, action.task_id, until)
 
-    def _post(self, run: FlowRun, steps: int, tree: canvas.Tree, task_id: str) -> None:
-        """Put the canvas of a step into the outbox, as a child of the run: steps are declared, so none spawns the next one."""
-        context = CURRENT.get()
-        before = len(context.outbox) if context is not None else 0
-        publish(self._app.outlet, tree, task_id)
-        lineage = Lineage(run.root_id, run.run_id, run.hops + 1, run.budget // steps)
-        if context is not None:
-            context.outbox[before:] = [d._replace(lineage=lineage) if isinstance(d, CommandDraft) else d for d in context.outbox[before:]]
+    def _post(self, progress: Progress, step: Step, tree: canvas.Tree, task_id: str) -> None:
+        """Put the canvas of a step into the outbox, as a child of the run: its steps are declared, so none of them spawns the next.
+
+        Raises:
+            BudgetExhausted: it comes to more tasks than the step's share of the run's budget.
+        """
+        run, number = progress.run, len(progress.definition.steps)
+        draft = begun(self._app.outlet, canvas.normal(tree), task_id)
+        share = run.budget // number
+        if draft.weight > share:
+            more = f"each of its {number} steps may cause {share} of the run's {run.budget}; begin the run with a larger budget"
+            raise BudgetExhausted(f"budget: step {step.name} comes to {draft.weight} tasks, but {more}")
+        self._app.outlet.post([draft._replace(lineage=Lineage(run.root_id, run.run_id, run.hops + 1, share))])
 
     def _whole(self, progress: Progress, action: Publish | Compensate, call: Call, options: Options, follows: canvas.Step) -> canvas.Tree:
         """Return a `map` as a canvas: a group of its calls and what collects them, which is the whole's task."""

@@ -80,7 +80,7 @@ class FlowResult:
         Raises:
             UnknownFlowRun: there is no such run, or it has not begun yet.
         """
-        progress = progress_of(self._app.outlet, self._run(), whole=True)
+        progress = self._progress()
         run, definition = progress.run, progress.definition
         steps = tuple(_view(progress, step.name) for step in definition.steps)
         return FlowView(run.run_id, run.workflow, run.version, run.state, run.cause, run.started, run.ended, steps)
@@ -152,15 +152,16 @@ class FlowResult:
 
     def mermaid(self) -> str:
         """Return the graph of its steps with their states in Mermaid's language."""
-        return mermaid(*self._drawn())
+        progress = self._progress()
+        return mermaid(progress.definition, _states(progress))
 
     def svg(self) -> str:
         """Return the graph of its steps with their states as an SVG picture."""
-        return svg(*self._drawn())
+        progress = self._progress()
+        return svg(progress.definition, _states(progress), progress.run.state)
 
-    def _drawn(self) -> tuple[Any, Mapping[str, str]]:
-        progress = progress_of(self._app.outlet, self._run(), whole=True)
-        return progress.definition, {s.name: _view(progress, s.name).state for s in progress.definition.steps}
+    def _progress(self) -> Progress:
+        return progress_of(self._app.outlet, self._run(), whole=True)
 
     def _run(self) -> FlowRun:
         run = self._app.outlet.ports.flow_runs.read(self.id)
@@ -205,6 +206,10 @@ class FlowResult:
             raise Unavailable(f"flow run {self.id}: it changed under each of {TRIES} attempts to change it")
         self._app.outlet.post([look(changed, self._app.queues[0])])
         return changed.state
+
+
+def _states(progress: Progress) -> dict[str, str]:
+    return {s.name: _view(progress, s.name).state for s in progress.definition.steps}
 
 
 def _view(progress: Progress, name: str) -> StepView:
