@@ -82,6 +82,11 @@ class Task(Generic[P, R]):
         """Return a signature of this task; a canvas may put results before its arguments."""
         return self._signed(Signature(self.name, args, kwargs))
 
+    def signature(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Sig:
+        """Return a signature of this task with options; ``immutable=True``: results of a canvas are not handed on to it."""
+        immutable = bool(options.pop("immutable", False))
+        return self._signed(Signature(self.name, *given(args, kwargs), immutable=immutable)).set(**options)
+
     def map(self, items: Iterable[Any]) -> Sig:
         """Return the signature of one message that calls this task with each of *items*; its value is the list of theirs.
 
@@ -119,12 +124,12 @@ class Task(Generic[P, R]):
 
     def replace(self, form: Form) -> NoReturn:
         """End the run of this task here, and let *form* answer in its place; see `sedano.canvas.replacing.replace`."""
-        replace: Callable[[Form], NoReturn] = importlib.import_module("sedano.canvas.replacing").replace
-        replace(form)
+        replace: Callable[[Form, Publishes], NoReturn] = importlib.import_module("sedano.canvas.replacing").replace
+        replace(form, self._app)
 
     def add_to_chord(self, form: Form) -> AsyncResult[Any]:
         """Add *form* to the chord that the running task is a member of; see `sedano.canvas.replacing.add_to_chord`."""
-        result: AsyncResult[Any] = importlib.import_module("sedano.canvas.replacing").add_to_chord(form)
+        result: AsyncResult[Any] = importlib.import_module("sedano.canvas.replacing").add_to_chord(form, self._app)
         return result
 
     def si(self, *args: Any, **kwargs: Any) -> Sig:

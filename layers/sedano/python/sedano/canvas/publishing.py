@@ -15,7 +15,7 @@ from sedano.engine.drafts import CommandDraft
 from sedano.engine.gathering import member_id
 from sedano.engine.launching import Origin, drafted
 from sedano.engine.plans import Plans
-from sedano.errors import CanvasError
+from sedano.errors import CanvasError, DuplicateTask
 from sedano.model.canvas import Chain, Group, Step, Tree, normal
 from sedano.model.lineage import ROOT
 from sedano.model.messages import COLLECT, LAUNCH, Place
@@ -48,12 +48,22 @@ def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Result:
     return result.parent if is_list else result
 
 
-def begun(outlet: Outlet, made: Tree, canvas_id: str, extra: str = "") -> CommandDraft:
-    """Return the message that begins the normal tree *made*, whose pages are written now."""
+def refuse_used(outlet: Outlet, canvas_id: str) -> None:
+    """Raise `DuplicateTask` when a canvas of the id *canvas_id* has been published and has begun; inside a task, whose publications are
+    repeated under their ids, never.
+    """
+    if CURRENT.get() is not None:
+        return
+    if outlet.ports.ledger.read([canvas_id, step_id(canvas_id, 0), member_id(canvas_id, 0)]):
+        raise DuplicateTask(canvas_id)
+
+
+def begun(outlet: Outlet, made: Tree, canvas_id: str, watch: Sequence[str] = (), extra: str = "") -> CommandDraft:
+    """Return the message that begins the normal tree *made*, whose pages are written now; *watch*: what watches it, each an item's text."""
     plans, ports = Plans(outlet.ports.blobs), outlet.ports
-    written, name = Plan(outlet.entry, ports.blobs.put).page(made, extra=extra)
+    written, name = Plan(outlet.entry, ports.blobs.put).page(made, tuple(watch), extra)
     item = plans.load(name)["item"]
-    ask = begin(item, Place(canvas_id, "", name), (), plans.load, watched=False)
+    ask = begin(item, Place(canvas_id, "", name), (), plans.load, watched=bool(watch))
     context = CURRENT.get()
     tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
     draft = drafted(ask, Origin(outlet.first_queue, tenant, None, stamps, ROOT), ports.clock.now(), ports.blobs)

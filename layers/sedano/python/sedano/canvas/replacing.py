@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from json import dumps
 from typing import NoReturn
 
-from sedano.canvas.forms import Form
+from sedano.canvas.forms import Form, Publishes
 from sedano.canvas.publishing import begun
 from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.plans import Plans
@@ -15,11 +16,12 @@ from sedano.model.messages import Member
 from sedano.model.place import ADDED, find
 from sedano.model.plan import resuming
 from sedano.model.retry import MAX_EXECUTIONS
+from sedano.outlet import Outlet
 from sedano.result import AsyncResult
 
 
-def replace(form: object) -> NoReturn:
-    """End the running task here, and let *form* answer in its place: under its id, before whatever follows it.
+def replace(form: object, app: Publishes) -> NoReturn:
+    """End the running task, one of *app*, here, and let *form* answer in its place: under its id, before whatever follows it.
 
     What the task has published stays published. A group or a chord answers with one value, a group with the list.
 
@@ -30,19 +32,20 @@ def replace(form: object) -> NoReturn:
         SedanoError: no task is running here.
     """
     context = _running("replace")
-    if not isinstance(form, Form) or form.app is None:
+    if not isinstance(form, Form):
         raise CanvasError(f"a task is replaced by a signature (task.s(…)) or a form, not {type(form).__name__}")
-    attempt = context.attempt + 1
+    attempt = context.command.attempt + 1
     if attempt >= MAX_EXECUTIONS:
         raise HopLimit(f"replace: task {context.id} was tried and replaced {MAX_EXECUTIONS} times; that is the limit")
     own = context.command.lineage
     extra = resuming(attempt, context.command.place, own.hops, own.budget)
-    draft = begun(form.app.outlet, normal(form.tree, joined=True), context.id, extra)
+    outlet = (form.app or app).outlet
+    draft = begun(outlet, normal(form.tree, joined=True), context.id, _watching(context, outlet), extra)
     raise Replaced(draft._replace(member=context.command.member))
 
 
-def add_to_chord(form: object) -> AsyncResult[object]:
-    """Add *form* to the chord that the running task is a member of, and return its result.
+def add_to_chord(form: object, app: Publishes) -> AsyncResult[object]:
+    """Add *form* to the chord that the running task, one of *app*, is a member of, and return its result.
 
     Its value comes after those of the header, in the order in which members were added; the body waits for it.
 
@@ -51,18 +54,26 @@ def add_to_chord(form: object) -> AsyncResult[object]:
         SedanoError: no task is running here.
     """
     context = _running("add_to_chord")
-    if not isinstance(form, Form) or form.app is None:
+    if not isinstance(form, Form):
         raise CanvasError(f"what is added to a chord is a signature (task.s(…)) or a form, not {type(form).__name__}")
-    place, outlet = context.command.place, form.app.outlet
+    place, outlet = context.command.place, (form.app or app).outlet
     if context.command.member is None:
         raise CanvasError(f"task {context.id} is no member of a chord, so there is nothing to add to")
     if place is not None and find(place, Plans(outlet.ports.blobs).load).next is not None:
         raise CanvasError(f"task {context.id} is not what its part of the chord ends with; add where that part ends")
     join_id, number = derived_id(context.id, ADDED), len(context.added)
     task_id = derived_id(join_id, number)
-    draft = begun(outlet, normal(form.tree, joined=True), task_id)
+    draft = begun(outlet, normal(form.tree, joined=True), task_id, _watching(context, outlet))
     context.added.append(draft._replace(member=Member(join_id, number, number + 1)))
     return AsyncResult(outlet, task_id)
+
+
+def _watching(context: TaskContext, outlet: Outlet) -> list[str]:
+    """Return who is called when the running task fails because it stands in a canvas: they watch what comes of it too."""
+    if context.command.place is None:
+        return []
+    spot = find(context.command.place, Plans(outlet.ports.blobs).load)
+    return [dumps(item, separators=(",", ":")) for item in (*spot.item.get("watch", ()), *spot.watch)]
 
 
 def _running(what: str) -> TaskContext:

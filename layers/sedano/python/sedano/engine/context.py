@@ -30,8 +30,9 @@ class Replaced(Exception):
 class TaskContext:
     """The running task. *deadline* is when its claim ends (epoch s); *fence* rises with every claim: hand it to what you write to.
 
-    *added*: what it adds to the chord that it is a member of. *token*: the fencing token of a singleton, which rises with each run of it; 0
-    for other tasks. *over*: the body has ended; what was taken for it (a lease) is void from then on.
+    *added*: what it adds to the chord that it is a member of. *before*: attempts of what it stands in for. *token*: the fencing token of
+    a singleton, which rises with each run of it; 0 for other tasks. *over*: the body has ended; what was taken for it (a lease) is void
+    from then on.
     """
 
     command: Command
@@ -46,6 +47,7 @@ class TaskContext:
     checkpoint: Callable[[], None] | None = None
     vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
     added: list[CommandDraft] = field(default_factory=list)
+    before: int = 0
 
     def check(self) -> None:
         """Raise `TaskRevoked` when this task was revoked with *terminate* while it runs; call it where a long body can stop.
@@ -67,8 +69,8 @@ class TaskContext:
 
     @property
     def attempt(self) -> int:
-        """The number of this attempt, from 0."""
-        return self.command.attempt
+        """The number of this attempt, from 0; those of a task that this one stands in for are not counted."""
+        return self.command.attempt - self.before
 
     @property
     def root_id(self) -> str:

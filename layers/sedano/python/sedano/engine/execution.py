@@ -33,7 +33,7 @@ from sedano.errors import (
 )  # fmt: skip
 from sedano.model import codec, refusals, states
 from sedano.model.clock import LamportClock
-from sedano.model.messages import LAUNCH, Member
+from sedano.model.messages import LAUNCH, Command, Member
 from sedano.model.outcome import Run
 from sedano.model.records import ErrorRecord
 from sedano.ports import Ports, Telemetry
@@ -88,8 +88,9 @@ class Execution(NamedTuple):
         """Return the context that the body of *held* sees."""
         fence = held.record.fence if held.record is not None else 0
         command = held.job.command
-        checkpoint = Checkpoint(self.ports, command.task_id, fence)
-        return TaskContext(command, fence, deadline, self.lamport.forward(), token=held.job.token, checkpoint=checkpoint, vote=self.vote)
+        checkpoint, clock = Checkpoint(self.ports, command.task_id, fence), self.lamport.forward()
+        before = self._before(command) if command.attempt else 0
+        return TaskContext(command, fence, deadline, clock, token=held.job.token, checkpoint=checkpoint, vote=self.vote, before=before)
 
     def ended(self, held: Held, run: Run, context: TaskContext | None, started: float | None = None) -> Ran:
         """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""
@@ -107,6 +108,13 @@ class Execution(NamedTuple):
         added = context.added if run.error is None and not run.replaced else []
         more = [d._replace(member=Member(d.member.join_id, d.member.index, len(added))) for d in added if d.member is not None]
         return Ran(held, run, result, [*context.outbox, *more], began, context.clock, now, len(added))
+
+    def _before(self, command: Command) -> int:
+        try:
+            return self.conducting.attempts_before(command)
+        except SedanoError as error:
+            self.ports.telemetry.log("warning", "its canvas is out of reach", task_id=command.task_id, error=str(error))
+            return 0
 
     def _prepare(self, held: Held, batch: Batch) -> Arguments | Run | None:
         if held.stillborn is not None:
