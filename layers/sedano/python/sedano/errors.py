@@ -77,11 +77,11 @@ class BudgetExhausted(SedanoError):
 
 
 class DuplicateTask(SedanoError):
-    """A task with this deduplication key was already published (`on_duplicate="raise"`)."""
+    """A task with this deduplication key was already published (`on_duplicate="raise"`), or a canvas under this id."""
 
     def __init__(self, task_id: str) -> None:
         """Name the task that holds the key."""
-        super().__init__(f"a task with this deduplication key is already known: {task_id}")
+        super().__init__(f"a task or canvas of this key or id is already known: {task_id}")
         self.task_id = task_id
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, Self, TypeVar
 
-from sedano.canvas.publishing import publish, results
+from sedano.canvas.publishing import publish, refuse_used, results
 from sedano.errors import CanvasError, OptionError
 from sedano.model.canvas import Chain, Fork, Group, Step, Tree, applied, guarded, linked, normal, optioned
 from sedano.model.signature import given
@@ -50,12 +50,11 @@ class Form:
         """Return the chain of this form and *other*: what follows a group is the body of a chord."""
         if not isinstance(other, Form | Fork):
             return NotImplemented
-        if isinstance(other, Form) and isinstance(other.tree, Chain) and not other.tree.watch:
-            after: tuple[Tree | Fork, ...] = other.tree.steps
-        else:
-            after = (other.tree if isinstance(other, Form) else other,)
-        before = self.tree.steps if isinstance(self.tree, Chain) and not self.tree.watch else (self.tree,)
-        return Form(Chain((*before, *after)), self.app or getattr(other, "app", None))
+        mine, app = tree_of(self), self.app or getattr(other, "app", None)
+        tree = tree_of(other) if isinstance(other, Form) else other
+        before: tuple[Tree | Fork, ...] = mine.steps if isinstance(mine, Chain) and not mine.watch else (mine,)
+        after = tree.steps if isinstance(tree, Chain) and not tree.watch else (tree,)
+        return Form(Chain((*before, *after)), app)
 
     def delay(self, *args: Any, **kwargs: Any) -> Any:
         """Publish it, with more arguments for what begins it, and return its result."""
@@ -72,6 +71,7 @@ class Form:
         Raises:
             CanvasError: it cannot be what it was put together from.
             OptionError: an option is unknown, or cannot be honoured within a canvas.
+            DuplicateTask: a task or canvas of this ``task_id`` is known already.
             UnknownTask: it names a task that the app does not know.
             ArgumentError, Unserialisable, TooLarge: what a task is given does not fit, and where. Nothing is published then.
         """
@@ -79,7 +79,14 @@ class Form:
         changed = self._with(options)
         if changed.app is None and not has_tasks(changed.tree):
             return nothing(changed.tree)
-        return publish(changed.needs_app().outlet, applied(changed.tree, first, named), changed.task_id)
+        outlet = changed.needs_app().outlet
+        if changed.task_id is not None and not isinstance(changed.tree, Step):
+            refuse_used(outlet, changed.task_id)
+        return publish(outlet, applied(changed.tree, first, named), changed.task_id)
+
+    def __invert__(self) -> Any:
+        """Publish it and wait for its value: `~add.s(2, 2)`."""
+        return self.delay().get()
 
     def freeze(self, task_id: str | None = None) -> Any:
         """Decide its id now, *task_id* or a fresh one, and return the result that it will have when it is published."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from sedano.canvas.forms import Form, Publishes
 from sedano.elections import TIMEOUT_S, Mode, elect
-from sedano.errors import CanvasError
+from sedano.errors import CanvasError, UnknownTask
 from sedano.model.canvas import Step, Tree
 from sedano.model.signature import Signature, given
 from sedano.result import AsyncResult
@@ -29,6 +29,17 @@ class Sig(Form):
     def task(self) -> str:
         """The name of the task."""
         return self.spec.task
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the task's body here and now, as a plain call; nothing is published and no callback is called.
+
+        Raises:
+            UnknownTask: the app does not know the task.
+        """
+        spec, call = self.needs_app().outlet.registry.tasks.get(self.task), self.spec.clone(args, kwargs)
+        if spec is None:
+            raise UnknownTask(f"no task {self.task!r} in this app; a task of another one can only be published")
+        return spec.function(*call.args, **call.kwargs)
 
     def delay(self, *args: Any, **kwargs: Any) -> AsyncResult[Any]:
         """Publish it, with more arguments if it is not immutable."""

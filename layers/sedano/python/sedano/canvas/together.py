@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain as chained
+from itertools import count
 from typing import Any
 
 from sedano.canvas.forms import Form, Publishes, tree_of
 from sedano.errors import CanvasError
-from sedano.model.canvas import Chain, Fork, Group
+from sedano.model.canvas import Chain, Fork, Group, optioned
 from sedano.result import AsyncResult, GroupResult
 
 
@@ -56,6 +58,18 @@ class group(Form):  # noqa: N801 - Celery's name
         """Publish all members, with more arguments for each, and return their results."""
         result: GroupResult = super().delay(*args, **kwargs)
         return result
+
+    def skew(self, start: float = 1.0, stop: float | None = None, step: float = 1.0) -> group:
+        """Return a copy whose members begin one after another: the first after *start* seconds, each *step* seconds later, at most *stop*.
+
+        Raises:
+            OptionError: one would begin later than SQS can hold it back.
+        """
+        delays = (start + number * step for number in count())
+        whole = Group(
+            tuple(optioned(m, {"countdown": d if stop is None else min(d, stop)}) for m, d in zip(self.members, delays, strict=False))
+        )
+        return self._changed(replace(self.tree, members=whole.members) if isinstance(self.tree, Group) else whole)
 
     @property
     def members(self) -> tuple[Any, ...]:
