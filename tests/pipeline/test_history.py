@@ -17,6 +17,7 @@ from glue_jobs.pipeline.timeline import finalise, merged, registers
 from sedano.errors import ConfigurationError
 from sedano.history import landed_at, open_history
 from sedano.model import registers as pure
+from tests.pipeline.browser import look
 from tests.pipeline.oracle import as_celery_says, recorded, recording, replayed
 from tests.pipeline.streams import delivered, lives, written
 
@@ -89,6 +90,17 @@ def test_a_compaction_writes_what_a_reader_merges(spark, grown, whole):
     for name in tables:
         written_ = spark.read.parquet(f"{grown.archive.place(grown.current().base)}tables/{name}")
         assert {(f.name, f.dataType) for f in written_.schema} >= {(f.name, f.dataType) for f in rows.SCHEMAS[name] if f.name != "day"}
+
+
+def test_the_page_of_a_history_is_drawn_by_a_real_browser(spark, grown, tmp_path):
+    page = tmp_path / "report.html"
+    job.report(spark, grown, options(out=str(page)))
+    for width, height in ((1280, 1900), (500, 2400)):
+        picture = look(page, tmp_path, width, height)
+        drawn = picture.colours()
+        shown = {name: drawn[colour] for name, colour in {"leaf": (47, 125, 79), "leaf2": (140, 195, 160), "red": (200, 70, 60)}.items()}
+        assert all(pixels > 100 for pixels in shown.values()), (width, shown)
+        assert all(min(colour) > 235 for colour in picture.column(width - 4)), "something reaches over the right edge"
 
 
 def test_a_rebuild_gives_the_same_bytes_and_needs_every_landed_file(spark, grown, landed, whole, tmp_path):

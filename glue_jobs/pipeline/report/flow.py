@@ -30,7 +30,8 @@ def flow(ways: Sequence[Told]) -> str:
         stops = [column for column in range(4) if column in (0, 3) or way["received" if column == 1 else "started"]]
         for left, right in pairwise(stops):
             words = f"{count(way['tasks'])} tasks: {way['state']}"
-            bands.append(((edges[left], edges[right]), places[left][n], places[right][n], way["state"], words))
+            known = way["state"] if way["state"] in ORDER else "other"  # a custom state is a text from outside
+            bands.append(((edges[left], edges[right]), places[left][n], places[right][n], known, words))
     nodes = [_head(x, name, sum(w["tasks"] for w in ranked if _held(c)(w)), total) for c, (x, name) in enumerate(_COLUMNS)]
     drawing = ribbons(bands, "What became of the tasks that were published")
     return f'<div class="flowbox"><div style="position:relative">{drawing}{"".join(nodes)}{_ends(ranked, places[3], total)}</div></div>'

@@ -34,7 +34,7 @@ svg path{vector-effect:non-scaling-stroke}.rule{stroke:var(--rule);stroke-width:
 .curves .succeeded{fill:var(--leaf2)}.curves .retried{fill:var(--amber)}.curves .failed{fill:var(--red)}
 .heat rect{fill:var(--leaf)}.session{fill:var(--soft);opacity:.5}.busy{fill:var(--leaf)}svg .failed{fill:var(--red)}
 .ribbon{fill:var(--leaf);opacity:.34}.ribbon.FAILURE,.ribbon.POISON,.ribbon.REJECTED{fill:var(--red)}.ribbon.RETRY{fill:var(--amber)}
-.ribbon.REVOKED{fill:var(--violet)}.ribbon.PENDING,.ribbon.RECEIVED,.ribbon.STARTED{fill:var(--sky)}.ribbon.lost{fill:var(--soft)}
+.ribbon.REVOKED{fill:var(--violet)}.ribbon.PENDING,.ribbon.RECEIVED,.ribbon.STARTED{fill:var(--sky)}.ribbon.other{fill:var(--soft)}
 .flowbox{position:relative;padding:0 118px 0 0}
 .flowbox .node{position:absolute;font-size:13px;line-height:1.2;transform:translateY(-50%);white-space:nowrap}
 .flowbox .node b{display:block;font-weight:620}.flowbox .node span{color:var(--soft);font-size:12px}
@@ -68,7 +68,8 @@ ul.plain li:last-child{border:0}ul.plain span{color:var(--soft)}footer{margin-to
 @media(max-width:860px){section{grid-column:1/-1}main{padding:20px 14px 48px}}
 @media(max-width:520px){header h1{font-size:23px}.tiles{grid-template-columns:repeat(2,minmax(0,1fr));gap:10px}.tile b{font-size:22px}
 section{padding:14px}
-.times span:nth-child(even){display:none}.lanes .row,.path .row{grid-template-columns:minmax(0,1fr) auto}.row .times{grid-column:1/-1}
+.times span:nth-child(even):nth-last-child(even){display:none}
+.lanes .row,.path .row{grid-template-columns:minmax(0,1fr) auto}.row .times{grid-column:1/-1}
 
 .lanes .row .draw,.path .row .track{grid-column:1/-1;grid-row:2}
 .bar{grid-template-columns:minmax(0,1fr) auto}.bar .track{grid-column:1/-1;grid-row:2}.flowbox{padding-right:96px}svg.flow{height:260px}}

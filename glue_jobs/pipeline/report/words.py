@@ -22,7 +22,7 @@ def lasting(seconds: float | None) -> str:
         return "–"
     unit, factor = next(((unit, factor) for limit, unit, factor in _SMALL if abs(seconds) < limit), ("d", 1 / 86400))
     value = seconds * factor
-    return f"{value:.0f}\u2009{unit}" if value >= 100 or value == int(value) else f"{value:.2g}\u2009{unit}"
+    return f"{value:.0f}\u2009{unit}" if value >= 100 or value == int(value) else f"{value:.3g}\u2009{unit}"
 
 
 def dollars(nanodollars: float) -> str:

@@ -1,0 +1,86 @@
+"""A real browser looks at a page: what it drew, as pixels. Skips, and says why, where no chromium is installed."""
+
+import shutil
+import struct
+import subprocess
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_CHANNELS = {2: 3, 6: 4}
+
+Colour = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What the browser drew: rows of colours."""
+
+    rows: list[list[Colour]]
+
+    def colours(self) -> Counter[Colour]:
+        """How often each colour was drawn."""
+        return Counter(colour for row in self.rows for colour in row)
+
+    def column(self, x: int) -> set[Colour]:
+        """The colours of one column of pixels."""
+        return {row[x] for row in self.rows}
+
+
+def look(page: Path, folder: Path, width: int, height: int) -> Picture:
+    """Return what a browser with a window of this size shows of *page*; it may load nothing, not even from this machine."""
+    chromium = next((found for found in map(shutil.which, NAMES) if found), None)
+    if chromium is None:
+        pytest.skip(f"none of {', '.join(NAMES)} is installed: nobody looks at the page")
+    shot = folder / f"{page.stem}-{width}.png"
+    options = [
+        "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--blink-settings=preferredColorScheme=1", "--no-first-run",
+        f"--user-data-dir={folder / 'profile'}", f"--window-size={width},{height}", f"--screenshot={shot}",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+    ]  # fmt: skip
+    done = subprocess.run([chromium, *options, page.as_uri()], capture_output=True, text=True, timeout=300, check=False)
+    assert shot.exists(), done.stderr[-2000:]
+    return decoded(shot.read_bytes())
+
+
+def decoded(png: bytes) -> Picture:
+    """Decode a PNG of eight bits a channel, as browsers write it."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    packed, at, header = b"", 8, b""
+    while at < len(png):
+        size, kind = struct.unpack(">I4s", png[at : at + 8])
+        body = png[at + 8 : at + 8 + size]
+        header = body if kind == b"IHDR" else header
+        packed += body if kind == b"IDAT" else b""
+        at += 12 + size
+    width, height, depth, colour, *_ = struct.unpack(">IIBBBBB", header)
+    assert depth == 8, "sixteen bits a channel are not what a browser writes"
+    return Picture(_rows(zlib.decompress(packed), width, height, _CHANNELS[colour]))
+
+
+def _rows(raw: bytes, width: int, height: int, channels: int) -> list[list[Colour]]:
+    stride, above, rows = width * channels, bytes(width * channels), []
+    for y in range(height):
+        start = y * (stride + 1)
+        above = _unfiltered(raw[start], bytearray(raw[start + 1 : start + 1 + stride]), above, channels)
+        rows.append([(above[x], above[x + 1], above[x + 2]) for x in range(0, stride, channels)])
+    return rows
+
+
+def _unfiltered(kind: int, line: bytearray, above: bytes, channels: int) -> bytes:
+    """Undo the filter of one line (PNG specification, section 9)."""
+    for x in range(len(line)) if kind else ():
+        left = line[x - channels] if x >= channels else 0
+        corner = above[x - channels] if x >= channels else 0
+        guess = (0, left, above[x], (left + above[x]) // 2, _paeth(left, above[x], corner))[kind]
+        line[x] = (line[x] + guess) & 0xFF
+    return bytes(line)
+
+
+def _paeth(left: int, up: int, corner: int) -> int:
+    estimate = left + up - corner
+    return min((abs(estimate - left), 0, left), (abs(estimate - up), 1, up), (abs(estimate - corner), 2, corner))[2]

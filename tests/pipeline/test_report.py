@@ -1,0 +1,147 @@
+"""The page: it loads nothing, runs nothing, holds no text that could become markup, and says what the figures say."""
+
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from glue_jobs.pipeline.report import words
+from glue_jobs.pipeline.report.charts import curves, heat, lane, nice
+from glue_jobs.pipeline.report.flow import flow
+from glue_jobs.pipeline.report.gather import HEAT_COLUMNS, HEAT_ROWS
+from glue_jobs.pipeline.report.page import page
+
+HOSTILE = "<script>alert(1)</script>\"'&amp;"
+LOADING = {"src", "href", "srcset", "data", "action"}
+LATENCIES = {f"{c}_seconds_{f}": 0.25 for c in ("wait", "run", "total") for f in ("p50", "p90", "p95", "p99", "max")}
+
+
+def told(name="proj.add"):
+    """What a history of a few tasks comes to, with *name* wherever a text from outside stands."""
+    step = {"uuid": name, "name": name, "worker": name, "state": "SUCCESS", "sent": 100.0, "started": 100.5, "finished": 101.0}
+    return {
+        "begin": 100.0, "end": 110.0, "states": {"SUCCESS": 7, "FAILURE": 2, name: 1}, "quarantined": 3,
+        "throughput": {
+            "begin": 100.0, "seconds": 5, "sent": [4, 6], "started": [3, 5], "succeeded": [2, 5], "failed": [1, 1], "retried": [0, 1],
+        },
+        "latency": {"all": {"name": "all tasks", "tasks": 10, **LATENCIES}, "by_name": [{"name": name, "tasks": 10, **LATENCIES}]},
+        "heat": {"columns": HEAT_COLUMNS, "cells": [(0, 2, 4), (59, 5, 1)]},
+        "flow": [
+            {"received": True, "started": True, "state": "SUCCESS", "tasks": 7, "again": 1},
+            {"received": True, "started": True, "state": "FAILURE", "tasks": 2, "again": 2},
+            {"received": False, "started": False, "state": name, "tasks": 1, "again": 0},
+        ],
+        "failures": [{
+            "name": name, "exception_type": name, "stack_digest": "d", "failures": 2, "retries": 4, "tasks": 2, "poison": True,
+            "first": 101.0, "last": 105.0, "example": name, "example_traceback": f"Traceback\n{name}", "example_task": name,
+        }],
+        "lanes": [{
+            "hostname": name, "pid": 1, "fate": "lost", "online": 90.0, "last_seen": 120.0, "runs": 9,
+            "busy": [(0, 1.0), (9, 2.0)], "failed": [9],
+        }],
+        "canvas": {
+            "root_id": name, "name": name, "state": "SUCCESS", "tasks": 2, "began": 100.0, "seconds": 1.0, "critical_path": [step, step],
+        },
+        "cost": {"nanodollars": 5_000, "measured": 0, "by_name": [{"name": name, "tasks": 10, "attempts": 14, "nanodollars": 5_000}]},
+        "anomalies": [{"kind": "stuck-task", "subject": name, "detail": name, "place": 3, "all": 9}],
+    }  # fmt: skip
+
+
+class Checked(HTMLParser):
+    """Collects what a page is made of, and whether what is opened is closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.shapes, self.references, self.text = [], set(), 0, [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.shapes += tag in {"path", "rect"}
+        self.references += [value for name, value in attributes if name in LOADING or name.startswith("on")]
+        if tag not in {"meta", "br"}:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_the_page_is_whole_and_needs_nothing_else():
+    made = Checked(page(told()))
+    assert made.open == []
+    assert made.references == []
+    assert not made.tags & {"script", "link", "img", "iframe", "object", "base", "form"}
+    assert "url(" not in page(told())
+    assert "@import" not in page(told())
+
+
+def test_a_hostile_name_is_only_ever_text():
+    text = page(told(HOSTILE))
+    assert "<script" not in text
+    made = Checked(text)
+    assert made.tags == Checked(page(told())).tags
+    assert made.references == []
+    assert HOSTILE in "".join(made.text)
+
+
+def test_the_page_says_the_figures():
+    text = "".join(Checked(page(told())).text)
+    for figure in ("History of 10 tasks", "70\u2009%", "2failed for good", "and 6 more like it", "250\u2009ms"):
+        assert figure in text, figure
+
+
+@pytest.mark.parametrize("empty", ["failures", "lanes", "anomalies", "flow"])
+def test_a_history_without_something_says_so(empty):
+    assert 'class="none"' in page({**told(), empty: []})
+
+
+def test_a_history_without_any_end_is_drawn_as_well():
+    bare = {**told(), "canvas": None, "heat": {"columns": HEAT_COLUMNS, "cells": []}, "latency": {"all": {}, "by_name": []}}
+    assert Checked(page({**bare, "cost": {"nanodollars": 0, "measured": 0, "by_name": []}})).open == []
+
+
+def test_what_happened_is_as_high_as_it_was_much():
+    drawing = curves({"succeeded": [0, 4], "failed": [0, 0]}, [1, 4], ["a", "b"], "x")
+    (line,) = re.findall(r'class="line" d="([^"]+)"', drawing)
+    assert line == "M0 180 L500 180 L500 0 L1000 0"
+
+
+def test_one_task_among_ten_thousand_can_be_seen():
+    shades = [float(found) for found in re.findall(r'fill-opacity="([\d.]+)"', heat([(0, 1, 1), (1, 1, 10_000)], 2, HEAT_ROWS, [], "x"))]
+    assert 0.1 < min(shades) < max(shades) == 1.0
+
+
+def test_a_session_that_outlives_the_picture_stays_within_it():
+    drawing = lane([], [], (-3.0, 9.0), 100, 0.0, "x")
+    assert re.findall(r'class="session" x="([\d.]+)" y="8.5" width="([\d.]+)"', drawing) == [("0", "100")]
+
+
+def test_every_state_has_its_label_and_none_covers_another():
+    states = ("SUCCESS", "RETRY", "FAILURE", "POISON", "ODD")
+    ways = [{"received": True, "started": True, "state": state, "tasks": 1, "again": 0} for state in states]
+    drawing = flow([{**ways[0], "tasks": 10_000}, *ways[1:]])
+    tops = [float(top) for top in re.findall(r"left:calc\(100% \+ 10px\);top:([\d.]+)%", drawing)]
+    assert len(tops) == len(ways)
+    assert all(below - above >= 12 for above, below in pairwise(tops))
+    assert all(0 < top < 100 for top in tops)
+
+
+@pytest.mark.parametrize(("value", "shown"), [
+    (None, "–"), (0.0, "0\u2009µs"), (0.0000042, "4.2\u2009µs"), (0.25, "250\u2009ms"), (1.5, "1.5\u2009s"), (119.0, "119\u2009s"),
+    (3600.0, "60\u2009min"), (172_800.0, "2\u2009d"),
+])  # fmt: skip
+def test_a_duration_is_shown_in_the_unit_that_suits_it(value, shown):
+    assert words.lasting(value) == shown
+
+
+@pytest.mark.parametrize("value", [1, 3.9, 4, 41, 399, 430, 10**9])
+def test_an_axis_ends_at_a_round_number_above_what_it_holds(value):
+    assert value <= nice(value) <= max(4.0, 1.5 * value)
