@@ -11,8 +11,9 @@ from sedano.engine.worker import WorkerSettings
 from sedano.errors import OptionError, RemoteError
 from sedano.model import states
 from sedano.model.retry import MAX_EXECUTIONS
+from sedano.ports import Outgoing
 from tests.stories.kept import assert_kept, lines, succeeded
-from tests.stories.processes import Processes
+from tests.stories.processes import COMMANDS, INVOCATION_S, Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage, in_memory
 
@@ -176,3 +177,25 @@ def test_an_unclaimed_task_is_retried_too(stage: Stage, shop: Shop) -> None:
 
     assert run(stage, shop, body, delivery="record_once").get() == 2
     assert shop.ran["tried"] == 3
+
+
+def test_copies_of_an_unclaimed_task_that_are_retried_by_several_workers_do_not_multiply() -> None:
+    """Found by simulation: each of two workers asked for a next attempt of its own, and each of those was copied again."""
+    stage, shop = in_memory(), Shop()
+
+    def never() -> None:
+        raise ValueError("not today")
+
+    shop.task("never", never, delivery="at_least_once", ignore_result=True, retry=Retry(max_retries=6, **STEADY))
+    processes = Processes(stage, shop.app)
+    workers = [processes.another_worker(name=f"w{n}") for n in range(2)]
+    shop.app.send_task("never")
+    for _ in range(8):
+        for message in stage.peek(COMMANDS):
+            stage.ports.queues.send(COMMANDS, [Outgoing(message.body)])
+        for worker in workers:
+            for _ in range(len(stage.peek(COMMANDS)) // 2):
+                deliveries = stage.ports.queues.receive(COMMANDS, 1)
+                worker.work(deliveries, stage.clock.now() + INVOCATION_S)
+                stage.ports.queues.delete(deliveries)
+    assert shop.ran["never"] <= 2 * 7

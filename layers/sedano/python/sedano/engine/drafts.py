@@ -86,10 +86,13 @@ class Composer:
         self._entropy = entropy
         self._blobs = blobs
 
-    def compose(self, draft: Draft, lineage: Lineage = ROOT) -> Addressed:
-        """Return *draft* as a message; raise `Unserialisable` or `TooLarge` when its data cannot travel."""
+    def compose(self, draft: Draft, lineage: Lineage = ROOT, message_id: str = "") -> Addressed:
+        """Return *draft* as a message; raise `Unserialisable` or `TooLarge` when its data cannot travel.
+
+        *message_id*: the message's own id, where the same message may be composed in several places; a fresh one without.
+        """
         if isinstance(draft, CommandDraft):
-            return self._command(draft, lineage)
+            return self._command(draft, lineage, message_id or self._entropy.uuid())
         return self._event(draft, lineage)
 
     def check(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BlobRef | None:
@@ -105,10 +108,10 @@ class Composer:
             raise TooLarge(f"data: {len(data)} bytes; arguments may have {codec.MAX_DATA_BYTES} together")
         return self._blobs.put(data) if len(data) > CLAIM_CHECK_BYTES else None
 
-    def _command(self, draft: CommandDraft, lineage: Lineage) -> Addressed:
+    def _command(self, draft: CommandDraft, lineage: Lineage, message_id: str) -> Addressed:
         ref = draft.data_ref or self.check(draft.args, draft.kwargs)
         command = Command(
-            self._entropy.uuid(), draft.task_id, draft.task, self.source, self._clock.now(), self._lamport.forward(),
+            message_id, draft.task_id, draft.task, self.source, self._clock.now(), self._lamport.forward(),
             () if ref else draft.args, {} if ref else draft.kwargs, draft.attempt, draft.lineage or lineage, draft.expires, draft.tenant,
             draft.traceparent, draft.ignore_result, draft.member, draft.gather, draft.section, ref, draft.stamps, draft.place,
         )  # fmt: skip

@@ -20,6 +20,7 @@ from sedano.engine.publisher import Publisher
 from sedano.engine.telling import tell_again, tell_exit
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals, states
+from sedano.model.lineage import derived_id
 from sedano.model.messages import LAUNCH, Section
 from sedano.model.records import ErrorRecord, Outcome, Recorded, TaskRecord
 from sedano.model.window import Window
@@ -115,6 +116,11 @@ class Following:
         return self.conducting.failed(job, state, error)
 
     def _retry(self, job: Job, attempt: int, wait: float, section: Section | None) -> Addressed:
+        """Return the command of the next attempt.
+
+        Without a claim there may be several runs of one attempt, and each asks for the next. So all of them ask with one message's id, by
+        which the receiver's window knows the copies; otherwise every lost answer of the queue would multiply what is retried.
+        """
         command = job.command
         draft = CommandDraft(
             job.delivery.queue.removeprefix(COMMANDS), command.task_id, command.task, command.args, command.kwargs,
@@ -122,7 +128,8 @@ class Following:
             command.expires, command.tenant, command.traceparent, command.ignore_result, command.member, command.gather, section,
             command.data_ref, command.stamps, command.place,
         )  # fmt: skip
-        return self.composer.compose(draft, command.lineage)
+        claimed = job.task.mode(command) == "claimed"
+        return self.composer.compose(draft, command.lineage, "" if claimed else derived_id(command.task_id, f"attempt/{attempt}"))
 
     def _sent(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
         """Record exits, arrive at joins and publish; return what went wrong, by the id of the message that it follows from."""
