@@ -6,8 +6,8 @@ from sedano.model.control import Changed, ControlRecord
 from tests.conformance.worlds import World
 
 EMPTY = ControlRecord()
-FIRST = ControlRecord(1_767_225_600_000_001, "a" * 32, frozenset({"tenant=acmé#1", "task=shop.add"}), 7, frozenset({"bulk"}))
-SECOND = FIRST._replace(clock=FIRST.clock + 1, nonce="b" * 32, revoked=frozenset[str]())
+FIRST = ControlRecord(1_767_225_600_000_001, "a" * 32, {"tenant=acmé#1": 1_767_225_600, "task=shop.add": 1}, frozenset({"bulk"}))
+SECOND = FIRST._replace(clock=FIRST.clock + 1, nonce="b" * 32, revoked={})
 
 
 def test_what_was_never_changed_is_empty(world: World) -> None:

@@ -148,4 +148,4 @@ def _pairs(item: Item | None) -> set[str]:
     if item is None:
         return set()
     kept: Any = item["revoked"]
-    return set(kept["M"]) if "M" in kept else {one["S"] for one in kept["L"]}
+    return set(kept["M"])

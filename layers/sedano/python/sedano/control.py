@@ -19,7 +19,7 @@ from sedano.engine.control import Controlling
 from sedano.engine.revocation import revoke
 from sedano.errors import OptionError
 from sedano.model.cluster import STALE_S, Member
-from sedano.model.control import ControlRecord, pair, with_revoked, without
+from sedano.model.control import ControlRecord, pair, with_paused, with_resumed, with_revoked, without
 from sedano.outlet import Outlet
 from sedano.ports import Ports
 from sedano.result import AsyncResult
@@ -31,6 +31,10 @@ class Publishes(Protocol):
     @property
     def outlet(self) -> Outlet:
         """The way out."""
+
+    @property
+    def queues(self) -> Sequence[str]:
+        """The names of its command queues."""
 
 
 class Control:
@@ -72,22 +76,50 @@ class Control:
 
         Raises:
             OptionError: tasks cannot be revoked by that header.
+            TooLarge: so many pairs stand that the control record cannot hold another.
         """
         found = pair(header, value)
-        return self._controlling.change(lambda record, clock, nonce: with_revoked(record, found, clock, nonce)).revoked
+        return frozenset(self._controlling.change(lambda record, clock, nonce: with_revoked(record, found, clock, nonce)).revoked)
 
     def revoke_by_stamped_headers(self, headers: Mapping[str, str | Sequence[str]]) -> frozenset[str]:
         """Revoke by several headers, each with one value or more (Celery's form of `revoke_by_header`), in one change."""
         found = [pair(h, v) for h, values in headers.items() for v in ([values] if isinstance(values, str) else values)]
-        return self._controlling.change(partial(_with_all, found)).revoked
+        return frozenset(self._controlling.change(partial(_with_all, found)).revoked)
 
     def restore_by_header(self, header: str, value: str) -> frozenset[str]:
         """Take back `revoke_by_header`: tasks that bear the header run again; those that were revoked already stay so."""
         found = pair(header, value)
-        return self._controlling.change(lambda record, clock, nonce: without(record, found, clock, nonce)).revoked
+        return frozenset(self._controlling.change(lambda record, clock, nonce: without(record, found, clock, nonce)).revoked)
+
+    def pause_queue(self, queue: str) -> frozenset[str]:
+        """Let no task of *queue* begin any more, until `resume_queue`; messages wait, however long it takes, and are not counted out.
+
+        A worker learns of it when it starts and with its heartbeats, so a running worker may need as long as its heartbeat's interval.
+        What has begun goes on.
+
+        Args:
+            queue: one of the app's command queues.
+
+        Returns:
+            all queues that are paused now.
+
+        Raises:
+            OptionError: the app has no such queue.
+            Unavailable: the store did not answer; pausing again is safe.
+        """
+        self._known(queue)
+        return self._controlling.change(lambda record, clock, nonce: with_paused(record, queue, clock, nonce)).paused
+
+    def resume_queue(self, queue: str) -> frozenset[str]:
+        """Take back `pause_queue` and return the queues that are still paused.
+
+        A message that was held back meanwhile comes at the latest after as long again as it was held back for, an hour at most.
+        """
+        self._known(queue)
+        return self._controlling.change(lambda record, clock, nonce: with_resumed(record, queue, clock, nonce)).paused
 
     def hello(self) -> ControlRecord:
-        """Return what a worker learns when it starts: the cluster's clock, revoked headers, the configuration's version, paused queues."""
+        """Return what a worker learns when it starts: the cluster's clock, revoked headers, paused queues."""
         return self._app.outlet.ports.control.read()
 
     def election(
@@ -126,6 +158,10 @@ class Control:
             stale: seconds after which a heartbeat says nothing any more; a worker beats when it is invoked, by default once a minute.
         """
         return engine.members(self._app.outlet.ports, stale)
+
+    def _known(self, queue: str) -> None:
+        if queue not in self._app.queues:
+            raise OptionError(f"queue: {queue!r} is none of this app's queues {tuple(self._app.queues)}")
 
     @property
     def _controlling(self) -> Controlling:

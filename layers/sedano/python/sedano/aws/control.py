@@ -34,9 +34,8 @@ class DynamoControl:
         values: dict[str, Any] = {
             ":nc": {"S": record.nonce},
             ":clk": {"N": str(record.clock)},
-            ":revoked": _list(record.revoked),
-            ":paused": _list(record.paused),
-            ":ver": {"N": str(record.version)},
+            ":revoked": {"M": {found: {"N": str(since)} for found, since in sorted(record.revoked.items())}},
+            ":paused": {"L": [{"S": queue} for queue in sorted(record.paused)]},
         }
         if seen.nonce:
             values[":seen"] = {"S": seen.nonce}
@@ -47,13 +46,6 @@ class DynamoControl:
         return Changed(found.nonce == record.nonce, found)
 
 
-def _list(texts: frozenset[str]) -> dict[str, Any]:
-    return {"L": [{"S": text} for text in sorted(texts)]}
-
-
-def _set(item: Item, name: str) -> frozenset[str]:
-    return frozenset(entry["S"] for entry in item[name]["L"])
-
-
 def _record(item: Item) -> ControlRecord:
-    return ControlRecord(int(item["clk"]["N"]), item["nc"]["S"], _set(item, "revoked"), int(item["ver"]["N"]), _set(item, "paused"))
+    revoked = {found: int(since["N"]) for found, since in item["revoked"]["M"].items()}
+    return ControlRecord(int(item["clk"]["N"]), item["nc"]["S"], revoked, frozenset(queue["S"] for queue in item["paused"]["L"]))

@@ -2,13 +2,13 @@
 
 Two kinds of tasks are asked about: those that must run on the winner of an election (`engine.gossip`) and singletons (`engine.singletons`).
 Most apps have neither, so both are loaded by name: when the worker is built for an app that declares them, else when the first of their
-messages comes.
+messages comes. What lies in a paused queue (`engine.pausing`) is not even looked at.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from sedano.engine.context import TaskContext
 from sedano.engine.registry import Registry
 from sedano.model.clock import LamportClock
 from sedano.model.messages import Command
-from sedano.ports import Ports
+from sedano.ports import Delivery, Ports
 
 if TYPE_CHECKING:
     from sedano.engine.gossip import Gossip
@@ -48,6 +48,13 @@ class Admission:
         """What lets singletons in."""
         leasing = importlib.import_module("sedano.engine.leasing").Leasing(self.ports)
         found: Singletons = importlib.import_module("sedano.engine.singletons").Singletons(self.ports, leasing, self.arguments)
+        return found
+
+    def unpaused(self, deliveries: Sequence[Delivery], paused: Collection[str], batch: Batch) -> list[Delivery]:
+        """Return those of *deliveries* whose queue is not among the *paused*; give the others back in *batch*."""
+        if not paused:
+            return list(deliveries)
+        found: list[Delivery] = importlib.import_module("sedano.engine.pausing").unpaused(self.ports, deliveries, paused, batch)
         return found
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:

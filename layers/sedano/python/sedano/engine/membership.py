@@ -1,6 +1,6 @@
 """Membership: a worker says hello when it starts, says that it is here when it is invoked, and learns what the cluster must know.
 
-The hello is one read of the control record (the cluster's clock, revoked headers, the configuration's version, paused queues). It is read
+The hello is one read of the control record (the cluster's clock, revoked headers, paused queues). It is read
 again with each heartbeat: one write and one read in an interval, only while there is work. A heartbeat names the claimed tasks that its
 invocation took, so that whoever looks can tell an idle worker from a dead one (`sedano.model.cluster`).
 

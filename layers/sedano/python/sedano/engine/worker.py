@@ -1,7 +1,8 @@
 """The worker: one task's whole life as a pipeline of small steps over one batch of messages.
 
-    open → admit → claim → prepare → run → judge → record → follow → acknowledge
+    unpause → open → admit → claim → prepare → run → judge → record → follow → acknowledge
 
+- unpause: give back what lies in a queue that is paused                    (`engine.pausing`)
 - open: decode and let in, or set aside with the reason                     (`engine.intake`)
 - admit: of a singleton, one run at a time                                  (`engine.admission`)
 - claim: become the one holder, all claims of the batch together            (`engine.claiming`, rule in `model.claim`)
@@ -132,7 +133,7 @@ class Worker:
         began, calls = self.ports.clock.monotonic(), dict(self.ports.telemetry.calls())
         batch = Batch(deadline, Chronicle(self.host))
         self.membership.hello()
-        jobs = self._intake.open(list(deliveries), batch)
+        jobs = self._intake.open(self._admission.unpaused(deliveries, self.membership.control.paused, batch), batch)
         self.membership.beat(len(deliveries), jobs, batch.chronicle)
         for together in rounds(jobs):
             if self.ports.clock.now() <= deadline - self.settings.guard:

@@ -1,29 +1,42 @@
 """What every worker of a cluster must know: the hello of Celery's mingle, as one small record. Pure.
 
-A worker that starts cold reads it once: the cluster's clock, the headers whose tasks are revoked, the version of the configuration, the
-queues that are paused. It changes by compare-and-swap, so two who change it at once lose neither change.
+A worker that starts cold reads it once: the cluster's clock, the headers whose tasks are revoked, the queues that are paused. It changes
+by compare-and-swap, so two who change it at once lose neither change.
 
 A revoked header is a pair such as ``tenant=acme``: every task whose message bears it is revoked at its claim, for as long as the pair
-stands, retries and descendants too. Headers are the attributes of a command that `HEADERS` names, and its stamps.
+stands, retries and descendants too. A pair of one task's tree (`ONE_TREE`) goes by itself when no message of that tree can be left;
+every other stands until it is restored. The record is one item, so there is a limit to what it holds (`MOST_BYTES`). Headers are the
+attributes of a command that `HEADERS` names, and its stamps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
-from sedano.errors import OptionError
+from sedano.errors import OptionError, TooLarge
 from sedano.model import stamps
 from sedano.model.messages import Command
+from sedano.model.records import RECORD_LIFETIME_S
 from sedano.model.stamps import HEADERS
+
+ONE_TREE = ("root_id", "parent_id")
+"""Headers that name one task's tree. What is older than a task's record never runs without it (`sedano.model.claim`), so neither does a
+message of that tree: the pair has done its work."""
+MOST_BYTES = 300_000
+"""The longest that all pairs together may be: an item of DynamoDB holds 400 KB, and every worker reads this one."""
+_EACH_BYTES = 20
+_MICRO = 1_000_000
+NO_PAIRS: Mapping[str, int] = MappingProxyType({})
 
 
 class ControlRecord(NamedTuple):
-    """The record: *clock* and *nonce* of its last change, revoked pairs, the configuration's *version*, *paused* queues."""
+    """The record: *clock* and *nonce* of its last change, *revoked* pairs (since when, epoch s), *paused* queues by name."""
 
     clock: int = 0
     nonce: str = ""
-    revoked: frozenset[str] = frozenset()
-    version: int = 0
+    revoked: Mapping[str, int] = NO_PAIRS
     paused: frozenset[str] = frozenset()
 
 
@@ -69,10 +82,42 @@ def revoked_by(record: ControlRecord, command: Command) -> str | None:
 
 
 def with_revoked(record: ControlRecord, found: str, clock: int, nonce: str) -> ControlRecord:
-    """Return *record* with the pair *found* revoked."""
-    return record._replace(revoked=record.revoked | {found}, clock=max(clock, record.clock + 1), nonce=nonce)
+    """Return *record* with the pair *found* revoked; pairs that have done their work go.
+
+    Raises:
+        TooLarge: the record would hold more than `MOST_BYTES` of pairs.
+    """
+    now = clock // _MICRO
+    revoked = {one: since for one, since in record.revoked.items() if not _done(one, since, now)}
+    revoked.setdefault(found, now)
+    size = sum(len(one.encode()) + _EACH_BYTES for one in revoked)
+    if size > MOST_BYTES:
+        raise TooLarge(f"revoked headers: {len(revoked)} pairs have {size} bytes of {MOST_BYTES}; restore some with restore_by_header")
+    return _changed(record, clock, nonce, revoked=revoked)
 
 
 def without(record: ControlRecord, found: str, clock: int, nonce: str) -> ControlRecord:
     """Return *record* with the pair *found* not revoked any more."""
-    return record._replace(revoked=record.revoked - {found}, clock=max(clock, record.clock + 1), nonce=nonce)
+    return _changed(record, clock, nonce, revoked={one: since for one, since in record.revoked.items() if one != found})
+
+
+def with_paused(record: ControlRecord, queue: str, clock: int, nonce: str) -> ControlRecord:
+    """Return *record* with the command queue *queue* paused."""
+    return _changed(record, clock, nonce, paused=record.paused | {queue})
+
+
+def with_resumed(record: ControlRecord, queue: str, clock: int, nonce: str) -> ControlRecord:
+    """Return *record* with the command queue *queue* not paused any more."""
+    return _changed(record, clock, nonce, paused=record.paused - {queue})
+
+
+def _done(found: str, since: int, now: int) -> bool:
+    return found.partition("=")[0] in ONE_TREE and since < now - RECORD_LIFETIME_S
+
+
+def _changed(
+    record: ControlRecord, clock: int, nonce: str, *, revoked: Mapping[str, int] | None = None, paused: frozenset[str] | None = None
+) -> ControlRecord:
+    return ControlRecord(
+        max(clock, record.clock + 1), nonce, record.revoked if revoked is None else revoked, record.paused if paused is None else paused
+    )

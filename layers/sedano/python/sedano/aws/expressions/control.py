@@ -3,14 +3,14 @@
 A compare-and-swap on the nonce of the last change: two who change it at once lose neither change, for the second is refused, gets the
 record that is in the way, and applies its change to that. The mark of the own-write rule is the nonce.
 
-Attributes: `pk` key · `nc` nonce · `clk` clock · `revoked`, `paused` lists of texts · `ver` version of the configuration. It has no TTL.
+Attributes: `pk` key · `nc` nonce · `clk` clock · `revoked` map of pairs to epoch s · `paused` list of texts. It has no TTL.
 """
 
 from __future__ import annotations
 
 from sedano.aws.expressions.write import Write
 
-_ALL = "SET nc = :nc, clk = :clk, revoked = :revoked, paused = :paused, ver = :ver"
+_ALL = "SET nc = :nc, clk = :clk, revoked = :revoked, paused = :paused"
 
 CHANGE = Write(condition="nc = :seen", update=_ALL)
 """Replace exactly the control record that was seen."""
