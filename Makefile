@@ -40,7 +40,7 @@ demo: setup-all ## a census of Python sources on a local AWS, with duplicates an
 test: setup-all lint ## lint, types and every test, fast ones first (SEED=n, SEED=random)
 	@$(RUN) -m pytest --hypothesis-seed=$(SEED)
 
-prove: setup ## coordination at release size: millions of schedules, whole searches, every planted fault (SCALE=0.01 for a share)
+prove: setup-all ## coordination at release size: millions of schedules, whole searches, every planted fault (SCALE=0.01 for a share)
 	@$(RUN) -m tests.simulation.prove --scale $(SCALE)
 
 bench: setup-all ## the numbers the design is held to, with the peers measured in the same run

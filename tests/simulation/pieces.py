@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from tests.deploy.fight.proof import fought
 from tests.simulation.baselines.gossip import Elected
 from tests.simulation.baselines.locks import WAYS, LockWorld
 from tests.simulation.campaign import FAULTS, Schedule, Stage, Tally, campaign
@@ -50,7 +51,8 @@ def pieces(sizes: Sizes, scale: float) -> list[Piece]:
     schedules = [chunks(world, max(1, round(sizes.schedules(world) * scale))) for world in WORLDS]
     kills = [Piece("kill", (name, block, sizes.block)) for block in blocks for name in faults]
     searches = [Piece("search", (name,)) for name in LARGE]
-    return [*mixed([*schedules, kills, searches]), Piece("baselines", ()), Piece("differential", (scale,))]
+    fights = [Piece("fight", (max(10.0, 60.0 * min(1.0, scale)),))]
+    return [*mixed([*schedules, kills, searches, fights]), Piece("baselines", ()), Piece("differential", (scale,))]
 
 
 def chunks(world: str, count: int) -> list[Piece]:
@@ -106,7 +108,7 @@ def baselines() -> dict[str, Any]:
 
 
 WORK: Mapping[str, Callable[..., dict[str, Any]]] = {
-    "search": search, "kill": kill, "baselines": baselines, "play": play, "differential": compared_with_moto,
+    "search": search, "kill": kill, "baselines": baselines, "play": play, "differential": compared_with_moto, "fight": fought,
 }  # fmt: skip
 
 

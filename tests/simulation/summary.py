@@ -27,6 +27,7 @@ def summed(known: Mapping[str, Any], wanted: Sequence[Piece], wall: float) -> di
         "states": sum(one["states"] for one in searched.values()), "searches": searched, "planted_faults": _faults(known, wanted),
         "histories_checked": worlds["leases"]["schedules"], "histories_that_overlap": worlds["leases"]["branches"].get(OVERLAPS, 0),
         "baselines": _only(known, wanted, "baselines"), "differential_moto": _only(known, wanted, "differential"),
+        "fight": _only(known, wanted, "fight"),
     }  # fmt: skip
     return {**found, "broken": broken(found)}
 
@@ -35,6 +36,7 @@ def broken(summary: Mapping[str, Any]) -> list[str]:
     """Return everything that speaks against the claim."""
     found = [f"{name}: {one['violation']}" for name, one in summary["searches"].items() if one["violation"]]
     found += [f"{world} {seed}: {what}" for world, one in summary["worlds"].items() for seed, what in one["violations"].items()]
+    found += (summary["fight"] or {"broken": []})["broken"]
     return found + [f"survives {times} blocks: {name}" for name, times in summary["planted_faults"]["survivors"].items()]
 
 

@@ -1,0 +1,40 @@
+"""Sixteen processes fight on a real endpoint over leases, slots, tasks and elections, some are killed, and no promise is broken."""
+
+from pathlib import Path
+
+import pytest
+
+from sedano.local import LocalStage
+from tests.deploy.fight.arena import Arena, fight
+from tests.deploy.fight.referees import judge
+from tests.plugins.resources import Resources
+
+SECONDS = 15.0
+
+
+@pytest.fixture
+def arena(ministack: LocalStage, ministack_resources: Resources) -> Arena:
+    """Tables and queues of their own on the endpoint."""
+    resources = ministack_resources
+    return Arena(resources.session, str(resources.endpoint_url), ministack.endpoint.environment, resources.settings)
+
+
+@pytest.mark.ministack
+def test_no_promise_is_broken_though_processes_are_killed(arena: Arena, tmp_path: Path) -> None:
+    verdict = judge(fight(arena, tmp_path, SECONDS))
+    print(dict(sorted(verdict.figures.items())))
+    assert not verdict.broken, "\n".join(verdict.broken[:10])
+    assert verdict.figures["operations that overlap"] > 20
+    assert verdict.figures["terms believed in"] > 20
+    assert verdict.figures["tasks that ended as SUCCESS"] > 20
+
+
+PLANTED = {"RELEASE": "I7", "RECORD": "I7"}
+
+
+@pytest.mark.ministack
+@pytest.mark.parametrize("write", PLANTED)
+def test_a_write_that_lost_its_condition_is_found(write: str, arena: Arena, tmp_path: Path) -> None:
+    verdict = judge(fight(arena, tmp_path, 10.0, processes=8, kills=2, planted=write))
+    print(verdict.broken[:3])
+    assert any(broken.startswith(PLANTED[write]) for broken in verdict.broken), verdict.figures
