@@ -12,17 +12,12 @@ class SystemClock:
 
     __slots__ = ()
 
-    def now(self) -> float:
-        """Return seconds since the epoch, UTC."""
-        return time.time()
-
-    def monotonic(self) -> float:
-        """Return seconds that never run backwards."""
-        return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        time.sleep(seconds)
+    now = staticmethod(time.time)
+    """Return seconds since the epoch, UTC. The function itself: a task asks five times."""
+    monotonic = staticmethod(time.monotonic)
+    """Return seconds that never run backwards."""
+    sleep = staticmethod(time.sleep)
+    """Wait."""
 
 
 class SystemEntropy:

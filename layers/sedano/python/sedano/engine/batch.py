@@ -20,6 +20,7 @@ from sedano.engine.registry import TaskSpec
 from sedano.model.messages import Command
 from sedano.model.outcome import Run, Verdict
 from sedano.model.records import Outcome, TaskRecord
+from sedano.model.signature import Delivery as Mode
 from sedano.ports import Delivery
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ class Stillborn(NamedTuple):
 class Job(NamedTuple):
     """A command that was let in: the delivery, the message, the task; when and at which clock it was received.
 
-    One that came too late is let in as *stillborn*: its claim decides whether it ends, or had ended or begun before. *token*: the fencing
-    token of its singleton lease; 0 for other tasks.
+    *mode*: how it is delivered (`TaskSpec.mode`). One that came too late is let in as *stillborn*: its claim decides whether it ends, or
+    had ended or begun before. *token*: the fencing token of its singleton lease; 0 for other tasks.
     """
 
     delivery: Delivery
@@ -48,6 +49,7 @@ class Job(NamedTuple):
     task: TaskSpec
     received: float
     received_clock: int
+    mode: Mode
     stillborn: Stillborn | None = None
     token: int = 0
 

@@ -36,10 +36,10 @@ class Claiming(NamedTuple):
 
     def claim(self, jobs: Sequence[Job], batch: Batch) -> list[Held]:
         """Return the jobs that may run, each with the record of its claim; decide the others in *batch*."""
-        plain = [Held(job, None, job.stillborn) for job in jobs if job.task.mode(job.command) != "claimed"]
-        claimed = [job for job in jobs if job.task.mode(job.command) == "claimed"]
-        if not claimed:
+        plain = [Held(job, None, job.stillborn) for job in jobs if job.mode != "claimed"]
+        if len(plain) == len(jobs):
             return plain
+        claimed = [job for job in jobs if job.mode == "claimed"]
         claims = [self._claim(job, batch) for job in claimed]
         answers = self._answers(claims)
         held = [self._settle(job, claim, answer, batch) for job, claim, answer in zip(claimed, claims, answers, strict=True)]

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any
 
 from sedano.engine.drafts import CommandDraft, Draft
 from sedano.errors import SedanoError
 from sedano.model.messages import Command
 from sedano.model.stamps import read
+
+Vote = Callable[["TaskContext", str, bool, Sequence[Any]], None]
+"""Takes part in an election on behalf of a running command: its id, whether its time is over, and what a `fast` one carries."""
 
 
 class Replaced(Exception):
@@ -26,7 +28,6 @@ class Replaced(Exception):
         self.draft = draft
 
 
-@dataclass(slots=True)
 class TaskContext:
     """The running task. *deadline* is when its claim ends (epoch s); *fence* rises with every claim: hand it to what you write to.
 
@@ -35,19 +36,22 @@ class TaskContext:
     from then on.
     """
 
-    command: Command
-    fence: int
-    deadline: float
-    clock: int
-    outbox: list[Draft] = field(default_factory=list)
-    published: int = 0
-    sections: int = 0
-    token: int = 0
-    over: bool = False
-    checkpoint: Callable[[], None] | None = None
-    vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
-    added: list[CommandDraft] = field(default_factory=list)
-    before: int = 0
+    __slots__ = (
+        "added", "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "published", "sections", "token",
+        "vote",
+    )  # fmt: skip
+
+    def __init__(
+        self, command: Command, fence: int, deadline: float, clock: int, *, token: int = 0,
+        checkpoint: Callable[[], None] | None = None, vote: Vote | None = None, before: int = 0,
+    ) -> None:  # fmt: skip
+        """Run *command*; *checkpoint* is what `check` asks, *vote* how a task takes part in an election."""
+        self.command, self.fence, self.deadline, self.clock = command, fence, deadline, clock
+        self.token, self.checkpoint, self.vote, self.before = token, checkpoint, vote, before
+        self.outbox: list[Draft] = []
+        self.added: list[CommandDraft] = []
+        self.published = self.sections = 0
+        self.over = False
 
     def check(self) -> None:
         """Raise `TaskRevoked` when this task was revoked with *terminate* while it runs; call it where a long body can stop.

@@ -86,11 +86,12 @@ class Execution(NamedTuple):
 
     def context(self, held: Held, deadline: float) -> TaskContext:
         """Return the context that the body of *held* sees."""
-        fence = held.record.fence if held.record is not None else 0
-        command = held.job.command
-        checkpoint, clock = Checkpoint(self.ports, command.task_id, fence), self.lamport.forward()
-        before = self._before(command) if command.attempt else 0
-        return TaskContext(command, fence, deadline, clock, token=held.job.token, checkpoint=checkpoint, vote=self.vote, before=before)
+        job, record = held.job, held.record
+        clock, before = self.lamport.forward(), self._before(job.command) if job.command.attempt else 0
+        if record is None:
+            return TaskContext(job.command, 0, deadline, clock, vote=self.vote, before=before)
+        asks = Checkpoint(self.ports, job.command.task_id, record.fence)
+        return TaskContext(job.command, record.fence, deadline, clock, token=job.token, checkpoint=asks, vote=self.vote, before=before)
 
     def ended(self, held: Held, run: Run, context: TaskContext | None, started: float | None = None) -> Ran:
         """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""
@@ -98,16 +99,18 @@ class Execution(NamedTuple):
         result = None
         if run.error is None and held.stillborn is None and not run.revoked and not run.replaced:
             try:
-                result = _encoded(run.value)
+                result = "null" if run.value is None else _encoded(run.value)
             except (Unserialisable, TooLarge) as wrong:
                 run = Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True)
         began = started if started is not None else now
         if context is None:
             return Ran(held, run, result, (), began, self.lamport.forward(), now)
         context.over = True
-        added = context.added if run.error is None and not run.replaced else []
+        if not context.added or run.error is not None or run.replaced:
+            return Ran(held, run, result, tuple(context.outbox), began, context.clock, now)
+        added = context.added
         more = [d._replace(member=Member(d.member.join_id, d.member.index, len(added))) for d in added if d.member is not None]
-        return Ran(held, run, result, [*context.outbox, *more], began, context.clock, now, len(added))
+        return Ran(held, run, result, (*context.outbox, *more), began, context.clock, now, len(added))
 
     def _before(self, command: Command) -> int:
         try:
@@ -117,13 +120,15 @@ class Execution(NamedTuple):
             return 0
 
     def _prepare(self, held: Held, batch: Batch) -> Arguments | Run | None:
-        if held.stillborn is not None:
-            return self._stillborn(held, held.stillborn, batch)
+        job, _, stillborn = held
+        if stillborn is not None:
+            return self._stillborn(held, stillborn, batch)
+        command = job.command
         try:
-            arguments = self.conducting.gathering.arguments(held.job.command)
-            if held.job.command.place is not None or held.job.task.name == LAUNCH:
-                self.conducting.check(held.job.command)
-            return held.job.task.parameters.fit(*arguments)
+            args, kwargs = self.conducting.gathering.arguments(command)
+            if command.place is not None or command.task == LAUNCH:
+                self.conducting.check(command)
+            return job.task.parameters.fit(args, kwargs)
         except (MessageRefused, ArgumentError) as refused:
             code = refused.code if isinstance(refused, MessageRefused) else refusals.ARGUMENTS
             batch.park(held.job.delivery, code, refused.field, refused.detail)

@@ -21,7 +21,7 @@ from sedano.engine.telling import tell_again, tell_exit
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals, states
 from sedano.model.lineage import derived_id
-from sedano.model.messages import LAUNCH, Section
+from sedano.model.messages import LAUNCH, Command, Section
 from sedano.model.records import ErrorRecord, Outcome, Recorded, TaskRecord
 from sedano.model.window import Window
 from sedano.ports import Ports
@@ -63,6 +63,9 @@ class Following:
         due = Due()
         for one in judged:
             job = one.ran.held.job
+            if not one.posted and _is_last(job.command, one.verdict.state):
+                jobs.append(job)
+                continue
             try:
                 due.add(job, self._follows(job, one))
             except SedanoError as error:
@@ -109,7 +112,7 @@ class Following:
 
     def _ended(self, job: Job, state: str, value: Callable[[], Any], error: ErrorRecord | None, added: int) -> Consequences:
         command = job.command
-        if command.place is None and command.member is None and command.task != LAUNCH:
+        if _is_last(command, state):
             return Consequences()
         if state == states.SUCCESS:
             return self.conducting.succeeded(job, value, added)
@@ -175,3 +178,8 @@ class Following:
             batch.park(job.delivery, spent.code, spent.field, f"{spent.detail}; its follow-ups cannot be sent: {error}")
         else:
             batch.give_back(job.delivery)
+
+
+def _is_last(command: Command, state: str) -> bool:
+    """Tell whether nothing follows from *command*, which ended as *state*, but what its body published: most tasks stand alone."""
+    return command.place is None and command.member is None and command.task != LAUNCH and state != states.RETRY

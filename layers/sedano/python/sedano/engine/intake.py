@@ -12,7 +12,7 @@ from sedano.engine.batch import Batch, Job, Stillborn
 from sedano.engine.holding import refuse
 from sedano.engine.mapping import built_in
 from sedano.engine.membership import Membership
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
 from sedano.engine.sparing import Spared
 from sedano.errors import MessageRefused
 from sedano.model import codec, refusals, states
@@ -20,6 +20,7 @@ from sedano.model.clock import ClockAhead, LamportClock
 from sedano.model.control import revoked_by
 from sedano.model.messages import Command
 from sedano.model.retry import MAX_EXECUTIONS
+from sedano.model.signature import Delivery as Mode
 from sedano.model.window import Window
 from sedano.ports import Delivery, Ports
 
@@ -78,19 +79,23 @@ class Intake(NamedTuple):
             raise MessageRefused(refusals.UNKNOWN_TASK, "subject", f"no task {command.task!r} in this deployment")
         if not command.time:
             command = command._replace(time=delivery.sent or now)
-        return Job(delivery, command, task, now, clock, self._stillborn(delivery, command, task, now))
+        mode = task.mode(command)
+        return Job(delivery, command, task, now, clock, mode, self._stillborn(delivery, command, mode, now))
 
-    def _stillborn(self, delivery: Delivery, command: Command, task: TaskSpec, now: float) -> Stillborn | None:
+    def _stillborn(self, delivery: Delivery, command: Command, mode: Mode, now: float) -> Stillborn | None:
         """Return why the task must not begin: it came too late, is revoked, or came too often (sooner without claims to count).
 
         Such a task still walks through its claim, so that its record ends too: whoever waits for it, or for its chord, learns of it.
         """
         if command.expires is not None and command.expires <= now:
             return Stillborn(states.REVOKED, refusals.EXPIRED, "expirytime", f"expired {now - command.expires:.0f} s ago")
-        revoked = revoked_by(self.membership.control, command)
+        control = self.membership.control
+        revoked = revoked_by(control, command) if control.revoked else None
         if revoked is not None:
             return Stillborn(states.REVOKED, refusals.REVOKED, revoked.partition("=")[0], f"revoked by {revoked}")
-        if task.delivery != "claimed" and delivery.receives - self.spared.count(delivery) > self.poison_after:
+        if delivery.receives == 1:
+            return None
+        if mode != "claimed" and delivery.receives - self.spared.count(delivery) > self.poison_after:
             return Stillborn(states.POISON, refusals.POISON, "receives", f"received {delivery.receives} times without an end")
         if delivery.receives > MAX_EXECUTIONS:
             return Stillborn(states.POISON, refusals.EXECUTIONS, "receives", f"received {delivery.receives} times without an end")

@@ -75,7 +75,7 @@ class Judging(NamedTuple):
     def _outcome(self, ran: Ran, verdict: Verdict, posted: Sequence[Addressed]) -> Outcome | None:
         job, record = ran.held.job, ran.held.record
         command, again = job.command, verdict.state == states.RETRY
-        if record is None and (again or job.task.mode(command) == "at_least_once"):
+        if record is None and (again or job.mode == "at_least_once"):
             return None
         needed = command.member is not None or command.place is not None or not (job.task.ignore_result or command.ignore_result)
         result, result_ref = self._kept(ran.result if needed else None)

@@ -54,7 +54,7 @@ class Membership:
         if not self._due:
             return
         now = self._ports.clock.now()
-        tasks = tuple(job.command.task_id for job in jobs if job.task.mode(job.command) == "claimed")
+        tasks = tuple(job.command.task_id for job in jobs if job.mode == "claimed")
         self._due, self._last = False, now
         if not self._write(MemberRecord(self.name, self._lamport.forward(), ACTIVE, in_flight, now, tasks)):
             return

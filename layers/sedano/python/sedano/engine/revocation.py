@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from sedano.errors import SedanoError, TaskRevoked, Unavailable
 from sedano.model import states
 from sedano.model.clock import LamportClock
@@ -18,6 +16,7 @@ from sedano.ports import Ports
 
 TRIES = 5
 """How often a revocation follows a task that changes between waiting and running under it."""
+NEVER = float("-inf")
 CHECK_S = 1.0
 """A body's checkpoints read the ledger at most this often."""
 
@@ -40,19 +39,19 @@ def revoke(ports: Ports, lamport: LamportClock, task_id: str, *, terminate: bool
     raise Unavailable(f"task {task_id}: it changed under each of {TRIES} attempts to revoke it")
 
 
-@dataclass(slots=True)
 class Checkpoint:
     """What a running body asks at its checkpoints: shall I end? One read a second at most."""
 
-    ports: Ports
-    task_id: str
-    fence: int
-    last: float = field(default=float("-inf"))
+    __slots__ = ("fence", "last", "ports", "task_id")
+
+    def __init__(self, ports: Ports, task_id: str, fence: int) -> None:
+        """Ask about the task *task_id*, which is claimed under *fence*."""
+        self.ports, self.task_id, self.fence, self.last = ports, task_id, fence, NEVER
 
     def __call__(self) -> None:
         """Raise `TaskRevoked` when the task was revoked with *terminate*, also when another worker took it over and has ended it since."""
         now = self.ports.clock.monotonic()
-        if not self.fence or now - self.last < CHECK_S:
+        if now - self.last < CHECK_S:
             return
         self.last = now
         try:

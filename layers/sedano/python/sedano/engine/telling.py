@@ -26,13 +26,13 @@ ENDS = {
 def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
     """Tell a run whose outcome stands."""
     ran, (end, metric) = judged.ran, ENDS[judged.verdict.state]
-    stillborn = ran.held.stillborn
+    job, _, stillborn = ran.held
     if end == chronicle.REVOKED and (stillborn is None or stillborn.code != refusals.EXPIRED):
         metric = "TasksRevoked"
     began = (None, None) if stillborn is not None else (int(ran.started * MICRO), ran.started_clock)
     clock = judged.outcome.clock if judged.outcome is not None else lamport.forward()
-    batch.count(metric, ran.held.job.task.name)
-    batch.chronicle.rows.append(_row(ran.held.job, began, (int(ran.ended * MICRO), clock, end), ran.run.error))
+    batch.count(metric, job.task.name)
+    batch.chronicle.rows.append(_row(job, began, (int(ran.ended * MICRO), clock, end), ran.run.error))
 
 
 def tell_again(job: Job, record: TaskRecord, batch: Batch) -> None:
@@ -50,8 +50,9 @@ def tell_exit(outcome: Outcome, batch: Batch) -> None:
 
 def _row(job: Job, began: tuple[int | None, int | None], ended: tuple[int, int, str], error: ErrorRecord | None) -> Row:
     command = job.command
+    lineage = command.lineage
     return (
-        command.task_id, command.task, job.delivery.queue, command.lineage.root_id or command.task_id, command.lineage.parent_id,
+        command.task_id, command.task, job.delivery.queue, lineage.root_id or command.task_id, lineage.parent_id,
         command.attempt, command.source, int(command.time * MICRO), command.clock, int(job.received * MICRO), job.received_clock,
         *began, *ended,
         f"{error.type_name}({error.message[:200]!r})" if error is not None else None,

@@ -104,7 +104,8 @@ class Worker:
 
     def __init__(self, registry: Registry, ports: Ports, host: Host, settings: WorkerSettings, run_loop: RunLoop | None) -> None:
         """Build the pipeline for the tasks of *registry* over *ports*; *run_loop* runs async bodies (None: there are none)."""
-        now_us = lambda: int(ports.clock.now() * 1_000_000)  # noqa: E731 - the clock's unit, used once
+        now = ports.clock.now
+        now_us = lambda: int(now() * 1_000_000)  # noqa: E731 - the clock's unit, used once
         self.ports, self.host, self.settings = ports, host, settings
         self.lamport = LamportClock(now_us)
         window = Window(settings.window)
@@ -180,7 +181,7 @@ class Worker:
     def _ended(self, stream: Stream[Ran, RecordedRun], ran: Ran) -> None:
         """Hand over a run whose body ended: to a lane, unless nothing is written for it."""
         job = ran.held.job
-        if ran.held.record is None and job.task.mode(job.command) == "at_least_once":
+        if job.mode == "at_least_once" and ran.held.record is None:
             stream.put_here(ran)
         else:
             stream.put(ran)
@@ -223,7 +224,7 @@ class Worker:
 
     def _refused(self, job: Job, record: TaskRecord | None, batch: Batch) -> None:
         """Settle a run whose outcome the ledger refused: someone else's outcome stands."""
-        claimed = job.task.mode(job.command) == "claimed"
+        claimed = job.mode == "claimed"
         kind, metric = ("claim-refused", "WritesFencedOff") if claimed else ("message-duplicate", "Duplicates")
         batch.count(metric, job.task.name)
         batch.chronicle.line(kind, self.lamport.forward(), self.ports.clock.now(), uuid=job.command.task_id, name=job.task.name)

@@ -21,7 +21,7 @@ _ID = r'"([!#-\[\]-~]{1,256}+)"'
 _NUMBER = "(0|[1-9][0-9]{0,8}+)"
 _matches = re.compile(
     rf'\{{"specversion":"1\.0","type":"sedano\.command\.v{PROTOCOL_VERSION}","source":{_ID},"subject":{_ID},"id":{_ID}'
-    rf',"time":"([0-9T:.-]{{26}}Z)","clock":"([1-9][0-9]{{0,17}}+)"(?:,"taskid":{_ID})?'
+    rf',"time":"([0-9T:-]{{19}})\.([0-9]{{6}})Z","clock":"([1-9][0-9]{{0,17}}+)"(?:,"taskid":{_ID})?'
     rf'(?:,"rootid":{_ID},"parentid":{_ID},"hops":([1-9][0-9]?|1[01][0-9]|12[0-8]),"budget":{_NUMBER})?'
     rf'(?:,"joinid":{_ID},"joinindex":{_NUMBER},"joinsize":{_NUMBER})?,"data":'
 ).match
@@ -32,10 +32,10 @@ def read(text: str) -> Command | None:
     match = _matches(text)
     if match is None:
         return None
-    source, task, message_id, time, clock, task_id, root_id, parent_id, hops, budget, join_id, index, size = match.groups()
+    source, task, message_id, second, micros, clock, task_id, root_id, parent_id, hops, budget, join_id, index, size = match.groups()
     try:
         args, kwargs = wire.call(scan_rest(text, match.end()))
-        moment = timestamps.read(time)
+        moment = timestamps.moment(second, micros)
     except (ValueError, StopIteration, RecursionError):
         return None
     if task_id is None:

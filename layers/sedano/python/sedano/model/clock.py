@@ -49,12 +49,14 @@ class LamportClock:
 
     def forward(self) -> int:
         """Tick for a local event and return the new value."""
+        now_us = self._now_us()
         with self._lock:
-            self.value = forward(self.value, self._now_us())
-            return self.value
+            self.value = value = now_us if now_us > self.value else self.value + 1  # `forward`, without the call: once an event
+        return value
 
     def adjust(self, other: int) -> int:
         """Tick for a received *other* and return the new value; raise `ClockAhead` for a poisoned one and stay unchanged."""
+        now_us = self._now_us()
         with self._lock:
-            self.value = adjust(self.value, other, self._now_us())
-            return self.value
+            self.value = value = adjust(self.value, other, now_us)
+        return value

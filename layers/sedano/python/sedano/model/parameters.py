@@ -73,7 +73,8 @@ class Parameters:
         self._rest_args = next((p.name for p in found if p.kind is p.VAR_POSITIONAL), None)
         self._rest_kwargs = next((p.name for p in found if p.kind is p.VAR_KEYWORD), None)
         only_positions = len(by_position) == len(found)
-        self._fast = tuple(self._kinds[n] for n in self._names) if only_positions else None
+        kinds = [self._kinds[n] for n in self._names]
+        self._fast = tuple(None if kind.unchecked else kind.types for kind in kinds) if only_positions else None
 
     def room(self, args: int, kwargs: Mapping[str, Any]) -> int:
         """Return how many more positional arguments there is room for beside so many *args* and *kwargs*; a `*rest` takes any number."""
@@ -98,8 +99,8 @@ class Parameters:
         """
         fast = self._fast
         if fast is not None and not kwargs and len(args) == len(fast):
-            for kind, value in zip(fast, args, strict=True):
-                if not kind.unchecked and type(value) not in kind.types:
+            for types_of, value in zip(fast, args, strict=True):
+                if types_of is not None and type(value) not in types_of:
                     break
             else:
                 return args, kwargs

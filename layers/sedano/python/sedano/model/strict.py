@@ -71,10 +71,13 @@ def scan_rest(text: str, start: int) -> Any:
     Raises:
         ValueError, StopIteration: the rest is not just one strict value and the brace, or it takes `load` to tell.
     """
-    if len(text) > MAX_DIGITS or not text.isascii() or "\\" in text or text.count("[") + text.count("{") > MAX_DEPTH:
+    if len(text) > MAX_DIGITS or not text.isascii() or "\\" in text:
         raise ValueError("not plain")
-    value, end = _SCAN(text, start)
-    if text[end:] != "}":
+    if len(text) - start > MAX_DEPTH and text.count("[") + text.count("{") > MAX_DEPTH:  # a shorter rest cannot nest deeper
+        raise ValueError("not plain")
+    scan = _SCAN if text.count(":", start) > 1 else _SCAN_ONE_KEY
+    value, end = scan(text, start)
+    if end + 1 != len(text) or text[end] != "}":
         raise ValueError("not the end")
     return value
 
@@ -150,6 +153,9 @@ def _refuse(error: BaseException, where: str) -> NoReturn:
     raise MessageRefused(refusals.TOO_LARGE, where, "an integer has too many digits") from None
 
 
+Scan = Callable[[str, int], tuple[Any, int]]
+
+
 class _Found(ValueError):
     """A hook met what `load` refuses with *code*."""
 
@@ -193,13 +199,15 @@ def _counting_int(text: str) -> int:
     return int(text)
 
 
-def _scanner(parse_int: Callable[[str], int]) -> Callable[[str, int], tuple[Any, int]]:
-    decoder = JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant, parse_int=parse_int)
-    scan: Callable[[str, int], tuple[Any, int]] = decoder.scan_once  # type: ignore[attr-defined] # not in typeshed
+def _scanner(parse_int: Callable[[str], int], pairs: Callable[[list[tuple[str, Any]]], Any] | None = _object) -> Scan:
+    decoder = JSONDecoder(object_pairs_hook=pairs, parse_float=_float, parse_constant=_constant, parse_int=parse_int)
+    scan: Scan = decoder.scan_once  # type: ignore[attr-defined] # not in typeshed
     return scan
 
 
 _SCAN = _scanner(int)
+_SCAN_ONE_KEY = _scanner(int, None)
+"""Looks for no repeated keys: for text with one colon, where there can be none."""
 _SCAN_COUNTING = _scanner(_counting_int)
 
 

@@ -46,13 +46,18 @@ def read(text: str) -> float:
         ValueError: it is not such a text, names a day that does not exist, or lies before 1970 or beyond the year 9999.
     """
     if len(text) == 27 and text[19] == "." and text[26] == "Z" and text.isascii() and text[20:26].isdigit():
-        return (_second(text[:19] + "Z") * 1_000_000 + int(text[20:26])) / 1_000_000
+        return moment(text[:19], text[20:26])
     parts = _PARTS(text)
     if parts is None:
         raise ValueError(_WANTED)
     second, fraction, zone = parts.groups()
     micros = int(fraction[:6].ljust(6, "0")) if fraction else 0
     return (_second(second + zone) * 1_000_000 + micros) / 1_000_000
+
+
+def moment(second: str, micros: str) -> float:
+    """Return the epoch seconds of *second* (such as 2026-11-21T18:00:00, UTC) and six digits of *micros*; raise as `read` does."""
+    return (_second(second + "Z") * 1_000_000 + int(micros)) / 1_000_000
 
 
 @lru_cache(maxsize=128)

@@ -25,7 +25,10 @@ class Window:
 
     def add(self, message_id: str) -> None:
         """Remember a finished message as the most recent one and forget the oldest beyond the size."""
-        self._ids[message_id] = None
-        self._ids.move_to_end(message_id)
-        if len(self._ids) > self.size:
-            self._ids.popitem(last=False)
+        ids = self._ids
+        if message_id in ids:
+            ids.move_to_end(message_id)
+            return
+        ids[message_id] = None
+        if len(ids) > self.size:
+            ids.popitem(last=False)
