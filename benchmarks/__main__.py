@@ -1,4 +1,4 @@
-"""`make bench`: measure everything, print it, write it to build/bench/task_path.json.
+"""`make bench`: measure everything, print it, write it to build/bench/task_path.json and build/bench/canvas.json.
 
 Nothing here fails because a machine is slow or busy: counts and bytes are held by tests (tests/unit/bench), CPU is told beside the peers'.
 """
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import calls, codec, cold, framework, publishing, report, sizes, waiting
+from benchmarks import calls, canvas, codec, cold, framework, publishing, report, sizes, waiting
 from benchmarks.report import Section
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,15 +53,19 @@ def main() -> None:
         "cold start": lambda: cold.section(progress.round, BUILD),
         "codec": lambda: codec.section(progress.round),
     }
-    sections = []
-    for number, (title, measure) in enumerate(steps.items(), 1):
-        progress.begin(number, len(steps), title)
-        sections.append(measure())
+    canvases: dict[str, Callable[[], Section]] = {
+        "bytes of a canvas's messages": canvas.section_of_sizes,
+        "calls of a canvas": canvas.section_of_calls,
+    }
+    found: dict[str, Section] = {}
+    for number, (title, measure) in enumerate({**steps, **canvases}.items(), 1):
+        progress.begin(number, len(steps) + len(canvases), title)
+        found[title] = measure()
     progress.end()
-    path = BUILD / "task_path.json"
-    report.write(path, sections, time.monotonic() - began)
-    print(report.table(sections))
-    print(f"\n{time.monotonic() - began:.0f} s; the same as JSON: {path.relative_to(ROOT)}")
+    for name, titles in (("task_path.json", steps), ("canvas.json", canvases)):
+        report.write(BUILD / name, [found[title] for title in titles], time.monotonic() - began)
+    print(report.table(list(found.values())))
+    print(f"\n{time.monotonic() - began:.0f} s; the same as JSON: {(BUILD / 'task_path.json').relative_to(ROOT)}, canvas.json beside it")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,118 @@
+"""What a canvas takes, counted at the ports: ledger writes, sends, pages; and how large its messages are.
+
+The shipped engine over memory, in one worker that is fed batches of ten. A write is what would be one `UpdateItem` or `PutItem`: claims and
+records are one each, arrivals of one batch at one node of a join are one. A send is one `SendMessageBatch` of up to ten.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sedano import Sedano, memory
+from sedano.canvas import Form
+from sedano.engine.chronicle import Host
+from sedano.engine.worker import Worker, WorkerSettings
+from sedano.ports import RECORDS, Delivery, Outgoing, Ports, command_queue
+
+QUEUE = command_queue("default")
+BATCH = 10
+app = Sedano("canvas")
+
+
+@app.task(name="add")
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+@app.task(name="total")
+def total(values: list[int]) -> int:
+    """Add all."""
+    return sum(values)
+
+
+@dataclass
+class Cost:
+    """What was counted: *calls* by name; the *longest* message without its arguments, and how many there were; CPU seconds."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    longest: int = 0
+    messages: int = 0
+    cpu: float = 0.0
+
+    @property
+    def writes(self) -> int:
+        """The ledger's writes."""
+        return sum(self.calls[name] for name in ("claim", "record", "keep", "arrive", "open_join"))
+
+
+class Counting:
+    """Stands for one port and counts what is asked of it."""
+
+    def __init__(self, port: Any, cost: Cost) -> None:
+        """Count on *cost*."""
+        self._port, self._cost = port, cost
+
+    def __getattr__(self, operation: str) -> Any:
+        """Return the port's operation, counted."""
+        method = getattr(self._port, operation)
+
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            self._count(operation, args)
+            return method(*args, **kwargs)
+
+        return counted
+
+    def _count(self, operation: str, args: Sequence[Any]) -> None:
+        calls = self._cost.calls
+        if operation == "send":
+            calls["send history" if args[0] == RECORDS else "send"] += -(-len(args[1]) // BATCH)
+            for message in args[1] if args[0] == QUEUE else ():
+                self._measure(message)
+        elif operation == "arrive":
+            calls[operation] += len({(one.join_id, one.node) for one in args[0]})
+        elif operation in ("claim", "record", "keep"):
+            calls[operation] += len(args[0])
+        else:
+            calls[operation] += 1
+
+    def _measure(self, message: Outgoing) -> None:
+        self._cost.messages += 1
+        if len(message.body) > self._cost.longest:
+            envelope = json.loads(message.body)
+            envelope.pop("data", None)
+            self._cost.longest = max(self._cost.longest, len(json.dumps(envelope, separators=(",", ":"))))
+
+
+def cost_of(forms: Sequence[Form], most_batches: int = 10**9) -> tuple[Cost, list[Any]]:
+    """Publish *forms* together, work off at most *most_batches* batches, and return what that took, and the results."""
+    cost, plain = Cost(), memory.ports()
+    ports = replace(plain, **{name: Counting(getattr(plain, name), cost) for name in ("ledger", "queues", "blobs")})
+    app.attach(ports)
+    try:
+        worker = Worker(app.registry, ports, Host("bench.1.00000000", 1), WorkerSettings(lanes=0), None)
+        worker.work([], ports.clock.now() + 900)
+        cost.calls.clear()
+        began = time.process_time()
+        results = [form.delay() for form in forms]
+        for _ in range(most_batches):
+            deliveries = plain.queues.receive(QUEUE, BATCH)
+            if not deliveries:
+                break
+            _work(worker, plain, deliveries)
+        cost.cpu = time.process_time() - began
+        return cost, results if most_batches < 10**9 else [result.get(timeout=1) for result in results]
+    finally:
+        app.attach(None)
+
+
+def _work(worker: Worker, ports: Ports, deliveries: list[Delivery]) -> None:
+    if worker.work(deliveries, ports.clock.now() + 900):
+        raise AssertionError("a message was given back")
+    ports.queues.delete(deliveries)
+    ports.queues.delete(ports.queues.receive(RECORDS, BATCH))

@@ -1,0 +1,43 @@
+"""What a canvas takes, in numbers that are the same on every machine; `make bench` measures larger ones."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from benchmarks import canvas
+from benchmarks.report import Entry
+
+
+def missed(entries: Sequence[Entry]) -> list[str]:
+    """Return what is held to a target and misses it."""
+    assert any(entry.target is not None for entry in entries)
+    return [f"{entry.name}: {entry.value} {entry.unit}" for entry in entries if entry.verdict == "MISSED"]
+
+
+def test_no_message_grows_with_its_canvas() -> None:
+    entries = canvas.sizes(most=3_000)
+    assert missed(entries) == []
+    assert max(e.value for e in entries) < 700
+
+
+def test_a_group_is_published_in_tens_and_nothing_else() -> None:
+    assert canvas.group_calls(1_000) == {"sqs.SendMessageBatch": 100}
+
+
+def test_a_chord_costs_a_little_more_than_its_members_and_grows_with_them() -> None:
+    entries = canvas.chord_costs((100, 1_000, 2_000))
+    assert missed(entries) == []
+    growth = {e.name: e.value for e in entries if "exponent" in e.name and "CPU" not in e.name}
+    assert all(0.95 < value < 1.05 for value in growth.values())
+
+
+def test_a_link_of_a_chain_is_two_writes_and_one_send() -> None:
+    entries = canvas.chain_costs(200, beside=10)
+    assert missed(entries) == []
+    assert [e.value for e in entries[:2]] == [2.0, pytest.approx(1.0)]
+
+
+def test_a_peers_chain_is_one_large_message() -> None:
+    theirs = canvas.celery_chain(100)
+    assert theirs is not None
+    assert theirs > 20 * 1_024
