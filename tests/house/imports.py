@@ -46,6 +46,7 @@ LATE = {
     "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "
     "a result pays for none of it",
     "layers/sedano/python/sedano/task.py": "whoever makes signatures loads the canvas",
+    "layers/sedano/python/sedano/cli/workflow.py": "the workflow that a command is about is named on the command line, as module:Class",
     "layers/sedano/python/sedano/workflow/files.py": "PyYAML is an extra: only whoever declares workflows in YAML needs it",
 }
 TYPED = {

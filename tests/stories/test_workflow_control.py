@@ -1,4 +1,4 @@
-"""What the operators and authors of workflows do: pause, resume, cancel, time limits, retries of steps, new versions, and mistakes."""
+"""What the operators and authors of workflows do: pause, resume, cancel, time limits, retries of steps, new versions."""
 
 import types
 from contextvars import Context
@@ -9,20 +9,15 @@ import pytest
 
 from sedano import Retry, current
 from sedano.errors import (
-    ArgumentError,
     FlowFailed,
-    FlowRunReused,
-    OptionError,
     ResultTimeout,
     TaskRevoked,
-    UnknownFlowRun,
     WrongFlowState,
 )  # fmt: skip
 from sedano.model import codec, states
 from sedano.model.messages import Command
 from sedano.ports import PARKED
-from sedano.workflow import Flow, Input, Step, Workflow, each, find, own, runs
-from tests.stories.kept import assert_kept
+from sedano.workflow import Flow, Input, Step, Workflow, own, runs
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.stage import Stage, in_memory
 from tests.stories.workshop import Workshop
@@ -220,178 +215,3 @@ def test_a_running_flow_keeps_the_version_it_began_with(stage: Stage, workshop: 
     assert later.get()["price"]["total"] == 20
     assert [(r.show().version, r.id) for r in Fulfil.flow.runs()] == [(r.show().version, r.id) for r in runs(workshop.app, "fulfil")]
     assert {r.id: r.show().version for r in workshop.fulfil.runs()} == {result.id: "1", later.id: "2"}
-
-
-def test_a_run_id_is_one_run(stage: Stage, workshop: Workshop) -> None:
-    processes = Processes(stage, workshop.app)
-    first = workshop.fulfil.apply_async({"order": 7}, run_id="order-7")
-    same = workshop.fulfil.apply_async({"order": 7}, run_id="order-7")
-    processes.drain()
-    assert first.get() == same.get()
-    assert workshop.done.count("charge 20") == 1
-    with pytest.raises(FlowRunReused, match="a flow run order-7 of fulfil 1 has begun with other inputs"):
-        workshop.fulfil.apply_async({"order": 8}, run_id="order-7")
-    assert find(workshop.app, "order-7").state == "SUCCEEDED"
-
-
-def test_a_second_beginning_that_nobody_could_see_coming_is_not_begun_and_counted(stage: Stage, workshop: Workshop) -> None:
-    processes = Processes(stage, workshop.app)
-    for order in (7, 8):
-        workshop.fulfil.apply_async({"order": order}, run_id="same")
-    processes.drain()
-    assert stage.telemetry.counted("FlowRunsRefused") == 1
-    assert len({call for call in workshop.done if call.startswith("price")}) == 1
-
-
-@pytest.mark.parametrize(
-    ("inputs", "message"),
-    [
-        ({}, "order: an input of workflow fulfil is missing"), ({"order": "x"}, "order: workflow fulfil: expected int, got str"),
-        ({"order": 1, "colour": 2}, "colour: workflow fulfil has no such input; it has order"),
-    ],
-)  # fmt: skip
-def test_wrong_inputs_are_told_and_nothing_begins(workshop: Workshop, inputs: dict[str, Any], message: str) -> None:
-    stage = in_memory()
-    Processes(stage, workshop.app)
-    with pytest.raises(ArgumentError, match=message):
-        workshop.fulfil.delay(**inputs)
-    assert stage.peek(COMMANDS) == []
-
-
-def test_a_run_that_a_task_begins_is_one_of_its_follow_ups(stage: Stage, workshop: Workshop) -> None:
-    ids: list[str] = []
-
-    def order(number: int) -> str:
-        ids.append(workshop.fulfil.delay(order=number).id)
-        if len(ids) == 1:
-            raise RuntimeError("again")
-        return ids[-1]
-
-    task = workshop.task("order", order, retry=Retry(max_retries=1, interval_start=0.0, jitter=False))
-    processes = Processes(stage, workshop.app)
-    task.apply_async((7,), tenant="acme", stamps={"team": "core"})
-    processes.deliver()
-    processes.deliver()
-    (begin,) = commands(stage)
-    assert (begin.task, begin.tenant, begin.stamps) == ("sedano.workflow", "acme", "team=core")
-    processes.deliver()
-    assert {(c.tenant, c.stamps, c.lineage.parent_id) for c in commands(stage)} == {("acme", "team=core", ids[-1])}
-    processes.drain()
-    assert [r.id for r in runs(workshop.app)] == ids[1:]
-    assert find(workshop.app, ids[1]).state == "SUCCEEDED"
-
-
-def test_a_workflow_may_be_longer_than_tasks_may_spawn_one_another(workshop: Workshop) -> None:
-    body: dict[str, Any] = {"s0": Step(workshop.price.s(1))}
-    for number in range(1, 200):
-        body[f"s{number}"] = Step(workshop.price.s(number), after=body[f"s{number - 1}"])
-    flow = declared(workshop, "Long", body)
-    stage = in_memory()
-    processes = Processes(stage, workshop.app)
-    result = flow.delay()
-    processes.drain()
-    assert result.state == "SUCCEEDED"
-    assert len(workshop.done) == 200
-
-
-def test_a_wide_workflow_publishes_each_step_about_once(workshop: Workshop) -> None:
-    first = Step(workshop.price.s(1))
-    body: dict[str, Any] = {"first": first}
-    body |= {f"w{n}": Step(workshop.price.s(n), after=first) for n in range(60)}
-    body["last"] = Step(workshop.wrap.s(1), after=[body[f"w{n}"] for n in range(60)])
-    flow = declared(workshop, "Wide", body)
-    stage = in_memory()
-    processes = Processes(stage, workshop.app)
-    result = flow.delay()
-    processes.drain()
-    assert result.state == "SUCCEEDED"
-    assert stage.telemetry.counted("Duplicates") <= 70
-
-
-def test_a_map_beyond_the_runs_budget_fails_with_what_to_do(workshop: Workshop) -> None:
-    stage = in_memory()
-    processes = Processes(stage, workshop.app)
-    workshop.lines = [f"line {n}" for n in range(400)]
-    result = workshop.fulfil.apply_async({"order": 7}, budget=600)
-    processes.drain()
-    assert result.state == "FAILED"
-    assert "step pack: BudgetExhausted" in result.show().cause
-    assert stage.peek(PARKED) == []
-    large = workshop.fulfil.apply_async({"order": 7}, budget=6_000)
-    processes.drain()
-    assert len(large.get()["ship"]) == 401
-
-
-def test_large_inputs_and_results_travel_by_claim_check(stage: Stage, workshop: Workshop) -> None:
-    text = workshop.task("text", lambda text: text * 2)
-
-    class Large(Workflow, app=workshop.app):
-        words = Input(str)
-        first = Step(text.s(words))
-        second = Step(text.s(first))
-
-    processes = Processes(stage, workshop.app)
-    result = Large.delay(words="x" * 150_000)
-    processes.drain()
-    assert len(result.get()["second"]) == 600_000
-    assert result.retry is not None
-    assert all(len(end.outbox) == 0 for end in stage.audit.ends)
-
-
-def test_who_asks_for_a_run_that_is_not_there_is_told(workshop: Workshop) -> None:
-    Processes(in_memory(), workshop.app)
-    nobody = find(workshop.app, "nobody")
-    for ask in (nobody.show, nobody.pause, nobody.cancel, nobody.retry, nobody.mermaid, lambda: nobody.value("x")):
-        with pytest.raises(UnknownFlowRun, match="no flow run nobody"):
-            ask()
-    assert nobody.state == "PENDING"
-    with pytest.raises(ResultTimeout, match="it is PENDING"):
-        nobody.get(timeout=1)
-
-
-def test_a_step_without_a_result_says_so(stage: Stage, workshop: Workshop) -> None:
-    processes = Processes(stage, workshop.app)
-    result = workshop.fulfil.delay(order=7)
-    processes.deliver()
-    with pytest.raises(WrongFlowState, match="fulfil has no step 'nothing'; it has price, reserve"):
-        result.value("nothing")
-    with pytest.raises(WrongFlowState, match="step ship is WAITING: it has no result"):
-        result.value("ship")
-
-
-def test_a_running_flow_is_drawn_with_the_states_of_its_steps(stage: Stage, workshop: Workshop) -> None:
-    processes = Processes(stage, workshop.app)
-    workshop.broken = {"ship"}
-    result = workshop.fulfil.delay(order=7)
-    processes.drain()
-    assert "classDef COMPENSATED" in result.mermaid()
-    assert result.svg().count('class="b FAILED"') == 2
-    assert "fulfil · version 1 · FAILED" in result.svg()
-    assert "classDef" not in workshop.fulfil.mermaid()
-
-
-def test_a_result_cannot_be_decided_upon_where_it_is_declared(workshop: Workshop) -> None:
-    value = Step(workshop.price.s(1))
-    for decide in (lambda: bool(value), lambda: bool(value["total"] > 5), lambda: value > value["total"]):
-        with pytest.raises(OptionError, match=r"not known where|when the workflow runs|in a step of its own"):
-            decide()
-    with pytest.raises(OptionError, match=r"a step is a task's signature"):
-        Step("work")  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match=r"say which app runs it"):
-        types.new_class("Lost", (Workflow,))
-
-
-def test_a_failed_workflow_leaves_the_history_and_the_ledger_agreeing(stage: Stage, workshop: Workshop) -> None:
-    processes = Processes(stage, workshop.app)
-    workshop.broken = {"charge"}
-    workshop.fulfil.delay(order=7)
-    processes.drain()
-    assert_kept(stage, {("price", "SUCCESS"): 1, ("reserve", "SUCCESS"): 1, ("charge", "FAILURE"): 1, ("release", "SUCCESS"): 1})
-
-
-def test_each_names_one_list(workshop: Workshop) -> None:
-    with pytest.raises(ValueError, match=r"step 'both': map: 'each\(\) of several lists' is no reference to a list"):
-
-        class Twice(Workflow, app=workshop.app):
-            price = Step(workshop.price.s(1))
-            both = Step(workshop.ship.s(each(price["lines"]), each(price["total"])))

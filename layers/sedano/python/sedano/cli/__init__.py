@@ -13,6 +13,7 @@ from sedano.errors import SedanoError
 
 VERBS = {
     "history": "tables and a report from the event history, with Spark",
+    "workflow": "check, draw and start workflows; list and control their runs",
 }
 """What can be asked for, and what it is in a few words."""
 

@@ -179,12 +179,12 @@ def _flow(app: Publishes, body: _Body, options: Mapping[str, Any]) -> Flow:
     problems += [Problem(("replaced", n), name, "another step or input has this name") for n, (name, _) in enumerate(body.replaced)]
     known: dict[str, list[Declared]] = {"step": [*steps], "replaced": [value for _, value in body.replaced]}
 
-    def where(path: Path) -> str:
+    def where(path: Path) -> tuple[str, int]:
         found = known.get(str(path[0]), []) if path else []
         number = path[1] if len(path) > 1 else -1
         owner: Declared | None = found[number] if isinstance(number, int) and 0 <= number < len(found) else inputs.get(str(number))
         first = owner if owner is not None else next(iter(declared.values()), None)
-        return f"{first.file}:{first.line}" if first is not None else str(options["workflow"])
+        return (first.file, first.line) if first is not None else (str(options["workflow"]), 0)
 
     return Flow(app, definition, problems, where)
 

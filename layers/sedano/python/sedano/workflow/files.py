@@ -39,7 +39,7 @@ def load(app: Publishes, path: str | FilePath) -> Flow:
     else:
         raise ConfigurationError(f"{file}: a workflow is a .toml, .yaml or .yml file")
     definition, problems = read(data)
-    return Flow(app, definition, problems, lambda path: f"{file}:{_line(lines, path)}")
+    return Flow(app, definition, problems, lambda path: (str(file), _line(lines, path)))
 
 
 def _line(lines: Lines, path: Path) -> int:

@@ -24,8 +24,8 @@ from sedano.outlet import Outlet
 from sedano.workflow.directing import COLLECT, WORKFLOW, Publishes, enlist
 from sedano.workflow.flow_result import FlowResult
 
-Where = Callable[[Path], str]
-"""Returns `file:line` of what stands at a path of a definition's data."""
+Where = Callable[[Path], tuple[str, int]]
+"""Returns the file and the line of what stands at a path of a definition's data."""
 
 
 def known_tasks(app: Publishes) -> dict[str, Known]:
@@ -46,9 +46,9 @@ class Flow:
         Raises:
             WorkflowInvalid: it cannot run; every reason is told, with where it stands.
         """
-        found = sorted([*problems, *check(definition, known_tasks(app))], key=lambda p: _order(definition, p))
+        found = sorted((*where(p.path), p.step, p.text) for p in [*problems, *check(definition, known_tasks(app))])
         if found:
-            told = [f"{where(p.path)}: {f'step {p.step!r}: ' if p.step else ''}{p.text}" for p in found]
+            told = [f"{file}:{line}: {f'step {step!r}: ' if step else ''}{text}" for file, line, step, text in found]
             raise WorkflowInvalid(definition.name, told)
         self.definition, self._app = definition, app
         self._kept: tuple[object, BlobRef] | None = None
@@ -147,7 +147,3 @@ def _refuse_other(outlet: Outlet, run_id: str, ref: BlobRef, given: Mapping[str,
     if found.definition != ref or codec.decode_value(text) != given:
         raise FlowRunReused(f"a flow run {run_id} of {found.workflow} {found.version} has begun with other inputs or another definition")
 
-
-def _order(definition: Definition, problem: Problem) -> tuple[int, str]:
-    number = problem.path[1] if len(problem.path) > 1 and problem.path[0] == "step" else -1
-    return (number if isinstance(number, int) else -1), problem.text

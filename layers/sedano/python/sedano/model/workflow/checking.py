@@ -144,7 +144,7 @@ class _Checking:
 
     def _cycles(self) -> Iterator[Problem]:
         needs = {name: set(before) - {name} for name, before in self.definition.needs().items()}
-        lines = {s.name: number for number, s in reversed(list(enumerate(self.definition.steps)))}
+        lines = {s.name: number for number, s in enumerate(self.definition.steps)}
         while needs:
             try:
                 graphlib.TopologicalSorter(needs).prepare()

@@ -1,0 +1,175 @@
+"""`sedano workflow`: check, draw and start workflows; list, show, pause, resume, cancel and retry their runs.
+
+    python -m sedano workflow check fulfil.toml
+    python -m sedano workflow draw shop.tasks:Fulfil --svg > fulfil.svg
+    python -m sedano workflow start shop.tasks:Fulfil order=7
+    python -m sedano workflow list
+    python -m sedano workflow show RUN --json
+
+Which app is meant: `--app module:attribute`, or `SEDANO_APP`. A workflow is a file, or `module:Class`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sedano.app import Sedano
+from sedano.app import load as load_app
+from sedano.errors import ConfigurationError
+from sedano.workflow import Flow, FlowResult, FlowView, find, load
+
+CONTROLS = {
+    "pause": "begin no further step",
+    "resume": "go on",
+    "cancel": "stop, and undo what ended well",
+    "retry": "begin again what failed",
+}
+Row = Sequence[str]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the command line says; return the exit code."""
+    asked = _parser().parse_args(arguments)
+    reference = asked.app or os.environ.get("SEDANO_APP", "")
+    if not reference:
+        raise ConfigurationError("which app? give --app module:attribute, or set SEDANO_APP")
+    sys.path.insert(0, str(Path.cwd()))
+    verb: Callable[[Sedano, argparse.Namespace], int] = asked.do
+    return verb(load_app(reference), asked)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="sedano workflow", description="check, draw, start and control workflows")
+    parser.add_argument("--app", help="module:attribute of the app; by default SEDANO_APP")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    check = verbs.add_parser("check", help="tell everything that is wrong with a workflow")
+    draw = verbs.add_parser("draw", help="draw a workflow, or a run with its live state")
+    start = verbs.add_parser("start", help="begin a run: NAME=VALUE … are its inputs, values in JSON or plain text")
+    for verb in (check, start):
+        verb.add_argument("workflow", help="a .toml or .yaml file, or module:Class")
+    draw.add_argument("workflow", help="a file, module:Class, or the id of a run")
+    draw.add_argument("--svg", action="store_true", help="a picture; otherwise Mermaid's language")
+    start.add_argument("inputs", nargs="*", metavar="NAME=VALUE")
+    start.add_argument("--run-id", help="names the run; the same id is the same run")
+    every = verbs.add_parser("list", help="the runs, the latest first")
+    every.add_argument("workflow", nargs="?", help="only those of the workflow with this name")
+    show = verbs.add_parser("show", help="one run with the state of each step")
+    for verb in (every, show):
+        verb.add_argument("--json", action="store_true", help="as JSON lines")
+    for verb, do in ((check, _check), (draw, _draw), (start, _start), (every, _list), (show, _show)):
+        verb.set_defaults(do=do)
+    show.add_argument("run", help="the run's id")
+    for name, words in CONTROLS.items():
+        verb = verbs.add_parser(name, help=words)
+        verb.set_defaults(do=_control, verb=name)
+        verb.add_argument("run", help="the run's id")
+    return parser
+
+
+def _check(app: Sedano, asked: argparse.Namespace) -> int:
+    flow = _flow(app, asked.workflow)
+    print(
+        f"{asked.workflow}: workflow {flow.definition.name}, version {flow.definition.version}, {len(flow.definition.steps)} steps: can run"
+    )
+    return 0
+
+
+def _draw(app: Sedano, asked: argparse.Namespace) -> int:
+    is_declared = ":" in asked.workflow or Path(asked.workflow).suffix in (".toml", ".yaml", ".yml")
+    drawn: Flow | FlowResult = _flow(app, asked.workflow) if is_declared else find(app, asked.workflow)
+    sys.stdout.write(drawn.svg() if asked.svg else drawn.mermaid())
+    return 0
+
+
+def _start(app: Sedano, asked: argparse.Namespace) -> int:
+    wrong = next((given for given in asked.inputs if "=" not in given), None)
+    if wrong is not None:
+        raise ConfigurationError(f"{wrong!r} is no input; write NAME=VALUE")
+    inputs = {name: _value(text) for name, _, text in (given.partition("=") for given in asked.inputs)}
+    print(_flow(app, asked.workflow).apply_async(inputs, run_id=asked.run_id).id)
+    app.close()
+    return 0
+
+
+def _list(app: Sedano, asked: argparse.Namespace) -> int:
+    found = app.outlet.ports.flow_runs.list(asked.workflow)
+    if asked.json:
+        for run in found:
+            print(
+                json.dumps(
+                    {"run": run.run_id, "workflow": run.workflow, "version": run.version, "state": run.state, "started": run.started}
+                )
+            )
+        return 0
+    _table(
+        ("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), [(r.run_id, r.workflow, r.version, r.state, _moment(r.started)) for r in found]
+    )
+    return 0
+
+
+def _show(app: Sedano, asked: argparse.Namespace) -> int:
+    view = find(app, asked.run).show()
+    if asked.json:
+        print(json.dumps({**view._asdict(), "steps": [step._asdict() for step in view.steps]}))
+        return 0
+    ended = f", ended {_moment(view.ended)}" if view.ended else ""
+    print(f"{view.run_id}: {view.workflow} {view.version} is {view.state}, began {_moment(view.started)}{ended}")
+    if view.cause:
+        print(f"because of {view.cause}")
+    _table(("STEP", "STATE", "TASK", "BEGINS", "CALLS", "DETAIL"), _steps(view))
+    return 0
+
+
+def _control(app: Sedano, asked: argparse.Namespace) -> int:
+    run = find(app, asked.run)
+    verbs: dict[str, Callable[[], str]] = {"pause": run.pause, "resume": run.resume, "cancel": run.cancel, "retry": run.retry}
+    print(verbs[asked.verb]())
+    app.close()
+    return 0
+
+
+def _flow(app: Sedano, named: str) -> Flow:
+    """Return the workflow that is *named*: a file, or `module:Class`."""
+    if Path(named).suffix in (".toml", ".yaml", ".yml"):
+        return load(app, named)
+    module, _, attribute = named.partition(":")
+    try:
+        found: Any = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as wrong:
+        raise ConfigurationError(f"{named}: {wrong}; give a .toml or .yaml file, or module:Class") from None
+    flow = getattr(found, "flow", found)
+    if not isinstance(flow, Flow):
+        raise ConfigurationError(f"{named} is a {type(found).__name__}, not a workflow")
+    return flow
+
+
+def _steps(view: FlowView) -> Iterable[Row]:
+    for step in view.steps:
+        calls = f"{step.calls[0]} of {step.calls[2]}" + (f", {step.calls[1]} failed" if step.calls[1] else "") if step.calls else ""
+        yield step.name, step.state, step.task, str(step.attempt + 1), calls, step.detail
+
+
+def _table(head: Row, rows: Iterable[Row]) -> None:
+    every = [head, *rows]
+    widths = [max(len(row[n]) for row in every) for n in range(len(head))]
+    for row in every:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -1,0 +1,112 @@
+"""`python -m sedano workflow`: everything that an operator does, from the command line; data on stdout, words on stderr, exit codes."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sedano import testing
+from sedano.cli import main
+from tests.stories import bakery
+
+APP = "tests.stories.bakery:app"
+BREAD = "tests.stories.bakery:Bread"
+
+
+@pytest.fixture
+def world() -> Iterator[testing.World]:
+    """The bakery in memory, everything in order."""
+    bakery.BROKEN.clear()
+    with testing.world(bakery.app) as world:
+        yield world
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    """What a command says on stdout, or on stderr when it fails."""
+    assert main(["workflow", "--app", APP, *arguments]) == code
+    found = capsys.readouterr()
+    assert (found.err if code == 0 else found.out) == ""
+    return found.out if code == 0 else found.err
+
+
+def test_a_run_is_begun_listed_and_shown(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
+    run = said(capsys, "start", BREAD, "loaves=3").strip()
+    assert said(capsys, "start", BREAD, "loaves=3", "--run-id", "second") == "second\n"
+    world.drain()
+    assert {line.split()[0] for line in said(capsys, "list").splitlines()} == {"RUN", run, "second"}
+    assert said(capsys, "list", "cake").splitlines() == ["RUN  WORKFLOW  VERSION  STATE  STARTED"]
+    shown = said(capsys, "show", run).splitlines()
+    assert shown[0].startswith(f"{run}: bread 2 is SUCCEEDED, began 2026-01-01 00:00:00Z")
+    assert [line.split()[:2] for line in shown[1:]] == [["STEP", "STATE"], ["dough", "SUCCEEDED"], ["baked", "SUCCEEDED"]]
+    assert "3 of 3" in shown[3]
+    view = json.loads(said(capsys, "show", "second", "--json"))
+    assert (view["state"], view["steps"][1]["calls"]) == ("SUCCEEDED", [3, 0, 3])
+    assert {json.loads(line)["run"] for line in said(capsys, "list", "bread", "--json").splitlines()} == {run, "second"}
+
+
+def test_a_failed_run_is_looked_at_and_retried(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
+    bakery.BROKEN.add("oven")
+    run = said(capsys, "start", BREAD).strip()
+    world.drain()
+    shown = said(capsys, "show", run)
+    assert "because of step baked: RuntimeError: the oven is cold" in shown
+    assert "0 of 2, 2 failed" in shown
+    assert "COMPENSATED" in said(capsys, "draw", run, "--svg").upper()
+    bakery.BROKEN.clear()
+    assert said(capsys, "retry", run) == "RUNNING\n"
+    world.drain()
+    assert "SUCCEEDED" in said(capsys, "show", run)
+    assert "is SUCCEEDED and cannot be cancelled" in said(capsys, "cancel", run, code=1)
+
+
+def test_a_run_is_paused_resumed_and_cancelled(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
+    run = said(capsys, "start", BREAD).strip()
+    world.step()
+    assert [said(capsys, verb, run) for verb in ("pause", "resume", "pause", "cancel")] == [
+        "PAUSED\n",
+        "RUNNING\n",
+        "PAUSED\n",
+        "CANCELLING\n",
+    ]
+    world.drain()
+    assert "is CANCELLED" in said(capsys, "show", run)
+
+
+def test_workflows_are_checked_and_drawn(world: testing.World, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "bread.toml"
+    file.write_text(bakery.BREAD)
+    assert said(capsys, "check", str(file)) == f"{file}: workflow bread, version 3, 1 steps: can run\n"
+    assert said(capsys, "draw", BREAD).startswith("flowchart TD\n")
+    assert said(capsys, "draw", str(file), "--svg").startswith("<svg ")
+    file.write_text(bakery.BREAD + "colour = 1\n")
+    assert f"{file}:9: step 'dough': 'colour' has no meaning here" in said(capsys, "check", str(file), code=1)
+    assert world.parked() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("show", "nobody"), "no flow run nobody"), (("draw", "nobody"), "no flow run nobody"),
+        (("start", BREAD, "loaves"), "'loaves' is no input; write NAME=VALUE"),
+        (("start", BREAD, "loaves=x"), "loaves: workflow bread: expected int, got str"),
+        (("start", "tests.stories.bakery:mix"), "is a Task, not a workflow"), (("start", "nowhere:Flow"), "No module named 'nowhere'"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told(world: testing.World, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str) -> None:
+    assert message in said(capsys, *arguments, code=1)
+    assert world.sent("sedano.workflow") == []
+
+
+def test_the_command_line_names_its_verbs_and_its_app() -> None:
+    def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "sedano", "workflow", *arguments]
+        return subprocess.run(command, env={"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True, check=False)
+
+    assert "{" not in ran("--help").stdout
+    assert all(verb in ran("--help").stdout for verb in ("check", "draw", "start", "list", "show", "pause", "resume", "cancel", "retry"))
+    missing = ran("list")
+    assert (missing.returncode, missing.stderr) == (1, "sedano workflow: which app? give --app module:attribute, or set SEDANO_APP\n")
+    assert ran("dance").returncode == 2
