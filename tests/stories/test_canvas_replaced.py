@@ -52,3 +52,14 @@ def test_a_task_may_be_replaced_by_nothing(shop: Shop, processes: Processes) -> 
     result = (replaced_by(shop, group()).s() | shop.total.s()).delay()
     processes.drain()
     assert result.get() == 0
+
+
+def test_one_error_callback_is_called_once_for_a_failure_however_it_came_to_be_linked(shop: Shop, processes: Processes) -> None:
+    """Here on the task that is replaced and on what replaces it, whose part of the canvas was written down by a stamped task."""
+    failing = shop.fails.s()
+    failing.link_error(shop.mail.s())
+    canvas = replaced_by(shop, failing).s().stamp(team="x")
+    canvas.link_error(shop.mail.s())
+    group(canvas, shop.add.s(1, 1)).delay()
+    processes.drain()
+    assert shop.ran["mail"] == 1

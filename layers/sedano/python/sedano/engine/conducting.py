@@ -44,6 +44,9 @@ from sedano.model.place import Ask, Item, Resume, Spot, branches, errbacks, find
 from sedano.model.records import ErrorRecord, Outcome
 from sedano.ports import Ports
 
+CALL = ("task", "args", "kwargs", "ref", "immutable")
+"""What makes two error callbacks the same: not how they came to bear a stamp or a deadline."""
+
 
 @dataclass(slots=True)
 class Consequences:
@@ -205,7 +208,8 @@ class Conducting:
 
     def _call(self, item: Item, job: Job, why: ErrorRecord, found: Consequences, told: set[str]) -> None:
         """Publish the error callback *item*, once however often it was linked."""
-        digest = sha256(dumps(item, sort_keys=True).encode()).hexdigest()[:32]
+        call = {name: item[name] for name in CALL if name in item}
+        digest = sha256(dumps(call, sort_keys=True).encode()).hexdigest()[:32]
         if digest in told:
             return
         told.add(digest)
