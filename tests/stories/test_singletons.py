@@ -153,6 +153,8 @@ def test_a_singleton_that_is_dropped_ends_as_revoked(stage: Stage) -> None:
     with pytest.raises(TaskRevoked):
         result.get()
     assert stage.peek(PARKED) == []
+    counted = {name: stage.telemetry.counted(name, task="only") for name in ("SingletonsDropped", "TasksExpired", "TasksRevoked")}
+    assert counted == {"SingletonsDropped": 1, "TasksExpired": 0, "TasksRevoked": 0}
 
 
 def test_a_singleton_that_raises_fails_with_the_name_of_who_runs(stage: Stage) -> None:

@@ -22,7 +22,7 @@ from sedano.engine.holding import hold_back
 from sedano.engine.leasing import Busy, Leasing
 from sedano.engine.registry import alone
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
-from sedano.model import states
+from sedano.model import refusals, states
 from sedano.model.lease import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
 from sedano.model.messages import Command
 from sedano.ports import Delivery, Ports
@@ -92,7 +92,7 @@ class Singletons(NamedTuple):
             self._hold(job, found, batch)
             return None
         state = states.REVOKED if job.task.on_busy == "drop" else states.FAILURE
-        return _unrun(job, state, f"{found.record.name} is held by {found.record.owner}")
+        return _unrun(job, state, f"{found.record.name} is held by {found.record.owner}", refusals.BUSY)
 
     def _owner(self, job: Job) -> str:
         return f"{job.command.task} {job.command.task_id}"
@@ -123,5 +123,5 @@ class Singletons(NamedTuple):
             released = released._replace(waiting=released.waiting[1:])
 
 
-def _unrun(job: Job, state: str, why: str) -> Job:
-    return job._replace(stillborn=Stillborn(state, "", "singleton", why, park=False))
+def _unrun(job: Job, state: str, why: str, code: str = "") -> Job:
+    return job._replace(stillborn=Stillborn(state, code, "singleton", why, park=False))

@@ -18,17 +18,25 @@ ENDS = {
     states.FAILURE: (chronicle.FAILED, "TasksFailed"),
     states.RETRY: (chronicle.RETRIED, "TasksRetried"),
     states.POISON: (chronicle.FAILED, "TasksPoisoned"),
-    states.REVOKED: (chronicle.REVOKED, "TasksExpired"),
+    states.REVOKED: (chronicle.REVOKED, "TasksRevoked"),
 }
 """The last event of a run, and the metric that counts it, by the state that was recorded."""
+UNRUN = {refusals.EXPIRED: "TasksExpired", refusals.BUSY: "SingletonsDropped"}
+"""The metric of what ended as revoked though nobody revoked it, by the reason."""
 
 
 def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
     """Tell a run whose outcome stands."""
     ran, (end, metric) = judged.ran, ENDS[judged.verdict.state]
+<<<<<<< HEAD
     job, _, stillborn = ran.held
     if end == chronicle.REVOKED and (stillborn is None or stillborn.code != refusals.EXPIRED):
         metric = "TasksRevoked"
+=======
+    stillborn = ran.held.stillborn
+    if end == chronicle.REVOKED and stillborn is not None:
+        metric = UNRUN.get(stillborn.code, metric)
+>>>>>>> ac8f627 (wip)
     began = (None, None) if stillborn is not None else (int(ran.started * MICRO), ran.started_clock)
     clock = judged.outcome.clock if judged.outcome is not None else lamport.forward()
     batch.count(metric, job.task.name)
