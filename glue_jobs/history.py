@@ -4,7 +4,7 @@
     python -m sedano history compact --target build/history                      merge all parts, write the tables, drop what nobody reads
     python -m sedano history update  --source events/ --target build/history     both, as a schedule does
     python -m sedano history report  --target build/history --out report.html    one page to read, no network needed
-    python -m sedano history query   --target build/history "SELECT state, count(*) FROM tasks GROUP BY state"
+    python -m sedano history query   "SELECT state, count(*) FROM tasks GROUP BY state" --target build/history
 
 Source and target are folders of this machine or `s3://bucket/prefix`; the source holds the recorder's files or what `celery events` wrote
 as JSON lines. Two runs never harm one another: one works, the other is told so; a run that lost its lease is refused at its commit.
