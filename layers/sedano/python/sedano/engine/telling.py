@@ -28,15 +28,9 @@ UNRUN = {refusals.EXPIRED: "TasksExpired", refusals.BUSY: "SingletonsDropped"}
 def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
     """Tell a run whose outcome stands."""
     ran, (end, metric) = judged.ran, ENDS[judged.verdict.state]
-<<<<<<< HEAD
     job, _, stillborn = ran.held
-    if end == chronicle.REVOKED and (stillborn is None or stillborn.code != refusals.EXPIRED):
-        metric = "TasksRevoked"
-=======
-    stillborn = ran.held.stillborn
     if end == chronicle.REVOKED and stillborn is not None:
         metric = UNRUN.get(stillborn.code, metric)
->>>>>>> ac8f627 (wip)
     began = (None, None) if stillborn is not None else (int(ran.started * MICRO), ran.started_clock)
     clock = judged.outcome.clock if judged.outcome is not None else lamport.forward()
     batch.count(metric, job.task.name)
