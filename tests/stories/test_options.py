@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sedano import Sedano, current
-from sedano.errors import DuplicateTask, NoResult, OptionError, ResultTimeout, TaskRevoked, WaitInsideTask
+from sedano.errors import DuplicateTask, NoResult, OptionError, ResultTimeout, TaskRevoked, UnknownQueue, WaitInsideTask
 from sedano.model import states
 from sedano.model.records import RESERVATION_S
 from sedano.ports import EVENTS
@@ -218,3 +218,20 @@ def test_a_tenant_is_inherited_by_what_follows(stage: Stage, shop: Shop) -> None
 def test_a_name_that_no_message_can_bear_is_refused_where_it_is_declared(name: str) -> None:
     with pytest.raises(OptionError, match="name: "):
         Sedano("shop").task(name=name)(lambda: None)
+
+
+def test_a_queue_that_the_app_does_not_know_is_told_to_the_task_that_names_it(stage: Stage, shop: Shop) -> None:
+    told: list[str] = []
+
+    @shop.app.task(name="shop.astray")
+    def astray() -> None:
+        try:
+            shop.add.apply_async((1, 2), queue="nowhere")
+        except UnknownQueue as unknown:
+            told.append(str(unknown))
+
+    processes = Processes(stage, shop.app)
+    astray.delay()
+    processes.drain()
+    assert told == [f"queue: 'nowhere' is none of this app's queues {shop.app.queues}; name it in Sedano(queues=…)"]
+    assert shop.ran["add"] == 0

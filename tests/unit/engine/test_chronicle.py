@@ -97,3 +97,16 @@ def test_a_newer_version_is_refused_as_newer() -> None:
 def test_any_other_text_is_refused(body: str) -> None:
     with pytest.raises(MessageRefused):
         unpack(body)
+
+
+@pytest.mark.parametrize("strange", ['{"v":1,"v":2}', '{"v":1e400}', '{"host":"\\ud800"}'])
+def test_what_two_readers_could_read_differently_is_no_record(strange: str) -> None:
+    whole = json.dumps(WHOLE)
+    with pytest.raises(MessageRefused) as refused:
+        unpack(f"{whole[:-1]},{strange[1:]}")
+    assert (refused.value.code, refused.value.field) == ("bad-record", "body")
+
+
+def test_what_a_task_raised_is_told_whatever_its_text_is() -> None:
+    error = f"ValueError({chr(0xD800) + 'é'!r})"
+    assert [event.get("exception") for event in unpack(packed((*ROW[:-1], error)))][-1] == error

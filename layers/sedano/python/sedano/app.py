@@ -224,14 +224,14 @@ class Sedano:
         with self._lock:
             if self._outlet is None:
                 module, _, function = self.connect.partition(":")
-                self._outlet = Outlet(self.name, self.registry, getattr(importlib.import_module(module), function)())
+                self._outlet = Outlet(self.name, self.registry, getattr(importlib.import_module(module), function)(), self.queues)
                 self._outlet.survive_exit()
             return self._outlet
 
     def attach(self, ports: Ports | None) -> None:
         """Bind this app to *ports*; None unbinds it, so that the next use connects anew."""
         with self._lock:
-            self._outlet = Outlet(self.name, self.registry, ports) if ports is not None else None
+            self._outlet = Outlet(self.name, self.registry, ports, self.queues) if ports is not None else None
 
     def close(self) -> None:
         """Send what is still kept back; what cannot be sent is spooled on disk for the next process, and said so in the log."""

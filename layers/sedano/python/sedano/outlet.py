@@ -19,7 +19,7 @@ from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, Event
 from sedano.engine.gathering import Gathering
 from sedano.engine.publisher import BATCH, Publisher
 from sedano.engine.registry import BUILT_IN, Registry
-from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, WaitInsideTask
+from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, UnknownQueue, WaitInsideTask
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import MAX_HOPS, ROOT, Lineage, dedup_id, derived_id
 from sedano.model.records import RESERVATION_S
@@ -38,9 +38,9 @@ _BATCH: ContextVar[list[Addressed] | None] = ContextVar("sedano_batch", default=
 class Outlet:
     """Publishes on behalf of one app over one set of ports. Thread-safe."""
 
-    def __init__(self, app: str, registry: Registry, ports: Ports) -> None:
-        """Publish for *app*, whose tasks are in *registry*."""
-        self.app, self.registry, self.ports = app, registry, ports
+    def __init__(self, app: str, registry: Registry, ports: Ports, queues: Sequence[str]) -> None:
+        """Publish for *app*, whose tasks are in *registry* and may use the command *queues*."""
+        self.app, self.registry, self.ports, self.queues = app, registry, ports, queues
         self.gathering = Gathering(ports)
         self.lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
         self._composer = Composer(f"{app}@{socket.gethostname()}", self.lamport, ports.clock, ports.entropy, ports.blobs)
@@ -233,6 +233,9 @@ class Outlet:
         weight = weight_of([*context.outbox, *drafts])
         if weight > lineage.budget:
             raise BudgetExhausted(f"budget: this task may cause {lineage.budget} more messages and publishes {weight}")
+        unknown = next((d.queue for d in drafts if isinstance(d, CommandDraft) and d.queue not in self.queues), None)
+        if unknown is not None:  # told now, while the body can hear it: the outbox is sent when it has ended
+            raise UnknownQueue(f"queue: {unknown!r} is none of this app's queues {tuple(self.queues)}; name it in Sedano(queues=…)")
         context.outbox += [self._checked(d) if isinstance(d, CommandDraft) else d for d in drafts]
 
 

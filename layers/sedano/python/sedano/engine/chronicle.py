@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals
+from sedano.model.strict import MAX_DEPTH, load
+from sedano.model.transport import MAX_BYTES
 
 VERSION = 1
 SUCCEEDED, FAILED, RETRIED, REVOKED = "task-succeeded", "task-failed", "task-retried", "task-revoked"
@@ -83,9 +85,9 @@ def unpack(body: str) -> list[dict[str, Any]]:
 
 def _parsed(body: str) -> dict[str, Any]:
     try:
-        packed: Any = json.loads(body, parse_constant=_no_number)
-    except (ValueError, RecursionError) as wrong:
-        raise MessageRefused(refusals.RECORD, "body", str(wrong)) from None
+        packed: Any = load(body, MAX_BYTES, MAX_DEPTH)
+    except MessageRefused as wrong:
+        raise MessageRefused(refusals.RECORD, "body", wrong.detail) from None
     shape = {"v": int, "host": str, "pid": int, "rows": list, "lines": list}
     for name, kind in shape.items():
         if not isinstance(packed, dict) or type(packed.get(name)) is not kind:
@@ -98,10 +100,6 @@ def _parsed(body: str) -> dict[str, Any]:
         raise MessageRefused(refusals.RECORD, "lines", "each line is an object with a timestamp")
     checked: dict[str, Any] = packed
     return checked
-
-
-def _no_number(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a number")
 
 
 def _events(row: list[Any], who: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
