@@ -107,6 +107,7 @@ def usual_commands(draw):
         kwargs=draw(fields),
         lineage=draw(lineages),
         member=draw(st.none() | members()),
+        place=draw(st.none() | places),
     )
 
 

@@ -10,10 +10,11 @@ from sedano.errors import MessageRefused
 from sedano.model import canonical
 from sedano.model.codec import decode, encode
 from sedano.model.lineage import Lineage
-from sedano.model.messages import Command, Member
+from sedano.model.messages import Command, Member, Place
 from tests.unit.generated import usual_commands
 
 ADD = Command("0b7e2c1a", "f3d1c5e7", "shop.add", "me", 1_795_172_400.123456, 1_795_172_400_123_457, (1, "a"), {"b": [{}]})
+STEP = ADD._replace(lineage=Lineage("r", "p"), member=Member("j", 1, 2), place=Place("c", "17.2", f"blob:{'0a' * 32}:2048"))
 
 
 def long_way(text):
@@ -32,6 +33,9 @@ def long_way(text):
         ADD._replace(lineage=Lineage("r", "p", 128, 0)),
         ADD._replace(member=Member("j", 299, 300)),
         ADD._replace(lineage=Lineage("r", "p", 1, 99), member=Member("j", 0, 1)),
+        ADD._replace(lineage=Lineage("r", "p"), member=Member("j", 0, 1)),
+        ADD._replace(lineage=Lineage("r", "p", 2)),
+        STEP,
     ],
 )
 def test_a_usual_command_is_read_the_short_way(command):
@@ -46,7 +50,7 @@ def test_the_short_way_reads_what_the_long_way_reads(command):
 
 @settings(max_examples=200)
 @given(
-    usual_commands() | st.sampled_from([ADD, ADD._replace(lineage=Lineage("r", "p", 3, 4), member=Member("j", 1, 2))]),
+    usual_commands() | st.sampled_from([ADD, STEP, ADD._replace(lineage=Lineage("r", "p", 3, 4), member=Member("j", 1, 2))]),
     st.data(),
 )
 def test_of_a_damaged_command_the_short_way_reads_nothing_that_the_long_way_would_not(command, data):
