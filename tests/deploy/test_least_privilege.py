@@ -15,7 +15,8 @@ from tests.plugins.resources import CODE
 
 CLIENT = """
 from sedano.model.lineage import derived_id
-from walks import Measured, alone, app, echo, length, sums
+from sedano import workflow
+from walks import Measured, Walk, alone, app, echo, length, sums
 large = "x" * 100_000
 assert echo.delay("small").get(timeout=60) == "small"
 assert echo.delay(large).get(timeout=60) == large
@@ -27,6 +28,12 @@ assert app.control.election("led", "lead", "go", timeout=2).get(timeout=60) == "
 app.control.revoke("revoked")
 assert app.result("revoked").state == "REVOKED"
 assert app.control.election("asked", "elect", "again", timeout=2).get(timeout=60)
+assert Walk.delay(text="a bc").get(timeout=60) == {"failed": None}
+run = Walk.delay(text=large)
+assert run.wait(timeout=60).state == "FAILED"
+assert run.show().steps[0].state == "COMPENSATED"
+assert run.retry() == "RUNNING" and run.wait(timeout=60).state == "FAILED"
+assert [run.state for run in workflow.runs(app)] == ["FAILED", "SUCCEEDED"]
 assert app.control.members()[0].state == "ACTIVE"
 for text in ("small", large):
     event = Measured.delay(text=text)

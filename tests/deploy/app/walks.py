@@ -1,6 +1,7 @@
-"""An application that takes a message down every road there is: large values, a chord, an event, a follow-up, leases, elections."""
+"""An application that takes a message down every road there is: large values, a chord, an event, leases, elections, a workflow."""
 
 from sedano import Sedano, chord, current
+from sedano.workflow import Input, Step, Workflow, each, own
 
 app = Sedano("walks")
 
@@ -59,6 +60,31 @@ class Measured:
 def length(text: str) -> int:
     """How long what was measured is."""
     return len(text)
+
+
+@app.task
+def words(text: str) -> list[str]:
+    """Its words."""
+    return text.split()
+
+
+@app.task(retry=False)
+def fail(text: str) -> str:
+    """Nothing, unless it is given nothing."""
+    if text:
+        raise ValueError("as asked")
+    return text
+
+
+class Walk(Workflow, app=app):
+    """Every road of a workflow: a large input, a map, a condition, a failure, a compensation."""
+
+    text = Input(str)
+    echoed = Step(echo.s(text), compensate=echo.s(own))
+    words = Step(words.s(echoed))
+    lengths = Step(length.s(each(words)), time_limit=600)
+    longest = Step(total.s(lengths))
+    failed = Step(fail.s("x"), when=longest > 10)
 
 
 def sums(numbers: range) -> int:
