@@ -1,0 +1,126 @@
+"""What happened to a canvas against what it means: results, ended tasks, error callbacks, stamps. Every complaint is a line of text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from sedano import GroupResult
+from sedano.errors import RemoteError, ResultTimeout, SedanoError
+from sedano.model import codec, states
+from sedano.model.records import TaskRecord
+from tests.canvas.meaning import FAILED, Ended, Failure, Meaning, plain
+from tests.canvas.workshop import Run
+
+BUILT_IN = "sedano."
+PATIENCE_S = 1.0
+
+
+def complaints(meaning: Meaning, result: Any, records: Mapping[str, TaskRecord], runs: Sequence[Run], *, exactly: bool) -> list[str]:
+    """Return everything in which a world that has come to rest is not what *meaning* says.
+
+    Args:
+        meaning: of the canvas.
+        result: of the canvas; reading it needs no more work by anybody.
+        records: of all tasks, by id.
+        runs: the bodies that began.
+        exactly: nothing was repeated, so a body began as often as it had to and never more often.
+    """
+    found = [f"{task_id} ({r.name}) is {r.state}" for task_id, r in records.items() if r.state not in states.TERMINAL]
+    found += _differences("effects", meaning.effects, _effects(records, meaning))
+    found += _differences("calls", meaning.calls, _calls(records))
+    found += _answer(meaning, result)
+    found += [f"{name} lacks the stamps {lacking}" for name, lacking in _unstamped(meaning, runs)]
+    found += _strange(meaning, records)
+    if exactly:
+        began = Counter(run.name for run in runs if "errback" not in run.name)
+        found += _differences("runs", meaning.runs, began)
+    return found
+
+
+def _effects(records: Mapping[str, TaskRecord], meaning: Meaning) -> Counter[tuple[str, str]]:
+    """Return the tasks that ended by themselves: those that only ended because of another one are not among them."""
+    found: Counter[tuple[str, str]] = Counter()
+    for task_id, record in records.items():
+        if record.name.startswith(BUILT_IN) or "errback" in record.name:
+            continue
+        if record.state == states.SUCCESS:
+            found[record.name, str(codec.decode_value(record.result or "null"))] += 1
+        elif record.error is not None and record.error.cause in ("", task_id):
+            found[record.name, FAILED] += 1
+    del meaning
+    return found
+
+
+def _calls(records: Mapping[str, TaskRecord]) -> Counter[tuple[str, str | None]]:
+    found: Counter[tuple[str, str | None]] = Counter()
+    for record in records.values():
+        if "errback" in record.name:
+            about = codec.decode_value(record.result or "null") if record.state == states.SUCCESS else record.state
+            found[record.name, None if about is None else _name_of(about, records)] += 1
+    return found
+
+
+def _name_of(task_id: str, records: Mapping[str, TaskRecord]) -> str:
+    name = records[task_id].name if task_id in records else f"nobody ({task_id})"
+    return "" if name.startswith(BUILT_IN) else name
+
+
+def _answer(meaning: Meaning, result: Any) -> Iterator[str]:
+    """Yield in what the answer that the user gets differs; also of every step before the last one: it must be an answer."""
+    yield from _one_answer("result", meaning.result, lambda: result.get(timeout=PATIENCE_S))
+    step = result
+    while (step := step.parent) is not None:
+        try:
+            step.get(timeout=PATIENCE_S)
+        except ResultTimeout as endless:
+            yield f"{step} before the result: {endless}"
+        except SedanoError:
+            pass
+
+
+def _one_answer(what: str, expected: Ended | list[Ended], get: Callable[[], Any]) -> Iterator[str]:
+    first = next((one for one in expected if isinstance(one, Failure)), None) if isinstance(expected, list) else expected
+    try:
+        value = get()
+    except RemoteError as error:
+        if not isinstance(first, Failure) or error.message not in first.first or error.type_name != "Boom":
+            yield f"{what}: {error!r} where {expected} was expected"
+        return
+    except SedanoError as error:
+        yield f"{what}: {error!r} where {expected} was expected"
+        return
+    wanted = [one.value for one in expected if not isinstance(one, Failure)] if isinstance(expected, list) else expected
+    if isinstance(first, Failure):
+        yield f"{what}: {value} where {first} was expected"
+    elif plain(value) != (wanted if isinstance(wanted, list) else wanted.value):  # type: ignore[union-attr] # a failure was told above
+        yield f"{what}: {value} where {wanted} was expected"
+
+
+def _unstamped(meaning: Meaning, runs: Sequence[Run]) -> Iterator[tuple[str, frozenset[str]]]:
+    for run in runs:
+        lacking = meaning.stamps.get(run.name, frozenset()) - run.stamps
+        if lacking:
+            yield run.name, lacking
+
+
+def _strange(meaning: Meaning, records: Mapping[str, TaskRecord]) -> Iterator[str]:
+    """Yield the tasks that ended because of one that, as far as the canvas means, never failed."""
+    failing = {name for name, value in meaning.effects if value == FAILED}
+    for task_id, record in records.items():
+        cause = record.error.cause if record.error is not None else ""
+        if cause and cause != task_id and (cause not in records or records[cause].name not in failing):
+            yield f"{task_id} ({record.name}) failed because of {cause}, which did not fail"
+
+
+def _differences(what: str, expected: Counter[Any], found: Counter[Any]) -> Iterator[str]:
+    for missing, times in (expected - found).items():
+        yield f"{what}: {missing} is missing{f' {times} times' if times > 1 else ''}"
+    for more, times in (found - expected).items():
+        yield f"{what}: {more} is too much{f' {times} times' if times > 1 else ''}"
+
+
+def is_group(result: Any) -> bool:
+    """Tell whether a result is one for each member."""
+    return isinstance(result, GroupResult)

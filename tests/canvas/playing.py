@@ -1,0 +1,45 @@
+"""Playing random canvases in memory: one sketch, one world, everything compared with its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from sedano import testing
+from sedano.engine.worker import WorkerSettings
+from sedano.memory import MemoryLedger
+from sedano.model.records import TaskRecord
+from tests.canvas.judge import complaints
+from tests.canvas.meaning import meaning_of
+from tests.canvas.sketch import Drawing, Sketch
+from tests.canvas.workshop import Workshop
+
+Planted = Callable[[testing.World], None]
+
+
+def unharmed(_: testing.World) -> None:
+    """Plant nothing."""
+
+
+def sketched(seed: int, most: int = 60) -> Sketch:
+    """Return the sketch of *seed*."""
+    dice = Random(f"sketch {seed}")
+    return Drawing(dice.randrange, most=dice.randint(1, most)).sketch()
+
+
+def in_memory(sketch: Sketch, seed: int = 0, planted: Planted = unharmed) -> list[str]:
+    """Play *sketch* in memory, where nothing is repeated and nobody dies; return what is not as it means."""
+    shop = Workshop(sketch)
+    with testing.world(shop.app, seed=seed, settings=WorkerSettings(lanes=0)) as world:
+        planted(world)
+        result = shop.publish()
+        world.drain()
+        parked = [f"parked: {message.attributes}" for message in world.parked()]
+        return parked + complaints(meaning_of(sketch), result, records_of(world.ports.ledger), shop.runs, exactly=True)
+
+
+def records_of(ledger: Any) -> dict[str, TaskRecord]:
+    """Return all records of a ledger in memory."""
+    assert isinstance(ledger, MemoryLedger)
+    return dict(ledger._records)

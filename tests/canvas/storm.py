@@ -1,0 +1,134 @@
+"""Random canvases in bad weather: the shipped workers and AWS adapters over the simulator.
+
+It loses, delays and repeats their calls, kills them at any of these, and delivers messages twice. However it went, the canvas has to have
+meant what it means in memory. Its publisher dies at no call: what a publisher that died has published is another question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import greenlet
+
+from sedano import bootstrap, memory
+from sedano.aws import items
+from sedano.aws.ledger import DynamoLedger
+from sedano.aws.members import DynamoMembers
+from sedano.aws.queues import SqsQueues
+from sedano.engine.chronicle import Host
+from sedano.engine.worker import Worker, WorkerSettings
+from sedano.model.records import TaskRecord
+from sedano.ports import PARKED, Ports
+from tests.canvas.judge import complaints
+from tests.canvas.meaning import meaning_of
+from tests.canvas.playing import sketched
+from tests.canvas.sketch import Sketch
+from tests.canvas.workshop import Workshop
+from tests.simulation.campaign import Tally, campaign
+from tests.simulation.claim_referee import LEDGER
+from tests.simulation.claims import COMMANDS, NOTHING, URLS, Planted, Telemetry
+from tests.simulation.dynamodb import Database
+from tests.simulation.lambdas import Environment, Lambda, Limits
+from tests.simulation.network import Client, Fault, Weather
+from tests.simulation.process import Process
+from tests.simulation.sqs import Queues
+from tests.simulation.world import START, Violation, World
+
+SETTINGS = WorkerSettings(lanes=0, poison_after=19)
+"""Nobody is taken for a poison: a canvas with a poison in it has another meaning."""
+REST_S = 6 * 3600.0
+CALM_AFTER_S = 60.0
+MOST_TASKS = 24
+TASKS = "TASK#"
+PUBLISHER_SUFFERS = (Fault.TWICE, Fault.DELAYED)
+
+
+class CanvasWorld:
+    """One canvas in one weather: `run` plays it to its end and raises the `Violation` that it finds (`tests.simulation.campaign`)."""
+
+    def __init__(
+        self, seed: int, allowed: AbstractSet[int] | None = None, planted: Planted = NOTHING, sketch: Sketch | None = None
+    ) -> None:
+        """Set the stage of *seed*."""
+        dice = Random(f"canvas in the storm {seed}")
+        self.sketch = sketch or sketched(seed, MOST_TASKS)
+        self.planted = planted
+        self.world = world = World(seed, allowed)
+        world.calm_from = START + CALM_AFTER_S
+        faults = tuple(dice.sample(tuple(Fault), dice.choice((1, 2, 3, 5))))
+        self.weather = Weather(dice.choice((0.0, 0.03, 0.1, 0.1, 0.25)), faults)
+        self.skew = dice.choice((0.0, 0.2, 0.8))
+        limits = Limits(10.0, dice.choice((12.0, 20.0, 60.0)), dice.choice((1, 2, 5, 10)), dice.choice((1, 2, 3)), dice.choice((0.0, 0.1)))
+        self.database, self.queues = Database(), Queues(world)
+        self.common = memory.ports()
+        self.shop = Workshop(self.sketch, _work)
+        self.function = Lambda(world, self.queues, URLS[COMMANDS], limits, self._environment)
+        self.result: Any = None
+        self.found: list[str] = ["nobody judged"]
+
+    def run(self) -> World:
+        """Publish, let everything happen, and judge."""
+        world = self.world
+        publisher = Process(world, 0, "publisher")
+        suffered = tuple(kind for kind in self.weather.kinds if kind in PUBLISHER_SUFFERS)
+        self.shop.app.attach(self._ports(publisher, Weather(self.weather.chance if suffered else 0.0, suffered)))
+        try:
+            publisher.actor = world.spawn(publisher, self._publish)
+            world.run(world.calm_from + REST_S)
+            world.calm_from = START
+            publisher.actor = world.spawn(publisher, self._judge)
+            world.run(world.now + REST_S)
+        finally:
+            world.end()
+            self.shop.app.attach(None)
+        if self.found:
+            raise Violation("canvas", "\n".join(self.found))
+        return world
+
+    def _publish(self) -> None:
+        self.result = self.shop.publish()
+
+    def _judge(self) -> None:
+        parked = [f"parked: {message.attributes}" for message in self.queues.queue(URLS[PARKED]).values()]
+        found = complaints(meaning_of(self.sketch), self.result, self._records(), self.shop.runs, exactly=False)
+        self.found = parked + found
+
+    def _records(self) -> dict[str, TaskRecord]:
+        """Return the records of all tasks; ids of this world need no encoding in keys but that of `~` and the like."""
+        kept = {key: item for key, item in self.database.table(LEDGER).items() if key.startswith(TASKS)}
+        return {key.removeprefix(TASKS): items.record(key.removeprefix(TASKS), item) for key, item in kept.items()}
+
+    def _ports(self, process: Process, weather: Weather) -> Ports:
+        dynamodb = Client(process, self.database.call, weather, self.planted.rewrite)
+        sqs = Client(process, self.queues.call, weather)
+        clock: Any = process.clock
+        telemetry: Any = Telemetry(self.world)
+        return replace(
+            self.common, ledger=DynamoLedger(dynamodb, LEDGER, lanes=1, now=clock.now), queues=SqsQueues(sqs, URLS, clock.monotonic),
+            members=DynamoMembers(dynamodb, "control"), clock=clock, entropy=process.entropy, telemetry=telemetry,
+        )  # fmt: skip
+
+    def _environment(self, number: int) -> Environment:
+        dice = self.world.dice
+        process = Process(self.world, number, f"worker{number}")
+        process.clock.offset = self.skew * (2 * dice.random() - 1)
+        ports = self.planted.ports(self._ports(process, self.weather))
+        worker = Worker(self.shop.app.registry, ports, Host(process.name, 1), SETTINGS, None)
+        self.planted.worker(worker)
+        return Environment(process, bootstrap._handler(worker.work, ports, {"default": COMMANDS}, ""))
+
+
+def _work() -> None:
+    """Take a while, mostly little, and sometimes longer than an invocation may."""
+    owner: Process = greenlet.getcurrent().owner  # type: ignore[attr-defined] # bodies run in actors
+    dice = owner.world.dice
+    long = dice.random() > 0.97 and owner.world.now < owner.world.calm_from
+    owner.world.sleep(15.0 * dice.random() if long else 0.2 * dice.random())
+
+
+def scale(first: int, count: int) -> Tally:
+    """Play the canvases of *count* seeds from *first* on; the tally holds what broke, by seed."""
+    return campaign(CanvasWorld, range(first, first + count))

@@ -1,0 +1,67 @@
+"""Random canvases do what they mean, in memory and on the simulator in bad weather; whoever wants thousands calls `scale`."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.canvas.mutants import ALWAYS, STORMY
+from tests.canvas.playing import in_memory, sketched
+from tests.canvas.shrinking import smallest, told
+from tests.canvas.sketch import MOST, Drawing, Sketch
+from tests.canvas.storm import CanvasWorld, scale
+from tests.simulation.campaign import Tally, campaign, story
+
+PLAYED, LARGE, STORMS = 400, 15, 300
+"""Canvases in memory; of them so many of full size; canvases in the storm."""
+MUST_FIRE = ("ClaimsStolen", "Duplicates", "TasksRetried", "duplicate message discarded", "follow-ups not sent; the message comes back")
+
+
+def fault(sketch: Sketch) -> str:
+    """Return what is wrong with the smallest sketch that fails as *sketch* does."""
+    small = smallest(sketch, lambda one: bool(in_memory(one)))
+    return "\n".join([told(small), *in_memory(small)])
+
+
+@pytest.mark.parametrize("seed", range(0, PLAYED, 20))
+def test_a_canvas_does_what_it_means(seed: int) -> None:
+    for each in range(seed, seed + 20):
+        sketch = sketched(each)
+        assert in_memory(sketch, each) == [], f"seed {each}: {fault(sketch)}"
+
+
+@pytest.mark.parametrize("seed", range(LARGE))
+def test_a_large_canvas_does_what_it_means(seed: int) -> None:
+    sketch = sketched(10_000 + seed, MOST)
+    assert in_memory(sketch, seed) == [], f"seed {10_000 + seed}: {fault(sketch)}"
+
+
+@given(st.data())
+@settings(max_examples=100)
+def test_any_canvas_does_what_it_means(data: st.DataObject) -> None:
+    sketch = Drawing(lambda n: data.draw(st.integers(0, n - 1)), most=20).sketch()
+    assert in_memory(sketch) == [], told(sketch)
+
+
+@pytest.fixture(scope="module")
+def tally() -> Tally:
+    """The storms of this run."""
+    return scale(0, STORMS)
+
+
+def test_a_canvas_does_what_it_means_in_any_weather(tally: Tally) -> None:
+    assert not tally.violations, "\n\n".join(story(CanvasWorld, seed) for seed in list(tally.violations)[:3])
+
+
+def test_every_kind_of_fault_struck_and_was_answered(tally: Tally) -> None:
+    assert [name for name, count in tally.faults.items() if count == 0] == []
+    assert [name for name in MUST_FIRE if tally.branches[name] == 0] == []
+
+
+@pytest.mark.parametrize("name", ALWAYS)
+def test_a_planted_fault_is_caught(name: str) -> None:
+    assert any(in_memory(sketched(seed, 20), seed, lambda world: ALWAYS[name](world.worker)) for seed in range(200))
+
+
+@pytest.mark.parametrize("name", STORMY)
+def test_a_planted_fault_is_caught_in_the_storm(name: str) -> None:
+    assert campaign(lambda seed, allowed: CanvasWorld(seed, allowed, STORMY[name]), range(1_000), most=1).violations

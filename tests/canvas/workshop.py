@@ -1,0 +1,132 @@
+"""Sketches become an app and forms of it: every task of a sketch is one of its own, notes its runs and says from what it was called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from sedano import Retry, Sedano, current, poisonous
+from sedano.canvas import chain, chord, fork, group
+from tests.canvas.meaning import digest, stamp_of
+from tests.canvas.sketch import Chain, Chord, Errback, Fork, Group, Sketch, Step
+
+AGAIN = Retry(max_retries=2, interval_start=1, jitter=False)
+ONCE_MORE = Retry(max_retries=1, interval_start=1, jitter=False)
+POLICIES: dict[str, Any] = {"fail": False, "retried": AGAIN, "poisonous": AGAIN, "tired": ONCE_MORE}
+
+
+class Boom(Exception):
+    """What a task of a sketch raises; its text is the task's name."""
+
+
+class Run(NamedTuple):
+    """A body began: the task's name and id, and the stamps that it saw."""
+
+    name: str
+    task_id: str
+    stamps: frozenset[str]
+
+
+class Workshop:
+    """The app of one sketch. *runs*: the bodies that began, in order; *work* is called by each (a simulated world lets time pass there)."""
+
+    def __init__(self, sketch: Sketch, work: Callable[[], None] = lambda: None) -> None:
+        """Declare every task in *sketch*."""
+        self.app = Sedano("workshop", retry=False)
+        self.runs: list[Run] = []
+        self._work = work
+        self._tasks: dict[str, Any] = {}
+        for part in steps_of(sketch):
+            self._declare(part)
+        self.form = self._form(sketch)
+
+    def publish(self) -> Any:
+        """Publish the canvas and return its result."""
+        return self.form.apply_async()
+
+    def _declare(self, part: Step | Errback) -> None:
+        body = self._errback(part) if isinstance(part, Errback) else self._body(part)
+        if part.name not in self._tasks:
+            policy = POLICIES.get(part.kind, False) if isinstance(part, Step) else False
+            self._tasks[part.name] = self.app.task(name=part.name, retry=policy)(body)
+
+    def _body(self, step: Step) -> Callable[..., Any]:
+        def body(*args: Any, **kwargs: Any) -> Any:
+            self._note(step.name)
+            if step.kind == "replace":
+                self._tasks[step.name].replace(self._form(step.instead) if step.instead is not None else None)
+            if step.kind == "poisonous":
+                with poisonous():
+                    raise Boom(step.name)
+            if step.kind in ("fail", "tired") or (step.kind == "retried" and current().attempt < AGAIN.max_retries):
+                raise Boom(step.name)
+            return digest(step.name, args, kwargs)
+
+        return body
+
+    def _errback(self, errback: Errback) -> Callable[..., Any]:
+        def called_with_id(task_id: str) -> Any:
+            self._note(errback.name)
+            return task_id
+
+        def called_with_context(request: Any, exc: Any, traceback: Any) -> Any:
+            self._note(errback.name)
+            return request["id"] if exc["message"] else traceback
+
+        def called_with_its_own() -> Any:
+            self._note(errback.name)
+
+        return {"id": called_with_id, "context": called_with_context, "own": called_with_its_own}[errback.style]
+
+    def _note(self, name: str) -> None:
+        context = current()
+        self.runs.append(Run(name, context.id, frozenset(context.stamps)))
+        self._work()
+
+    def _form(self, sketch: Sketch) -> Any:
+        form = self._bare(sketch)
+        for link in sketch.links:
+            form.link(self._form(link))
+        for errback in sketch.errors:
+            task = self._tasks[errback.name]
+            form.link_error(task.si() if errback.style == "own" else task.s())
+        return form.stamp(**{stamp_of(sketch): "x"}) if sketch.stamped and stamp_of(sketch) else form
+
+    def _bare(self, sketch: Sketch) -> Any:
+        if isinstance(sketch, Step):
+            sign = self._tasks[sketch.name].si if sketch.immutable else self._tasks[sketch.name].s
+            return sign(sketch.number, **({"word": "w"} if sketch.keyword else {}))
+        if isinstance(sketch, Group):
+            return group(self._form(member) for member in sketch.members)
+        if isinstance(sketch, Chord):
+            header = [self._form(member) for member in sketch.header]
+            return chord(header, self._form(sketch.body), on_failure="outcomes" if sketch.outcomes else "fail")
+        return self._chain(sketch)
+
+    def _chain(self, sketch: Chain) -> Any:
+        parts = [fork(*map(self._form, p.branches)) if isinstance(p, Fork) else self._form(p) for p in sketch.parts]
+        if not sketch.piped:
+            return chain(*parts)
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole | part
+        return whole
+
+
+def steps_of(sketch: Sketch | Fork) -> Iterator[Step | Errback]:
+    """Yield every task and error callback in *sketch*."""
+    if isinstance(sketch, Fork):
+        for branch in sketch.branches:
+            yield from steps_of(branch)
+        return
+    yield from sketch.errors
+    for link in sketch.links:
+        yield from steps_of(link)
+    if isinstance(sketch, Step):
+        yield sketch
+        if sketch.instead is not None:
+            yield from steps_of(sketch.instead)
+        return
+    inner = sketch.parts if isinstance(sketch, Chain) else sketch.members if isinstance(sketch, Group) else (*sketch.header, sketch.body)
+    for part in inner:
+        yield from steps_of(part)
