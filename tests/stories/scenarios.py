@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sedano import chord, group
+from sedano import chain, chord, fork, group
 from sedano.model import codec, states
 from sedano.model.messages import Command
 from sedano.ports import Outgoing
@@ -49,7 +49,29 @@ def _late_member(shop: Shop) -> None:
     chord([shop.add.s(1, 1), shop.add.s(2, 2).set(expires=-1.0)])(shop.total.s())
 
 
+def _failing_chain(shop: Shop) -> None:
+    flow = chain(shop.add.s(1, 1), shop.fails.si().set(queue="bulk"), shop.add.s(1), shop.add.s(2))
+    flow.link_error(shop.label.s())
+    flow.delay()
+
+
+def _nested(shop: Shop) -> None:
+    chain(shop.add.s(1, 1), group(shop.add.s(1), group(shop.add.s(2))), fork(shop.pack.s()), shop.label.s()).delay()
+
+
+def _replaced(shop: Shop) -> None:
+    shop.task("swap", lambda n: shop.add.replace(shop.add.s(n, 1) | shop.add.s(2)), retry=False)
+    chord([shop.app_sig("swap").clone((1,)), shop.add.s(1, 1)], shop.total.s()).delay()
+
+
+def _added(shop: Shop) -> None:
+    shop.task("more", lambda n: (shop.add.add_to_chord(shop.add.s(n, 1)), n)[1], retry=False)
+    chord([shop.app_sig("more").clone((1,)), shop.add.s(1, 1)], shop.total.s()).delay()
+
+
 LATE = {("add", states.REVOKED): 1, ("total", states.FAILURE): 1}
+CUT = {("fails", states.FAILURE): 1, ("add", states.FAILURE): 1}
+COLLECTED = {("sedano.collect", states.SUCCESS): 2}
 SCENARIOS = [
     Scenario("plain", lambda s: s.add.delay(2, 3), succeeded(add=1)),
     Scenario("a batch", lambda s: group(s.add.s(n, n) for n in range(4)).delay(), succeeded(add=4)),
@@ -68,6 +90,11 @@ SCENARIOS = [
     Scenario("singleton", lambda s: group(s.alone.s(n) for n in range(3)).delay(), succeeded(alone=3), calls=60),
     Scenario("chord from a task", lambda s: s.plan.delay(2), succeeded(plan=1, launch=1, add=2, total=1), calls=60),
     Scenario("chord with a late member", _late_member, {**succeeded(launch=1, add=1), **LATE}, ("expired",), calls=60),
+    Scenario("chain", lambda s: chain(s.add.s(1, 1), s.add.s(1), s.add.s(1)).delay(), succeeded(add=3), calls=40),
+    Scenario("chain that fails", _failing_chain, {**succeeded(add=1, label=1), **CUT}, calls=40),
+    Scenario("groups in groups", _nested, {**succeeded(launch=2, add=3, pack=1, label=1), **COLLECTED}, calls=60),
+    Scenario("replaced", _replaced, succeeded(launch=1, add=3, total=1), calls=60),
+    Scenario("added to a chord", _added, succeeded(launch=1, more=1, add=2, total=1), calls=60),
     Scenario("large event", lambda s: s.Bought.delay(what="x" * 70_000), succeeded(mail=1, count=1)),
     Scenario("claim check", lambda s: s.big.delay("x" * 120_000), succeeded(big=1)),
     Scenario("wrong arguments", lambda s: by_hand(s, task="add", args=(1, 2, 3)), {("add", states.FAILURE): 1}, ("arguments",)),
