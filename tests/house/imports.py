@@ -47,6 +47,8 @@ LATE = {
     "a result pays for none of it",
     "layers/sedano/python/sedano/task.py": "whoever makes signatures loads the canvas",
     "layers/sedano/python/sedano/cli/workflow.py": "the workflow that a command is about is named on the command line, as module:Class",
+    "layers/sedano/python/sedano/workflow/__init__.py": "a worker whose workflows are classes loads no reader of files",
+    "layers/sedano/python/sedano/workflow/drawing.py": "whoever draws loads what draws; no worker does",
     "layers/sedano/python/sedano/workflow/files.py": "PyYAML is an extra: only whoever declares workflows in YAML needs it",
 }
 TYPED = {

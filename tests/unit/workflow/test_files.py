@@ -260,3 +260,14 @@ def test_the_lines_of_toml_are_those_of_its_tables_and_keys() -> None:
     assert lines["step", 2, "args", "line"] == 34
     assert lines["inputs", "express"] == 8
     assert ("step", 3) not in lines
+
+
+def test_a_worker_whose_workflows_are_classes_loads_no_reader_of_files_and_nothing_that_draws() -> None:
+    program = (
+        "import sys\nfrom sedano import Sedano\nfrom sedano.workflow import Step, Workflow\napp = Sedano('s')\n"
+        "@app.task\ndef work(): ...\nclass Flow(Workflow, app=app):\n    first = Step(work.s())\n"
+        "print(sorted({'tomllib', 'sedano.workflow.files', 'sedano.model.workflow.svg', 'asyncio'} & set(sys.modules)))"
+    )
+    where = {"PYTHONPATH": ":".join(sys.path)}
+    said = subprocess.run([sys.executable, "-c", program], env=where, capture_output=True, text=True, check=False)
+    assert said.stdout.strip() == "[]", said.stdout + said.stderr

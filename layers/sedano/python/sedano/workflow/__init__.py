@@ -16,22 +16,29 @@
 
 from __future__ import annotations
 
-from sedano.workflow.declaring import Input, Step, Workflow
-from sedano.workflow.directing import Publishes, enlist
-from sedano.workflow.files import load
-from sedano.workflow.flow import Flow
-from sedano.workflow.flow_result import FlowResult, FlowView, StepView
-from sedano.workflow.values import each, own
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sedano.workflow.declaring import Input, Step, Workflow
+    from sedano.workflow.files import load
+    from sedano.workflow.finding import find, runs
+    from sedano.workflow.flow import Flow
+    from sedano.workflow.flow_result import FlowResult, FlowView, StepView
+    from sedano.workflow.values import each, own
 
 __all__ = ["Flow", "FlowResult", "FlowView", "Input", "Step", "StepView", "Workflow", "each", "find", "load", "own", "runs"]
+_ROOMS = {
+    "Input": "declaring", "Step": "declaring", "Workflow": "declaring", "load": "files", "find": "finding", "runs": "finding",
+    "Flow": "flow", "FlowResult": "flow_result", "FlowView": "flow_result", "StepView": "flow_result", "each": "values", "own": "values",
+}  # fmt: skip
+"""Where each name lives: a worker whose workflows are classes loads no reader of files."""
 
+if not TYPE_CHECKING:
 
-def runs(app: Publishes, workflow: str | None = None) -> list[FlowResult]:
-    """Return the runs of the app's deployment, or those of one workflow, the latest first."""
-    return [FlowResult(app, run.run_id) for run in app.outlet.ports.flow_runs.list(workflow)]
-
-
-def find(app: Publishes, run_id: str) -> FlowResult:
-    """Return the handle of the run *run_id*, to look at it and control it."""
-    enlist(app)
-    return FlowResult(app, run_id)
+    def __getattr__(name: str) -> Any:
+        """Return what *name* stands for, loaded when it is first asked for."""
+        if name not in _ROOMS:
+            raise AttributeError(f"module 'sedano.workflow' has no attribute {name!r}")
+        found = globals()[name] = getattr(importlib.import_module(f"sedano.workflow.{_ROOMS[name]}"), name)
+        return found

@@ -17,11 +17,10 @@ from sedano.model.stamps import joined
 from sedano.model.workflow import kinds
 from sedano.model.workflow.checking import Known, check
 from sedano.model.workflow.definition import Definition, encode
-from sedano.model.workflow.mermaid import mermaid
 from sedano.model.workflow.reading import Path, Problem
-from sedano.model.workflow.svg import svg
 from sedano.outlet import Outlet
 from sedano.workflow.directing import COLLECT, WORKFLOW, Publishes, enlist
+from sedano.workflow.drawing import as_mermaid, as_svg
 from sedano.workflow.flow_result import FlowResult
 
 Where = Callable[[Path], tuple[str, int]]
@@ -108,11 +107,11 @@ class Flow:
 
     def mermaid(self) -> str:
         """Return the graph of its steps in Mermaid's language."""
-        return mermaid(self.definition, {})
+        return as_mermaid(self.definition, {})
 
     def svg(self) -> str:
         """Return the graph of its steps as an SVG picture."""
-        return svg(self.definition, {})
+        return as_svg(self.definition, {})
 
     def _definition(self, outlet: Outlet) -> BlobRef:
         if self._kept is None or self._kept[0] is not outlet:

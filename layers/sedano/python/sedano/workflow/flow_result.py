@@ -19,12 +19,11 @@ from sedano.model.workflow.flow_run import (
     SUCCEEDED,
     FlowRun,
 )  # fmt: skip
-from sedano.model.workflow.mermaid import mermaid
 from sedano.model.workflow.progress import COMPENSATED, COMPENSATING, COMPENSATION_FAILED, READY, WAITING, Progress
 from sedano.model.workflow.progress import FAILED as STEP_FAILED
 from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
-from sedano.model.workflow.svg import svg
 from sedano.workflow.directing import Publishes, look
+from sedano.workflow.drawing import as_mermaid, as_svg
 from sedano.workflow.keeping import progress_of
 
 TRIES = 5
@@ -153,12 +152,12 @@ class FlowResult:
     def mermaid(self) -> str:
         """Return the graph of its steps with their states in Mermaid's language."""
         progress = self._progress()
-        return mermaid(progress.definition, _states(progress))
+        return as_mermaid(progress.definition, _states(progress))
 
     def svg(self) -> str:
         """Return the graph of its steps with their states as an SVG picture."""
         progress = self._progress()
-        return svg(progress.definition, _states(progress), progress.run.state)
+        return as_svg(progress.definition, _states(progress), progress.run.state)
 
     def _progress(self) -> Progress:
         return progress_of(self._app.outlet, self._run(), whole=True)
