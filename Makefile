@@ -20,6 +20,7 @@ APP ?= examples.census.tasks:app
 CODE ?= .
 STAGE ?= dev
 SCALE ?= 1.0
+EVENTS ?= 1000000 5000000
 SEED ?= 20261120
 ifeq ($(SEED),random)
 override SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
@@ -27,7 +28,7 @@ endif
 TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requirements benchmarks examples)
 CONTEXT := -c stage=$(STAGE) -c app=$(APP) -c code=$(CODE)
 
-.PHONY: help demo test prove bench lint local synth deploy pins clean setup setup-all
+.PHONY: help demo test prove bench bench-pipeline lint local synth deploy pins clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -46,6 +47,10 @@ prove: setup-all ## coordination at release size: millions of schedules, whole s
 bench: setup-all ## the numbers the design is held to, with the peers measured in the same run
 	@$(RUN) -m benchmarks
 
+bench-pipeline: setup ## the history job beside Celery's State, DuckDB and Polars (EVENTS="1000000 5000000")
+	@$(SETUP) bench
+	@$(RUN) -m benchmarks.pipeline --events $(EVENTS)
+
 lint: setup ## ruff and mypy
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy $(TYPED)
@@ -60,7 +65,7 @@ deploy: setup ## your app into the AWS account of your credentials (APP= CODE= S
 	@$(IN) cdk deploy --all $(CONTEXT)
 
 pins: setup ## pin what requirements/*.in ask for to today's versions
-	@cd requirements && for set in build layer dev ministack; do ../$(UV) $$set.in -o $$set.txt; done
+	@cd requirements && for set in build layer dev ministack bench; do ../$(UV) $$set.in -o $$set.txt; done
 
 clean: ## remove what was built (not the environments: rm -r .venv .venv-ministack node_modules)
 	@rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log

@@ -38,6 +38,7 @@ class Environment(NamedTuple):
 
 ENVIRONMENTS = {
     "dev": Environment(".venv", "everything that tests, benchmarks and the demo need", ("build.txt", "dev.txt"), True),
+    "bench": Environment(".venv-bench", "the peers of the pipeline's benchmark", ("bench.txt",), False),
     "ministack": Environment(".venv-ministack", "the local AWS endpoint", ("ministack.txt",), False),
 }
 

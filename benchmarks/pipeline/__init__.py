@@ -1,0 +1,1 @@
+"""The pipeline against Celery's `State`, against another formulation of itself, and against DuckDB and Polars."""

@@ -1,0 +1,85 @@
+"""Events for the pipeline's benchmark: lives of tasks as full width lines, the same for the same size, written as Parquet.
+
+Five events a task or more: one in seven is retried; one event in twenty is delivered twice; the files hold them in no order. `State` gets
+the same events as JSON lines, each once and in the total order, because that is the only way in which it tells the truth.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from glue_jobs.pipeline.schema import LINE, ORDER
+
+EVENTS_A_TASK = 4.6
+COPIES = 20
+FILES = 4
+#: How many events `State` replays at most: its rate does not rise with more.
+REPLAYED = 200_000
+_TRACEBACK = 'Traceback (most recent call last):\n  File "tasks.py", line 13, in flaky\n    raise ValueError(n)\nValueError: n'
+
+
+def written(spark: SparkSession, events: int, folder: Path) -> tuple[Path, Path]:
+    """Write about *events* events below *folder*, unless they stand there; return the Parquet files and the lines for `State`."""
+    parquet, lines = folder / f"events-{events}", folder / f"lines-{events}"
+    once = lives(spark, round(events / EVENTS_A_TASK))
+    place = F.xxhash64("uuid", "clock", "type")
+    if not (parquet / "_SUCCESS").exists():
+        copies = once.where(F.pmod(place, F.lit(COPIES)) == 0)
+        shuffled = once.unionByName(copies).repartition(FILES, place).sortWithinPartitions(F.xxhash64("clock", "uuid"))
+        shuffled.write.mode("overwrite").parquet(str(parquet))
+    if not (lines / "_SUCCESS").exists():
+        some = lives(spark, round(min(events, REPLAYED) / EVENTS_A_TASK)).coalesce(1).sortWithinPartitions(*ORDER)
+        some.write.mode("overwrite").json(str(lines))
+    return parquet, lines
+
+
+def lives(spark: SparkSession, tasks: int) -> DataFrame:
+    """Return the events of so many tasks, each once; rows of `schema.LINE`."""
+    number = F.col("id")
+    luck = F.pmod(F.xxhash64(number), F.lit(100))
+    digits = F.md5(number.cast("string"))
+    uuid = F.concat_ws("-", *[F.substring(digits, begin, size) for begin, size in ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))])
+    retries = F.when(luck < 85, 0).when(luck < 95, 1).otherwise(2)
+    end = F.when(luck % 20 < 17, "succeeded").when(luck % 20 < 19, "failed").otherwise("revoked")
+    again = F.array(*map(F.lit, ("received", "started", "retried")))
+    steps = F.concat(F.array(F.lit("sent")), F.flatten(F.array_repeat(again, retries)), F.array(F.lit("received"), F.lit("started"), end))
+    stepped = spark.range(0, tasks, numPartitions=FILES).select("id", uuid.alias("uuid"), F.posexplode(steps).alias("place", "step"))
+    columns = {**_placed(), **_told()}
+    return stepped.select(*[columns.get(f.name, F.lit(None)).cast(f.dataType).alias(f.name) for f in LINE])
+
+
+def _placed() -> dict[str, Column]:
+    """Return the fields of the total order."""
+    jitter = F.pmod(F.xxhash64("id", "place"), F.lit(1000)) / 1e5
+    worker = F.concat(F.lit("worker-"), F.pmod(F.xxhash64("id", F.floor(F.col("place") / 3)), F.lit(24)), F.lit("@node-7"))
+    return {
+        "clock": F.col("id") * 4 + F.col("place") * 7 + 1,
+        "timestamp": F.lit(1.79e9) + F.col("id") * 0.01 + F.col("place") * 0.05 + jitter,
+        "hostname": F.when(_is("sent"), F.concat(F.lit("client-"), _drawn(1, 4))).otherwise(worker),
+        "pid": _drawn(2, 30_000), "type": F.concat(F.lit("task-"), F.col("step")), "uuid": F.col("uuid"),
+    }  # fmt: skip
+
+
+def _told() -> dict[str, Column]:
+    """Return what the events say."""
+    described = {
+        "name": F.concat(F.lit("proj.tasks.t"), _drawn(3, 40)), "kwargs": F.lit("{}"),
+        "args": F.concat(F.lit("("), F.col("id"), F.lit(', "x")')),
+        "root_id": F.col("uuid"), "retries": F.floor((F.col("place") + 1) / 4),
+    }  # fmt: skip
+    routed = {"queue": F.concat(F.lit("queue-"), _drawn(4, 3)), "exchange": F.lit(""), "routing_key": F.lit("celery")}
+    raised = {"exception": F.concat(F.lit("ValueError("), _drawn(7, 9), F.lit(")")), "traceback": F.lit(_TRACEBACK)}
+    returned = {"runtime": _drawn(5, 10_000) / 1000, "result": _drawn(6, 1000).cast("string")}
+    said = ((("sent", "received"), described), (("sent",), routed), (("failed", "retried"), raised), (("succeeded",), returned))
+    return {name: F.when(_is(*steps), value) for steps, fields in said for name, value in fields.items()}
+
+
+def _is(*steps: str) -> Column:
+    return F.col("step").isin(*steps)
+
+
+def _drawn(salt: int, many: int) -> Column:
+    return F.pmod(F.xxhash64("id", F.lit(salt)), F.lit(many))

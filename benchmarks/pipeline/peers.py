@@ -1,0 +1,141 @@
+"""The peers: DuckDB and Polars, in an environment of their own (`.venv-bench`), making the same rows; and Celery's `State`.
+
+    python peers.py duckdb|polars|state PLACE SPEC     answers each line on standard input with one JSON line
+
+Needs nothing of sedano, so that it runs where sedano is not installed: SPEC, as JSON, tells the classes, subjects and precedence.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+MEMORY = "6GB"
+THREADS = 2
+_KEY = ("clock", "timestamp", "hostname", "pid")
+_TEXTS = ("name", "args", "queue", "exception", "result")
+_TIMES = ("sent", "started", "succeeded")
+_STATES = ("SUCCESS", "FAILURE", "REVOKED", "RETRY", "STARTED")
+
+
+def sql(spec: dict[str, Any], place: str) -> str:
+    """Return the query: filtered maxima by task, then the state by precedence."""
+    key, stamp = f"row({', '.join(_KEY)})", f"row({', '.join((*_KEY, 'type'))})"
+    marks = [f"max({key}) filter (type = 'task-{c}') as k_{c}" for c in spec["classes"]]
+    subjects = spec["subjects"].items()
+    said = [f"max_by(row({', '.join(fields)}), {stamp}) filter ({fields[0]} is not null) as s_{subject}" for subject, fields in subjects]
+    inner = f"uuid, min(timestamp) as first, {', '.join([*marks, *said])} from read_parquet('{place}/*.parquet') group by uuid"
+    after = {c: f"k_{c} is not null and (k_retried is null or k_{c} > k_retried)" for c in spec["classes"]}
+    cases = " ".join(f"when {after[c]} then '{spec['states'][c]}'" for c in spec["precedence"] if c in after and c != "retried")
+    times = [f"struct_extract(k_{c}, 2) as {c}" for c in spec["classes"]]
+    fields = [f"struct_extract(s_{s}, {n + 1}) as {f}" for s, names in spec["subjects"].items() for n, f in enumerate(names)]
+    worker = f"greatest({', '.join(f'k_{c}' for c in spec['classes'] if c != 'sent')})"
+    outer = f"uuid, case {cases} else 'RETRY' end as state, first, {', '.join([*times, *fields])}, struct_extract({worker}, 3) as worker"
+    return f"select {outer} from (select {inner})"  # noqa: S608 - all of it is ours
+
+
+class DuckDB:
+    """DuckDB over the Parquet files, with as much memory and as many threads as Spark has here."""
+
+    def __init__(self, place: str, spec: dict[str, Any]) -> None:
+        """Open a database in memory."""
+        self._connection = importlib.import_module("duckdb").connect()
+        self._query = sql(spec, place)
+        for setting in (f"memory_limit = '{MEMORY}'", f"threads = {THREADS}", "preserve_insertion_order = false"):
+            self._connection.execute(f"set {setting}")
+
+    def run(self) -> None:
+        """Make every row and keep it in a table."""
+        self._connection.execute(f"create or replace temp table tasks as {self._query}")
+
+    def checksum(self) -> list[int]:
+        """Return what `benchmarks.pipeline.spark.checksum` does."""
+        states = [f"count(*) filter (state = '{state}')" for state in _STATES]
+        times = [f"coalesce(sum(floor(({name} - 1.79e9) * 1000)), 0)" for name in _TIMES]
+        texts = [f"coalesce(sum(length({name})), 0)" for name in _TEXTS]
+        columns = ", ".join(["count(*)", *states, *times, *texts])
+        row = self._connection.execute(f"select {columns} from tasks").fetchone()  # noqa: S608 - all of it is ours
+        return [int(value) for value in row]
+
+
+class Polars:
+    """Polars over the Parquet files: sorted once, then the last of each class."""
+
+    def __init__(self, place: str, spec: dict[str, Any]) -> None:
+        """Remember what to do."""
+        self._pl, self._place, self._spec = importlib.import_module("polars"), place, spec
+        self._made: Any = None
+
+    def run(self) -> None:
+        """Make every row and keep it."""
+        pl, spec = self._pl, self._spec
+        rows = pl.scan_parquet(f"{self._place}/*.parquet").sort([*_KEY, "type"]).with_row_index("place")
+        is_ = {c: pl.col("type") == f"task-{c}" for c in spec["classes"]}
+        marks = [pl.col("place").filter(is_[c]).last().cast(pl.Int64).alias(f"k_{c}") for c in spec["classes"]]
+        times = [pl.col("timestamp").filter(is_[c]).last().alias(c) for c in spec["classes"]]
+        said = [pl.col(f).filter(pl.col(fields[0]).is_not_null()).last() for fields in spec["subjects"].values() for f in fields]
+        worker = pl.col("hostname").filter(~is_["sent"]).last().alias("worker")
+        grouped = rows.group_by("uuid").agg(pl.col("timestamp").min().alias("first"), *marks, *times, *said, worker)
+        self._made = grouped.with_columns(self._state().alias("state")).drop([f"k_{c}" for c in spec["classes"]]).collect()
+
+    def _state(self) -> Any:
+        pl = self._pl
+        chosen = pl.lit("RETRY")
+        for c in reversed([c for c in self._spec["precedence"] if c in self._spec["classes"] and c != "retried"]):
+            mark = pl.col(f"k_{c}")
+            after = mark.is_not_null() & (pl.col("k_retried").is_null() | (mark > pl.col("k_retried")))
+            chosen = pl.when(after).then(pl.lit(self._spec["states"][c])).otherwise(chosen)
+        return chosen
+
+    def checksum(self) -> list[int]:
+        """Return what `benchmarks.pipeline.spark.checksum` does."""
+        pl = self._pl
+        states = [(pl.col("state") == state).sum().alias(f"n_{state}") for state in _STATES]
+        times = [((pl.col(name) - 1.79e9) * 1000).floor().sum().alias(f"t_{name}") for name in _TIMES]
+        texts = [pl.col(name).str.len_chars().sum().alias(f"l_{name}") for name in _TEXTS]
+        return [int(value) for value in self._made.select(pl.len(), *states, *times, *texts).row(0)]
+
+
+class State:
+    """Celery's own `State`, fed every event once and in order; reading the lines is not measured."""
+
+    def __init__(self, place: str, spec: dict[str, Any]) -> None:
+        """Read the lines."""
+        (path,) = Path(place).glob("part-*.json")
+        self._kind = importlib.import_module("celery.events.state").State
+        self._events = [json.loads(line) for line in path.read_text().splitlines()]
+
+    def run(self) -> None:
+        """Replay."""
+        state = self._kind(max_tasks_in_memory=10_000_000)
+        for event in self._events:
+            state.event({**event, "local_received": event["timestamp"]})
+
+    def checksum(self) -> list[int]:
+        """Return how many events a round replays."""
+        return [len(self._events)]
+
+
+def main(peer: str, place: str, spec: str) -> None:
+    """Warm up, tell the checksum, then answer each line with what a round took."""
+    one = {"duckdb": DuckDB, "polars": Polars, "state": State}[peer](place, json.loads(spec))
+    one.run()
+    print(json.dumps({"checksum": one.checksum()}), flush=True)
+    for _ in sys.stdin:
+        cpu, wall = _spent(), time.perf_counter()
+        one.run()
+        print(json.dumps({"cpu": _spent() - cpu, "wall": time.perf_counter() - wall}), flush=True)
+
+
+def _spent() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
