@@ -161,7 +161,7 @@ class Following:
 
     def _settle(self, jobs: Sequence[Job], failures: Mapping[str, SedanoError], batch: Batch) -> None:
         for job in jobs:
-            error = failures.get(job.command.id)
+            error = failures.get(job.command.id) if failures else None
             if error is not None:
                 self._not_followed(job, error, batch)
             else:

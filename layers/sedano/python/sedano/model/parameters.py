@@ -59,7 +59,7 @@ ANYTHING = Kind("anything", unchecked=True)
 class Parameters:
     """The compiled parameters of one function."""
 
-    __slots__ = ("_fast", "_kinds", "_names", "_rest_args", "_rest_kwargs", "signature")
+    __slots__ = ("_exact", "_fast", "_kinds", "_names", "_rest_args", "_rest_kwargs", "signature")
 
     def __init__(self, function: Callable[..., Any], skip: int = 0) -> None:
         """Compile *function*'s parameters, without the first *skip* (a bound ``self``)."""
@@ -75,6 +75,7 @@ class Parameters:
         only_positions = len(by_position) == len(found)
         kinds = [self._kinds[n] for n in self._names]
         self._fast = tuple(None if kind.unchecked else kind.types for kind in kinds) if only_positions else None
+        self._exact = tuple(next(iter(kind.types)) for kind in kinds if len(kind.types) == 1) if only_positions else None
 
     def room(self, args: int, kwargs: Mapping[str, Any]) -> int:
         """Return how many more positional arguments there is room for beside so many *args* and *kwargs*; a `*rest` takes any number."""
@@ -99,6 +100,8 @@ class Parameters:
         """
         fast = self._fast
         if fast is not None and not kwargs and len(args) == len(fast):
+            if tuple(map(type, args)) == self._exact:  # one type for each parameter, and these are they
+                return args, kwargs
             for types_of, value in zip(fast, args, strict=True):
                 if types_of is not None and type(value) not in types_of:
                     break
