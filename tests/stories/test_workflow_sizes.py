@@ -8,8 +8,11 @@ import pytest
 from sedano import Retry
 from sedano.errors import (
     ArgumentError,
+    FlowFailed,
     FlowRunReused,
+    Ignore,
     OptionError,
+    Reject,
     ResultTimeout,
     UnknownFlowRun,
     WrongFlowState,
@@ -17,7 +20,7 @@ from sedano.errors import (
 from sedano.model import codec
 from sedano.model.messages import Command
 from sedano.ports import PARKED
-from sedano.workflow import Flow, Input, Step, Workflow, each, find, own, runs
+from sedano.workflow import Flow, Input, Step, Workflow, each, find, keeping, own, runs
 from tests.stories.kept import assert_kept
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.stage import Stage, in_memory
@@ -231,3 +234,36 @@ def test_each_names_one_list(workshop: Workshop) -> None:
         class Twice(Workflow, app=workshop.app):
             price = Step(workshop.price.s(1))
             both = Step(workshop.ship.s(each(price["lines"]), each(price["total"])))
+
+
+def test_a_run_whose_definition_is_lost_fails_and_says_so(stage: Stage, workshop: Workshop) -> None:
+    processes = Processes(stage, workshop.app)
+    result = workshop.fulfil.delay(order=7)
+    processes.deliver()
+    run = stage.ports.flow_runs.read(result.id)
+    assert run is not None
+    stage.damage(run.definition, None)
+    keeping._KNOWN.clear()
+    processes.drain()
+    assert result.state == "FAILED"
+    with pytest.raises(FlowFailed, match="it cannot go on: blob: dataref"):
+        result.get()
+    stage.pass_time(90_000)
+    again = workshop.fulfil.delay(order=8)
+    processes.drain()
+    assert again.state == "SUCCEEDED"
+
+
+def test_a_step_that_is_rejected_or_ignored_fails_its_run(stage: Stage, workshop: Workshop) -> None:
+    processes = Processes(stage, workshop.app)
+    for number, error in enumerate((Ignore("never mind"), Reject("not mine"))):
+
+        def refuse(_: int, error: Exception = error) -> None:
+            raise error
+
+        work = workshop.task(f"refuse{number}", refuse)
+        body = {"first": Step(workshop.reserve.s(1), compensate=workshop.release.s(own)), "then": Step(work.s(1))}
+        flow = declared(workshop, f"Refused{number}", body)
+        result = flow.delay()
+        processes.drain()
+        assert (result.state, workshop.done[-1]) == ("FAILED", "release shelf 1")

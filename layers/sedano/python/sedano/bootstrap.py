@@ -78,6 +78,7 @@ def ports_of(settings: Settings, service: str) -> Ports:
 def worker() -> Handler:
     """Return the handler of the worker function."""
     app, settings, ports = _deployed("worker")
+    importlib.import_module("sedano.workflow.enlisting").enlist(app)
     engine = importlib.import_module("sedano.engine.worker")
     built: Worker = engine.Worker(app.registry, ports, _host(ports), engine.WorkerSettings(), app.run_loop())
     keys = {_queue_name(url): key for key, url in settings.queues.items()}

@@ -8,12 +8,11 @@ twice, late, or side by side changes nothing. It is delivered at least once and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from sedano.canvas.publishing import begun
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.drafts import CommandDraft
-from sedano.engine.registry import Registry, TaskSpec
 from sedano.engine.revocation import revoke
 from sedano.errors import (
     ArgumentError,
@@ -29,59 +28,20 @@ from sedano.errors import (
 from sedano.model import canvas, codec, states
 from sedano.model.lineage import Lineage, derived_id
 from sedano.model.messages import BlobRef
-from sedano.model.parameters import Parameters
-from sedano.model.retry import MAX_EXECUTIONS, Retry
 from sedano.model.signature import MAX_DELAY_S, Options, Signature
 from sedano.model.stamps import read as read_stamps
 from sedano.model.workflow.advance import Action, Compensate, End, Publish, Stop, WindUp, advance
 from sedano.model.workflow.definition import Call, Step
-from sedano.model.workflow.flow_run import FAILING, LONGEST_RUN_S, FlowRun
+from sedano.model.workflow.flow_run import ENDED, FAILED, FAILING, LONGEST_RUN_S, FlowRun
 from sedano.model.workflow.progress import Progress, Skipped
-from sedano.outlet import Outlet
+from sedano.workflow.enlisting import COLLECT, WORKFLOW, Publishes
 from sedano.workflow.keeping import progress_of
 
-WORKFLOW, COLLECT = "sedano.workflow", "sedano.workflow.collect"
 ROUNDS = 20
 """How often one question is asked anew because its answer was a write; others write as well."""
 INLINE_INPUTS = 60_000
 HOPELESS = (ArgumentError, BudgetExhausted, MessageRefused, OptionError, TooLarge, UnknownTask, Unserialisable, Skipped, ValueError)
 """What no repetition mends: the step cannot be published as it is."""
-
-
-class Publishes(Protocol):
-    """What directing needs of an app."""
-
-    queues: tuple[str, ...]
-    registry: Registry
-
-    @property
-    def outlet(self) -> Outlet:
-        """The way out."""
-
-
-def enlist(app: Publishes) -> None:
-    """Make *app* one whose workers direct flow runs, unless it is already."""
-    if WORKFLOW in app.registry.tasks:
-        return
-    direct, queue = Directing(app).direct, app.queues[0]
-    patient = Retry(max_retries=MAX_EXECUTIONS - 1)
-    app.registry.tasks[WORKFLOW] = TaskSpec(
-        WORKFLOW, direct, Parameters(direct), delivery="at_least_once", retry=patient, ignore_result=True, queue=queue
-    )
-    app.registry.tasks[COLLECT] = TaskSpec(COLLECT, collect, Parameters(collect), queue=queue)
-
-
-def collect(results: Sequence[Any], kept: Sequence[Sequence[Any]] = ()) -> list[Any]:
-    """Return the results of a `map` in the order of its items; *kept*: number and result of each that had ended well before."""
-    whole, known = list(results), {int(number): value for number, value in kept}
-    for number in sorted(known):
-        whole.insert(number, known[number])
-    return whole
-
-
-def look(run: FlowRun, queue: str) -> CommandDraft:
-    """Return the command that looks at everything in *run*: after a beginning, a resumption, a cancellation, a retry."""
-    return CommandDraft(queue, derived_id(run.run_id, f"look/{run.revision}"), WORKFLOW, (run.run_id,), ignore_result=True)
 
 
 class Directing:
@@ -112,13 +72,20 @@ class Directing:
             if outlet.ports.clock.now() > run.started + LONGEST_RUN_S:
                 outlet.ports.telemetry.log("error", "a flow run outlived its tasks' records and is not directed any more", run_id=run_id)
                 return
-            progress = progress_of(outlet, run)
-            actions = advance(progress, step)
-            rest = self._publish(progress, actions, context)
-            if not rest:
+            rest = self._directed(run, step, context)
+            if rest is None:
                 return
-            run = self._write(progress, rest[0])
+            run = rest
         raise Unavailable(f"flow run {run_id}: it changed under each of {ROUNDS} looks at it")
+
+    def _directed(self, run: FlowRun, step: str | None, context: TaskContext) -> FlowRun | None:
+        """Do what comes next in *run*; return the run when it changed, so that what comes next has to be asked again."""
+        try:
+            progress = progress_of(self._app.outlet, run)
+            rest = self._publish(progress, advance(progress, step), context)
+        except MessageRefused as lost:
+            return None if run.state in ENDED else self._changed(run, run._replace(state=FAILED, cause=f"it cannot go on: {lost}"))
+        return self._write(progress, rest[0]) if rest else None
 
     def _begun(self, run_id: str, begin: Mapping[str, Any], context: TaskContext) -> FlowRun | None:
         ports, command = self._app.outlet.ports, context.command
@@ -237,15 +204,20 @@ class Directing:
                 revoke(ports, self._app.outlet.lamport, task_id, terminate=what.terminate)
             return ports.flow_runs.read(run.run_id) or run
         if isinstance(what, dict):
-            changed = run._replace(given_up={**run.given_up, **what})
-        elif isinstance(what, WindUp):
-            changed = run._replace(state=FAILING, cause=what.cause)
-        elif isinstance(what, End):
-            changed = run._replace(state=what.state, ended=ports.clock.now())
-        else:
-            raise TypeError(f"{what} is published, not written")
-        changed = changed._replace(revision=run.revision + 1, nonce=ports.entropy.nonce())
-        answer = ports.flow_runs.change(changed, run, ports.clock.now())
+            return self._changed(run, run._replace(given_up={**run.given_up, **what}))
+        if isinstance(what, WindUp):
+            return self._changed(run, run._replace(state=FAILING, cause=what.cause))
+        if isinstance(what, End):
+            return self._changed(run, run._replace(state=what.state))
+        raise TypeError(f"{what} is published, not written")
+
+    def _changed(self, run: FlowRun, changed: FlowRun) -> FlowRun:
+        """Write *changed* where *run* still stands; return the run that stands then."""
+        ports = self._app.outlet.ports
+        now = ports.clock.now()
+        ended = now if changed.state in ENDED else 0.0
+        changed = changed._replace(ended=ended, revision=run.revision + 1, nonce=ports.entropy.nonce())
+        answer = ports.flow_runs.change(changed, run, now)
         if answer.done and changed.state != run.state:
             ports.telemetry.log("info", f"flow run is {changed.state}", run_id=run.run_id, workflow=run.workflow, cause=changed.cause)
         return answer.run or run

@@ -11,7 +11,7 @@ from typing import Any
 
 from sedano.errors import ConfigurationError, WorkflowInvalid
 from sedano.model.workflow.reading import Path, read
-from sedano.workflow.directing import Publishes
+from sedano.workflow.enlisting import Publishes
 from sedano.workflow.flow import Flow
 
 Lines = Mapping[Path, int]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sedano.workflow.directing import Publishes, enlist
+from sedano.workflow.enlisting import Publishes, enlist
 from sedano.workflow.flow_result import FlowResult
 
 

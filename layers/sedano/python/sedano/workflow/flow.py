@@ -19,10 +19,11 @@ from sedano.model.workflow.checking import Known, check
 from sedano.model.workflow.definition import Definition, encode
 from sedano.model.workflow.reading import Path, Problem
 from sedano.outlet import Outlet
-from sedano.workflow.directing import COLLECT, WORKFLOW, Publishes, enlist
 from sedano.workflow.drawing import as_mermaid, as_svg
+from sedano.workflow.enlisting import COLLECT, WORKFLOW, Publishes, enlist
 from sedano.workflow.flow_result import FlowResult
 
+KEPT_S = 86_400.0
 Where = Callable[[Path], tuple[str, int]]
 """Returns the file and the line of what stands at a path of a definition's data."""
 
@@ -50,7 +51,7 @@ class Flow:
             told = [f"{file}:{line}: {f'step {step!r}: ' if step else ''}{text}" for file, line, step, text in found]
             raise WorkflowInvalid(definition.name, told)
         self.definition, self._app = definition, app
-        self._kept: tuple[object, BlobRef] | None = None
+        self._kept: tuple[Outlet, BlobRef, float] | None = None
         enlist(app)
 
     def __repr__(self) -> str:
@@ -114,8 +115,10 @@ class Flow:
         return as_svg(self.definition, {})
 
     def _definition(self, outlet: Outlet) -> BlobRef:
-        if self._kept is None or self._kept[0] is not outlet:
-            self._kept = (outlet, outlet.ports.blobs.put(encode(self.definition)))
+        """Keep the definition, once a day, for the blob store forgets what is old; return its claim check."""
+        now = outlet.ports.clock.monotonic()
+        if self._kept is None or self._kept[0] is not outlet or now > self._kept[2] + KEPT_S:
+            self._kept = (outlet, outlet.ports.blobs.put(encode(self.definition)), now)
         return self._kept[1]
 
 

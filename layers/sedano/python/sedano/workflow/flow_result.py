@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from sedano.engine.drafts import CommandDraft
 from sedano.errors import FlowFailed, ResultTimeout, Unavailable, UnknownFlowRun, WrongFlowState
 from sedano.model import states
+from sedano.model.lineage import derived_id
 from sedano.model.workflow.advance import retried
 from sedano.model.workflow.flow_run import (
     CANCELLED,
@@ -22,8 +24,8 @@ from sedano.model.workflow.flow_run import (
 from sedano.model.workflow.progress import COMPENSATED, COMPENSATING, COMPENSATION_FAILED, READY, WAITING, Progress
 from sedano.model.workflow.progress import FAILED as STEP_FAILED
 from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
-from sedano.workflow.directing import Publishes, look
 from sedano.workflow.drawing import as_mermaid, as_svg
+from sedano.workflow.enlisting import WORKFLOW, Publishes
 from sedano.workflow.keeping import progress_of
 
 TRIES = 5
@@ -203,8 +205,13 @@ class FlowResult:
                 break
         else:
             raise Unavailable(f"flow run {self.id}: it changed under each of {TRIES} attempts to change it")
-        self._app.outlet.post([look(changed, self._app.queues[0])])
+        self._app.outlet.post([_look(changed, self._app.queues[0])])
         return changed.state
+
+
+def _look(run: FlowRun, queue: str) -> CommandDraft:
+    """Return the command that looks at everything in *run*: after a resumption, a cancellation, a retry."""
+    return CommandDraft(queue, derived_id(run.run_id, f"look/{run.revision}"), WORKFLOW, (run.run_id,), ignore_result=True)
 
 
 def _states(progress: Progress) -> dict[str, str]:

@@ -1,0 +1,54 @@
+"""What every worker knows of workflows: the names of two built-in tasks, and how to load what directs when the first command comes.
+
+A client may start a workflow from a file that the workers' app does not name; so they all know how to direct one.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from sedano.engine.registry import Registry, TaskSpec
+from sedano.model.parameters import Parameters
+from sedano.model.retry import MAX_EXECUTIONS, Retry
+from sedano.outlet import Outlet
+
+WORKFLOW, COLLECT = "sedano.workflow", "sedano.workflow.collect"
+PATIENT = Retry(max_retries=MAX_EXECUTIONS - 1)
+
+
+class Publishes(Protocol):
+    """What workflows need of an app."""
+
+    queues: tuple[str, ...]
+    registry: Registry
+
+    @property
+    def outlet(self) -> Outlet:
+        """The way out."""
+
+
+def enlist(app: Publishes) -> None:
+    """Make *app* one whose workers direct flow runs, unless it is already."""
+    if WORKFLOW in app.registry.tasks:
+        return
+
+    def direct(
+        run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None
+    ) -> None:
+        importlib.import_module("sedano.workflow.directing").Directing(app).direct(run_id, step, begin, limit)
+
+    queue = app.queues[0]
+    app.registry.tasks[WORKFLOW] = TaskSpec(
+        WORKFLOW, direct, Parameters(direct), delivery="at_least_once", retry=PATIENT, ignore_result=True, queue=queue
+    )
+    app.registry.tasks[COLLECT] = TaskSpec(COLLECT, collect, Parameters(collect), queue=queue)
+
+
+def collect(results: Sequence[Any], kept: Sequence[Sequence[Any]] = ()) -> list[Any]:
+    """Return the results of a `map` in the order of its items; *kept*: number and result of each that had ended well before."""
+    whole, known = list(results), {int(number): value for number, value in kept}
+    for number in sorted(known):
+        whole.insert(number, known[number])
+    return whole
