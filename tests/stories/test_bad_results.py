@@ -121,7 +121,19 @@ def test_a_fan_out_bomb_costs_no_more_than_its_budget(stage: Stage, shop: Shop) 
     assert 3 < shop.ran["bomb"] <= 41
 
 
+def test_a_task_that_publishes_to_a_queue_that_its_app_does_not_name_fails_at_once(stage: Stage, shop: Shop) -> None:
+    processes = Processes(stage, shop.app)
+    shop.task("lost", lambda: shop.add.apply_async((1, 2), queue="nowhere").id)
+    result = shop.app.send_task("lost")
+    processes.drain()
+    with pytest.raises(RemoteError, match="UnknownQueue"):
+        result.get()
+    assert (shop.ran["lost"], shop.ran["add"]) == (1, 0)
+
+
 def test_a_follow_up_to_a_queue_that_does_not_exist_is_told_and_the_task_keeps_its_result(stage: Stage, shop: Shop) -> None:
+    shop.app.queues = (*shop.app.queues, "nowhere")  # the app names it, the deployment has none
+    shop.app.attach(stage.ports)
     processes = Processes(stage, shop.app)
     shop.task("lost", lambda: shop.add.apply_async((1, 2), queue="nowhere").id)
     result = shop.app.send_task("lost")

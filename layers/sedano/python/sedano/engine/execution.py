@@ -29,6 +29,7 @@ from sedano.errors import (
     SedanoError,
     TaskRevoked,
     TooLarge,
+    UnknownQueue,
     Unserialisable,
 )  # fmt: skip
 from sedano.model import codec, refusals, states
@@ -208,7 +209,7 @@ def failed(error: BaseException) -> Run:
     if isinstance(error, Replaced):
         return _replaced(error)
     mark, frames = mark_of(error), error.__traceback__
-    hopeless = mark.poisonous or isinstance(error, HopLimit | BudgetExhausted | Ignore | Reject)
+    hopeless = mark.poisonous or isinstance(error, HopLimit | BudgetExhausted | Ignore | Reject | UnknownQueue)
     own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
     text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
     record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)
