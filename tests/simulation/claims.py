@@ -34,19 +34,25 @@ COMMANDS = command_queue("default")
 URLS = {COMMANDS: "default", EVENTS: EVENTS, RECORDS: RECORDS, PARKED: PARKED}
 SETTINGS = WorkerSettings(lanes=0, poison_after=5)
 REST_S = 6 * 3600.0
+AWAY = Weather(0.9, (Fault.THROTTLED,))
+"""The queues are hardly ever there, whatever the ledger does."""
 _MEMORY = memory.ports()
 _PORTS = {port.name: getattr(_MEMORY, port.name) for port in fields(_MEMORY)}
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a schedule is about, apart from its dice: the *kinds* of tasks, the limits, the weather, for how long, how wrong clocks are."""
+    """What a schedule is about, apart from its dice: the *kinds* of tasks, the limits, the weather, for how long, how wrong clocks are.
+
+    *queues*: the weather between everybody and the queues, where it is another than the ledger's.
+    """
 
     kinds: tuple[str, ...]
     limits: Limits
     weather: Weather
     calm_after: float
     skew: float
+    queues: Weather | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +70,14 @@ NOTHING = Planted()
 def plan_of(seed: int) -> Plan:
     """Draw what the schedule of *seed* is about (swarm testing: each leaves most kinds of faults out)."""
     dice = Random(f"plan of {seed}")
-    kinds = tuple(dice.choice(chores.KINDS) for _ in range(dice.choice((1, 1, 1, 1, 1, 2))))
+    kinds = tuple(dice.choice(chores.KINDS) for _ in range(dice.choice((1, 1, 1, 1, 1, 1, 2))))
     timeout = dice.choice((6.0, 10.0, 20.0))
     visibility = timeout * dice.choice((0.3, 1.0, 2.0, 6.0))
-    limits = Limits(timeout, visibility, dice.choice((1, 2, 5)), dice.choice((1, 2, 2, 3)), dice.choice((0.0, 0.3, 0.8)))
+    limits = Limits(timeout, visibility, dice.choice((1, 2, 5)), dice.choice((1, 2, 2, 2, 3, 3)), dice.choice((0.0, 0.5, 0.9)))
     faults = tuple(dice.sample(tuple(Fault), dice.choice((1, 2, 3, 4))))
     weather = Weather(dice.choice((0.0, 0.05, 0.1, 0.1, 0.2, 0.2, 0.4, 0.7)), faults)
-    return Plan(kinds, limits, weather, dice.choice((60.0, 180.0)), dice.choice((0.0, 0.2, 0.8)))
+    calm_after, skew = dice.choice((60.0, 60.0, 180.0)), dice.choice((0.0, 0.2, 0.8))
+    return Plan(kinds, limits, weather, calm_after, skew, AWAY if dice.random() < 0.06 else None)
 
 
 class Telemetry:
@@ -133,7 +140,7 @@ class ClaimWorld:
         """Return the ports of *process*: the shipped adapters over simulated clients."""
         weather = self.plan.weather
         dynamodb = Client(process, self.database.call, weather, self.planted.rewrite)
-        sqs = Client(process, self.queues.call, weather)
+        sqs = Client(process, self.queues.call, self.plan.queues or weather)
         clock: Any = process.clock
         ledger = DynamoLedger(dynamodb, LEDGER, lanes=1, now=clock.now)
         telemetry: Any = Telemetry(self.world)

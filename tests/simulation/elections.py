@@ -1,4 +1,4 @@
-"""A world of one election: workers that have just worked, then `signature.election()`, in the same weather as tasks.
+"""A world of one election: workers that said a moment ago that they are there, then `signature.election()`, in the same weather as tasks.
 
 Everything is the shipped code again: the command that each worker acknowledges, the close and the dispatch in one
 transaction, the follow-up of whoever closed. The task that is elected for must run once, whoever wins, dies, or comes
@@ -12,16 +12,21 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from sedano.aws import keys
+from sedano.aws.members import DynamoMembers
 from sedano.errors import SedanoError
+from sedano.model.cluster import ACTIVE, MemberRecord
 from sedano.model.election import CLOSED, OPEN
 from tests.simulation import chores
 from tests.simulation.claim_referee import number, text
 from tests.simulation.claims import SETTINGS, ClaimWorld, Planted, plan_of
 from tests.simulation.dynamodb import Change
+from tests.simulation.network import Client, Weather
 from tests.simulation.values import Item
 from tests.simulation.world import World
 
 NOTHING = Planted()
+CONTROL = "control"
+STILL = Weather(0.0, ())
 
 
 def ranked(item: Item | None) -> list[tuple[int, str]]:
@@ -67,23 +72,22 @@ class ElectionReferee:
 
 
 class ElectionWorld(ClaimWorld):
-    """One schedule: a few tasks bring workers to life, then an election is held among them."""
+    """One schedule: an election among workers of which a few are known to the cluster; some of those will never come again."""
 
     def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
         """Set the stage of *seed*."""
         plan = plan_of(seed)
-        limits = replace(plan.limits, environments=4, eager=0.7)
+        limits = replace(plan.limits, environments=4, eager=0.5)
         super().__init__(seed, replace(plan, limits=limits, skew=max(plan.skew, 0.6)), planted, allowed)
         self.votes = ElectionReferee(self.world)
         self.asked = False
         self.database.watchers.append(self.votes.changed)
 
     def _publish(self) -> None:
-        dice = self.world.dice
-        self.warm = dice.choice((0, 1, 2, 2, 3))
-        for _ in range(self.warm):
-            chores.plain.delay(0)
-            self.world.sleep(5 * dice.random())
+        dice, world = self.world.dice, self.world
+        members = DynamoMembers(Client(world.processes[0], self.database.call, STILL), CONTROL)
+        for place in range(dice.choice((0, 1, 2, 2))):
+            members.beat(MemberRecord(f"worker{place + 1}", int(world.now * 1_000_000), ACTIVE, 0, world.now))
         try:
             chores.elected.s(0).election(mode="fast" if dice.random() < 0.2 else "faithful", timeout=int(20 * dice.random() ** 4))
             self.asked = not chores.app.outlet._publisher.waiting()
@@ -92,11 +96,11 @@ class ElectionWorld(ClaimWorld):
 
     def at_rest(self) -> None:
         """Judge the world when nothing is left to happen (L3, and one dispatch)."""
-        self.referee.at_rest(Counter({"plain": self.warm, "elected": 1}), SETTINGS.poison_after)
+        self.referee.at_rest(Counter({"elected": 1}), SETTINGS.poison_after)
         dispatched = [name for name in self.referee.names.values() if name == "elected"]
         if self.votes.closes and not dispatched and not self.referee.set_aside:
             self.world.fail("L3", "closed and never dispatched")
-        left = [key for key, item in self.database.table("control").items() if key.startswith(keys.ELECTION) and text(item, "st") == OPEN]
+        left = [key for key, item in self.database.table(CONTROL).items() if key.startswith(keys.ELECTION) and text(item, "st") == OPEN]
         if left and not self.referee.set_aside:
             self.world.fail("L3", "opened and never closed")
         if self.asked and not self.votes.closes and not self.referee.set_aside:
