@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from sedano import chain, chord, fork, group
-from sedano.errors import RemoteError
+from sedano.errors import RemoteError, TaskRevoked
+from sedano.model import states
 from tests.stories.kept import told
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop
@@ -80,3 +81,19 @@ def test_stamps_reach_what_has_no_task_before_it(stage: Stage, shop: Shop, proce
     processes.drain()
     borne = Counter(task.fields["name"] for task in told(stage).values() if task.fields["stamps"] == "team=x")
     assert {name: borne[name] for name in ("add", "pack", "label", "mail")} == {"add": 1, "pack": 1, "label": 1, "mail": 1}
+
+
+def test_a_step_may_expire_at_once_and_what_follows_tells_so(shop: Shop, processes: Processes) -> None:
+    result = (shop.add.s(1, 1).set(expires=0) | shop.pack.s()).delay()
+    processes.drain()
+    with pytest.raises(TaskRevoked, match="expired"):
+        result.get()
+    assert shop.ran == {}
+
+
+def test_a_body_that_is_too_late_tells_what_failed_in_its_header_before(shop: Shop, processes: Processes) -> None:
+    result = chord([shop.fails.s()], shop.total.s().set(expires=0)).delay()
+    processes.drain()
+    assert result.state == states.REVOKED
+    with pytest.raises(RemoteError, match="out of stock"):
+        result.get()

@@ -61,7 +61,8 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
         "ignore_result": options.ignore_result if options.ignore_result is not None else spec.ignore_result,
         "immutable": signature.immutable, "id": options.task_id,
     }  # fmt: skip
-    text = dump({name: value for name, value in fields.items() if value not in (None, False)}, "options", MAX_DATA_DEPTH)[1:-1]
+    given = {name: value for name, value in fields.items() if value is not None and value is not False}
+    text = dump(given, "options", MAX_DATA_DEPTH)[1:-1]
     common = {name: fields[name] for name in ("tenant", "stamps") if fields[name]}
     return Entry(text + _arguments(outlet, signature), named, dump(common, "options", MAX_DATA_DEPTH)[1:-1])
 

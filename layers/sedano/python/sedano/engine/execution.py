@@ -122,10 +122,10 @@ class Execution(NamedTuple):
 
     def _prepare(self, held: Held, batch: Batch) -> Arguments | Run | None:
         job, _, stillborn = held
-        if stillborn is not None:
-            return self._stillborn(held, stillborn, batch)
         command = job.command
         try:
+            if stillborn is not None:
+                return self._stillborn(held, stillborn, batch)
             args, kwargs = self.conducting.gathering.arguments(command)
             if command.place is not None or command.task == LAUNCH:
                 self.conducting.check(command)
@@ -143,10 +143,13 @@ class Execution(NamedTuple):
             return None
 
     def _stillborn(self, held: Held, why: Stillborn, batch: Batch) -> Run:
+        """Return how a task that must not begin ends; what failed before it, in its header, is told rather than that it came too late."""
+        gather = held.job.command.gather
+        earlier = self.conducting.gathering.failure(gather) if gather is not None and why.state == states.REVOKED else None
         if why.park and why.code != refusals.REVOKED:
             batch.park(held.job.delivery, why.code, why.field, why.detail)
         error = ErrorRecord(_UNRUN[why.state], why.detail) if why.state in _UNRUN else None
-        return Run(error=error, poisonous=True)
+        return Run(error=earlier or error, poisonous=True)
 
     def _run_async(self, waiting: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         if not waiting:

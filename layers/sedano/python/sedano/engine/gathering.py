@@ -66,10 +66,17 @@ class Gathering:
         ends = self._ends(gather.join_id, gather.size)
         if gather.outcomes:
             return [self._outcome(r) for r in ends]
-        failures = [(n, r) for n, r in enumerate(ends) if r.state != states.SUCCESS]
-        if failures:
-            raise HeaderFailed(_causes(failures, len(ends)))
+        if (failed := _failure(ends)) is not None:
+            raise HeaderFailed(failed)
         return [self.value(r) for r in ends]
+
+    def failure(self, gather: Gather) -> ErrorRecord | None:
+        """Return why the body of a join must not run: the error of the member that failed first; None when it may.
+
+        Raises:
+            Unavailable: a member's record cannot be read now.
+        """
+        return None if gather.outcomes else _failure(self._ends(gather.join_id, gather.size))
 
     def _ends(self, join_id: str, size: int) -> list[TaskRecord]:
         """Return how the members of a join ended; after them, those that members added to it."""
@@ -110,6 +117,11 @@ def _kept(record: TaskRecord) -> TaskRecord:
     else:
         return record
     return record._replace(state=states.FAILURE, error=ErrorRecord(GONE, f"{gone} (task {record.task_id})"))
+
+
+def _failure(ends: Sequence[TaskRecord]) -> ErrorRecord | None:
+    failures = [(n, r) for n, r in enumerate(ends) if r.state != states.SUCCESS]
+    return _causes(failures, len(ends)) if failures else None
 
 
 def _causes(failures: Sequence[tuple[int, TaskRecord]], size: int) -> ErrorRecord:
