@@ -6,18 +6,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sedano import GroupResult
-from sedano.errors import RemoteError, ResultTimeout, SedanoError
-from sedano.model import codec, states
+from sedano.errors import RemoteError, ResultTimeout, SedanoError, TaskRevoked
+from sedano.model import codec, refusals, states
 from sedano.model.records import TaskRecord
 from tests.canvas.meaning import FAILED, Ended, Failure, Meaning, plain
 from tests.canvas.workshop import Run
 
 BUILT_IN = "sedano."
+RAISES = {"ignored": "Ignore", "rejected": "Reject"}
+"""The types of what tasks raise, by their kind; the others raise Boom."""
 PATIENCE_S = 1.0
 
 
-def complaints(meaning: Meaning, result: Any, records: Mapping[str, TaskRecord], runs: Sequence[Run], *, exactly: bool) -> list[str]:
+def complaints(
+    meaning: Meaning, result: Any, records: Mapping[str, TaskRecord], runs: Sequence[Run], parked: Sequence[str], *, exactly: bool
+) -> list[str]:
     """Return everything in which a world that has come to rest is not what *meaning* says.
 
     Args:
@@ -25,10 +28,12 @@ def complaints(meaning: Meaning, result: Any, records: Mapping[str, TaskRecord],
         result: of the canvas; reading it needs no more work by anybody.
         records: of all tasks, by id.
         runs: the bodies that began.
+        parked: the reasons of the messages that were set aside; those of tasks that came too late are.
         exactly: nothing was repeated, so a body began as often as it had to and never more often.
     """
     found = [f"{task_id} ({r.name}) is {r.state}" for task_id, r in records.items() if r.state not in states.TERMINAL]
-    found += _differences("effects", meaning.effects, _effects(records, meaning))
+    found += [f"parked: {reason}" for reason in parked if reason != refusals.EXPIRED]
+    found += _differences("effects", meaning.effects, _effects(records))
     found += _differences("calls", meaning.calls, _calls(records))
     found += _answer(meaning, result)
     found += [f"{name} lacks the stamps {lacking}" for name, lacking in _unstamped(meaning, runs)]
@@ -39,7 +44,7 @@ def complaints(meaning: Meaning, result: Any, records: Mapping[str, TaskRecord],
     return found
 
 
-def _effects(records: Mapping[str, TaskRecord], meaning: Meaning) -> Counter[tuple[str, str]]:
+def _effects(records: Mapping[str, TaskRecord]) -> Counter[tuple[str, str]]:
     """Return the tasks that ended by themselves: those that only ended because of another one are not among them."""
     found: Counter[tuple[str, str]] = Counter()
     for task_id, record in records.items():
@@ -47,9 +52,8 @@ def _effects(records: Mapping[str, TaskRecord], meaning: Meaning) -> Counter[tup
             continue
         if record.state == states.SUCCESS:
             found[record.name, str(codec.decode_value(record.result or "null"))] += 1
-        elif record.error is not None and record.error.cause in ("", task_id):
+        elif record.error is None or record.error.cause in ("", task_id):
             found[record.name, FAILED] += 1
-    del meaning
     return found
 
 
@@ -85,7 +89,11 @@ def _one_answer(what: str, expected: Ended | list[Ended], get: Callable[[], Any]
     try:
         value = get()
     except RemoteError as error:
-        if not isinstance(first, Failure) or error.message not in first.first or error.type_name != "Boom":
+        if not isinstance(first, Failure) or error.message not in first.first or error.type_name != RAISES.get(kind_of(error), "Boom"):
+            yield f"{what}: {error!r} where {expected} was expected"
+        return
+    except TaskRevoked as error:
+        if not isinstance(first, Failure) or not any(name.startswith("late-") for name in first.first):
             yield f"{what}: {error!r} where {expected} was expected"
         return
     except SedanoError as error:
@@ -121,6 +129,6 @@ def _differences(what: str, expected: Counter[Any], found: Counter[Any]) -> Iter
         yield f"{what}: {more} is too much{f' {times} times' if times > 1 else ''}"
 
 
-def is_group(result: Any) -> bool:
-    """Tell whether a result is one for each member."""
-    return isinstance(result, GroupResult)
+def kind_of(error: RemoteError) -> str:
+    """Return the kind of the task that raised *error*."""
+    return error.message.partition("-")[0]

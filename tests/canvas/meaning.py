@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tests.canvas.sketch import Chain, Chord, Errback, Fork, Group, Sketch, Step
 
-ATTEMPTS = {"retried": 3, "tired": 2}
+ATTEMPTS = {"retried": 3, "tired": 2, "late": 0}
 """How often a body begins when nothing is repeated; once for every other kind."""
 FAILED = "failed"
 COLLECTOR = ""
@@ -153,7 +153,7 @@ class _Evaluation:
     def _step(self, step: Step, args: list[Any], watch: Watch, stamps: frozenset[str], links: Links) -> Ended:
         meaning = self.meaning
         taken = [step.number] if step.immutable else [*args, step.number]
-        meaning.runs[step.name] += ATTEMPTS.get(step.kind, 1)
+        meaning.runs += Counter({step.name: ATTEMPTS.get(step.kind, 1)})
         meaning.stamps[step.name] = stamps | _own(step)
         if step.kind == "replace" and step.instead is not None:
             ended = self.single(step.instead, [], watch, stamps)
@@ -162,7 +162,7 @@ class _Evaluation:
             else:
                 self._linked(links, ended)
             return ended
-        if step.kind in ("fail", "tired", "poisonous"):
+        if step.kind not in ("ok", "retried"):
             meaning.effects[step.name, FAILED] += 1
             self._call((*step.errors, *watch), step.name)
             return Failure(frozenset({step.name}), step.name)

@@ -35,8 +35,9 @@ def in_memory(sketch: Sketch, seed: int = 0, planted: Planted = unharmed) -> lis
         planted(world)
         result = shop.publish()
         world.drain()
-        parked = [f"parked: {message.attributes}" for message in world.parked()]
-        return parked + complaints(meaning_of(sketch), result, records_of(world.ports.ledger), shop.runs, exactly=True)
+        parked = [message.attributes["reason"] for message in world.parked()]
+        records = records_of(world.ports.ledger)
+        return complaints(meaning_of(sketch), result, records, shop.runs, parked, exactly=True)
 
 
 def records_of(ledger: Any) -> dict[str, TaskRecord]:

@@ -29,8 +29,9 @@ class Errback(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One task. Its *kind*: ``ok``; ``fail``s at once; ``poisonous``: fails and is not tried again although it may be; ``retried``: fails
-    twice and succeeds then; ``tired``: fails at every attempt; ``replace``: replaces itself by *instead*.
+    """One task. Its *kind*: ``ok``; ``fail``s at once; ``poisonous``, ``ignored``, ``rejected``: fails and is not tried again although it
+    may be; ``retried``: fails twice and succeeds then; ``tired``: fails at every attempt; ``late``: expires before it can begin;
+    ``replace``: replaces itself by *instead*.
     """
 
     number: int
@@ -85,7 +86,7 @@ class Fork(NamedTuple):
 
 
 Sketch = Step | Chain | Group | Chord
-KINDS = ("ok",) * 13 + ("fail", "fail", "retried", "retried", "tired", "poisonous", "replace")
+KINDS = ("ok",) * 14 + ("fail", "fail", "retried", "retried", "tired", "poisonous", "ignored", "rejected", "late", "replace")
 FORMS = ("step", "step", "chain", "chain", "chain", "group", "group", "chord", "chord")
 SIZES = (2, 1, 3, 2, 0, 4, 8)
 

@@ -92,9 +92,8 @@ class CanvasWorld:
         self.result = self.shop.publish()
 
     def _judge(self) -> None:
-        parked = [f"parked: {message.attributes}" for message in self.queues.queue(URLS[PARKED]).values()]
-        found = complaints(meaning_of(self.sketch), self.result, self._records(), self.shop.runs, exactly=False)
-        self.found = parked + found
+        parked = [message.attributes["reason"]["StringValue"] for message in self.queues.queue(URLS[PARKED]).values()]
+        self.found = complaints(meaning_of(self.sketch), self.result, self._records(), self.shop.runs, parked, exactly=False)
 
     def _records(self) -> dict[str, TaskRecord]:
         """Return the records of all tasks; ids of this world need no encoding in keys but that of `~` and the like."""

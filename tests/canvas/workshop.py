@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 from sedano import Retry, Sedano, current, poisonous
 from sedano.canvas import chain, chord, fork, group
+from sedano.errors import Ignore, Reject
 from tests.canvas.meaning import digest, stamp_of
 from tests.canvas.sketch import Chain, Chord, Errback, Fork, Group, Sketch, Step
 
 AGAIN = Retry(max_retries=2, interval_start=1, jitter=False)
 ONCE_MORE = Retry(max_retries=1, interval_start=1, jitter=False)
-POLICIES: dict[str, Any] = {"fail": False, "retried": AGAIN, "poisonous": AGAIN, "tired": ONCE_MORE}
+POLICIES: dict[str, Any] = {"fail": False, "tired": ONCE_MORE, **dict.fromkeys(("retried", "poisonous", "ignored", "rejected"), AGAIN)}
+RAISED = {"ignored": Ignore, "rejected": Reject}
 
 
 class Boom(Exception):
@@ -58,8 +60,8 @@ class Workshop:
             if step.kind == "poisonous":
                 with poisonous():
                     raise Boom(step.name)
-            if step.kind in ("fail", "tired") or (step.kind == "retried" and current().attempt < AGAIN.max_retries):
-                raise Boom(step.name)
+            if step.kind != "ok" and (step.kind != "retried" or current().attempt < AGAIN.max_retries):
+                raise RAISED.get(step.kind, Boom)(step.name)
             return digest(step.name, args, kwargs)
 
         return body
@@ -95,7 +97,8 @@ class Workshop:
     def _bare(self, sketch: Sketch) -> Any:
         if isinstance(sketch, Step):
             sign = self._tasks[sketch.name].si if sketch.immutable else self._tasks[sketch.name].s
-            return sign(sketch.number, **({"word": "w"} if sketch.keyword else {}))
+            signature = sign(sketch.number, **({"word": "w"} if sketch.keyword else {}))
+            return signature.set(expires=0) if sketch.kind == "late" else signature
         if isinstance(sketch, Group):
             return group(self._form(member) for member in sketch.members)
         if isinstance(sketch, Chord):
