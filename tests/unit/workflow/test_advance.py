@@ -68,9 +68,7 @@ def test_a_cancelled_run_stops_compensates_and_ends(seed: int) -> None:
     dice = random.Random(seed)
     toy = Toy(random_definition(dice), dice, odds=0.0)
     for _ in range(dice.randint(0, 25)):
-        moves: list[Any] = [m for m, p in ((toy.ask, toy.questions), (toy.answer, toy.answers), (toy.work, toy.queue)) if p]
-        if moves:
-            dice.choice(moves)()
+        toy.move()
     toy.cancel()
     begun = len(toy.began)
     toy.play()

@@ -5,6 +5,7 @@ records that is already old when its answer is carried out.
 """
 
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +17,13 @@ from sedano.model.workflow.definition import Definition, Step
 from sedano.model.workflow.flow_run import CANCELLING, FAILING, RUNNING, FlowRun
 from sedano.model.workflow.progress import Progress
 
+Rule = Callable[[Progress, str | None], Sequence[Action]]
 REF = BlobRef("0" * 64, 1)
 
 
 @dataclass
 class Toy:
-    """One run. *odds*: how likely a begun task fails. *well*, *undone*: the steps in the order in which they ended well, or were undone."""
+    """One run. *odds*: how likely a begun task fails. *well*: steps as they ended well. *undone*: as their compensations ended."""
 
     definition: Definition
     dice: random.Random
@@ -38,6 +40,7 @@ class Toy:
     owner: dict[str, str] = field(default_factory=dict)
     joins: dict[str, list[str]] = field(default_factory=dict)
     clock: int = 0
+    rule: Rule = advance
     menu: tuple[Any, ...] = (0, 1, 7, [1, 2], [])
     violations: list[str] = field(default_factory=list)
 
@@ -45,19 +48,24 @@ class Toy:
         """What the records say now."""
         return Progress(self.definition, self.run, {"n": 5, "items": [3, 4]}, dict(self.records), lambda r: self.values[r.task_id])
 
+    def move(self) -> bool:
+        """Let one thing happen that can; tell whether there was any."""
+        moves = [m for m, possible in ((self.ask, self.questions), (self.answer, self.answers), (self.work, self.queue)) if possible]
+        if moves:
+            self.dice.choice(moves)()
+        return bool(moves)
+
     def play(self, most: int = 4_000) -> None:
         """Let things happen, in any order, until nothing can."""
         for _ in range(most):
-            moves = [m for m, possible in ((self.ask, self.questions), (self.answer, self.answers), (self.work, self.queue)) if possible]
-            if not moves:
+            if not self.move():
                 return
-            self.dice.choice(moves)()
         raise AssertionError(f"still not done: {len(self.questions)} questions, {len(self.queue)} messages")
 
     def ask(self) -> None:
         """Read the records and keep the answer for later; once in a while the same question is asked again."""
         question = self.questions.pop(self.dice.randrange(len(self.questions)))
-        self.answers += [(self.run, question, action) for action in advance(self.progress(), question)]
+        self.answers += [(self.run, question, action) for action in self.rule(self.progress(), question)]
         if self.dice.random() < 0.1:
             self.questions.append(question)
 
@@ -149,11 +157,11 @@ class Toy:
             self.records[record.task_id] = record._replace(state=states.RETRY, clock=self.clock, attempt=record.attempt + 1)
             self.queue.append((kind, record.task_id))
             return
-        failed = kind == "step" and roll < self.odds
+        failed = roll < self.odds
         state = states.FAILURE if failed else states.SUCCESS
         self.records[record.task_id] = record._replace(state=state, clock=self.clock)
         self.values[record.task_id] = self.dice.choice(self.menu)
-        if not failed:
+        if kind == "undo" or not failed:
             (self.undone if kind == "undo" else self.well).append(self.owner[record.task_id])
         self.tell(record.task_id)
 
