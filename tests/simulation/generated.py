@@ -8,6 +8,7 @@ from typing import Any
 
 KINDS = {"n": "N", "m": "N", "s": "S", "t": "S", "x": "SS", "y": "NS", "l": "L", "d": "M", "b": "BOOL"}
 """The attributes of the items by name, each of one type."""
+TYPES = ("S", "N", "SS", "NS", "L", "M", "BOOL", "NULL", "B")
 WORDS = ("", "a", "ab", "abc", "b", "ba", "é", "Z")
 NUMBERS = ("-7", "-1", "0", "1", "2", "3", "10", "11", "2.5", "100")
 
@@ -69,7 +70,9 @@ class Generator:
     def _atom(self, made: Expression) -> str:
         dice = self.dice
         name = dice.choice("nmst")
-        form = dice.randrange(8)
+        form = dice.randrange(11)
+        if form >= 8:
+            return self._deep(made, form)
         if form < 3:
             return f"{self._name(made, name)} {dice.choice(('=', '<>', '<', '<=', '>', '>='))} {self._value(made, KINDS[name])}"
         if form == 3:
@@ -85,9 +88,24 @@ class Generator:
         held, kind = dice.choice((("x", "S"), ("s", "S")))
         return f"contains({self._name(made, held)}, {self._given(made, {kind: dice.choice(WORDS[1:])})})"
 
+    def _deep(self, made: Expression, form: int) -> str:
+        """Return a condition about a size, a type, or what lies inside a list or a map."""
+        dice = self.dice
+        sign = dice.choice(("=", "<>", "<", "<=", ">", ">="))
+        if form == 8:
+            return f"size({self._name(made, dice.choice('stxyld'))}) {sign} {self._given(made, {'N': dice.choice('0123')})}"
+        if form == 9:
+            return f"attribute_type({self._name(made, dice.choice(tuple(KINDS)))}, {self._given(made, {'S': dice.choice(TYPES)})})"
+        holder, inner = dice.choice((("l", "[0]"), ("l", "[1]"), ("d", ".p"), ("d", ".q")))
+        path, kind = self._name(made, holder) + inner, dice.choice("NS")
+        if dice.random() < 0.3:
+            return f"{dice.choice(('attribute_exists', 'attribute_not_exists'))}({path})"
+        return f"{path} {sign} {self._value(made, kind)}"
+
     def update(self, item: dict[str, Any]) -> Expression:
         """Return an update that *item* can bear: each attribute at most once."""
-        made, clauses = Expression(), {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
+        made = Expression()
+        clauses: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
         names = self.dice.sample(tuple(KINDS), self.dice.randint(1, 4))
         for name in names:
             word, text = self._change(made, name, item)
@@ -111,7 +129,9 @@ class Generator:
             empty = self._given(made, {"L": []})
             return "SET", f"{path} = list_append(if_not_exists({path}, {empty}), {self._value(made, 'L')})"
         if kind == "M" and form < 0.7 and name in item:
-            return "SET", f"{path}.p = {self._value(made, 'S')}"
+            return ("SET", f"{path}.p = {self._value(made, 'S')}") if form < 0.5 else ("REMOVE", f"{path}.q")
+        if kind == "L" and form < 0.85 and name in item:
+            return ("SET", f"{path}[1] = {self._value(made, 'N')}") if form < 0.78 else ("REMOVE", f"{path}[0]")
         return "SET", f"{path} = {self._value(made, kind)}"
 
     def _name(self, made: Expression, name: str) -> str:

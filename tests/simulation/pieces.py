@@ -12,7 +12,7 @@ from tests.simulation.baselines.gossip import Elected
 from tests.simulation.baselines.locks import WAYS, LockWorld
 from tests.simulation.campaign import FAULTS, Schedule, Stage, Tally, campaign
 from tests.simulation.claims import ClaimWorld
-from tests.simulation.differential import compared_with_moto
+from tests.simulation.differential import compared_with_ministack, compared_with_moto
 from tests.simulation.elections import ElectionWorld
 from tests.simulation.exhaustive.sizes import LARGE
 from tests.simulation.leases import LeaseWorld
@@ -52,7 +52,7 @@ def pieces(sizes: Sizes, scale: float) -> list[Piece]:
     kills = [Piece("kill", (name, block, sizes.block)) for block in blocks for name in faults]
     searches = [Piece("search", (name,)) for name in LARGE]
     fights = [Piece("fight", (max(10.0, 60.0 * min(1.0, scale)),))]
-    return [*mixed([*schedules, kills, searches, fights]), Piece("baselines", ()), Piece("differential", (scale,))]
+    return [*mixed([*schedules, kills, searches, fights]), Piece("baselines", ()), Piece("moto", (scale,)), Piece("ministack", (scale,))]
 
 
 def chunks(world: str, count: int) -> list[Piece]:
@@ -108,7 +108,8 @@ def baselines() -> dict[str, Any]:
 
 
 WORK: Mapping[str, Callable[..., dict[str, Any]]] = {
-    "search": search, "kill": kill, "baselines": baselines, "play": play, "differential": compared_with_moto, "fight": fought,
+    "search": search, "kill": kill, "baselines": baselines, "play": play, "moto": compared_with_moto, "ministack": compared_with_ministack,
+    "fight": fought,
 }  # fmt: skip
 
 

@@ -26,7 +26,8 @@ def summed(known: Mapping[str, Any], wanted: Sequence[Piece], wall: float) -> di
         "times_real_of_a_core": round(hours * HOUR_S / playing) if playing else 0, "worlds": worlds,
         "states": sum(one["states"] for one in searched.values()), "searches": searched, "planted_faults": _faults(known, wanted),
         "histories_checked": worlds["leases"]["schedules"], "histories_that_overlap": worlds["leases"]["branches"].get(OVERLAPS, 0),
-        "baselines": _only(known, wanted, "baselines"), "differential_moto": _only(known, wanted, "differential"),
+        "baselines": _only(known, wanted, "baselines"), "differential_moto": _only(known, wanted, "moto"),
+        "differential_ministack": _only(known, wanted, "ministack"),
         "fight": _only(known, wanted, "fight"),
     }  # fmt: skip
     return {**found, "broken": broken(found)}

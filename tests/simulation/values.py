@@ -79,9 +79,7 @@ def size(value: Value | None) -> Value | None:
     if value is None:
         return None
     ((kind, held),) = value.items()
-    if kind == "S":
-        return {"N": str(len(held.encode()))}
-    return {"N": str(len(held))} if kind in SETS or kind in ("B", "L", "M") else None
+    return {"N": str(len(held))} if kind in SETS or kind in ("S", "B", "L", "M") else None
 
 
 def contains(value: Value | None, wanted: Value | None) -> bool:
