@@ -1,6 +1,7 @@
 """How workflows are begun, how large they may be, and what is told of mistakes."""
 
 import types
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -21,9 +22,10 @@ from sedano.model import codec
 from sedano.model.messages import Command
 from sedano.ports import PARKED
 from sedano.workflow import Flow, Input, Step, Workflow, each, find, keeping, own, runs
-from tests.stories.kept import assert_kept
+from tests.stories.kept import assert_kept, lines
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.stage import Stage, in_memory
+from tests.stories.taps import Watch, tapped
 from tests.stories.workshop import Workshop
 
 
@@ -267,3 +269,22 @@ def test_a_step_that_is_rejected_or_ignored_fails_its_run(stage: Stage, workshop
         result = flow.delay()
         processes.drain()
         assert (result.state, workshop.done[-1]) == ("FAILED", "release shelf 1")
+
+
+def test_a_step_costs_one_more_message_and_no_more_writes_than_its_task(workshop: Workshop) -> None:
+    size, stage, watch = 20, in_memory(), Watch(ports=frozenset({"flow_runs", "ledger", "blobs"}))
+    body: dict[str, Any] = {"s0": Step(workshop.price.s(1))}
+    for number in range(1, size):
+        body[f"s{number}"] = Step(workshop.price.s(number), after=body[f"s{number - 1}"])
+    flow = declared(workshop, "Line", body)
+    processes = Processes(stage, workshop.app)
+    flow.delay()
+    workshop.app.attach(tapped(stage.ports, watch))
+    processes.restart(tapped(stage.ports, watch))
+    processes.drain()
+    assert stage.audit.writes == {"claim": size, "record": size}
+    calls = Counter(watch.calls)
+    assert (calls["flow_runs.begin"], calls["flow_runs.change"], calls["flow_runs.read"]) == (1, 1, size)
+    assert calls["ledger.read"] == size + 1
+    assert len([line for line in lines(stage, "task-sent") if line["name"] == "sedano.workflow"]) == size + 1
+    assert len(lines(stage, "task-sent")) == 2 * size + 1

@@ -73,7 +73,7 @@ class Directing:
                 outlet.ports.telemetry.log("error", "a flow run outlived its tasks' records and is not directed any more", run_id=run_id)
                 return
             rest = self._directed(run, step, context)
-            if rest is None:
+            if rest is None or rest.state in ENDED:
                 return
             run = rest
         raise Unavailable(f"flow run {run_id}: it changed under each of {ROUNDS} looks at it")

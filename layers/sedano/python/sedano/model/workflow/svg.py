@@ -73,7 +73,7 @@ class _Picture:
         rows = -(-len(self.legend) // COLUMNS)
         broad = [self.found.centres[name] + width / 2 for name, width in self.widths.items()]
         width = max([*broad, len(self.title) * 9.2, COLUMN * min(len(self.legend), COLUMNS)]) + 2 * MARGIN
-        height = self.bottom + MARGIN + (ROW * rows + 8 if rows else 0)
+        height = self.bottom + MARGIN + (ROW * rows + 16 if rows else 0)
         size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
         head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"><title>{_text(self.title)}</title>'
         title = f'<text class="t" x="{MARGIN:.0f}" y="{MARGIN + 14:.0f}">{_text(self.title)}</text>'
@@ -126,7 +126,7 @@ class _Picture:
 
     def _legend(self) -> Iterator[str]:
         for number, state in enumerate(self.legend):
-            x, y = MARGIN + COLUMN * (number % COLUMNS), self.bottom + 26 + ROW * (number // COLUMNS)
+            x, y = MARGIN + COLUMN * (number % COLUMNS), self.bottom + 34 + ROW * (number // COLUMNS)
             word = state.lower().replace("_", " ")
             yield f'<rect class="b {state}" x="{x:.0f}" y="{y - 10:.0f}" width="16" height="11" rx="3"/>'
             yield f'<text class="s" x="{x + 23:.0f}" y="{y:.0f}">{word}</text>'
