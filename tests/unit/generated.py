@@ -55,7 +55,7 @@ written_stamps = stamps.filter(fits).map(write)
 sections = st.builds(Section, st.integers(1, 999_999), st.integers(1, 999_999))
 gathers = st.builds(Gather, ids, sizes, st.booleans(), st.booleans())
 pages = refs.map(lambda ref: f"blob:{ref.digest}:{ref.size}") | st.just('{"item":{"chain":[{"task":"add","args":["\\u00e9"]}]}}')
-places = st.builds(Place, ids, st.from_regex(r"[0-9]{1,9}(\.([0-9]{1,9}|links|forks)){0,4}", fullmatch=True), pages)
+places = st.builds(Place, ids, st.from_regex(r"[0-9]{1,9}(\.([0-9]{1,9}|links|forks|pages)){0,4}", fullmatch=True), pages)
 
 
 @st.composite

@@ -18,7 +18,7 @@ from typing import Any
 
 from sedano.engine.batch import Job
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
-from sedano.engine.gathering import Gathering
+from sedano.engine.gathering import Gathering, member_id
 from sedano.engine.launching import (
     Origin,
     added_by,
@@ -26,8 +26,6 @@ from sedano.engine.launching import (
     drafted,
     extended,
     launched,
-    member_ids,
-    numbers,
     opened,
     origin_of,
     page_of,
@@ -40,7 +38,7 @@ from sedano.model.clock import LamportClock
 from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
 from sedano.model.messages import LAUNCH, Command, Member, Place
-from sedano.model.place import Ask, Item, Resume, Spot, branches, errbacks, find, following, is_aside
+from sedano.model.place import Ask, Item, Resume, Spot, branches, errbacks, find, following, is_aside, part_of
 from sedano.model.records import ErrorRecord, Outcome
 from sedano.ports import Ports
 
@@ -75,15 +73,18 @@ class Conducting:
             MessageRefused: its canvas does not hold together (code `schema`) or is lost (`blob`).
         """
         if command.task == LAUNCH:
-            page_of(command, self.gathering.arguments(command)[1], self.plans)
+            page_of(command, self.plans)
         elif command.place is not None:
             find(command.place, self.plans.load)
 
     def attempts_before(self, command: Command) -> int:
         """Return how many attempts of the task were over when what replaced it began: they do not count as its retries."""
-        if command.place is None:
+        if command.place is None or command.task == LAUNCH:
             return 0
-        resume = find(command.place, self.plans.load).resume
+        try:
+            resume = find(command.place, self.plans.load).resume
+        except MessageRefused:
+            return 0
         return resume.attempt if resume is not None and command.task_id == command.place.canvas_id else 0
 
     def succeeded(self, job: Job, value: Callable[[], Any], added: int) -> Consequences:
@@ -105,8 +106,8 @@ class Conducting:
         """Return what follows from *job*, which ended as *state* without success."""
         command, found = job.command, Consequences()
         why = _why(command.task_id, error)
-        if command.task == LAUNCH and "page" in command.kwargs:
-            self._page_failed(job, state, why, found)
+        if command.task == LAUNCH and command.place is not None and (part := part_of(command.place)) is not None:
+            self._part_failed(command.place.canvas_id, part, job, state, why, found)
             return found
         if command.place is not None:
             self._failed_at(command.place, job, state, why, found)
@@ -154,9 +155,9 @@ class Conducting:
 
     def _launched(self, job: Job) -> list[Addressed]:
         command = job.command
-        args, kwargs = self.gathering.arguments(command)
-        page, origin = page_of(command, kwargs, self.plans), origin_of(command, _queue(job))
-        if page.join is not None and "page" not in kwargs:
+        args, _ = self.gathering.arguments(command)
+        page, origin = page_of(command, self.plans), origin_of(command, _queue(job))
+        if page.join is not None and page.join[0] == command.task_id:
             join = opened(command, page, origin)
             if not join.size:
                 draft, lineage = continued(join, self.plans, self.ports.clock.now(), self.ports.blobs)
@@ -191,13 +192,13 @@ class Conducting:
             yield at, spot
             at = spot.resume.place if spot.resume is not None else None
 
-    def _page_failed(self, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
-        """End the members of a page that nobody can publish any more."""
-        page = page_of(job.command, job.command.kwargs, self.plans)
-        for number, task_id in zip(numbers(page), member_ids(page), strict=True):
-            found.exits.append(self._exit(task_id, 0, "", job, state, why))
-            if page.join is not None:
-                found.arrivals.append((Member(page.join[0], number, page.join[1]), True))
+    def _part_failed(self, group_id: str, part: range, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+        """End the members of a page of a group that nobody can publish any more."""
+        join = job.command.member
+        for number in part:
+            found.exits.append(self._exit(member_id(group_id, number), 0, "", job, state, why))
+            if join is not None:
+                found.arrivals.append((Member(join.join_id, number, join.size), True))
 
     def _exit(self, task_id: str, attempt: int, name: str, job: Job, state: str, why: ErrorRecord) -> Outcome:
         clock, now = self.lamport.forward(), self.ports.clock.now()

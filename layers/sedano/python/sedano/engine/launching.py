@@ -13,14 +13,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sedano.engine.drafts import CommandDraft
-from sedano.engine.gathering import member_id
 from sedano.engine.plans import Plans
 from sedano.errors import MessageRefused, OptionError
 from sedano.model import codec, refusals
 from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
 from sedano.model.messages import LAUNCH, BlobRef, Command, Gather, Member, Place
-from sedano.model.place import ADDED, Ask, Item, find, following, members, size_of
+from sedano.model.place import ADDED, Ask, Item, find, following, members, part_of, part_place, size_of
 from sedano.model.signature import MAX_DELAY_S
 from sedano.model.stamps import joined, read
 from sedano.ports import Blobs
@@ -73,20 +72,20 @@ def drafted(ask: Ask, origin: Origin, now: float, blobs: Blobs) -> CommandDraft:
     )  # fmt: skip
 
 
-def page_of(command: Command, kwargs: Mapping[str, Any], plans: Plans) -> Page:
-    """Return the page of members that the launch *command* with these *kwargs* is about.
+def page_of(command: Command, plans: Plans) -> Page:
+    """Return the page of members that the launch *command* is about.
 
     Raises:
         MessageRefused: it is about none (code `schema`), or the page is lost (`blob`).
     """
     try:
-        if "page" in kwargs:
-            name = str(kwargs["page"])
-            page, join = plans.load(name), kwargs["join"]
-            at = Place(str(kwargs["group"]), "", name)
-            return Page(page["item"], at, int(kwargs["first"]), (str(join[0]), int(join[1])) if join else None, bool(page.get("watch")))
         if command.place is None:
             raise MessageRefused(refusals.SCHEMA, "canvasplan", "a launch without a canvas")
+        part = part_of(command.place)
+        if part is not None:
+            page, member = plans.load(command.place.plan), command.member
+            whole = (member.join_id, member.size) if member is not None else None
+            return Page(page["item"], command.place._replace(node=""), part.start, whole, bool(page.get("watch")))
         spot = find(command.place, plans.load)
         item, at, watched = spot.item, command.place._replace(canvas_id=command.task_id), bool(spot.watch)
         if "page" in item:
@@ -96,6 +95,8 @@ def page_of(command: Command, kwargs: Mapping[str, Any], plans: Plans) -> Page:
         size = size_of(item)
         join = (command.task_id, size) if spot.next is not None else None
         return Page(item, at, 0, join, watched or bool(item.get("watch")))
+    except MessageRefused:
+        raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as wrong:
         raise MessageRefused(refusals.SCHEMA, "canvasplan", f"not a launch: {type(wrong).__name__}: {wrong}") from None
 
@@ -107,18 +108,13 @@ def launched(page: Page, origin: Origin, args: Sequence[Any], plans: Plans, now:
         return [drafted(ask, origin, now, blobs) for ask in asks]
     first, drafts, group = page.first, [], page.at.canvas_id
     for name, size in page.item["pages"]:
-        kwargs = {"page": name, "first": first, "join": page.join, "group": group}
         drafts.append(CommandDraft(
-            str(page.item.get("queue") or origin.queue), derived_id(group, f"page/{first}"), LAUNCH, args, kwargs, tenant=origin.tenant,
-            traceparent=origin.traceparent, stamps=origin.stamps,
+            str(page.item.get("queue") or origin.queue), derived_id(group, f"page/{first}/{name}"), LAUNCH, args, tenant=origin.tenant,
+            traceparent=origin.traceparent, stamps=origin.stamps, member=Member(page.join[0], first, page.join[1]) if page.join else None,
+            place=part_place(group, str(name), first, int(size)),
         ))  # fmt: skip
         first += int(size)
     return drafts
-
-
-def numbers(page: Page) -> range:
-    """Return the numbers of the members in *page*."""
-    return range(page.first, page.first + size_of(page.item))
 
 
 def opened(command: Command, page: Page, origin: Origin) -> Join:
@@ -174,11 +170,6 @@ def draft_of(entry: Mapping[str, Any]) -> CommandDraft:
     return CommandDraft(
         str(entry["queue"]), "", str(entry["task"]), entry.get("args", ()), entry.get("kwargs", {}), data_ref=ref, **optional
     )
-
-
-def member_ids(page: Page) -> list[str]:
-    """Return the ids of the members in *page*."""
-    return [member_id(page.at.canvas_id, number) for number in numbers(page)]
 
 
 def _lineage(lineage: Lineage) -> tuple[str | None, str | None, int, int]:

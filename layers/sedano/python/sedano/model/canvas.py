@@ -18,6 +18,8 @@ from sedano.errors import CanvasError
 from sedano.model.messages import COLLECT
 from sedano.model.signature import Signature
 
+MOST_MEMBERS = 1_000_000
+"""The most members of a group."""
 DEEPEST = 100
 """How deep a canvas may be nested; beyond it is a mistake, or a canvas that contains itself."""
 
@@ -137,6 +139,8 @@ def _step(step: Step, room: int) -> Step:
 
 
 def _members(group: Group, room: int) -> Group:
+    if len(group.members) > MOST_MEMBERS:
+        raise CanvasError(f"a group of {len(group.members)} members; a group may have {MOST_MEMBERS}: use chunks, or groups of groups")
     members = tuple(m if type(m) is Step and not m.links and not m.forks else normal(m, True, room - 1) for m in group.members)
     return Group(members, (), group.watch, group.outcomes)
 

@@ -22,6 +22,8 @@ from sedano.model.messages import LAUNCH, Gather, Member, Place
 Item = Mapping[str, Any]
 ADDED = "added"
 """Where the join of what a member added to its chord stands among what follows from it."""
+MOST_MEMBERS = 1_000_000
+"""The most members of a group."""
 Load = Callable[[str], Item]
 """Returns the page of this name."""
 
@@ -96,6 +98,8 @@ def find(place: Place, load: Load) -> Spot:
     page = load(place.plan)
     try:
         return _walked(place, page, load)
+    except MessageRefused:
+        raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as wrong:
         raise _refused(wrong) from None
 
@@ -116,6 +120,8 @@ def begin(item: Item, at: Place, args: Sequence[Any], load: Load, watched: bool,
         resume = _resume(item)
         attempt = resume.attempt if resume is not None and size == 1 else 0
         return Ask(first, _id_in(at.canvas_id, 0, size, first, resume), args, _within(at, 0), member, attempt=attempt)
+    except MessageRefused:
+        raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as wrong:
         raise _refused(wrong) from None
 
@@ -168,6 +174,8 @@ def members(group: Item, at: Place, first: int, args: Sequence[Any], load: Load,
             spot = _within(Place(str(own or derived_id(at.canvas_id, number)), at.node, at.plan), offset)
             asks.append(begin(item, spot, args, load, watched, member))
         return asks
+    except MessageRefused:
+        raise
     except (ValueError, TypeError, KeyError, AttributeError) as wrong:
         raise _refused(wrong) from None
 
@@ -175,6 +183,19 @@ def members(group: Item, at: Place, first: int, args: Sequence[Any], load: Load,
 def step_id(canvas_id: str, number: int, attempt: int = 0) -> str:
     """Return the id of step *number* of the chain *canvas_id*, which is not its last; *attempt*: the one that replaced its task, if any."""
     return derived_id(canvas_id, f"step/{attempt}.{number}" if attempt else f"step/{number}")
+
+
+def part_place(group_id: str, page: str, first: int, size: int) -> Place:
+    """Return the place of a launch that publishes only the *size* members of a group that stand on *page*, from number *first* on."""
+    return Place(group_id, f"{first}.pages.{size}", page)
+
+
+def part_of(place: Place) -> range | None:
+    """Return the numbers of the members that such a launch publishes; None for any other place."""
+    first, pages, size = place.node.partition(".pages.")
+    if not pages or not first.isdigit() or not size.isdigit() or int(size) > MOST_MEMBERS:
+        return None
+    return range(int(first), int(first) + int(size))
 
 
 def branch_id(task_id: str, kind: str, number: int) -> str:
