@@ -21,7 +21,6 @@ from tests.simulation.world import World
 
 CONTROL, LEASE, RESOURCE = "control", "LEASE#", "RESOURCE#"
 HOLDERS_OWN = ("lease", "tok", "nc", "own", "rv", "st", "dur", "exp")
-_NETWORK_S = 2.5
 
 
 class LeaseReferee:
@@ -88,7 +87,7 @@ class LeaseReferee:
     def _taken_over(self, old: Item | None, new: Item) -> None:
         """Judge how long a take-over took once the faults had stopped (the liveness of PROTOCOLS §2)."""
         world = self.world
-        longest = number(old, "dur") / 1000 * (1 + DRIFT) + 2 * GUARD_MS / 1000 + POLL_S + _NETWORK_S
+        longest = number(old, "dur") / 1000 * (1 + DRIFT) + 2 * GUARD_MS / 1000 + POLL_S
         if world.now > world.quiet_from:
             world.branches["take-over after the faults"] += 1
         since = max(world.quiet_from, self.held_until, min(self.waiting.values(), default=world.now))

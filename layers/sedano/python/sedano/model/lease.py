@@ -29,7 +29,10 @@ What can go wrong, and what forbids it:
 - A paused holder writes after its time: no lease can prevent it; the resource must check the token (`sedano.guards`).
 - Somebody asks for the lease and dies: the reservation ends by itself.
 
-Theory of the take-over: after faults stop, `duration + 2·guard + poll` at the latest.
+Theory of the take-over: after faults stop, whoever waits holds the lease after `duration + 2·guard + poll` at the latest, counted from its
+last renewal or from the waiter's first look, whichever came later. Watching alone gives that: the first look comes within a poll, the last
+one when the duration, widened by the drift, has passed since. The store's dates are whole seconds, which may delay the decision by the clock
+by a second more; so they only ever let somebody in earlier.
 """
 
 from __future__ import annotations
