@@ -30,9 +30,9 @@ What can go wrong, and what forbids it:
 - Somebody asks for the lease and dies: the reservation ends by itself.
 
 Theory of the take-over: after faults stop, whoever waits holds the lease after `duration + 2·guard + poll` at the latest, counted from its
-last renewal or from the waiter's first look, whichever came later. Watching alone gives that: the first look comes within a poll, the last
-one when the duration, widened by the drift, has passed since. The store's dates are whole seconds, which may delay the decision by the clock
-by a second more; so they only ever let somebody in earlier.
+last renewal or from the waiter's first look, whichever came later. Watching alone gives that: the first look comes within a poll, the
+last one when the duration, widened by the drift, has passed since. The store's dates are whole seconds, which may delay the decision by
+the clock by a second more; so they only ever let somebody in earlier.
 """
 
 from __future__ import annotations
