@@ -80,12 +80,15 @@ class AsyncResult(Generic[R]):
     @property
     def root_id(self) -> str:
         """The id of the task that everything began with, as far as this handle knows."""
-        return self._root_id or (self.parent.root_id if self.parent is not None else self.id)
+        before = self.parent or self.launch
+        return self._root_id or (before.root_id if before is not None else self.id)
 
     @property
     def parent_id(self) -> str | None:
-        """The id of what it waits for: a task, or the group of a chord's header."""
-        return self.parent.id if self.parent is not None else None
+        """The id of what published it: the step before it, or the launch of its group or of its header, which has that group's id."""
+        within = self.parent is not None and self.parent.launch is self.launch
+        before = self.parent if within or self.launch is None else self.launch
+        return before.id if before is not None else None
 
     @property
     def children(self) -> list[Any]:
