@@ -55,7 +55,8 @@ class Tally:
         """Count one schedule."""
         self.schedules += 1
         self.seconds += world.seconds
-        self.branches += world.branches
+        for name, fired in world.branches.items():
+            self.branches[name] += fired
         if broken is not None:
             self.violations[seed] = str(broken)
 

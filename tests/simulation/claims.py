@@ -70,13 +70,13 @@ NOTHING = Planted()
 def plan_of(seed: int) -> Plan:
     """Draw what the schedule of *seed* is about (swarm testing: each leaves most kinds of faults out)."""
     dice = Random(f"plan of {seed}")
-    kinds = tuple(dice.choice(chores.KINDS) for _ in range(dice.choice((1, 1, 1, 1, 1, 1, 2))))
+    kinds = tuple(dice.choice(chores.KINDS) for _ in range(dice.choice((1, 1, 1, 1, 1, 1, 1, 2))))
     timeout = dice.choice((6.0, 10.0, 20.0))
-    visibility = timeout * dice.choice((0.3, 1.0, 2.0, 6.0))
+    visibility = timeout * dice.choice((0.3, 1.0, 2.0, 2.0, 6.0))
     limits = Limits(timeout, visibility, dice.choice((1, 2, 5)), dice.choice((1, 2, 2, 2, 3, 3)), dice.choice((0.0, 0.5, 0.9)))
     faults = tuple(dice.sample(tuple(Fault), dice.choice((1, 2, 3, 4))))
     weather = Weather(dice.choice((0.0, 0.05, 0.1, 0.1, 0.2, 0.2, 0.4, 0.7)), faults)
-    calm_after, skew = dice.choice((60.0, 60.0, 180.0)), dice.choice((0.0, 0.2, 0.8))
+    calm_after, skew = dice.choice((40.0, 40.0, 40.0, 180.0)), dice.choice((0.0, 0.2, 0.8))
     return Plan(kinds, limits, weather, calm_after, skew, AWAY if dice.random() < 0.06 else None)
 
 

@@ -77,7 +77,7 @@ class ElectionWorld(ClaimWorld):
     def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
         """Set the stage of *seed*."""
         plan = plan_of(seed)
-        limits = replace(plan.limits, environments=4, eager=0.5)
+        limits = replace(plan.limits, environments=3, eager=0.3, unpunctual=plan.limits.unpunctual / 3)
         super().__init__(seed, replace(plan, limits=limits, skew=max(plan.skew, 0.6)), planted, allowed)
         self.votes = ElectionReferee(self.world)
         self.asked = False

@@ -25,7 +25,7 @@ class Limits:
     batch: int
     environments: int
     unpunctual: float
-    """The chance that an invocation is not stopped at its deadline: a zombie. A fifth of it is that of an acknowledgement to be lost."""
+    """The chance that an invocation is not stopped at its deadline: a zombie. A tenth of it is that of an acknowledgement to be lost."""
     eager: float = 0.25
     """The chance that one more environment is started though another is idle."""
 
@@ -112,7 +112,7 @@ class Lambda:
         answer = environment.handler(event, Remaining(process, until))
         failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
         for message in messages:
-            if str(message.number) not in failed and self.world.strikes(0.2 * self.limits.unpunctual) is None:
+            if str(message.number) not in failed and self.world.strikes(0.1 * self.limits.unpunctual) is None:
                 self.queues.delete(self.url, message.number)
         environment.busy = False
         self.world.at(self.world.now, self.poll)

@@ -30,6 +30,7 @@ FIRST = 10_000_000
 FIRST_BLOCK = 500
 """The first block of schedules for planted faults, which are others again."""
 MOST_GOSSIP = 2_000
+FAILED = "failed"
 
 
 class Piece(NamedTuple):
@@ -114,9 +115,12 @@ WORK: Mapping[str, Callable[..., dict[str, Any]]] = {
 
 
 def done(piece: Piece) -> tuple[Piece, dict[str, Any]]:
-    """Do *piece* and return what it found, with the CPU seconds that it took."""
+    """Do *piece* and return what it found, with the CPU seconds that it took; of what could not be done, why (`FAILED`)."""
     began = time.process_time()
-    found = WORK[piece.work](*piece.given)
+    try:
+        found = WORK[piece.work](*piece.given)
+    except Exception as wrong:  # noqa: BLE001 - whatever goes wrong in one piece, the others are still worth something
+        found = {FAILED: f"{type(wrong).__name__}: {wrong}"}
     return piece, {**found, "cpu": round(time.process_time() - began, 3)}
 
 

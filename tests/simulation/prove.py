@@ -22,7 +22,7 @@ from typing import Any
 
 from tests.simulation.campaign import story
 from tests.simulation.notebook import Notebook, source_of
-from tests.simulation.pieces import WORLDS, Piece, done, pieces, stage
+from tests.simulation.pieces import FAILED, WORLDS, Piece, done, pieces, stage
 from tests.simulation.sizes import RELEASE
 from tests.simulation.summary import summed
 
@@ -46,6 +46,7 @@ class Proof:
         self.until = self.began + 60 * minutes if minutes is not None else float("inf")
         self.before = float(notebook.known.get(WALL, 0.0))
         self.told = 0
+        self.failed: list[str] = []
 
     @property
     def left(self) -> list[Piece]:
@@ -58,10 +59,18 @@ class Proof:
         context.set_forkserver_preload(["tests.simulation.pieces"])
         with context.Pool(initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
             for piece, found in self._in_time(pool.imap_unordered(done, self.left)):
-                self.notebook.add(piece.key, found)
-                self._tell(piece, found)
+                self._take(piece, found)
                 if time.monotonic() - self.said >= SAY_S:
                     self.say()
+
+    def _take(self, piece: Piece, found: dict[str, Any]) -> None:
+        """Write down and tell what *piece* found; what could not be done is told, and tried again when the run goes on."""
+        if FAILED in found:
+            self.failed.append(f"could not be done: {piece.key}: {found[FAILED]}")
+            print(self.failed[-1], flush=True)
+        else:
+            self.notebook.add(piece.key, found)
+            self._tell(piece, found)
 
     def _in_time(self, found: Iterator[tuple[Piece, dict[str, Any]]]) -> Iterator[tuple[Piece, dict[str, Any]]]:
         for one in found:
@@ -74,6 +83,7 @@ class Proof:
         self.said = time.monotonic()
         self.notebook.add(WALL, round(self.before + self.said - self.began, 1))
         summary = summed(self.notebook.known, self.wanted, self.notebook.known[WALL])
+        summary["broken"] += self.failed
         fresh = self.summary.with_suffix(".new")
         fresh.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", "utf-8")
         fresh.replace(self.summary)

@@ -71,6 +71,18 @@ def test_the_sums_are_those_of_the_pieces(tmp_path: Path) -> None:
     assert summary["broken"] == []
 
 
+def test_a_piece_that_cannot_be_done_is_told_and_tried_again_and_costs_the_others_nothing(tmp_path: Path) -> None:
+    notebook = Notebook(tmp_path / "pieces.jsonl", "this code")
+    wanted = [Piece("search", ("no such world",)), PLAYED[0]]
+    proof = prove.Proof(wanted, notebook)
+    proof.run()
+    summary = proof.say()
+    assert summary["broken"] == ["could not be done: search no such world: KeyError: 'no such world'"]
+    assert summary["worlds"]["claims"]["schedules"] == 6
+    assert not summary["complete"]
+    assert proof.left == wanted[:1]
+
+
 def test_a_broken_promise_is_in_the_sums_and_so_is_a_fault_that_survives() -> None:
     wanted = [PLAYED[0], Piece("kill", (FAULT, 500, 100))]
     one = {"schedules": 6, "seconds": 1.0, "faults": {}, "branches": {}, "violations": {"3": "E1: two effects"}, "cpu": 1.0}
