@@ -89,8 +89,11 @@ class Function(Construct):
         self.allow(actions, objects)
         acknowledge_wildcard(self._role.node.find_child("DefaultPolicy"), objects, reason)
 
-    def consume(self, name: str, queue: sqs.IQueue, *, concurrency: int) -> None:
-        """Feeds batches of `queue` to the function, at most `concurrency` at once; it answers which messages failed."""
+    def consume(self, name: str, queue: sqs.IQueue, *, concurrency: int, batch: int | None = None, window: int = 0) -> None:
+        """Feeds batches of `queue` to the function, at most `concurrency` at once; it answers which messages failed.
+
+        A `batch` (default: the setting) waits up to `window` seconds until it is full.
+        """
         self.allow(
             ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"],
             queue.queue_arn,
@@ -100,7 +103,8 @@ class Function(Construct):
             name,
             target=self._function,
             event_source_arn=queue.queue_arn,
-            batch_size=self._config.batch,
+            batch_size=batch or self._config.batch,
+            max_batching_window=Duration.seconds(window) if window else None,
             max_concurrency=concurrency,
             report_batch_item_failures=True,
         )

@@ -23,6 +23,9 @@ from infra.constructs.layers import ROOT, application_layer, library_layer
 from infra.constructs.queue import ParkedQueue, WorkQueue
 from infra.stacks.state import BLOBS, CONTROL, HISTORY, LEDGER, SETTINGS, StateStack
 
+#: The records of so many invocations become one object of the history, which may be so many seconds late: an object costs as much as
+#: twelve messages.
+RECORDS_TOGETHER, RECORDS_WAIT = 100, 60
 #: The prefix under which the recorder writes; the pipeline reads the same one.
 HISTORY_PREFIX = "events/"
 
@@ -39,7 +42,7 @@ class CoreStack(Stack):
         self._history = s3.Bucket.from_bucket_name(self, "History", state.output(HISTORY))
         self._commands = {queue: self._work_queue(f"Commands-{queue}") for queue in config.queues}
         self._events = self._work_queue("Events")
-        self._records = self._work_queue("Records")
+        self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
         self._parked = ParkedQueue(self, "Parked").queue
         self._layers: list[lambda_.ILayerVersion] = [
             library_layer(self, "Library"),
@@ -51,8 +54,9 @@ class CoreStack(Stack):
         self._add_recorder(environment)
         self._add_outputs()
 
-    def _work_queue(self, name: str) -> sqs.Queue:
-        return WorkQueue(self, name, visibility=self._config.visibility).queue
+    def _work_queue(self, name: str, wait: int = 0) -> sqs.Queue:
+        """A queue whose messages may wait so many seconds for others of their batch."""
+        return WorkQueue(self, name, visibility=self._config.visibility + wait).queue
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -94,7 +98,8 @@ class CoreStack(Stack):
 
     def _add_recorder(self, environment: Mapping[str, str]) -> None:
         recorder = self._function("recorder", environment, may_loop=False)
-        recorder.consume("From-records", self._records, concurrency=self._config.concurrency_aside)
+        together = {} if self._config.local else {"batch": RECORDS_TOGETHER, "window": RECORDS_WAIT}
+        recorder.consume("From-records", self._records, concurrency=self._config.concurrency_aside, **together)
         recorder.allow(["sqs:SendMessage"], self._parked.queue_arn)
         self._allow_blobs(recorder, "s3:PutObject")
         recorder.allow_objects(

@@ -102,6 +102,15 @@ def test_a_failed_run_alarms_and_so_does_a_history_that_falls_behind(production:
     assert (behind["EvaluationPeriods"], behind["Period"], behind["TreatMissingData"]) == (3, 3600, "breaching")
 
 
+def test_records_become_few_objects_on_aws_and_are_told_at_once_on_this_machine(production: Templates, assembly: Path) -> None:
+    def feeding(templates: Templates) -> tuple[int, int]:
+        mappings = templates.of_type("Lambda::EventSourceMapping").values()
+        (one,) = [mapping for mapping in mappings if templates.function_named(mapping["FunctionName"]) == "recorder"]
+        return one["BatchSize"], one.get("MaximumBatchingWindowInSeconds", 0)
+
+    assert (feeding(production), feeding(read(assembly))) == ((100, 60), (10, 0))
+
+
 def test_emr_serverless_costs_nothing_while_no_job_runs(on_emr: Templates) -> None:
     application = only(on_emr, "EMRServerless::Application")
     assert application["AutoStopConfiguration"] == {"Enabled": True, "IdleTimeoutMinutes": 5}

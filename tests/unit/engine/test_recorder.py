@@ -1,0 +1,91 @@
+"""The recorder: many records, few objects; what cannot be kept comes back; what a million events cost."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+from sedano import memory
+from sedano.engine.chronicle import MICRO, Chronicle, Host
+from sedano.engine.recorder import Recorder
+from sedano.errors import Unavailable
+from sedano.memory.stores import MemoryEvents
+from sedano.ports import RECORDS, Delivery
+
+DAY = 86_400.0
+#: Dollars of one call, us-east-1: a send or a receive of a message of up to 64 KB, a PUT.
+MESSAGE, PUT = 0.40e-6, 5.0e-6
+
+
+class Counted(MemoryEvents):
+    """A history that counts its writes, and refuses those of some days."""
+
+    def __init__(self, refused=()):
+        super().__init__()
+        self.puts, self.refused = 0, refused
+
+    def append(self, day, lines):
+        self.puts += 1
+        if day in self.refused:
+            raise Unavailable("s3.PutObject: SlowDown")
+        return super().append(day, lines)
+
+
+def invocation(number, tasks, at=memory.START):
+    """The packed record of one invocation with so many tasks, each published, received, started and ended."""
+    chronicle, now = Chronicle(Host("ip-10-0-0-1.7.0a1b2c3d", 7)), int(at * MICRO)
+    for n in range(tasks):
+        uuid, times = f"{number}-{n}-5f0c6a4e-93b2-4a1d-8e57", [part for step in range(4) for part in (now + step, now + step)]
+        chronicle.rows.append((uuid, "shop.tasks.charge", "default", uuid, None, 0, "client.1", *times, "task-succeeded", None))
+    calls = {"dynamodb.UpdateItem": 2 * tasks, "sqs.SendMessageBatch": 1}
+    chronicle.line("worker-invocation", now + number, at, messages=tasks, cold=False, calls=calls, duration_ms=41.25, given_back=0)
+    return chronicle.pack()
+
+
+def recorder(events):
+    return Recorder(replace(memory.ports(), events=events), Host("recorder", 1))
+
+
+def delivery(number, at=memory.START, body=None):
+    return Delivery(RECORDS, f"m{number}", f"r{number}", body or invocation(number, tasks=10, at=at))
+
+
+def kept(events):
+    return [json.loads(line) for data in events.read() for line in data.splitlines()]
+
+
+def test_the_records_of_a_batch_become_one_object_a_day():
+    events = Counted()
+    assert recorder(events).record([delivery(n, memory.START + (n % 2) * DAY) for n in range(20)], memory.START + 60) == []
+    assert events.puts == 2
+    assert len({event["uuid"] for event in kept(events) if event["type"] == "task-succeeded"}) == 200
+
+
+def test_a_batch_that_comes_again_is_kept_once():
+    events = Counted()
+    for _ in range(2):
+        recorder(events).record([delivery(n) for n in range(5)], memory.START + 60)
+    assert max(Counter(json.dumps(event, sort_keys=True) for event in kept(events)).values()) == 1
+
+
+def test_only_the_records_of_a_day_that_was_not_written_come_back():
+    events = Counted(refused={"2026-01-02"})
+    deliveries = [delivery(n, memory.START + (n % 2) * DAY) for n in range(6)]
+    assert recorder(events).record(deliveries, memory.START + 60) == deliveries[1::2]
+    assert {event["uuid"].split("-")[0] for event in kept(events) if "uuid" in event} == {"0", "2", "4"}
+
+
+def test_a_record_that_is_none_does_not_keep_its_neighbours_back():
+    events = Counted()
+    assert recorder(events).record([delivery(1), delivery(2, body="not JSON"), delivery(3)], memory.START + 60) == []
+    assert {event["uuid"].split("-")[0] for event in kept(events) if "uuid" in event} == {"1", "3"}
+
+
+def test_a_million_events_cost_at_most_two_cents_on_their_way_to_the_history():
+    events = Counted()
+    batch = [delivery(n) for n in range(100)]
+    recorder(events).record(batch, memory.START + 60)
+    told = len(kept(events))
+    sends = sum(-(-len(one.body.encode()) // 65_536) for one in batch)
+    dollars = sends * MESSAGE + 2 * len(batch) / 10 * MESSAGE + events.puts * PUT
+    print(f"${dollars / told * 1e6:.4f} per million events: {told} events, {sends} sends, {events.puts} PUTs")
+    assert dollars / told * 1e6 <= 0.02
