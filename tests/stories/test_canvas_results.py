@@ -50,6 +50,10 @@ def test_a_canvas_is_walked_from_its_first_step_to_its_last(shop: Shop, processe
     first = result.parent.parent
     processes.drain()
     assert [(one.name, value) for one, value in first.collect()] == [("add", 2), ("pack", 2), ("label", 2)]
+    branched = chain(shop.add.s(1, 1), group(shop.pack.s(), shop.label.s()), shop.total.si([5])).delay()
+    processes.drain()
+    first_of_it = branched.parent.parent
+    assert [value for _, value in first_of_it.collect()] == [2, [2, 2], 2, 2, 5]
     assert first.graph.edges == [(first.id, result.parent.id), (result.parent.id, result.id)]
 
 

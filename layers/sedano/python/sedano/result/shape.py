@@ -31,6 +31,18 @@ def before(result: Any) -> list[Any]:
     return found[::-1]
 
 
+def following(result: Any) -> Iterator[Any]:
+    """Yield *result* and all that follows from it, each once; what follows from one is asked for when that one was dealt with."""
+    waiting, seen = [result], set[int | str]()
+    while waiting:
+        one = waiting.pop(0)
+        key = id(one) if is_set(one) else str(one.id)
+        if key not in seen:
+            seen.add(key)
+            yield one
+            waiting += [*one.children, *(one.followers if is_set(one) else ())]
+
+
 def steps_before(result: Any) -> list[str]:
     """Return the ids of the single tasks that have to end well before *result* can begin, the earliest first.
 

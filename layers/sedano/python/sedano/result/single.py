@@ -11,7 +11,7 @@ from sedano.model import codec, states
 from sedano.model.messages import Command, Document
 from sedano.model.records import TaskRecord
 from sedano.result import later
-from sedano.result.shape import Progress, before, counted, forget_all, revoke_all, steps_before
+from sedano.result.shape import Progress, before, counted, following, forget_all, revoke_all, steps_before
 from sedano.result.waiting import Broken, Line, Patience, Reads, error_of, has_ended, look, value_of
 
 R = TypeVar("R")
@@ -213,11 +213,7 @@ class AsyncResult(Generic[R]):
         Args:
             timeout: seconds to wait at most for each.
         """
-        waiting: list[Any] = [self]
-        while waiting:
-            one = waiting.pop(0)
-            yield one, one.get(timeout)
-            waiting += one.children
+        return ((one, one.get(timeout)) for one in following(self))
 
     def progress(self) -> Progress:
         """Return how many tasks of the canvas up to this one ended, how many of those without success, and how many there are."""
@@ -295,7 +291,5 @@ class AsyncResult(Generic[R]):
         for message in restored(record, self.outlet.ports.blobs):
             command = codec.decode(message.outgoing.body)
             if isinstance(command, Command):
-                keeps = not command.ignore_result
-                yield AsyncResult(
-                    self.outlet, command.task_id, keeps=keeps, parent=self, root_id=self.root_id, name=command.task, follows=False
-                )
+                known: dict[str, Any] = {"keeps": not command.ignore_result, "root_id": self.root_id, "name": command.task}
+                yield AsyncResult(self.outlet, command.task_id, parent=self, follows=False, **known)
