@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from sedano import chord, group
+from sedano import chain, chord, fork, group
 from sedano.engine.drafts import CommandDraft
 from sedano.errors import CanvasError, RemoteError
 from sedano.model import codec, plan, states
-from sedano.model.canvas import MOST_MEMBERS, Group, Step, normal
+from sedano.model.canvas import Group, Step, normal
 from sedano.model.messages import LAUNCH, BlobRef, Command, Place
+from sedano.model.place import MOST_MEMBERS
 from sedano.model.plan import PAGE_MEMBERS
 from sedano.model.signature import Signature
 from sedano.ports import PARKED
@@ -71,6 +72,17 @@ def test_a_page_that_is_lost_ends_its_members_and_the_canvas_and_is_told(g: Guid
     assert g.seen == [result.id]
 
 
+def test_arguments_that_are_lost_before_their_step_end_the_chain_and_are_told(g: Guide) -> None:
+    lost = "z" * 20_000
+    g.task("both", lambda a, b: [a, b])
+    result = (g.add.s(1, 1) | g.sig("both", lost) | g.add.s(1)).delay()
+    g.stage.damage(g.stage.ports.blobs.put(codec.encode_data((lost,), {})), None)
+    g.processes.drain()
+    with pytest.raises(RemoteError, match="no such blob"):
+        result.get(timeout=1)
+    assert g.stage.telemetry.counted("CanvasesCut", task="add") == 1
+
+
 def test_pages_of_pages_are_all_launched_once(g: Guide) -> None:
     """With pages of one member each, three levels of launches come to a group of a few hundred."""
     texts = [f'{{"task":"same","queue":"default","args":[{n}]}}' for n in range(700)]
@@ -81,6 +93,20 @@ def test_pages_of_pages_are_all_launched_once(g: Guide) -> None:
     g.app.outlet.post([CommandDraft("default", "whole", LAUNCH, place=Place("whole", "0", name))])
     g.processes.drain()
     assert g.ran == {"same": 700}
+
+
+def test_values_that_are_too_long_for_a_message_are_handed_on_by_claim_check(g: Guide) -> None:
+    g.task("long", lambda n: "x" * (70_000 + n))
+    g.task("sizes", lambda values: [len(v) for v in values])
+    g.task("size", len)
+    long = g.sig("long", 1) | group(g.sig("same"), g.sig("size"), *(g.sig("size") for _ in range(3))) | fork(g.sig("same"))
+    flow = chain(long, g.sig("same"), group(g.sig("same"), g.sig("same")), g.sig("same"))
+    value = g.value(flow)
+    assert [len(v) if isinstance(v, str) else v for v in value[0]] == [70_001] * 5
+    assert value[0] == value[1]
+    assert g.value(chord((g.sig("long", n) for n in range(6)), g.sig("sizes"))) == [70_000 + n for n in range(6)]
+    g.task("swap", lambda n: g.add.replace(g.sig("same", "y" * 90_000) | g.sig("size")), retry=False)
+    assert g.value(g.sig("swap", 1) | g.add.s(1)) == 90_001
 
 
 def test_a_group_has_an_end() -> None:

@@ -88,7 +88,18 @@ class Conducting:
         return resume.attempt if resume is not None and command.task_id == command.place.canvas_id else 0
 
     def succeeded(self, job: Job, value: Callable[[], Any], added: int) -> Consequences:
-        """Return what follows from *job*, which ended well with the value that *value* returns, and *added* members to its chord."""
+        """Return what follows from *job*, which ended well with the value that *value* returns, and *added* members to its chord.
+
+        When what follows is lost (a page or arguments in the blob store), the canvas ends there, as after a failure, and nobody waits for it.
+        """
+        try:
+            return self._continued(job, value, added)
+        except MessageRefused as lost:
+            self.ports.telemetry.count("CanvasesCut", task=job.task.name)
+            self.ports.telemetry.log("error", "what follows in a canvas is lost", task_id=job.command.task_id, error=str(lost))
+            return self.failed(job, states.FAILURE, ErrorRecord(type(lost).__name__, str(lost)))
+
+    def _continued(self, job: Job, value: Callable[[], Any], added: int) -> Consequences:
         command, found = job.command, Consequences()
         if command.task == LAUNCH:
             found.messages = self._launched(job)

@@ -16,10 +16,9 @@ from typing import Any, TypeVar
 
 from sedano.errors import CanvasError
 from sedano.model.messages import COLLECT
+from sedano.model.place import MOST_MEMBERS
 from sedano.model.signature import Signature
 
-MOST_MEMBERS = 1_000_000
-"""The most members of a group."""
 DEEPEST = 100
 """How deep a canvas may be nested; beyond it is a mistake, or a canvas that contains itself."""
 
