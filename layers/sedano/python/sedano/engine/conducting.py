@@ -90,7 +90,7 @@ class Conducting:
     def succeeded(self, job: Job, value: Callable[[], Any], added: int) -> Consequences:
         """Return what follows from *job*, which ended well with the value that *value* returns, and *added* members to its chord.
 
-        When what follows is lost (a page or arguments in the blob store), the canvas ends there, as after a failure, and nobody waits for it.
+        When what follows is lost (a page or arguments in the blob store), the canvas ends there, as after a failure; nobody waits for it.
         """
         try:
             return self._continued(job, value, added)
