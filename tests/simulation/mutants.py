@@ -18,7 +18,7 @@ from sedano.engine.worker import Worker
 from sedano.model.lease import GUARD_MS, Leased, LeaseRecord, Term
 from sedano.model.store_clock import Interval
 from sedano.ports import Ports
-from tests.simulation import partition_mutants, revocation_mutants, singleton_mutants, topic_mutants
+from tests.simulation import member_mutants, partition_mutants, revocation_mutants, singleton_mutants, topic_mutants
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import ClaimWorld, Planted
 from tests.simulation.elections import ElectionWorld
@@ -258,7 +258,7 @@ def every() -> dict[str, Stage]:
     claims = {**_claim_writes(), **_claim_code()}
     both: dict[str, Callable[..., Any]] = {f"task: {name}": claim(planted) for name, planted in claims.items()}
     both |= {f"election: {name}": election(planted) for name, planted in _election_writes().items()}
-    for world in (revocation_mutants, partition_mutants, singleton_mutants, topic_mutants):
+    for world in (revocation_mutants, partition_mutants, singleton_mutants, topic_mutants, member_mutants):
         both |= world.stages()
     both |= {f"lease: {name}": lease(planted) for name, planted in {**_lease_writes(), **_lease_code()}.items()}
     return both
