@@ -16,13 +16,17 @@ from tests.simulation.differential import compared_with_ministack, compared_with
 from tests.simulation.elections import ElectionWorld
 from tests.simulation.exhaustive.sizes import LARGE
 from tests.simulation.leases import LeaseWorld
+from tests.simulation.members import MemberWorld
 from tests.simulation.mutants import EQUIVALENT, every
 from tests.simulation.partitions import PartitionWorld
 from tests.simulation.revocations import RevocationWorld
+from tests.simulation.singletons import SingletonWorld
 from tests.simulation.sizes import Sizes
+from tests.simulation.topics import TopicWorld
 
 WORLDS: Mapping[str, Callable[..., Schedule]] = {
     "claims": ClaimWorld, "leases": LeaseWorld, "elections": ElectionWorld, "revocations": RevocationWorld, "partitions": PartitionWorld,
+    "singletons": SingletonWorld, "topics": TopicWorld, "members": MemberWorld,
 }  # fmt: skip
 CHUNK = 1_000
 FIRST = 10_000_000
