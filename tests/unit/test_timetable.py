@@ -1,0 +1,142 @@
+"""When something comes round: the same as two independent meanings of cron, and what is declared where clocks change."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.errors import OptionError
+from sedano.model.timetable import at, between, cron, every, read_timetable, upcoming, written
+from tests.unit.cron_oracle import ZONES, disagreements, every_change
+
+BERLIN = ZoneInfo("Europe/Berlin")
+SPRING, AUTUMN = datetime(2026, 3, 28, 12, tzinfo=BERLIN).timestamp(), datetime(2026, 10, 24, 12, tzinfo=BERLIN).timestamp()
+NIGHT = "30 2 * * *"
+
+
+def shown(timetable, after, number=3):
+    return [moment.strftime("%d %H:%M %Z") for moment in upcoming(timetable, after, number)]
+
+
+def test_every_change_of_clocks_from_2020_to_2035_agrees_with_cronsim_and_with_a_walk_through_the_minutes():
+    print("seed 7")
+    assert list(disagreements(random.Random(7), len(every_change()))) == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "days"),
+    [({}, "29 03:00 CEST"), ({"on_gap": "next"}, "29 03:00 CEST"), ({"on_gap": "skip"}, "30 02:30 CEST")],
+)
+def test_a_time_in_a_gap_runs_at_its_end_or_not_at_all(policy, days):
+    assert shown(cron(NIGHT, tz="Europe/Berlin", **policy), SPRING, 1) == [days]
+
+
+def test_two_times_in_one_gap_are_one_occurrence_at_its_end():
+    assert shown(cron("10,20 2,3 * * *", tz="Europe/Berlin"), SPRING) == ["29 03:00 CEST", "29 03:10 CEST", "29 03:20 CEST"]
+
+
+def test_a_time_in_a_fold_runs_once_or_each_time():
+    assert shown(cron(NIGHT, tz="Europe/Berlin"), AUTUMN, 2) == ["25 02:30 CEST", "26 02:30 CET"]
+    assert shown(cron(NIGHT, tz="Europe/Berlin", on_fold="both"), AUTUMN) == ["25 02:30 CEST", "25 02:30 CET", "26 02:30 CET"]
+
+
+def test_what_runs_by_elapsed_time_neither_stops_in_a_fold_nor_bunches_after_a_gap():
+    half_hours = cron("*/30 * * * *", tz="Europe/Berlin")
+    for moment in (SPRING, AUTUMN):
+        moments = list(islice(half_hours.following(moment), 60))
+        assert {b - a for a, b in pairwise(moments)} == {1_800}
+
+
+@given(st.sampled_from(ZONES), st.integers(1_577_836_800, 2_082_758_400), st.sampled_from(["*/5 * * * *", "30 2 * * *", "15 1-3 * * SUN"]))
+def test_moments_rise_strictly_and_looking_from_any_of_them_gives_the_rest(zone, after, text):
+    timetable = cron(text, tz=zone, on_gap="next", on_fold="both")
+    moments = list(islice(timetable.following(after), 6))
+    assert moments == sorted(set(moments))
+    assert moments[0] > after
+    for number, moment in enumerate(moments[:-1]):
+        assert next(timetable.following(moment)) == moments[number + 1]
+
+
+@given(st.integers(1, 100_000), st.integers(0, 2**31), st.floats(0, 2**32))
+def test_an_interval_comes_at_its_multiples_only_and_leaves_none_out(seconds, start, after):
+    timetable = every(seconds, start=datetime.fromtimestamp(start, UTC))
+    first, second = islice(timetable.following(after), 2)
+    assert (first - start) % seconds == 0
+    assert first > after
+    assert first == start or first - seconds <= after
+    assert second - first == seconds
+
+
+def test_intervals_below_a_minute_and_given_moments():
+    assert list(islice(every(10).following(1_000_000_003), 2)) == [1_000_000_010, 1_000_000_020]
+    assert every(minutes=1.5).seconds == 90
+    later, sooner = datetime(2027, 1, 1, 0, 0, 0, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=BERLIN)
+    assert upcoming(at(later, sooner, sooner), 0, 9) == [sooner, later.replace(second=1, microsecond=0)]
+    assert list(between(every(60), 0, 120)) == [60, 120]
+
+
+@pytest.mark.parametrize(
+    "timetable",
+    [cron("0 9 * * MON-FRI", tz="Europe/Berlin", on_gap="skip", on_fold="both"), cron("@daily"), every(7),
+     every(hours=1, start=datetime(2026, 1, 1, tzinfo=UTC)), at(datetime(2026, 1, 1, tzinfo=UTC))],
+)  # fmt: skip
+def test_a_timetable_that_was_written_is_read_back(timetable):
+    assert read_timetable(*written(timetable)) == timetable
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: cron("0 0 30 2 *"), "never comes"),
+        (lambda: cron("0 0 31 4,6,9,11 *"), "never comes"),
+        (lambda: cron("60 * * * *"), "'60' is no minute; give 0 to 59"),
+        (lambda: cron("* 24 * * *"), "'24' is no hour"),
+        (lambda: cron("* * 0 * *"), "'0' is no day-of-month"),
+        (lambda: cron("* * * FOO *"), "'FOO' is no month; give 1 to 12 or JAN-DEC"),
+        (lambda: cron("* * * * MON#6"), "'MON#6' is no day-of-week"),
+        (lambda: cron("5-1 * * * *"), "'5-1' is no minute"),
+        (lambda: cron("*/0 * * * *"), r"'\*/0' is no minute"),
+        (lambda: cron("*/x * * * *"), r"'\*/X' is no minute"),
+        (lambda: cron("1,,2 * * * *"), "'' is no minute"),
+        (lambda: cron("\u0665 * * * *"), "is no minute"),
+        (lambda: cron("-1 * * * *"), "'' is no minute"),
+        (lambda: cron("0 12 * * ?"), r"'\?' is no day-of-week"),
+        (lambda: cron("0 0 12 * * *"), "has 6 fields, not five .*; for seconds use every"),
+        (lambda: cron(""), "has 0 fields"),
+        (lambda: cron(5), "expected a text"),
+        (lambda: cron("* * * * *", tz="Europe/Bonn"), "'Europe/Bonn' is no time zone"),
+        (lambda: cron("* * * * *", tz="/etc/localtime"), "is no time zone"),
+        (lambda: cron("* * * * *", tz=""), "is no time zone"),
+        (lambda: cron("* * * * *", tz=None), "is no time zone"),
+        (lambda: cron("* * * * *", on_gap="first"), "on_gap: 'first' is none of next, skip"),
+        (lambda: cron("* * * * *", on_fold="skip"), "on_fold: 'skip' is none of first, both"),
+        (lambda: every(0), "from 1 to"),
+        (lambda: every(-5), "from 1 to"),
+        (lambda: every(0.5), "no whole number of seconds"),
+        (lambda: every(days=400), "from 1 to"),
+        (lambda: every(float("nan")), "from 1 to"),
+        (lambda: every(float("inf")), "from 1 to"),
+        (lambda: every("5"), "expected a number, got str"),
+        (lambda: every(5, start=datetime.fromisoformat("2026-01-01")), "start: expected a datetime with a time zone"),
+        (at, "give 1 to 1000"),
+        (lambda: at(datetime.fromisoformat("2026-01-01")), "at: expected a datetime with a time zone"),
+        (lambda: at("tomorrow"), "at: expected a datetime with a time zone"),
+        (lambda: read_timetable("moon", ()), "'moon' is none of cron, every, at"),
+        (lambda: read_timetable("cron", ("* * * * *",)), "timetable: cron"),
+        (lambda: read_timetable("at", ("x",)), "timetable: at"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_honoured_is_refused_and_says_what_would_be(make, says):
+    with pytest.raises(OptionError, match=says):
+        make()
+
+
+def test_a_rare_day_is_found_and_the_end_of_the_calendar_ends():
+    leap = upcoming(cron("0 0 * 2 MON#5"), datetime(2020, 1, 1, tzinfo=UTC).timestamp(), 2)
+    assert [day.date().isoformat() for day in leap] == ["2044-02-29", "2072-02-29"]
+    last = datetime(9999, 12, 31, 23, tzinfo=UTC) - timedelta(days=1)
+    assert len(upcoming(cron("0 0 * * *"), last.timestamp(), 5)) <= 1
