@@ -224,6 +224,15 @@ def test_map_and_starmap_are_one_message(g: Guide) -> None:
     assert len(g.stage.audit.ends) - before == 2
 
 
+def test_a_worker_that_never_made_a_map_runs_one(g: Guide) -> None:
+    published = g.add.starmap([(1, 2), (3, 4)]).delay()
+    worker = Guide(g.stage)
+    worker.processes.drain()
+    assert published.get(timeout=1) == [3, 7]
+    assert worker.ran == {"add": 2}
+    assert g.ran == {}
+
+
 def test_chunks_are_a_group_of_few_messages(g: Guide) -> None:
     parts = g.add.chunks(zip(range(100), range(100), strict=True), 10)
     assert g.value(parts) == [[2 * (10 * c + i) for i in range(10)] for c in range(10)]
