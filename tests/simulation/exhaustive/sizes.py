@@ -29,8 +29,7 @@ LARGE: dict[str, Callable[[], Searched]] = {
     **SMALL,
     "claim, 2 processes, 4 deliveries each": lambda: ClaimModel(2, 4).run(),
     "claim, 3 processes, 3 deliveries each": lambda: ClaimModel(3, 3).run(),
-    "follow-ups, retries and a copy, 5 deaths": lambda: FollowModel(5, 3).run(),
+    "follow-ups, retries and a copy, 4 deaths": lambda: FollowModel(4, 3).run(),
     "lease, 2 processes, 4 terms each": lambda: LeaseModel(2, 4).run(),
-    "election, 4 candidates that ask twice": lambda: ElectionModel(4, 2).run(),
     "join, 7 members in shards of 3, 3 deaths": lambda: JoinModel(7, 3, 3).run(),
 }
