@@ -123,7 +123,8 @@ class State:
 
 def main(peer: str, place: str, spec: str) -> None:
     """Warm up, tell the checksum, then answer each line with what a round took."""
-    one = {"duckdb": DuckDB, "polars": Polars, "state": State}[peer](place, json.loads(spec))
+    kinds: dict[str, Any] = {"duckdb": DuckDB, "polars": Polars, "state": State}
+    one = kinds[peer](place, json.loads(spec))
     one.run()
     print(json.dumps({"checksum": one.checksum()}), flush=True)
     for _ in sys.stdin:

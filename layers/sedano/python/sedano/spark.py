@@ -1,0 +1,114 @@
+"""Spark jobs as tasks: a canvas node that is a run of a Glue job, started by a worker and followed by schedule.
+
+    tables = spark_task(app, "sedano-prod-history", lambda: GlueRuns(boto3.client("glue")), retries=1)
+    chain(collect.s(), tables.si({"--day": "2026-11-20"}), tell.s()).delay()
+
+No worker waits while Spark works: each look is a short attempt of the task, and the pauses between them grow to a quarter of an hour. A run
+bears its task's id, so an attempt that died after it had started one finds it again; the lease `spark/JOB` keeps two attempts from starting
+at once. Glue checks no token: one run is intended, and a worker that was frozen in the middle of starting one may make it two. So let the
+job itself commit behind a fence, as `glue_jobs/history.py` does.
+
+A task that is revoked while an attempt is at work stops its run; one that is revoked in between is not followed any more, and its run ends
+by itself. The result is `{"job", "run", "seconds"}`; a run that fails more often than *retries* fails the task with Spark's own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from sedano.app import Sedano
+from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.sections import poisonous, retry
+from sedano.errors import OptionError, SedanoError, TaskRevoked
+from sedano.model.retry import MAX_EXECUTIONS
+from sedano.model.spark import Run
+
+FIRST_LOOK_S, LONGEST_PAUSE_S, GROWTH = 30.0, 900.0, 1.5
+"""The pauses between two looks: 19 of them cover more than three hours."""
+START_S = 30.0
+
+Arguments = Mapping[str, str]
+
+
+class Runs(Protocol):
+    """Where Spark jobs run: Glue (`sedano.aws.glue.GlueRuns`), this machine (`sedano.local.spark.LocalRuns`)."""
+
+    def of(self, job: str, task_id: str) -> Sequence[Run]:
+        """Return the runs of *job* that were started for this task, in the order of their starts."""
+
+    def start(self, job: str, arguments: Arguments, task_id: str) -> None:
+        """Start a run of *job* for this task; raise `Unavailable` where it cannot start now."""
+
+    def stop(self, job: str, run: str) -> None:
+        """Stop a run; one that has ended is no error."""
+
+
+class SparkRunning(SedanoError):
+    """The Spark run goes on; the task looks again later."""
+
+
+class SparkFailed(SedanoError):
+    """The Spark run failed; the message holds Spark's own words."""
+
+
+def spark_task(
+    app: Sedano, job: str, runs: Callable[[], Runs], *, name: str | None = None, queue: str = "default", retries: int = 0
+) -> Any:
+    """Declare a task that is a run of the Spark job *job*; it is called with the run's arguments, by their names.
+
+    Args:
+        app: the app.
+        job: the job's name where it runs.
+        runs: makes the access to where it runs, in the worker that first needs it.
+        name: how messages name the task; by default ``spark.JOB``.
+        queue: the command queue it is sent to.
+        retries: how often a run that failed is started again (0 to 5).
+
+    Raises:
+        OptionError: an option cannot be honoured.
+    """
+    if not 0 <= retries <= 5:
+        raise OptionError(f"retries: {retries}; a Spark job is started again 0 to 5 times")
+
+    @app.task(name=name or f"spark.{job}", queue=queue, retry=False)
+    def follow(arguments: dict[str, str] | None = None) -> dict[str, Any]:
+        context = CURRENT.get()
+        if context is None:
+            raise OptionError(f"spark task {job}: it is followed by a worker; publish it instead of calling it")
+        return _looked(app, job, runs(), dict(arguments or {}), context, retries)
+
+    return follow
+
+
+def _looked(app: Sedano, job: str, runs: Runs, arguments: Arguments, context: TaskContext, retries: int) -> dict[str, Any]:
+    """Look once: return the result, start a run, or come back later."""
+    known = runs.of(job, context.id)
+    done = next((run for run in known if run.state == "SUCCEEDED"), None)
+    if done is not None:
+        return {"job": job, "run": done.id, "seconds": done.seconds}
+    alive = [run for run in known if run.state == "RUNNING"]
+    if not alive and len(known) > retries:
+        with poisonous():
+            raise SparkFailed(f"{job}, run {known[-1].id}: {known[-1].detail}")
+    _stop_if_revoked(job, runs, alive, context)
+    with retry(MAX_EXECUTIONS - 1, FIRST_LOOK_S, interval_max=LONGEST_PAUSE_S, backoff=GROWTH, jitter=False):
+        if not alive:
+            _start(app, job, runs, arguments, context.id)
+        raise SparkRunning(f"{job}: its run goes on")
+
+
+def _start(app: Sedano, job: str, runs: Runs, arguments: Arguments, task_id: str) -> None:
+    """Start a run, unless another attempt at this task has done so meanwhile."""
+    with app.lock(f"spark/{job}", duration=START_S, timeout=START_S):
+        if not any(run.state == "RUNNING" for run in runs.of(job, task_id)):
+            runs.start(job, arguments, task_id)
+
+
+def _stop_if_revoked(job: str, runs: Runs, alive: Sequence[Run], context: TaskContext) -> None:
+    try:
+        context.check()
+    except TaskRevoked:
+        for run in alive:
+            runs.stop(job, run.id)
+        raise
