@@ -152,7 +152,7 @@ class Control:
         return elect(outlet, election_id, topic, action.spec, election_id, mode=mode, timeout=timeout)
 
     def members(self, stale: float = STALE_S) -> list[Member]:
-        """Return every worker that was heard of in the last 30 days, by name, as it is now.
+        """Return every worker that was heard of in the last three days, by name, as it is now.
 
         Args:
             stale: seconds after which a heartbeat says nothing any more; a worker beats when it is invoked, by default once a minute.

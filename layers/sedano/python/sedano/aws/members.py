@@ -15,7 +15,8 @@ from sedano.aws.faults import AWS_ERRORS, fault
 from sedano.aws.table import Table
 from sedano.model.cluster import ACTIVE, LOST, MemberRecord
 
-MEMBER_LIFETIME_S = 30 * 86_400
+MEMBER_LIFETIME_S = 3 * 86_400
+"""How long a member that says nothing any more is remembered: longer than Lambda keeps an environment that nobody calls."""
 
 
 class DynamoMembers:

@@ -149,7 +149,10 @@ class Worker:
         return batch.given_back
 
     def leave(self) -> None:
-        """Tell the cluster that this worker takes no more work; whoever runs it calls this before the process ends."""
+        """Tell the cluster that this worker takes no more work; whoever runs it calls this before the process ends.
+
+        Not on Lambda, where nobody is told of the end of an environment (`sedano.model.cluster`).
+        """
         chronicle = Chronicle(self.host)
         self.membership.leave(chronicle)
         packed = chronicle.pack()

@@ -5,7 +5,9 @@ Paterson 1985), so silence alone decides nothing here. What a dead worker leaves
 without a record. A heartbeat therefore names the tasks that its invocation took, the ledger says who holds each of them, and both are
 derived anew at every look; nothing is counted up and down.
 
-* LEFT: it said so.
+* LEFT: it said so, as a process does that is stopped on purpose (`Worker.leave`). An environment of Lambda cannot: it is frozen after its
+  last invocation and ended without a word, for a signal comes only to functions with an extension, which every cold start would pay for.
+  It becomes IDLE, and after three days it is forgotten.
 * ACTIVE: its heartbeat is fresh, or it holds a claim that has not run out.
 * LOST: its heartbeat is stale, and a claim of its own has run out; or whoever took such a claim over has written it down.
 * IDLE: its heartbeat is stale and nothing of its own is in flight. It may be gone or frozen; its next message wakes it, or another.
