@@ -108,7 +108,8 @@ class Process:
         self.alive = False
         self.world.note(self.number, "dies")
         self.world.at(self.world.now, self.died)
-        if greenlet.getcurrent() is self.actor:
+        if self.actor is None or self.actor.over:
+            return
+        if greenlet.getcurrent() is self.actor.stage:
             raise greenlet.GreenletExit
-        if self.actor is not None and not self.actor.dead:
-            self.actor.throw(greenlet.GreenletExit)
+        self.actor.stop()

@@ -1,6 +1,6 @@
 """One simulated world: virtual time, actors that take turns, and dice that a seed decides.
 
-Actors are greenlets: plain code, such as the shipped engine, that gives way inside `World.sleep` and nowhere else. Everything that happens
+Actors play on greenlets: plain code, such as the shipped engine, that gives way inside `World.sleep` and nowhere else. What happens
 is noted in `trace`; two runs of one seed have the same trace, and `digest` says so in one line. What goes wrong on purpose is decided in
 `strikes`, one numbered decision at a time, so that a failing run can be repeated with fewer faults until only those are left that matter.
 """
@@ -12,6 +12,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -34,10 +35,53 @@ class Violation(Exception):
         self.promise = promise
 
 
-class Actor(greenlet.greenlet):
-    """One thread of a process. `owner` is the process that it belongs to; it stops for good when that dies."""
+class Stage(greenlet.greenlet):
+    """A greenlet on which one actor after the other plays: to make one costs more than many an actor does."""
 
-    owner: Any = None
+    actor: Actor | None = None
+
+    @property
+    def owner(self) -> Any:
+        """The process that the present actor belongs to."""
+        return self.actor.owner if self.actor is not None else None
+
+    def run(self) -> None:
+        """Play whoever has the stage, and wait for the next."""
+        while self.actor is not None:
+            with suppress(greenlet.GreenletExit):
+                self.actor.action()
+            self.actor.over, self.actor.stage, self.actor = True, None, None
+            _FREE.append(self)
+            self.parent.switch()
+
+
+_FREE: list[Stage] = []
+"""Stages that nobody plays on."""
+
+
+class Actor:
+    """One thread of a process, that is doing *action*. *owner* is the process that it belongs to; it stops for good when that dies."""
+
+    __slots__ = ("action", "over", "owner", "stage")
+
+    def __init__(self, owner: Any, action: Callable[[], None]) -> None:
+        """Wait for the first turn."""
+        self.owner, self.action = owner, action
+        self.over = False
+        self.stage: Stage | None = None
+
+    def go_on(self, hub: greenlet.greenlet) -> None:
+        """Play until the actor gives way to the *hub* or ends."""
+        if self.stage is None:
+            self.stage = _FREE.pop() if _FREE else Stage()
+            self.stage.actor, self.stage.parent, self.stage.gr_context = self, hub, None
+        self.stage.switch()
+
+    def stop(self) -> None:
+        """End it where it is, or before it began."""
+        if self.stage is not None:
+            self.stage.throw(greenlet.GreenletExit)
+        self.over = True
 
 
 class World:
@@ -78,8 +122,7 @@ class World:
 
     def spawn(self, owner: Any, action: Callable[[], None], delay: float = 0.0) -> Actor:
         """Start an actor of *owner* that does *action*."""
-        actor = Actor(action, self._hub)
-        actor.owner = owner
+        actor = Actor(owner, action)
         self.at(self.now + delay, actor)
         return actor
 
@@ -93,7 +136,7 @@ class World:
             self._steps += 1
             self.now = wake
             return
-        self.at(wake, greenlet.getcurrent())  # type: ignore[arg-type] # only actors sleep
+        self.at(wake, greenlet.getcurrent().actor)  # type: ignore[attr-defined] # only actors sleep
         self._hub.switch()
 
     def strikes(self, chance: float) -> float | None:
@@ -131,8 +174,8 @@ class World:
             self.now = max(self.now, moment)
             if type(turn) is not Actor:
                 turn()
-            elif not turn.dead:
-                turn.switch()
+            elif not turn.over:
+                turn.go_on(self._hub)
             if self.failure is not None:
                 raise self.failure
 
@@ -140,7 +183,7 @@ class World:
         """Stop every actor that is left."""
         left, self._turns = [turn for _, _, turn in self._turns if type(turn) is Actor], []
         for actor in left:
-            actor.throw(greenlet.GreenletExit)
+            actor.stop()
 
     @property
     def seconds(self) -> float:
