@@ -99,3 +99,30 @@ def test_annotations_that_cannot_be_read_check_nothing() -> None:
         """Take anything."""
 
     assert Parameters(task).fit([object], {})[0] == [object]
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "kwargs", "room"),
+    [
+        (lambda: 0, 0, {}, 0), (lambda a: 0, 0, {}, 1), (lambda a, b, c: 0, 0, {}, 3), (lambda a, b, c: 0, 1, {"c": 1}, 1),
+        (lambda a: 0, 2, {}, 0), (lambda a, *rest: 0, 5, {}, 1_000), (lambda a, *, b: 0, 0, {}, 1),
+    ],
+)  # fmt: skip
+def test_how_much_room_is_left_decides_what_an_error_callback_is_called_with(function, args, kwargs, room):
+    assert Parameters(function).room(args, kwargs) == room
+
+
+def test_arguments_are_checked_beside_a_value_that_is_not_known_yet():
+    def both(first: int, second: str, *, third: int = 0) -> None:
+        """Take two."""
+
+    parameters = Parameters(both)
+    parameters.takes(1, ("x",), {"third": 3})
+    named: dict[str, Any] = {"third": "3"}
+    wrongs: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
+        ((5,), {}, "data.args[0]"), (("x", "y"), {}, "data"), ((), {}, "data"), (("x",), named, "data.kwargs.third"),
+    ]  # fmt: skip
+    for args, kwargs, field in wrongs:
+        with pytest.raises(ArgumentError) as wrong:
+            parameters.takes(1, args, kwargs)
+        assert wrong.value.field == field
