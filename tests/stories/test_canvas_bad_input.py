@@ -119,6 +119,14 @@ def test_a_canvas_is_frozen_with_the_result_that_it_will_have(g: Guide) -> None:
     assert (known.id, known.get(timeout=1), known.parent.get(timeout=1)) == ("0b7e2c1a-54d3-4c9f-8a61-7f0e9d2c3b4a", 6, [2, 4])
 
 
+def test_a_group_that_something_is_linked_to_is_frozen_and_published_as_a_group_and_knows_its_forks(g: Guide) -> None:
+    flow = group(g.add.s(1, 1), g.add.s(2, 2)) | fork(g.sig("log_result"))
+    known, made = flow.freeze(), flow.delay()
+    g.processes.drain()
+    assert (known, known.get(timeout=1), g.seen) == (made, [2, 4], [[2, 4]])
+    assert [side.get(timeout=1) for side in made.forks] == [[2, 4]]
+
+
 def test_waiting_has_an_end_and_is_refused_inside_a_task(g: Guide) -> None:
     result = (g.add.s(1, 1) | g.add.s(1)).delay()
     with pytest.raises(ResultTimeout):

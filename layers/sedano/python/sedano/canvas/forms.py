@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, Self, TypeVar
 
-from sedano.canvas.publishing import publish, refuse_used, results
+from sedano.canvas.publishing import answer, publish, refuse_used
 from sedano.errors import CanvasError, OptionError
 from sedano.model.canvas import Chain, Fork, Group, Step, Tree, applied, guarded, linked, normal, optioned
 from sedano.model.signature import given
@@ -94,7 +94,7 @@ class Form:
             return nothing(self.tree)
         outlet = self.needs_app().outlet
         self.task_id = task_id or self.task_id or outlet.fresh_id()
-        return results(outlet, normal(self.tree), self.task_id)
+        return answer(outlet, normal(self.tree), self.task_id)
 
     def link(self, callback: F) -> F:
         """Have *callback* handed its value when it has ended well, beside what follows it; of a chain that is the last step's value.

@@ -39,13 +39,23 @@ def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Result:
     if isinstance(made, Step) and made == Step(made.signature):
         return outlet.publish(made.signature if task_id is None else made.signature.set(task_id=task_id))
     canvas_id = task_id or _own_id(made) or outlet.fresh_id()
-    result = results(outlet, made, canvas_id)
+    result = answer(outlet, made, canvas_id)
     if isinstance(made, Group) and _is_plain(made):
         outlet.post([outlet.draft(m.signature, _member(m, canvas_id, n)) for n, m in enumerate(made.members) if isinstance(m, Step)])
     else:
         outlet.post([begun(outlet, made, canvas_id)])
-    is_list = isinstance(made, Chain) and isinstance(made.steps[-1], Step) and made.steps[-1].signature.task == COLLECT
-    return result.parent if is_list else result
+    return result
+
+
+def answer(outlet: Outlet, made: Tree, canvas_id: str) -> Result:
+    """Return what is given to whoever publishes the normal tree *made* as *canvas_id*: of a group that is collected, the group's results."""
+    result = results(outlet, made, canvas_id)
+    last = made.steps[-1] if isinstance(made, Chain) else made
+    if not isinstance(last, Step) or last.signature.task != COLLECT:
+        return result
+    members: GroupResult = result.parent
+    members.beside = [*members.beside, *result.beside]
+    return members
 
 
 def refuse_used(outlet: Outlet, canvas_id: str) -> None:
