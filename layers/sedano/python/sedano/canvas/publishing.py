@@ -48,7 +48,7 @@ def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Result:
 
 
 def answer(outlet: Outlet, made: Tree, canvas_id: str) -> Result:
-    """Return what is given to whoever publishes the normal tree *made* as *canvas_id*: of a group that is collected, the group's results."""
+    """Return what is given to whoever publishes the normal tree *made* as *canvas_id*: of a group that is collected, its results."""
     result = results(outlet, made, canvas_id)
     last = made.steps[-1] if isinstance(made, Chain) else made
     if not isinstance(last, Step) or last.signature.task != COLLECT:
