@@ -78,7 +78,7 @@ class ElectionWorld(ClaimWorld):
         """Set the stage of *seed*."""
         plan = plan_of(seed)
         limits = replace(plan.limits, environments=3, eager=0.3, unpunctual=plan.limits.unpunctual / 3)
-        super().__init__(seed, replace(plan, limits=limits, skew=max(plan.skew, 0.6)), planted, allowed)
+        super().__init__(seed, replace(plan, limits=limits, skew=max(plan.skew, 0.6), calm_after=40.0), planted, allowed)
         self.votes = ElectionReferee(self.world)
         self.asked = False
         self.database.watchers.append(self.votes.changed)
@@ -86,7 +86,7 @@ class ElectionWorld(ClaimWorld):
     def _publish(self) -> None:
         dice, world = self.world.dice, self.world
         members = DynamoMembers(Client(world.processes[0], self.database.call, STILL), CONTROL)
-        for place in range(dice.choice((0, 1, 2, 2))):
+        for place in range(dice.choice((0, 1, 2))):
             members.beat(MemberRecord(f"worker{place + 1}", int(world.now * 1_000_000), ACTIVE, 0, world.now))
         try:
             chores.elected.s(0).election(mode="fast" if dice.random() < 0.2 else "faithful", timeout=int(20 * dice.random() ** 4))
