@@ -81,7 +81,10 @@ class Findings:
 
 
 def expected_ids(members: Sequence[str], body: str) -> dict[str, str]:
-    """Return the tasks that a census of these *members* must cause, by id, but for the launch, whose id only its publisher knew."""
+    """Return the tasks that a census of these *members* must cause, by id, but for the launches.
+
+    A large header is launched page by page, and how many pages there are depends on the files' sizes; each launch has to end once, too.
+    """
     events = [derived_id(member, FIRST_PUBLICATION) for member in members]
     heard = {derived_id(event, name): name for event in events for name in SUBSCRIBED}
     return {**dict.fromkeys(members, measure.name), **heard, body: summarise.name}
@@ -92,11 +95,11 @@ def findings(expected: Expected, evidence: Evidence) -> Findings:
     ends = Counter(change.task_id for change in evidence.changes if change.is_end)
     names = {change.task_id: change.name for change in evidence.changes}
     launches = [task for task, (name, _) in evidence.ledger.items() if name == LAUNCH]
-    wanted = {*expected.tasks, *launches[:1]}
+    wanted = {*expected.tasks, *launches}
     ended = {task for task, (_, state) in evidence.ledger.items() if state in states.TERMINAL}
     delivered = Counter(task_name for task, task_name in expected.tasks.items() if task in ended)
     return Findings(
-        tasks=len(expected.tasks) + 1,
+        tasks=len(expected.tasks) + max(1, len(launches)),
         effects=sum(ends.values()),
         lost=len(wanted - ended) + (not launches) + sum(evidence.left.values()),
         double_effects=_doubles(ends, evidence) + len(set(evidence.ledger) - wanted),
