@@ -145,6 +145,9 @@ class _Evaluation:
             return self._step(stage.sketch, args, stage.watch, stage.stamps, stage.links)
         assert isinstance(stage.sketch, Group)
         members: list[Ended] = [self.single(m, args, stage.watch, stage.stamps | _own(m)) for m in stage.sketch.members]
+        for member, end in list(zip(stage.sketch.members, members, strict=True)):
+            if isinstance(member, Step) and member.kind == "adds" and member.instead is not None and isinstance(end, Value):
+                members.append(self.single(member.instead, [], stage.watch, stage.stamps | _own(member)))
         ended = _joined(members)
         if isinstance(ended, Value):
             self._linked(stage.links, ended)
@@ -162,7 +165,7 @@ class _Evaluation:
             else:
                 self._linked(links, ended)
             return ended
-        if step.kind not in ("ok", "retried"):
+        if step.kind not in ("ok", "retried", "adds"):
             meaning.effects[step.name, FAILED] += 1
             self._call((*step.errors, *watch), step.name)
             return Failure(frozenset({step.name}), step.name)

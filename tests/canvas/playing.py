@@ -12,7 +12,7 @@ from sedano.memory import MemoryLedger
 from sedano.model.records import TaskRecord
 from tests.canvas.judge import complaints
 from tests.canvas.meaning import meaning_of
-from tests.canvas.sketch import Drawing, Sketch
+from tests.canvas.sketch import KINDS, Drawing, Sketch
 from tests.canvas.workshop import Workshop
 
 Planted = Callable[[testing.World], None]
@@ -22,10 +22,10 @@ def unharmed(_: testing.World) -> None:
     """Plant nothing."""
 
 
-def sketched(seed: int, most: int = 60) -> Sketch:
-    """Return the sketch of *seed*."""
+def sketched(seed: int, most: int = 60, kinds: tuple[str, ...] = KINDS) -> Sketch:
+    """Return the sketch of *seed*, with at most about *most* tasks of these *kinds*."""
     dice = Random(f"sketch {seed}")
-    return Drawing(dice.randrange, most=dice.randint(1, most)).sketch()
+    return Drawing(dice.randrange, most=dice.randint(1, most), kinds=kinds).sketch()
 
 
 def in_memory(sketch: Sketch, seed: int = 0, planted: Planted = unharmed) -> list[str]:

@@ -37,7 +37,7 @@ def smaller_ones(sketch: Sketch) -> Iterator[Sketch]:
 
 
 def told(sketch: Sketch | Fork) -> str:
-    """Return *sketch* as a line: marks are / for immutable, > links, ! error callbacks, @ stamped, = what it replaces itself by."""
+    """Return *sketch* as a line: marks are / for immutable, > links, ! error callbacks, @ stamped, = what it is replaced by or adds."""
     if isinstance(sketch, Step):
         text = sketch.name + "/" * sketch.immutable + (f" = {told(sketch.instead)}" if sketch.instead is not None else "")
     elif isinstance(sketch, Chain):

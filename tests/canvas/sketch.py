@@ -31,7 +31,7 @@ class Errback(NamedTuple):
 class Step(NamedTuple):
     """One task. Its *kind*: ``ok``; ``fail``s at once; ``poisonous``, ``ignored``, ``rejected``: fails and is not tried again although it
     may be; ``retried``: fails twice and succeeds then; ``tired``: fails at every attempt; ``late``: expires before it can begin;
-    ``replace``: replaces itself by *instead*.
+    ``replace``: replaces itself by *instead*; ``adds``: adds *instead* to the chord that it is a member of.
     """
 
     number: int
@@ -86,7 +86,7 @@ class Fork(NamedTuple):
 
 
 Sketch = Step | Chain | Group | Chord
-KINDS = ("ok",) * 14 + ("fail", "fail", "retried", "retried", "tired", "poisonous", "ignored", "rejected", "late", "replace")
+KINDS = ("ok",) * 36 + ("retried",) * 4 + ("replace",) * 4 + ("fail", "fail", "tired", "poisonous", "ignored", "rejected", "late")
 FORMS = ("step", "step", "chain", "chain", "chain", "group", "group", "chord", "chord")
 SIZES = (2, 1, 3, 2, 0, 4, 8)
 
@@ -109,7 +109,7 @@ class Drawing:
             members = self._several(SIZES[self._choose(len(SIZES))], depth - 1)
             return Group(members, self._links(depth - 1), self._errors(), self._rarely(9))
         if form == "chord":
-            header = self._several(SIZES[self._choose(len(SIZES))], depth - 1)
+            header = tuple(self._adding(m, depth - 2) for m in self._several(SIZES[self._choose(len(SIZES))], depth - 1))
             body = self.sketch(depth - 1)
             links = () if ends_in_fork(body) else self._links(depth - 1)
             return Chord(header, body, self._rarely(5), links, self._errors(), self._rarely(9))
@@ -138,6 +138,12 @@ class Drawing:
 
     def _several(self, size: int, depth: int) -> tuple[Sketch, ...]:
         return tuple(self.sketch(depth) for _ in range(min(size, max(0, self._left))))
+
+    def _adding(self, member: Sketch, depth: int) -> Sketch:
+        """Return a member of a header that may add another one to it."""
+        if isinstance(member, Step) and member.kind == "ok" and depth > 0 and self._left > 0 and self._rarely(4):
+            return member._replace(kind="adds", instead=self.sketch(depth))
+        return member
 
     def _links(self, depth: int) -> tuple[Sketch, ...]:
         return (self.sketch(min(depth, 2)),) if depth > 0 and self._left > 1 and self._rarely(10) else ()

@@ -57,10 +57,12 @@ class Workshop:
             self._note(step.name)
             if step.kind == "replace":
                 self._tasks[step.name].replace(self._form(step.instead) if step.instead is not None else None)
+            if step.kind == "adds" and step.instead is not None:
+                self._tasks[step.name].add_to_chord(self._form(step.instead))
             if step.kind == "poisonous":
                 with poisonous():
                     raise Boom(step.name)
-            if step.kind != "ok" and (step.kind != "retried" or current().attempt < AGAIN.max_retries):
+            if step.kind not in ("ok", "adds") and (step.kind != "retried" or current().attempt < AGAIN.max_retries):
                 raise RAISED.get(step.kind, Boom)(step.name)
             return digest(step.name, args, kwargs)
 
