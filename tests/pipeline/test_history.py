@@ -20,6 +20,7 @@ from sedano.model import registers as pure
 from tests.pipeline.browser import look
 from tests.pipeline.oracle import as_celery_says, recorded, recording, replayed
 from tests.pipeline.streams import delivered, lives, written
+from tests.pipeline.traces import azure, nasa
 
 ROOT = Path(__file__).parents[2]
 SEED = 20261121
@@ -162,6 +163,16 @@ def test_celerys_recording_is_told_as_celery_tells_it_in_any_order_with_copies_a
     assert [uuid for uuid in celery.keys() | told.keys() if celery.get(uuid) != told.get(uuid)] == []
 
 
+def test_what_really_happened_elsewhere_is_told_as_celery_tells_it(spark, tmp_path):
+    stream = [*azure(3_000), *nasa(3_000)]
+    written(tmp_path, delivered(SEED, stream, copies=0.1), files=3)
+    parts = [registers(events(land_files(spark, [file]))) for file in sorted(landed_at(str(tmp_path)))]
+    told = {row["uuid"]: {name: row[name] for name in FIELDS} for row in finalise(merged(*parts)).collect()}
+    celery = {uuid: {name: as_celery_says(task)[name] for name in FIELDS} for uuid, task in replayed(stream).items()}
+    assert len(celery) == 6_000
+    assert [uuid for uuid in celery.keys() | told.keys() if celery.get(uuid) != told.get(uuid)] == []
+
+
 def run(*words, cwd):
     paths = os.pathsep.join([str(ROOT / "layers/sedano/python"), str(ROOT)])
     return subprocess.run(
@@ -192,6 +203,12 @@ def test_what_cannot_be_done_is_said_before_spark_starts(words, code, said, tmp_
     done = run(*words, cwd=tmp_path)
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_glue_says_the_verb_as_an_option_among_others_of_its_own():
+    given = ["--JOB_NAME", "history", "--verb", "update", "--source", "s3://b/events/", "--target", "s3://b/history/", "--TempDir", "s3://t"]
+    told = job.arguments(given)
+    assert (told.verb, told.source, told.target, told.sql) == ("update", "s3://b/events/", "s3://b/history/", None)
 
 
 def test_a_history_that_holds_nothing_says_what_to_do(spark, tmp_path):
