@@ -19,12 +19,9 @@ from sedano.local.stage import ENDPOINT_PYTHON
 from tests.simulation import values
 from tests.simulation.dynamodb import Database
 from tests.simulation.generated import Generator
-from tests.simulation.sizes import RELEASE, Sizes
 from tests.simulation.values import comparable
 
 TABLE = "things"
-FIRST = 1_000_000
-"""The first seed."""
 BATCH = 25
 """Items of one transaction, and of one BatchWriteItem."""
 Refusal = Callable[[Mapping[str, Any], Mapping[str, Any]], bool]
@@ -203,30 +200,30 @@ def make_table(client: Any) -> None:
     )  # fmt: skip
 
 
-def compared(other: Any, name: str, sizes: Sizes, keys: str, scale: float = 1.0) -> dict[str, int]:
-    """Compare a share of the expressions and sequences of *sizes* with *other*, the service called *name*; return how many agreed.
+def compared(other: Any, name: str, keys: str, first: int, expressions: int, sequences: int) -> dict[str, int]:
+    """Compare generated *expressions* and *sequences* from seed *first* with *other*, the service called *name*; return how many agreed.
 
     Of ten expressions eight are conditions by themselves, one is a condition and one an update of the same write.
 
     Raises:
         AssertionError: one did not; the message holds the seed, the item and the write.
     """
-    tenth, sequences, refused = int(sizes.expressions * scale) // 10, int(sizes.sequences * scale), unlike(name)
-    compare_conditions(other, TABLE, range(FIRST, FIRST + 8 * tenth), keys, refused)
-    compare(other, TABLE, range(FIRST, FIRST + tenth), keys, refused)
-    compare_sequences(other, TABLE, range(FIRST, FIRST + sequences), keys, refused)
+    tenth, refused = expressions // 10, unlike(name)
+    compare_conditions(other, TABLE, range(first, first + 8 * tenth), keys, refused)
+    compare(other, TABLE, range(first, first + tenth), keys, refused)
+    compare_sequences(other, TABLE, range(first, first + sequences), keys, refused)
     return {"expressions": 10 * tenth, "sequences": sequences}
 
 
-def compared_with_moto(scale: float) -> dict[str, int]:
-    """Compare a share of the release's expressions and sequences with moto."""
+def compared_with_moto(first: int, expressions: int, sequences: int) -> dict[str, int]:
+    """Compare with moto."""
     with moto_table() as client:
-        return compared(client, "moto", RELEASE, "p", scale)
+        return compared(client, "moto", "p", first, expressions, sequences)
 
 
-def compared_with_ministack(scale: float) -> dict[str, int]:
-    """Compare a share of the release's expressions and sequences with ministack, on an endpoint of its own."""
+def compared_with_ministack(first: int, expressions: int, sequences: int) -> dict[str, int]:
+    """Compare with ministack, on an endpoint of its own."""
     with TemporaryDirectory() as directory, Endpoint(ENDPOINT_PYTHON, Path(directory)) as endpoint:
         client: Any = endpoint.session().client("dynamodb", endpoint_url=endpoint.url)
         make_table(client)
-        return compared(client, "ministack", RELEASE, "p", scale)
+        return compared(client, "ministack", "p", first, expressions, sequences)

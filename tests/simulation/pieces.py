@@ -57,12 +57,19 @@ def pieces(sizes: Sizes, scale: float) -> list[Piece]:
     kills = [Piece("kill", (name, block, sizes.block)) for block in blocks for name in faults]
     searches = [Piece("search", (name,)) for name in LARGE]
     fights = [Piece("fight", (max(10.0, 60.0 * min(1.0, scale)),))]
-    return [*mixed([*schedules, kills, searches, fights]), Piece("baselines", ()), Piece("moto", (scale,)), Piece("ministack", (scale,))]
+    compared = [comparisons(name, sizes, scale, parts) for name, parts in (("moto", 20), ("ministack", 4))]
+    return [*mixed([*schedules, kills, searches, fights, *compared]), Piece("baselines", ())]
 
 
 def chunks(world: str, count: int) -> list[Piece]:
     """Return *count* schedules of a *world* in pieces."""
     return [Piece("play", (world, FIRST + first, min(CHUNK, count - first))) for first in range(0, count, CHUNK)]
+
+
+def comparisons(name: str, sizes: Sizes, scale: float, parts: int) -> list[Piece]:
+    """Return the comparisons with the service *name* in so many *parts*."""
+    expressions, sequences = max(10, round(sizes.expressions * scale / parts)), max(1, round(sizes.sequences * scale / parts))
+    return [Piece(name, (FIRST + part * CHUNK * 10, expressions, sequences)) for part in range(parts)]
 
 
 def mixed(kinds: Sequence[Sequence[Piece]]) -> list[Piece]:

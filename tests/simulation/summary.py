@@ -26,8 +26,8 @@ def summed(known: Mapping[str, Any], wanted: Sequence[Piece], wall: float) -> di
         "times_real_of_a_core": round(hours * HOUR_S / playing) if playing else 0, "worlds": worlds,
         "states": sum(one["states"] for one in searched.values()), "searches": searched, "planted_faults": _faults(known, wanted),
         "histories_checked": worlds["leases"]["schedules"], "histories_that_overlap": worlds["leases"]["branches"].get(OVERLAPS, 0),
-        "baselines": _only(known, wanted, "baselines"), "differential_moto": _only(known, wanted, "moto"),
-        "differential_ministack": _only(known, wanted, "ministack"),
+        "baselines": _only(known, wanted, "baselines"), "compared_with_moto": _agreed(known, wanted, "moto"),
+        "compared_with_ministack": _agreed(known, wanted, "ministack"),
         "fight": _only(known, wanted, "fight"),
     }  # fmt: skip
     return {**found, "broken": broken(found)}
@@ -71,6 +71,12 @@ def _faults(known: Mapping[str, Any], wanted: Sequence[Piece]) -> dict[str, Any]
         "schedules_needed": {"mean": round(sum(needed) / len(needed), 1), "most": max(needed)} if needed else {},
         "survivors": dict(missed), "equivalent": dict(EQUIVALENT),
     }  # fmt: skip
+
+
+def _agreed(known: Mapping[str, Any], wanted: Sequence[Piece], name: str) -> dict[str, int]:
+    """Return how many expressions and sequences came to the same as on the service *name*."""
+    found = [one for _, one in of(known, wanted, name)]
+    return {what: sum(one[what] for one in found) for what in ("expressions", "sequences")}
 
 
 def _only(known: Mapping[str, Any], wanted: Sequence[Piece], work: str) -> dict[str, Any] | None:
