@@ -5,6 +5,7 @@ the answer to a request, how to damage a blob, and whether calls may go out toge
 """
 
 import json
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
+from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
 from sedano.model.messages import BlobRef
 from sedano.ports import (
     EVENTS,
@@ -41,6 +43,7 @@ from sedano.ports import (
     Ledger,
     Members,
     Queues,
+    Timers,
     command_queue,
 )
 from tests.plugins.resources import Resources
@@ -66,6 +69,7 @@ class World:
     control: Control
     elections: Elections
     flow_runs: FlowRuns
+    timers: Timers
     losing: Callable[[str], AbstractContextManager[None]]
     damage: Callable[[BlobRef, bytes | None], None]
     concurrent: bool
@@ -77,10 +81,11 @@ def in_memory() -> World:
     clock = memory.VirtualClock(memory.START)
     ledger = memory.MemoryLedger(clock)
     blobs = memory.MemoryBlobs()
+    queues = memory.MemoryQueues(clock, memory.queue_keys(("default", "bulk")), max_receives=5)
     return World(
         name="memory",
         ledger=ledger,
-        queues=memory.MemoryQueues(clock, memory.queue_keys(("default", "bulk")), max_receives=5),
+        queues=queues,
         blobs=blobs,
         events=memory.MemoryEvents(),
         members=memory.MemoryMembers(),
@@ -88,6 +93,7 @@ def in_memory() -> World:
         control=memory.MemoryControl(),
         elections=memory.MemoryElections(ledger),
         flow_runs=memory.MemoryFlowRuns(),
+        timers=memory.MemoryTimers(clock, queues),
         losing=lambda _: nullcontext(),
         damage=blobs.damage,
         concurrent=True,
@@ -120,11 +126,20 @@ def over_aws(resources: Resources) -> World:
         control=DynamoControl(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         elections=DynamoElections(dynamodb, settings["SEDANO_CONTROL_TABLE"], settings["SEDANO_LEDGER_TABLE"]),
         flow_runs=DynamoFlowRuns(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
+        timers=timers_of(session.client("scheduler"), urls),
         losing=lambda operation: losing_answers(dynamodb, operation, send=real),
         damage=damage,
         concurrent=real,
         max_receives=_max_receives(sqs, urls[COMMANDS]),
     )
+
+
+def timers_of(scheduler: Any, urls: dict[str, str]) -> SchedulerTimers:
+    """Timers in a schedule group of their own."""
+    name = f"t{secrets.token_hex(6)}"
+    scheduler.create_schedule_group(Name=name)
+    group = TimerGroup(name, "arn:aws:iam::000000000000:role/timers", arn_of(urls[PARKED]))
+    return SchedulerTimers(scheduler, group, {key: arn_of(url) for key, url in urls.items()})
 
 
 def session_of(resources: Resources) -> Session:

@@ -132,14 +132,15 @@ def _differing(text: str, zone: str, policy: tuple[str | None, str | None], afte
 
 def _cronsim_misses(text: str, zone: str, after: int, until: int) -> bool:
     """Tell whether cronsim answers what its own rule does not say: it walks through wild expressions by whole hours, so it leaps over
-    minutes where clocks change by half an hour, and it takes a midnight for shown that a gap has swallowed."""
+    minutes where clocks change by half an hour or amid an hour, and it takes a midnight for shown that a gap has swallowed."""
     if not any(field.startswith("*") for field in text.split()[:2]):
         return False
     place = ZoneInfo(zone)
     for change in changes(zone):
         if after - 86_400 < change.moment < until + 86_400:
             begin, end = (datetime.fromtimestamp(change.moment - 1, place), datetime.fromtimestamp(change.moment, place))
-            if change.leap % 3_600 or (change.leap > 0 and (begin + timedelta(seconds=1)).date() <= end.date() != begin.date()):
+            amid = change.leap % 3_600 != 0 or begin.minute != 59
+            if amid or (change.leap > 0 and end.date() != begin.date()):
                 return True
     return False
 

@@ -16,7 +16,7 @@ from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
 from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.engine.chronicle import Host
-from sedano.ports import EVENTS, RECORDS, Blobs, Clock, Delivery, Elections, Events, FlowRuns, Leases, Ports
+from sedano.ports import EVENTS, PARKED, RECORDS, Blobs, Clock, Delivery, Elections, Events, FlowRuns, Leases, Ports, Timers
 from sedano.settings import Settings, from_environment
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sedano.aws.events import S3Events
     from sedano.aws.flow_runs import DynamoFlowRuns
     from sedano.aws.leases import DynamoLeases
+    from sedano.aws.timers import SchedulerTimers
     from sedano.engine.recorder import Recorder
     from sedano.engine.router import Router
     from sedano.engine.worker import Worker
@@ -69,6 +70,7 @@ def ports_of(settings: Settings, service: str) -> Ports:
         control=DynamoControl(dynamodb, settings.control_table),
         elections=_when_used(lambda: _elections(dynamodb, settings)),
         flow_runs=_when_used(lambda: _flow_runs(dynamodb, settings)),
+        timers=_when_used(lambda: _timers(session.later("scheduler"), settings)),
         clock=clock,
         entropy=SystemEntropy(),
         telemetry=PowertoolsTelemetry(f"sedano-{service}", "sedano", session.calls),
@@ -147,6 +149,13 @@ def _elections(dynamodb: Any, settings: Settings) -> Elections:
 
 def _flow_runs(dynamodb: Any, settings: Settings) -> FlowRuns:
     made: DynamoFlowRuns = importlib.import_module("sedano.aws.flow_runs").DynamoFlowRuns(dynamodb, settings.control_table)
+    return made
+
+
+def _timers(scheduler: Any, settings: Settings) -> Timers:
+    module = importlib.import_module("sedano.aws.timers")
+    group = module.TimerGroup(settings.timers_group, settings.timers_role, module.arn_of(settings.queues[PARKED]))
+    made: SchedulerTimers = module.SchedulerTimers(scheduler, group, {key: module.arn_of(url) for key, url in settings.queues.items()})
     return made
 
 

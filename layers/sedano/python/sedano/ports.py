@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sedano.model.election import Ballot, Election
     from sedano.model.lease import Leased, LeaseRecord, Term
     from sedano.model.store_clock import Interval
+    from sedano.model.timer import Timer
     from sedano.model.workflow.flow_run import FlowChanged, FlowRun
 
 EVENTS, RECORDS, PARKED = "events", "records", "parked"
@@ -175,10 +176,7 @@ class Leases(Protocol):
         """Give the lease back where *term* still holds it; keep it until *reserved* (epoch ms) for whoever wants it."""
 
     def want(self, seen: LeaseRecord, who: str) -> bool:
-        """Ask the holder of *seen* for the lease, in the place of the asker that was seen.
-
-        False when somebody else asked first, or it is not that holder's any more.
-        """
+        """Ask the holder of *seen* for the lease, in the place of the asker seen; False: another asked first, or it is not its any more."""
 
     def wait(self, seen: LeaseRecord, message: str) -> bool:
         """Leave *message* (at most ten) to be woken when the holder of *seen* releases the lease; False when there is no room."""
@@ -223,6 +221,22 @@ class FlowRuns(Protocol):
 
     def list(self, workflow: str | None = None) -> list[FlowRun]:
         """Return all runs, or those of one workflow, the latest first; for people, not for workers."""
+
+
+class Timers(Protocol):
+    """Messages that are sent at a moment, up to a year away. A timer has its task's id as its name, so that setting it twice sets one."""
+
+    def set(self, timer: Timer) -> bool:
+        """Send its message at its moment; False when a timer of this name stands, which stays as it is."""
+
+    def edit(self, name: str, at: float) -> bool:
+        """Move a timer to *at* (epoch s); False when none of this name stands: it has fired, was cancelled, or never was."""
+
+    def cancel(self, name: str) -> bool:
+        """Take a timer away; False when none of this name stands."""
+
+    def list(self) -> list[Timer]:
+        """Return the timers that stand, the next to fire first; for people, not for workers."""
 
 
 class Clock(Protocol):
@@ -280,6 +294,7 @@ class Ports:
     control: Control
     elections: Elections
     flow_runs: FlowRuns
+    timers: Timers
     clock: Clock
     entropy: Entropy
     telemetry: Telemetry

@@ -22,6 +22,8 @@ class Settings(NamedTuple):
     history_bucket: str
     stage: str = "dev"
     app: str = ""
+    timers_group: str = ""
+    timers_role: str = ""
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
@@ -38,6 +40,8 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         history_bucket=_required(environment, "SEDANO_HISTORY_BUCKET"),
         stage=environment.get("SEDANO_STAGE", "dev"),
         app=environment.get("SEDANO_APP", ""),
+        timers_group=environment.get("SEDANO_TIMERS_GROUP", ""),
+        timers_role=environment.get("SEDANO_TIMERS_ROLE", ""),
     )
 
 

@@ -33,6 +33,7 @@ from sedano.memory import (
     MemoryMembers,
     MemoryQueues,
     MemoryTelemetry,
+    MemoryTimers,
     SeededEntropy,
     VirtualClock,
     queue_keys,
@@ -92,7 +93,8 @@ class World:
         ledger = MemoryLedger(self.clock)
         self.ports = ports = Ports(
             ledger, self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock),
-            MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), self.clock, SeededEntropy(seed), self.telemetry,
+            MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), MemoryTimers(self.clock, self.queues), self.clock,
+            SeededEntropy(seed), self.telemetry,
         )  # fmt: skip
         self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())
         self.router = Router(app.registry, ports, Host("memory.2.00000000", 2))

@@ -22,6 +22,7 @@ from sedano.memory.ledger import MemoryLedger
 from sedano.memory.queues import MemoryQueues
 from sedano.memory.stores import MemoryBlobs, MemoryEvents, MemoryMembers
 from sedano.memory.telemetry import MemoryTelemetry
+from sedano.memory.timers import MemoryTimers
 from sedano.ports import EVENTS, PARKED, RECORDS, Ports, command_queue
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "MemoryMembers",
     "MemoryQueues",
     "MemoryTelemetry",
+    "MemoryTimers",
     "SeededEntropy",
     "VirtualClock",
     "ports",
@@ -69,9 +71,10 @@ def ports(
     """
     clock = VirtualClock(start)
     ledger = MemoryLedger(clock)
+    own_queues = MemoryQueues(clock, queue_keys(queues), visibility, max_receives)
     return Ports(
         ledger=ledger,
-        queues=MemoryQueues(clock, queue_keys(queues), visibility, max_receives),
+        queues=own_queues,
         blobs=MemoryBlobs(),
         events=MemoryEvents(),
         members=MemoryMembers(),
@@ -79,6 +82,7 @@ def ports(
         control=MemoryControl(),
         elections=MemoryElections(ledger),
         flow_runs=MemoryFlowRuns(),
+        timers=MemoryTimers(clock, own_queues),
         clock=clock,
         entropy=SeededEntropy(seed),
         telemetry=MemoryTelemetry(),

@@ -73,6 +73,21 @@ class MemoryQueues:
                 answers.append(refused)
         return answers
 
+    def later(self, queue: str, message: Outgoing, seconds: float) -> str:
+        """Take a message that shows itself in *seconds*, however many, as a timer's does when it fires; return its id for `forget`."""
+        target = self._queue(queue)
+        now = self._clock.now()
+        with self._lock:
+            kept = self._add(target, message, now)
+            _show(target, kept, now + seconds)
+        return kept.message_id
+
+    def forget(self, queue: str, message_id: str) -> None:
+        """Take a message away."""
+        target = self._queue(queue)
+        with self._lock:
+            target.kept.pop(int(message_id.removeprefix("m-")), None)
+
     def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Delivery]:
         """Return up to *most* visible messages, the oldest first, letting the clock run for up to *wait* seconds for the first."""
         source = self._queue(queue)
@@ -134,11 +149,12 @@ class MemoryQueues:
         except KeyError:
             raise UnknownQueue(f"{key}: not a queue of this deployment; known are {', '.join(self._queues)}") from None
 
-    def _add(self, target: _Queue, message: Outgoing, now: float) -> None:
+    def _add(self, target: _Queue, message: Outgoing, now: float) -> _Kept:
         self._numbers += 1
         number = self._numbers
         kept = target.kept[number] = _Kept(number, f"m-{number}", message, now, now + message.delay)
         _show(target, kept, kept.visible)
+        return kept
 
     def _take(self, key: str, source: _Queue, most: int, now: float) -> list[Delivery]:
         found: list[Delivery] = []

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from sedano.model.lineage import ROOT, Lineage
 
 PROTOCOL_VERSION = 1
+TIMER_OPENING = '{"specversion":"1.0","type":"sedano.timer",'
+"""How the envelope of a message that a timer sends begins (`sedano.model.timer`); every worker looks for it."""
 LAUNCH = "sedano.launch"
 """The built-in task that publishes the members of a large canvas."""
 COLLECT = "sedano.collect"

@@ -1,0 +1,137 @@
+"""Timers over EventBridge Scheduler: each is a one-time schedule of the deployment's group, which deletes itself when it has fired.
+
+A schedule's name is the timer's, and Scheduler refuses a second one of a name: setting a timer twice sets one. The target is the queue
+itself, so no function runs to send a message. What Scheduler cannot deliver for a day is put among the parked messages.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sedano.aws.faults import AWS_ERRORS, code_of, fault
+from sedano.errors import ConfigurationError, UnknownQueue
+from sedano.model.timer import Timer, opened, sealed
+
+TRY_FOR_S = 86_400
+"""How long Scheduler tries to deliver what the queue does not take."""
+_GONE = "ResourceNotFoundException"
+_URL = re.compile(r"^https?://(?:sqs\.(?P<region>[a-z0-9-]+)\.)?[^/]+/(?P<account>\d{12})/(?P<name>[^/]+)$")
+_PARTITIONS = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
+
+
+class TimerGroup(NamedTuple):
+    """Where timers are kept: the schedule group's *name*, the *role* that sends for it, the ARN of the queue for the *undelivered*."""
+
+    name: str
+    role: str
+    undelivered: str = ""
+
+
+def arn_of(url: str) -> str:
+    """Return the ARN of the queue at *url*.
+
+    Raises:
+        ConfigurationError: the address has not the shape that SQS gives, so Scheduler could not send there.
+    """
+    found = _URL.search(url)
+    if found is None:
+        raise ConfigurationError(f"{url}: no address of an SQS queue with an account and a name; timers cannot send to it")
+    region = found["region"] or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION", "")
+    return f"arn:{_partition(region)}:sqs:{region}:{found['account']}:{found['name']}"
+
+
+def _partition(region: str) -> str:
+    return next((partition for start, partition in _PARTITIONS.items() if region.startswith(start)), "aws")
+
+
+class SchedulerTimers:
+    """The timers of one deployment.
+
+    Args:
+        client: a client of EventBridge Scheduler of botocore.
+        group: where they are kept.
+        arns: each queue's ARN by its key, such as `commands:default`.
+    """
+
+    def __init__(self, client: Any, group: TimerGroup, arns: Mapping[str, str]) -> None:
+        """Keep timers in *group*; no call is made yet.
+
+        Raises:
+            ConfigurationError: the deployment has no group for timers.
+        """
+        if not group.name or not group.role:
+            raise ConfigurationError(
+                "SEDANO_TIMERS_GROUP and SEDANO_TIMERS_ROLE are not set; delays beyond 900 s need them: deploy the stage anew"
+            )
+        self._client, self._group, self._arns = client, group, dict(arns)
+
+    def set(self, timer: Timer) -> bool:
+        """Send its message at its moment; False when a timer of this name stands, which stays as it is."""
+        return self._call("CreateSchedule", "ConflictException", self._client.create_schedule, **self._schedule(timer))
+
+    def edit(self, name: str, at: float) -> bool:
+        """Move a timer to *at* (epoch s); False when none of this name stands: it has fired, was cancelled, or never was."""
+        found = self._read(name)
+        if found is None:
+            return False
+        return self._call("UpdateSchedule", _GONE, self._client.update_schedule, **self._schedule(found._replace(at=at)))
+
+    def cancel(self, name: str) -> bool:
+        """Take a timer away; False when none of this name stands."""
+        return self._call("DeleteSchedule", _GONE, self._client.delete_schedule, GroupName=self._group.name, Name=name)
+
+    def list(self) -> list[Timer]:
+        """Return the timers that stand, the next to fire first; one call for each, so for people and not for workers."""
+        found = [timer for name in self._names() if (timer := self._read(name)) is not None]
+        return sorted(found, key=lambda timer: (timer.at, timer.name))
+
+    def _names(self) -> Iterator[str]:
+        try:
+            for page in self._client.get_paginator("list_schedules").paginate(GroupName=self._group.name):
+                yield from (entry["Name"] for entry in page["Schedules"])
+        except AWS_ERRORS as error:
+            raise fault(error, "scheduler.ListSchedules") from error
+
+    def _read(self, name: str) -> Timer | None:
+        try:
+            return opened(self._client.get_schedule(GroupName=self._group.name, Name=name)["Target"]["Input"])
+        except AWS_ERRORS as error:
+            if code_of(error) == _GONE:
+                return None
+            raise fault(error, "scheduler.GetSchedule") from error
+
+    def _schedule(self, timer: Timer) -> Mapping[str, Any]:
+        try:
+            arn = self._arns[timer.queue]
+        except KeyError:
+            raise UnknownQueue(f"{timer.queue}: not a queue of this deployment; known are {', '.join(self._arns)}") from None
+        target = {
+            "Arn": arn,
+            "RoleArn": self._group.role,
+            "Input": sealed(timer),
+            "RetryPolicy": {"MaximumEventAgeInSeconds": TRY_FOR_S, "MaximumRetryAttempts": 185},
+        }
+        if self._group.undelivered:
+            target["DeadLetterConfig"] = {"Arn": self._group.undelivered}
+        return {
+            "GroupName": self._group.name,
+            "Name": timer.name,
+            "ScheduleExpression": f"at({datetime.fromtimestamp(int(timer.fires), UTC):%Y-%m-%dT%H:%M:%S})",
+            "FlexibleTimeWindow": {"Mode": "OFF"},
+            "ActionAfterCompletion": "DELETE",
+            "Target": target,
+        }
+
+    def _call(self, operation: str, refusal: str, method: Any, **parameters: Any) -> bool:
+        """Call *method*; tell whether it was not refused with the code *refusal*."""
+        try:
+            method(**parameters)
+        except AWS_ERRORS as error:
+            if code_of(error) == refusal:
+                return False
+            raise fault(error, f"scheduler.{operation}") from error
+        return True

@@ -1,0 +1,66 @@
+"""Timers in memory: each lies in its queue and shows itself when it fires. The clock that moves the queues moves them too."""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+from sedano.memory.queues import MemoryQueues
+from sedano.model.timer import Timer, sealed
+from sedano.ports import Clock, Outgoing
+
+
+class _Set(NamedTuple):
+    timer: Timer
+    message_id: str
+
+
+class MemoryTimers:
+    """Timers over the queues of the same deployment. Thread-safe."""
+
+    def __init__(self, clock: Clock, queues: MemoryQueues) -> None:
+        """Fire into *queues* by *clock*."""
+        self._clock, self._queues = clock, queues
+        self._set: dict[str, _Set] = {}
+        self._lock = threading.Lock()
+
+    def set(self, timer: Timer) -> bool:
+        """Send its message at its moment; False when a timer of this name stands, which stays as it is."""
+        with self._lock:
+            if timer.name in self._standing():
+                return False
+            self._put(timer)
+            return True
+
+    def edit(self, name: str, at: float) -> bool:
+        """Move a timer to *at* (epoch s); False when none of this name stands: it has fired, was cancelled, or never was."""
+        with self._lock:
+            found = self._standing().get(name)
+            if found is not None:
+                self._queues.forget(found.timer.queue, found.message_id)
+                self._put(found.timer._replace(at=at))
+            return found is not None
+
+    def cancel(self, name: str) -> bool:
+        """Take a timer away; False when none of this name stands."""
+        with self._lock:
+            found = self._standing().pop(name, None)
+            if found is not None:
+                self._queues.forget(found.timer.queue, found.message_id)
+            return found is not None
+
+    def list(self) -> list[Timer]:
+        """Return the timers that stand, the next to fire first."""
+        with self._lock:
+            return sorted((entry.timer for entry in self._standing().values()), key=lambda timer: (timer.at, timer.name))
+
+    def _standing(self) -> dict[str, _Set]:
+        now = self._clock.now()
+        for name in [name for name, entry in self._set.items() if entry.timer.fires <= now]:
+            del self._set[name]
+        return self._set
+
+    def _put(self, timer: Timer) -> None:
+        wait = max(0.0, timer.fires - self._clock.now())
+        message_id = self._queues.later(timer.queue, Outgoing(sealed(timer), 0, timer.tenant), wait)
+        self._set[timer.name] = _Set(timer, message_id)

@@ -1,0 +1,69 @@
+"""A timer: a message that is sent at a moment beyond what a queue can hold back (900 s), up to a year away.
+
+EventBridge Scheduler keeps to the minute, so a timer fires early (`EARLY_S`) and its message travels in an envelope that says the moment.
+The worker that receives the envelope lets the queue hold the message back for the seconds that are left: that is exact to a second.
+Its name is the id of its task, and of each retry of it one of its own, so that setting a timer twice sets one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import NamedTuple
+
+from sedano.errors import MessageRefused
+from sedano.model import refusals
+from sedano.model.messages import TIMER_OPENING
+
+EARLY_S = 90
+"""Seconds before its moment at which a timer is to fire: Scheduler takes up to 60 of them, and a queue and a function some."""
+_NAME = re.compile(r"[0-9A-Za-z_.-]{1,64}")
+
+
+class Timer(NamedTuple):
+    """Send *body* for *tenant* to *queue* (its key) so that it can be received from *at* on (epoch s); *name* is the task's id."""
+
+    name: str
+    at: float
+    queue: str
+    body: str
+    tenant: str | None = None
+
+    @property
+    def fires(self) -> float:
+        """When it is to fire (epoch s)."""
+        return self.at - EARLY_S
+
+
+def timer_name(task_id: str, attempt: int) -> str:
+    """Return the name of the timer of *attempt* of a task: its id, and for a retry the id and its number.
+
+    An id that no schedule may bear (longer than 64 characters, or with others than letters, digits, `_`, `.` and `-`) becomes its digest.
+    """
+    name = f"{task_id}.{attempt}" if attempt else task_id
+    return name if _NAME.fullmatch(name) else "sha256." + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:57]
+
+
+def sealed(timer: Timer) -> str:
+    """Return the envelope of *timer* as a message. It holds no `<`, so that Scheduler finds none of its own keywords in it to replace."""
+    head = json.dumps({"id": timer.name, "at": timer.at, "queue": timer.queue, "tenant": timer.tenant, "message": timer.body})
+    return TIMER_OPENING + head[1:].replace("<", "\\u003c")
+
+
+def opened(body: str) -> Timer:
+    """Return the timer whose envelope *body* is.
+
+    Raises:
+        MessageRefused: it is none.
+    """
+    try:
+        parts = json.loads(body)
+        timer = Timer(parts["id"], parts["at"], parts["queue"], parts["message"], parts["tenant"])
+    except (ValueError, TypeError, LookupError, RecursionError) as wrong:
+        raise MessageRefused(refusals.SCHEMA, "timer", f"not the envelope of a timer: {type(wrong).__name__}") from None
+    texts: tuple[object, ...] = (timer.name, timer.queue, timer.body, timer.tenant or "")
+    moment: object = timer.at
+    if type(moment) not in (int, float) or not abs(timer.at) < float("inf") or not all(isinstance(text, str) for text in texts):
+        raise MessageRefused(refusals.SCHEMA, "timer", "not the envelope of a timer: a field is of another type")
+    return timer

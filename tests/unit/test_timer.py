@@ -1,0 +1,60 @@
+"""A timer's envelope comes back as it was, whatever it carries; a name is one that a schedule may bear; what is no envelope is refused."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
+from sedano.errors import ConfigurationError, MessageRefused
+from sedano.model.messages import TIMER_OPENING
+from sedano.model.timer import EARLY_S, Timer, opened, sealed, timer_name
+
+texts = st.text()
+timers = st.builds(Timer, texts, st.floats(0, 1e11), texts, texts, st.none() | texts)
+
+
+@given(timers)
+def test_an_envelope_comes_back_as_it_was_and_holds_nothing_that_scheduler_replaces(timer):
+    body = sealed(timer)
+    assert opened(body) == timer
+    assert body.startswith(TIMER_OPENING)
+    assert body.isascii()
+    assert "<" not in body
+    assert timer.fires == timer.at - EARLY_S
+
+
+@given(texts, st.integers(0, 20))
+def test_a_name_is_one_that_a_schedule_may_bear_and_each_attempt_has_its_own(task_id, attempt):
+    assert re.fullmatch(r"[0-9a-zA-Z-_.]{1,64}", timer_name(task_id, attempt))
+    assert timer_name(task_id, attempt) == timer_name(task_id, attempt)
+    assert timer_name(task_id, attempt) != timer_name(task_id, attempt + 1)
+    assert timer_name(task_id, attempt) != timer_name(task_id + "x", attempt)
+
+
+def test_a_plain_task_id_is_its_timers_name():
+    assert timer_name("5eda0000-0000-5000-8000-000000000000", 0) == "5eda0000-0000-5000-8000-000000000000"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    ["}", "", '"id":1,"at":2,"queue":"q","tenant":null,"message":"m"}', '"id":"i","at":true,"queue":"q","tenant":null,"message":"m"}',
+     '"id":"i","at":Infinity,"queue":"q","tenant":null,"message":"m"}', '"id":"i","at":NaN,"queue":"q","tenant":null,"message":"m"}',
+     '"id":"i","at":2,"queue":"q","tenant":5,"message":"m"}', '"id":"i","at":2,"queue":"q","tenant":null,"message":null}', "[" * 100_000],
+)  # fmt: skip
+def test_what_is_no_envelope_is_refused(rest):
+    with pytest.raises(MessageRefused, match="not the envelope of a timer"):
+        opened(TIMER_OPENING + rest)
+
+
+def test_the_arn_of_a_queue_is_read_from_its_address():
+    assert arn_of("https://sqs.eu-central-1.amazonaws.com/123456789012/q") == "arn:aws:sqs:eu-central-1:123456789012:q"
+    assert arn_of("https://sqs.cn-north-1.amazonaws.com.cn/123456789012/q") == "arn:aws-cn:sqs:cn-north-1:123456789012:q"
+    with pytest.raises(ConfigurationError, match="no address of an SQS queue"):
+        arn_of("https://example.org/q")
+
+
+def test_a_stage_without_a_group_for_timers_says_what_to_do():
+    with pytest.raises(ConfigurationError, match=r"SEDANO_TIMERS_GROUP .* deploy the stage anew"):
+        SchedulerTimers(None, TimerGroup("", ""), {})
