@@ -28,7 +28,7 @@ endif
 TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requirements benchmarks examples)
 CONTEXT := -c stage=$(STAGE) -c app=$(APP) -c code=$(CODE)
 
-.PHONY: help demo test prove bench bench-pipeline lint local synth deploy pins clean setup setup-all
+.PHONY: help demo test test-spark35 prove bench bench-pipeline lint local synth deploy pins clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -41,11 +41,15 @@ demo: setup-all ## a census of Python sources on a local AWS, with duplicates an
 test: setup-all lint ## lint, types and every test, fast ones first (SEED=n, SEED=random)
 	@$(RUN) -m pytest --hypothesis-seed=$(SEED)
 
-prove: setup-all ## coordination at release size: millions of schedules, whole searches, every planted fault (SCALE=0.01 for a share)
-	@$(RUN) -m tests.simulation.prove --scale $(SCALE)
+prove: setup-all ## coordination at release size: millions of schedules, whole searches, every planted fault (SCALE=0.01, MINUTES=30)
+	@$(RUN) -m tests.simulation.prove --scale $(SCALE) $(if $(MINUTES),--minutes $(MINUTES))
 
 bench: setup-all ## the numbers the design is held to, with the peers measured in the same run
 	@$(RUN) -m benchmarks
+
+test-spark35: setup ## the pipeline's tests on Spark 3.5 (Glue 5.1, EMR 7)
+	@$(SETUP) spark35
+	@PYTHONPATH=$$(echo "$$PWD"/.venv-spark35/lib/python3*/site-packages) $(RUN) -m pytest tests/pipeline
 
 bench-pipeline: setup ## the history job beside Celery's State, DuckDB and Polars (EVENTS="1000000 5000000")
 	@$(SETUP) bench
@@ -65,7 +69,7 @@ deploy: setup ## your app into the AWS account of your credentials (APP= CODE= S
 	@$(IN) cdk deploy --all $(CONTEXT)
 
 pins: setup ## pin what requirements/*.in ask for to today's versions
-	@cd requirements && for set in build layer dev ministack bench; do ../$(UV) $$set.in -o $$set.txt; done
+	@cd requirements && for set in build layer dev ministack bench spark35; do ../$(UV) $$set.in -o $$set.txt; done
 
 clean: ## remove what was built (not the environments: rm -r .venv .venv-ministack node_modules)
 	@rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log

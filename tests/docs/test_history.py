@@ -13,7 +13,9 @@ from celery import Celery
 
 from glue_jobs import history as job
 from glue_jobs.pipeline.history import SCHEMAS
+from sedano import Sedano, testing
 from tests.pipeline.streams import delivered, lives, written
+from tests.unit.test_spark_task import Cluster
 
 PAGE = (Path(__file__).parents[2] / "docs" / "history.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^python -m sedano history (.*)$", PAGE, re.MULTILINE)
@@ -52,6 +54,15 @@ def test_the_recorder_for_celery_writes_what_the_job_reads(tmp_path):
             recorder.join(0.05)
     line = json.loads(path.read_text().splitlines()[0])
     assert {"type", "timestamp", "hostname", "pid", "clock", "uuid"} <= line.keys()
+
+
+def test_a_spark_job_stands_in_a_canvas_as_the_page_shows():
+    app = Sedano("page")
+    names: dict[str, Any] = {"app": app, "runs": Cluster("SUCCEEDED"), "tell": app.task(name="tell")(lambda told: told["run"])}
+    with testing.world(app) as world:
+        exec(compile(BLOCKS[2], "docs/history.md", "exec"), names)  # noqa: S102 - the page is ours
+        world.drain()
+        assert names["done"].get() == "run-0"
 
 
 def test_the_page_lists_every_table():
