@@ -97,6 +97,11 @@ class _Membership(stories.Delegating):
         self.hello = hello
 
 
+def _never_pauses(worker: Worker) -> None:
+    """Let a worker take what lies in a paused queue."""
+    worker._admission.unpaused = lambda deliveries, _paused, _batch: list(deliveries)  # type: ignore[method-assign]
+
+
 def _deaf(ports: Ports) -> Ports:
     control_port: Any = Deaf(ports.control)
     return replace(ports, control=control_port)
@@ -125,5 +130,6 @@ def planted() -> Mapping[str, Planted]:
         "takes over what was marked meanwhile": Planted(worker=stories.claiming(TakesOverWhatIsMarked)),
         "takes what is revoked for ended": Planted(worker=stories.claiming(TakesForEnded)),
         "hears of headers only when it starts": Planted(worker=_hears_once),
+        "takes what lies in a paused queue": Planted(worker=_never_pauses),
         "does not hear of headers": Planted(ports=_deaf),
     }

@@ -3,7 +3,7 @@
 R1: what was answered is true: REVOKED stands, and so does the state in which a task had ended. R2: once a task is revoked, or
 marked while it runs, no later claim of it runs its body. R3: a body that is asked to end meets it at its next checkpoint, and no
 other body does. R4: what a worker heard of headers it obeys, and it hears of them within its heartbeat's interval. R5: a change of
-the control record loses none.
+the control record loses none. R6: a worker that heard that its queue is paused begins nothing of it.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class RevocationReferee(ClaimReferee):
         self.marked: dict[str, int] = {}
         self.stopped: set[Body] = set()
         self.heard: dict[int, frozenset[str]] = {}
+        self.paused: dict[int, bool] = {}
         self.since: dict[str, float] = {}
         self.ever: set[str] = set()
 
@@ -96,6 +97,7 @@ class RevocationReferee(ClaimReferee):
         command, fence = held.job.command, held.record.fence if held.record is not None else 0
         last = self.marked.get(command.task_id, fence)
         self._require(fence <= last or not fence, "R2", f"{command.task_id}: claim {fence} runs, and it was marked at claim {last}")
+        self._require(not self.paused.get(process.number), "R6", f"{command.task_id}: runs though its queue is paused")
         borne = self.bears(command)
         known = borne & self.heard.get(process.number, frozenset())
         self._require(not known, "R4", f"{command.task_id}: runs though process {process.number} heard of {sorted(known)}")
@@ -126,7 +128,7 @@ class RevocationReferee(ClaimReferee):
 
     def hears(self, process: Process, record: ControlRecord) -> None:
         """Note what a worker learned."""
-        self.heard[process.number] = frozenset(record.revoked)
+        self.heard[process.number], self.paused[process.number] = frozenset(record.revoked), bool(record.paused)
 
     def _controlled(self, change: Change) -> None:
         """Judge a change of the control record: one pair comes or goes (R5)."""

@@ -26,7 +26,7 @@ from sedano.engine.worker import Worker
 from sedano.errors import SedanoError, TaskRevoked
 from sedano.model import states
 from sedano.model.clock import LamportClock
-from sedano.model.control import ControlRecord, pair, with_revoked, without
+from sedano.model.control import ControlRecord, pair, with_paused, with_resumed, with_revoked, without
 from sedano.ports import PARKED, Ports
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER, number, text
@@ -125,11 +125,16 @@ class RevocationWorld(ClaimWorld):
         self.queues.sent_watchers.clear()
         self.queues.deleted_watchers.clear()
         self.watch = RevocationReferee(self.world, self.database, self.queues, URLS[COMMANDS], URLS[PARKED])
-        self.watch.begin(frozenset((OPERATOR, OPERATOR + 1)), SETTINGS.heartbeat + self.plan.limits.timeout + 5.0)
+        self.watch.begin(frozenset(range(OPERATOR, 2 * OPERATOR)), SETTINGS.heartbeat + self.plan.limits.timeout + 5.0)
         self.referee, self.function.delivered = self.watch, self.watch.delivered
         for place in range(2):
-            operator = Process(self.world, OPERATOR + place, f"operator{place}")
-            operator.actor = self.world.spawn(operator, partial(self._operate, operator), delay=20 * self.world.dice.random() ** 2)
+            self._operator(OPERATOR + place, self._operate, 20 * self.world.dice.random() ** 2)
+
+    def _operator(self, number: int, work: Callable[[Process], None], delay: float) -> None:
+        """Start an operator; when it dies, another comes and lets go on what that one may have paused."""
+        operator = Process(self.world, number, f"operator{number}")
+        operator.actor = self.world.spawn(operator, partial(work, operator), delay=delay)
+        operator.died = lambda: self._operator(number + 2, self._resume, 30.0)
 
     def ports(self, process: Process) -> Ports:
         """Return the ports of *process*, with the simulated control record."""
@@ -188,7 +193,9 @@ class RevocationWorld(ClaimWorld):
         controlling = Controlling(ports, lamport)
         for _ in range(1 + int((8 if self.focus == "take-over" else 4) * dice.random())):
             self.world.sleep(25 * dice.random() ** 2)
-            if dice.random() < 0.2:
+            if dice.random() < 0.1:
+                self._pause(controlling)
+            elif dice.random() < 0.2:
                 self._header(controlling, operator)
             elif task := self._choose():
                 self._revoke(ports, lamport, task, terminate=dice.random() < 0.6)
@@ -205,6 +212,28 @@ class RevocationWorld(ClaimWorld):
             return key.removeprefix(keys.TASK)
         known = sorted(self.watch.names)
         return known[int(len(known) * dice.random())] if known else ""
+
+    def _pause(self, controlling: Controlling) -> None:
+        """Pause the queue for a while, mostly short, sometimes for longer than a queue counts receipts, and let it go on at last."""
+        dice = self.world.dice
+        self._change(controlling, with_paused)
+        self.world.branches["paused"] += 1
+        self.world.sleep(100 * dice.random() if dice.random() < 0.9 else 5_000 * dice.random())
+        self._change(controlling, with_resumed)
+
+    def _resume(self, operator: Process) -> None:
+        ports = self.ports(operator)
+        self._change(Controlling(ports, LamportClock(lambda: int(ports.clock.now() * 1_000_000))), with_resumed)
+
+    def _change(self, controlling: Controlling, alter: Callable[[ControlRecord, str, int, str], ControlRecord]) -> None:
+        """Pause the queue or let it go on, and say so until it is answered."""
+        while True:
+            try:
+                controlling.change(lambda record, clock, nonce: alter(record, "default", clock, nonce))
+                return
+            except SedanoError:
+                self.world.branches["pause not answered"] += 1
+                self.world.sleep(10 * self.world.dice.random())
 
     def _revoke(self, ports: Ports, lamport: LamportClock, task: str, *, terminate: bool) -> None:
         for _ in range(3):

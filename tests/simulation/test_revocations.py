@@ -7,9 +7,9 @@ from tests.simulation.revocations import RevocationWorld
 
 SCHEDULES = 1_500
 MUST_FIRE = (
-    "marked", "revoked before it ran", "revoked between attempts", "ended itself", "answered REVOKED", "answered RUNNING",
-    "answered SUCCESS", "revocation not answered", "ran before the header was heard of", "hello not answered", "checkpoint not answered",
-    "a late outcome was refused by the ledger", "change of headers not answered",
+    "paused", "MessagesPaused", "marked", "revoked before it ran", "revoked between attempts", "ended itself", "answered REVOKED",
+    "answered RUNNING", "answered SUCCESS", "revocation not answered", "ran before the header was heard of", "hello not answered",
+    "checkpoint not answered", "a late outcome was refused by the ledger", "change of headers not answered",
 )  # fmt: skip
 
 
