@@ -59,6 +59,10 @@ def test_every_kind_of_fault_struck_and_was_answered(tally: Tally) -> None:
     assert [name for name in MUST_FIRE if tally.branches[name] == 0] == []
 
 
+def test_a_seed_decides_everything() -> None:
+    assert [CanvasWorld(seed).run().digest() for seed in range(10)] == [CanvasWorld(seed).run().digest() for seed in range(10)]
+
+
 @pytest.mark.parametrize("name", ALWAYS)
 def test_a_planted_fault_is_caught(name: str) -> None:
     assert any(in_memory(sketched(seed, 20, TROUBLED), seed, lambda world: ALWAYS[name](world.worker)) for seed in range(300))

@@ -55,6 +55,20 @@ def test_every_member_of_a_canvas_bears_its_own_stamps_and_inherits_those_of_the
     assert (found[("pack", "team=z")], found[("pack", None)]) == (1, 1)
 
 
+def test_an_error_callback_bears_and_is_told_the_stamps_of_the_task_that_failed(stage: Stage, shop: Shop, processes: Processes) -> None:
+    told_of = []
+    shop.task("alarm", lambda request, exc, traceback: told_of.append((request["stamps"], dict(current().stamps))))
+    shop.fails.s().on_error(shop.app_sig("alarm")).stamp(cost_centre="a1").delay()
+    processes.drain()
+    assert told_of == [({"cost_centre": "a1"}, {"cost_centre": "a1"})]
+
+
+def test_a_step_that_would_inherit_more_than_can_travel_bears_its_own(stage: Stage, shop: Shop, processes: Processes) -> None:
+    (shop.pack.s("x").stamp(a="x" * 200) | shop.label.s().stamp(b="y" * 200) | shop.mail.s()).delay()
+    processes.drain()
+    assert borne(stage) == {("pack", f"a={'x' * 200}"): 1, ("label", f"b={'y' * 200}"): 1, ("mail", f"b={'y' * 200}"): 1}
+
+
 def test_a_body_sees_its_stamps_and_its_own_win_over_inherited_ones(shop: Shop, processes: Processes) -> None:
     seen = []
     inner = shop.task("inner", lambda: seen.append(dict(current().stamps)))

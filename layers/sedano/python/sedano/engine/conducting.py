@@ -40,6 +40,7 @@ from sedano.model.lineage import Lineage, derived_id
 from sedano.model.messages import LAUNCH, Command, Member, Place
 from sedano.model.place import Ask, Item, Resume, Spot, branches, errbacks, find, following, is_aside, part_of
 from sedano.model.records import ErrorRecord, Outcome
+from sedano.model.stamps import read
 from sedano.ports import Ports
 
 CALL = ("task", "args", "kwargs", "ref", "immutable")
@@ -249,7 +250,7 @@ def _request(command: Command) -> dict[str, Any]:
     return {
         "id": command.task_id, "task": command.task, "args": list(command.args) if here else None,
         "kwargs": dict(command.kwargs) if here else None, "retries": command.attempt, "root_id": command.lineage.root_id or command.task_id,
-        "parent_id": command.lineage.parent_id, "tenant": command.tenant, "stamps": command.stamps,
+        "parent_id": command.lineage.parent_id, "tenant": command.tenant, "stamps": dict(read(command.stamps)),
     }  # fmt: skip
 
 
