@@ -119,7 +119,7 @@ class RevocationWorld(ClaimWorld):
 
     def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
         """Set the stage of *seed*."""
-        self.focus = Random(f"revocations of {seed}").choice(("any", "take-over", "take-over", "release", "retry"))
+        self.focus = Random(f"revocations of {seed}").choice(("any", "take-over", "take-over", "release", "retry", "stream"))
         super().__init__(seed, _plan(seed, self.focus), planted, allowed)
         self.database.watchers.clear()
         self.queues.sent_watchers.clear()
@@ -195,7 +195,7 @@ class RevocationWorld(ClaimWorld):
             self.world.sleep(25 * dice.random() ** 2)
             if dice.random() < 0.1:
                 self._pause(controlling)
-            elif dice.random() < 0.2:
+            elif dice.random() < (0.8 if self.focus == "stream" else 0.15):
                 self._header(controlling, operator)
             elif task := self._choose():
                 self._revoke(ports, lamport, task, terminate=dice.random() < 0.6)
@@ -267,6 +267,8 @@ def _plan(seed: int, focus: str) -> Plan:
         limits = replace(plan.limits, timeout=6.0, visibility=2.0, environments=3)
         return replace(plan, kinds=("watchful", "watchful"), weather=weather, limits=limits, calm_after=60.0)
     weather = replace(plan.weather, chance=min(plan.weather.chance, 0.1))
+    if focus == "stream":
+        return replace(plan, kinds=("stream",), weather=weather, calm_after=60.0)
     if focus == "retry":
         return replace(plan, kinds=("stubborn", "stubborn"), weather=weather)
     return replace(plan, kinds=("watchful",) * 4, limits=replace(plan.limits, timeout=10.0, batch=5, environments=1), weather=weather)
