@@ -64,7 +64,7 @@ class Fighter:
         """Connect to what the environment names."""
         settings, session, clock = from_environment(os.environ), Session(), SystemClock()
         self.journal, self.dice, self.entropy = journal, random.Random(number), Entropy(number)
-        self.late, chores.Pace.long = (0.5, 0.3) if planted else (0.12, 0.08)
+        self.late, chores.Pace.long = (0.8, 0.5) if planted else (0.12, 0.08)
         self.dynamodb = ToldClient(session.client("dynamodb"), journal, PLANTED[planted])
         self.control, ledger = settings.control_table, settings.ledger_table
         queues = SqsQueues(ToldClient(session.client("sqs"), journal), settings.queues)
