@@ -1,18 +1,37 @@
 """A proof that is cut goes on where it stopped, its sums are those of its pieces, and what was played with other code is not counted."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.simulation import prove
 from tests.simulation.notebook import Notebook, source_of
-from tests.simulation.pieces import FIRST, Piece, chunks, done, mixed, pieces
+from tests.simulation.pieces import FIRST, WORLDS, Piece, chunks, done, mixed, pieces
 from tests.simulation.sizes import RELEASE
 from tests.simulation.summary import summed
 
 PLAYED = [Piece("play", (world, 1, 6)) for world in ("claims", "leases", "elections")]
 FAULT = "task: CLAIM without a condition"
+ROOT = Path(__file__).resolve().parents[2]
+DIGESTS = """
+import json
+from tests.simulation.pieces import WORLDS
+print(json.dumps({name: [world(seed).run().digest() for seed in range(4)] for name, world in WORLDS.items()}))
+"""
+
+
+def test_a_seed_decides_everything_in_every_world() -> None:
+    told = []
+    for hash_seed in ("0", "1", "4242"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        run = subprocess.run([sys.executable, "-c", DIGESTS], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        told.append(json.loads(run.stdout))
+    assert told[0] == told[1] == told[2]
+    assert set(told[0]) == set(WORLDS)
 
 
 def test_what_was_done_before_is_not_done_again(tmp_path: Path) -> None:
