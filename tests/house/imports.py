@@ -40,6 +40,7 @@ LATE = {
     "layers/sedano/python/sedano/cli/history.py": "Spark is an extra, and the job stands beside the library",
     "layers/sedano/python/sedano/elections.py": "whoever holds an election loads what that takes",
     "layers/sedano/python/sedano/engine/admission.py": "an app without singletons and winners loads neither leases nor elections",
+    "layers/sedano/python/sedano/engine/publisher.py": "whoever delays nothing by more than 900 s loads no timers",
     "layers/sedano/python/sedano/locks.py": "whoever awaits a lock has an event loop; whoever does not, pays for none",
     "layers/sedano/python/sedano/outlet.py": "whoever publishes loads results, whoever takes a lease or makes a canvas what that takes, "
     "a program that may end badly the spool",

@@ -134,7 +134,7 @@ def test_a_task_does_not_begin_before_its_time(stage: Stage, shop: Shop, options
 
 
 @pytest.mark.parametrize(
-    "options", [{"countdown": 901}, {"eta": datetime(2026, 1, 2, tzinfo=UTC)}, {"countdown": -1}, {"eta": datetime(2026, 1, 1)}]  # noqa: DTZ001 - that is the point
+    "options", [{"countdown": 31_622_401}, {"eta": datetime(2028, 1, 2, tzinfo=UTC)}, {"countdown": -1}, {"eta": datetime(2026, 1, 1)}]  # noqa: DTZ001 - that is the point
 )
 def test_a_time_that_cannot_be_kept_is_refused_by_name(stage: Stage, shop: Shop, options: dict[str, Any]) -> None:
     Processes(stage, shop.app)

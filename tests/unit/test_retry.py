@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
-from sedano.model.retry import DEFAULT, MAX_BACKOFF, MAX_EXECUTIONS, NEVER, Retry
+from sedano.model.retry import DEFAULT, MAX_BACKOFF, MAX_EXECUTIONS, MAX_PAUSE_S, NEVER, Retry
 
-seconds = st.floats(0, 900)
+seconds = st.floats(0, MAX_PAUSE_S)
 policies = st.builds(Retry, st.integers(0, MAX_EXECUTIONS - 1), seconds, seconds, seconds, st.floats(1, MAX_BACKOFF), st.booleans())
 units = st.floats(0, 1, exclude_max=True)
 numbers = st.integers(0, MAX_EXECUTIONS)
 
 
 @given(policies, numbers, units)
-def test_a_pause_is_one_that_a_queue_can_keep(policy, retries, unit):
-    assert 0 <= policy.pause(retries, unit) <= policy.interval_max <= 900
+def test_a_pause_is_one_that_a_queue_or_a_timer_can_keep(policy, retries, unit):
+    assert 0 <= policy.pause(retries, unit) <= policy.interval_max <= MAX_PAUSE_S
 
 
 @given(policies, numbers, units)
@@ -46,7 +46,7 @@ def test_retries_are_on_by_default_and_can_be_switched_off():
 
 
 @pytest.mark.parametrize("field", ["max_retries", "interval_start", "interval_step", "interval_max", "backoff"])
-@pytest.mark.parametrize("value", [-1, 901, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [-1, 86_401, math.nan, math.inf, -math.inf])
 def test_a_policy_that_cannot_be_honoured_is_refused_by_field(field, value):
     with pytest.raises(OptionError, match=f"^{field}: "):
         Retry(**{field: value})

@@ -47,7 +47,8 @@ class Gate:
 def publisher(gate: Any, **options: int) -> tuple[Publisher, memory.VirtualClock, memory.MemoryTelemetry]:
     """A publisher on a clock that does not wait."""
     clock, telemetry = memory.VirtualClock(0.0), memory.MemoryTelemetry()
-    return Publisher(gate, clock, memory.SeededEntropy(1), telemetry, **options), clock, telemetry
+    timers = memory.MemoryTimers(clock, memory.MemoryQueues(clock, ()))
+    return Publisher(gate, timers, clock, memory.SeededEntropy(1), telemetry, **options), clock, telemetry
 
 
 def message(body: str, queue: str = QUEUE) -> Addressed:

@@ -68,7 +68,7 @@ def test_an_optional_section_warns_through_standard_logging_where_no_worker_runs
 
 def test_a_policy_out_of_range_is_refused_before_the_section_begins() -> None:
     entered = []
-    with pytest.raises(OptionError, match="interval_max"), retry(interval_max=901):
+    with pytest.raises(OptionError, match="interval_max"), retry(interval_max=86_401):
         entered.append(True)
     assert entered == []
 

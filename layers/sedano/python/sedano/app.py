@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sedano.locks import Leader, Lock
     from sedano.partitions import Partitions
     from sedano.result import AsyncResult, GroupResult
+    from sedano.scheduled import Scheduled
 
 C = TypeVar("C")
 AWS = "sedano.bootstrap:connect"
@@ -211,6 +212,11 @@ class Sedano:
         """
         partitions: Partitions = importlib.import_module("sedano.partitions").Partitions(self, name, count, duration)
         return partitions
+
+    def scheduled(self) -> Scheduled:
+        """Return the tasks that wait for a moment more than 900 s away: to list, to move, to cancel (Celery's `inspect().scheduled()`)."""
+        scheduled: Scheduled = importlib.import_module("sedano.scheduled").Scheduled(self)
+        return scheduled
 
     @cached_property
     def control(self) -> Control:

@@ -20,6 +20,8 @@ from sedano.model.stamps import joined
 from sedano.model.wire import MAX_DATA_DEPTH
 from sedano.ports import Ports
 
+MOST_IN_CANVAS_S = 30 * 86_400.0
+"""How long a task of a canvas may wait: what is known of the tasks around it is kept for 44 days."""
 INLINE_ARGUMENTS = 8_000
 """Arguments longer than this (JSON) lie in the blob store by themselves, so that a page stays one that is quickly read."""
 
@@ -69,7 +71,7 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
 
 def _times(signature: Signature, lifetime: float | None, now: float) -> dict[str, Any]:
     options, times = signature.options, dict[str, Any]()
-    delay_of(options, now)
+    delay_of(options, now, MOST_IN_CANVAS_S)
     if options.eta is not None:
         times["eta"] = options.eta.timestamp()
     elif options.countdown:

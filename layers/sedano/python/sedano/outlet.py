@@ -44,7 +44,7 @@ class Outlet:
         self.gathering = Gathering(ports)
         self.lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
         self._composer = Composer(f"{app}@{socket.gethostname()}", self.lamport, ports.clock, ports.entropy, ports.blobs)
-        self._publisher = Publisher(ports.queues, ports.clock, ports.entropy, ports.telemetry)
+        self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._open: list[list[Addressed]] = []
         self._lock = threading.Lock()
 

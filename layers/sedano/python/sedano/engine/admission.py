@@ -16,7 +16,7 @@ from sedano.engine.batch import Arguments, Batch, Job
 from sedano.engine.context import TaskContext
 from sedano.engine.registry import Registry
 from sedano.model.clock import LamportClock
-from sedano.model.messages import Command
+from sedano.model.messages import TIMER_OPENING, Command
 from sedano.ports import Delivery, Ports
 
 if TYPE_CHECKING:
@@ -55,6 +55,13 @@ class Admission:
         if not paused:
             return list(deliveries)
         found: list[Delivery] = importlib.import_module("sedano.engine.pausing").unpaused(self.ports, deliveries, paused, batch)
+        return found
+
+    def due(self, deliveries: list[Delivery], batch: Batch) -> list[Delivery]:
+        """Return *deliveries* with those that a timer sent taken out of their envelopes; what came early is sent on, to come in time."""
+        if not any(delivery.body.startswith(TIMER_OPENING) for delivery in deliveries):
+            return deliveries
+        found: list[Delivery] = importlib.import_module("sedano.engine.timing").due(self.ports, deliveries, batch)
         return found
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:

@@ -8,13 +8,15 @@ backlog is full, `BacklogFull` is raised and nothing was accepted. A send whose 
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections import defaultdict, deque
 from collections.abc import Sequence
 
 from sedano.engine.drafts import Addressed
 from sedano.errors import BacklogFull, SedanoError, Unavailable
-from sedano.ports import Clock, Entropy, Outgoing, Queues, Telemetry
+from sedano.model.transport import MAX_DELAY_S
+from sedano.ports import Clock, Entropy, Outgoing, Queues, Telemetry, Timers
 
 BATCH = 10
 PAUSES = (0.1, 0.4, 1.6)
@@ -49,10 +51,14 @@ class Publisher:
     """Sends messages to queues. Thread-safe."""
 
     def __init__(
-        self, queues: Queues, clock: Clock, entropy: Entropy, telemetry: Telemetry, lanes: int = 4, backlog: int = 10_000
+        self, queues: Queues, timers: Timers, clock: Clock, entropy: Entropy, telemetry: Telemetry, lanes: int = 4, backlog: int = 10_000
     ) -> None:
-        """Send over *queues* with at most *lanes* calls under way for each queue, and keep at most *backlog* messages when it is away."""
+        """Send over *queues* with at most *lanes* calls under way for each queue, and keep at most *backlog* messages when it is away.
+
+        What is delayed by more than a queue can hold back (900 s) becomes one of *timers*.
+        """
         self._queues = queues
+        self._timers = timers
         self._clock = clock
         self._entropy = entropy
         self._telemetry = telemetry
@@ -192,6 +198,10 @@ class Publisher:
 
     def _try(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         try:
+            if any(message.delay > MAX_DELAY_S for message in messages):
+                timing = importlib.import_module("sedano.engine.timing")
+                timed: list[SedanoError | None] = timing.send(self._queues, self._timers, self._clock, queue, messages)
+                return timed
             return self._queues.send(queue, messages)
         except SedanoError as error:
             return [error] * len(messages)

@@ -31,7 +31,7 @@ class Router:
         self.registry, self.ports, self.host = registry, ports, host
         self.lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
         self._composer = Composer(host.hostname, self.lamport, ports.clock, ports.entropy, ports.blobs)
-        self._publisher = Publisher(ports.queues, ports.clock, ports.entropy, ports.telemetry)
+        self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._parking = ParkingLot(ports, self.lamport)
 
     def route(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:

@@ -47,7 +47,7 @@ def retry(
         max_retries: retries for this section in a row.
         interval_start: seconds before the first retry.
         interval_step: seconds added for each further retry.
-        interval_max: the longest pause in seconds (at most 900).
+        interval_max: the longest pause in seconds (at most 86 400).
         backoff: factor by which `interval_start` grows at each retry.
         jitter: spread each pause over [0, pause).
 

@@ -110,7 +110,7 @@ class Worker:
         self.lamport = LamportClock(now_us)
         window = Window(settings.window)
         composer = Composer(host.hostname, self.lamport, ports.clock, ports.entropy, ports.blobs)
-        self.publisher = Publisher(ports.queues, ports.clock, ports.entropy, ports.telemetry)
+        self.publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._spared = Spared()
         self.membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
         self._intake = Intake(registry, ports, self.lamport, window, self.membership, settings.poison_after, self._spared)
@@ -134,7 +134,8 @@ class Worker:
         began, calls = self.ports.clock.monotonic(), dict(self.ports.telemetry.calls())
         batch = Batch(deadline, Chronicle(self.host))
         self.membership.hello()
-        jobs = self._intake.open(self._admission.unpaused(deliveries, self.membership.control.paused, batch), batch)
+        going = self._admission.unpaused(deliveries, self.membership.control.paused, batch)
+        jobs = self._intake.open(self._admission.due(going, batch), batch)
         self.membership.beat(len(deliveries), jobs, batch.chronicle)
         for together in rounds(jobs):
             if self.ports.clock.now() <= deadline - self.settings.guard:

@@ -13,6 +13,8 @@ from sedano.errors import OptionError
 MAX_EXECUTIONS = 20
 """The most executions of one task, whatever its policy says."""
 MAX_BACKOFF = 100
+MAX_PAUSE_S = 86_400
+"""The longest pause: a day. Beyond 900 s a timer keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,8 @@ class Retry:
         if not 0 <= self.max_retries < MAX_EXECUTIONS:
             raise OptionError(f"max_retries: {self.max_retries} is not between 0 and {MAX_EXECUTIONS - 1}")
         for name in ("interval_start", "interval_step", "interval_max"):
-            if not 0 <= getattr(self, name) <= 900:
-                raise OptionError(f"{name}: {getattr(self, name)} is not between 0 and 900 seconds")
+            if not 0 <= getattr(self, name) <= MAX_PAUSE_S:
+                raise OptionError(f"{name}: {getattr(self, name)} is not between 0 and {MAX_PAUSE_S} seconds")
         if not 1 <= self.backoff <= MAX_BACKOFF:
             raise OptionError(f"backoff: {self.backoff} is not between 1 and {MAX_BACKOFF}")
 

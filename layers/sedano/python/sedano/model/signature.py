@@ -21,8 +21,8 @@ DELIVERIES: tuple[Delivery, ...] = ("claimed", "record_once", "at_least_once")
 ON_DUPLICATE: tuple[OnDuplicate, ...] = ("return", "wait", "drop", "raise")
 MOST_SECONDS = 250_000_000_000.0
 """What lies further away than this has no date."""
-MAX_DELAY_S = 900.0
-"""The longest countdown that SQS can keep; beyond it a timer is needed."""
+MAX_DELAY_S = 366 * 86_400.0
+"""The longest countdown: a year. What a queue cannot hold back (more than 900 s) is kept by a timer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +145,18 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
     return replace(new, stamps={**options.stamps, **new.stamps}) if options.stamps and new.stamps else new
 
 
-def delay_of(options: Options, now: float) -> int:
-    """Return the whole seconds that SQS shall hold the message back.
+def delay_of(options: Options, now: float, most: float = MAX_DELAY_S) -> int:
+    """Return the whole seconds for which the message is to be held back; 0 for a moment that has passed, as Celery has it.
 
     Raises:
-        OptionError: the time lies more than 900 s away, which needs a timer.
+        OptionError: the time lies more than *most* seconds away.
     """
     if options.countdown is None and options.eta is None:
         return 0
     name = "countdown" if options.countdown is not None else "eta"
     seconds = options.countdown if options.countdown is not None else (options.eta.timestamp() - now if options.eta else 0.0)
-    if seconds > MAX_DELAY_S:
-        raise OptionError(f"{name}: {seconds:.0f} s is beyond the {MAX_DELAY_S:.0f} s that SQS can hold a message back")
+    if seconds > most:
+        raise OptionError(f"{name}: {seconds:.0f} s is beyond the {most:.0f} s ({most / 86_400:.0f} days) for which a task can wait here")
     return max(0, -int(-seconds // 1))
 
 
