@@ -129,7 +129,9 @@ class PipelineStack(Stack):
             )
 
     def _add_emr(self, role: iam.Role) -> None:
-        """An application that costs nothing while no job runs; `infra/README.md` shows how one is started."""
+        """An application that costs nothing while no job runs; the outputs are what `aws emr-serverless start-job-run` asks for."""
+        script = s3_assets.Asset(self, "Script", path=str(JOBS / "history.py"))
+        script.grant_read(role)
         limit = emr.CfnApplication.MaximumAllowedResourcesProperty(cpu="8 vCPU", memory="32 GB", disk="100 GB")
         application = emr.CfnApplication(
             self, "Application", release_label="emr-8.0.0", type="SPARK", architecture="ARM64", maximum_capacity=limit,
@@ -139,3 +141,4 @@ class PipelineStack(Stack):
         CfnOutput(self, "SedanoHistoryApplication", value=application.attr_application_id)
         CfnOutput(self, "SedanoHistoryRole", value=role.role_arn)
         CfnOutput(self, "SedanoHistoryLibrary", value=self._library.s3_object_url)
+        CfnOutput(self, "SedanoHistoryScript", value=script.s3_object_url)

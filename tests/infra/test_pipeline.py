@@ -116,6 +116,7 @@ def test_emr_serverless_costs_nothing_while_no_job_runs(on_emr: Templates) -> No
     assert application["AutoStopConfiguration"] == {"Enabled": True, "IdleTimeoutMinutes": 5}
     assert "InitialCapacity" not in application
     assert on_emr.of_type("Glue::Job") == {}
+    assert {"SedanoHistoryApplication", "SedanoHistoryRole", "SedanoHistoryLibrary", "SedanoHistoryScript"} <= set(on_emr.outputs)
 
 
 def test_the_local_endpoint_gets_none_of_it(assembly: Path) -> None:
