@@ -284,7 +284,7 @@ def test_a_step_costs_one_more_message_and_no_more_writes_than_its_task(workshop
     processes.drain()
     assert stage.audit.writes == {"claim": size, "record": size}
     calls = Counter(watch.calls)
-    assert (calls["flow_runs.begin"], calls["flow_runs.change"], calls["flow_runs.read"]) == (1, 1, size)
+    assert (calls["flow_runs.begin"], calls["flow_runs.change"], calls["flow_runs.read"]) == (1, 1, size + 1)
     assert calls["ledger.read"] == size + 1
-    assert len([line for line in lines(stage, "task-sent") if line["name"] == "sedano.workflow"]) == size + 1
-    assert len(lines(stage, "task-sent")) == 2 * size + 1
+    assert len([line for line in lines(stage, "task-sent") if line["name"] == "sedano.workflow"]) == size + 2
+    assert len(lines(stage, "task-sent")) == 2 * size + 2

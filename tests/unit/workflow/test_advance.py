@@ -8,7 +8,7 @@ import pytest
 from sedano.model import states
 from sedano.model.records import TaskRecord
 from sedano.model.retry import Retry
-from sedano.model.workflow.advance import Publish, advance, retried
+from sedano.model.workflow.advance import Publish, advance, retried, to_compensate
 from sedano.model.workflow.conditions import condition
 from sedano.model.workflow.definition import Call, Definition, Input, Ref, Step
 from sedano.model.workflow.flow_run import ENDED, FlowRun
@@ -154,3 +154,12 @@ def test_a_retried_run_keeps_what_ended_well_and_was_not_undone() -> None:
     undone = Progress(progress.definition, progress.run, {}, {**progress.records, undo: states_record(undo)}, lambda r: 1)
     assert retried(undone).rounds == {"b": 1, "c": 1, "d": 1}
     assert retried(undone).whole == {"b": 1, "c": 1}
+
+
+def test_a_step_is_compensated_before_what_it_needed_whatever_the_clocks_say() -> None:
+    steps = [Step(name, Call("t"), after, compensation=Call("u")) for name, after in (("a", ()), ("b", ()), ("c", ("a",)), ("d", ("c",)))]
+    flow = FlowRun("r", "w", "1", REF, 0.0, state="FAILING")
+    clocks = {"a": 9, "b": 5, "c": 7, "d": 1}
+    records = {i: TaskRecord(i, states.SUCCESS, message_id="m", clock=clocks[n]) for n in clocks for i in [flow.step_id(n, 0)]}
+    progress = Progress(Definition("w", steps=tuple(steps)), flow, {}, records, lambda _: None)
+    assert [step.name for step in to_compensate(progress)] == ["b", "d", "c", "a"]

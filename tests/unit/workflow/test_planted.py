@@ -14,7 +14,7 @@ from tests.unit.workflow.toy import Rule, Toy
 
 SOURCE = Path(str(shipped.__file__)).read_text(encoding="utf-8")
 PLANTED = {
-    "the first end is compensated first": ("reverse=True", "reverse=False"),
+    "the first end is compensated first": ("name = max((", "name = min(("),
     "what has not begun is not revoked": ("    if to_stop:", "    if False:"),
     "compensation does not wait for what runs": ("    if any(_runs(progress, step) for", "    if False and any(_runs(progress, step) for"),
     "compensations run side by side": ("            if state in (RUNNING, RETRYING):\n                return ()\n", ""),

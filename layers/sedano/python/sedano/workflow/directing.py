@@ -32,14 +32,16 @@ from sedano.model.signature import MAX_DELAY_S, Options, Signature
 from sedano.model.stamps import read as read_stamps
 from sedano.model.workflow.advance import Action, Compensate, End, Publish, Stop, WindUp, advance
 from sedano.model.workflow.definition import Call, Step
-from sedano.model.workflow.flow_run import ENDED, FAILED, FAILING, LONGEST_RUN_S, FlowRun
+from sedano.model.workflow.flow_run import ENDED, FAILED, FAILING, LONGEST_RUN_S, PAUSED, FlowRun
 from sedano.model.workflow.progress import Progress, Skipped
-from sedano.workflow.enlisting import COLLECT, WORKFLOW, Publishes
+from sedano.workflow.enlisting import COLLECT, WORKFLOW, Publishes, look
 from sedano.workflow.keeping import progress_of
 
 ROUNDS = 20
 """How often one question is asked anew because its answer was a write; others write as well."""
 INLINE_INPUTS = 60_000
+PATROL_S = 900
+"""The seconds between the looks at a run that goes on."""
 HOPELESS = (ArgumentError, BudgetExhausted, MessageRefused, OptionError, TooLarge, UnknownTask, Unserialisable, Skipped, ValueError)
 """What no repetition mends: the step cannot be published as it is."""
 
@@ -52,8 +54,9 @@ class Directing:
         self._app = app
 
     def direct(
-        self, run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None
-    ) -> None:
+        self, run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None,
+        patrol: int | None = None,
+    ) -> None:  # fmt: skip
         """Ask what *run_id* does next, and do it; see `sedano.model.workflow.advance`.
 
         Args:
@@ -61,30 +64,36 @@ class Directing:
             step: the step that has just ended; None looks at everything.
             begin: what the run begins with, in the command that begins it.
             limit: a task's id and the moment (epoch s) when its time is over, in the command that watches it.
+            patrol: the number of the patrol, in the command that looks at everything now and then.
         """
         outlet, context = self._app.outlet, CURRENT.get()
         if context is None:
             raise SedanoError("sedano.workflow directs flow runs from a worker only")
         run = outlet.ports.flow_runs.read(run_id) if begin is None else self._begun(run_id, begin, context)
-        if run is None or (limit is not None and not self._over(run, step, str(limit[0]), float(limit[1]))):
+        if run is None or patrol not in (None, run.patrol):
+            return
+        if limit is not None and not self._over(run, step, str(limit[0]), float(limit[1])):
             return
         for _ in range(ROUNDS):
-            if outlet.ports.clock.now() > run.started + LONGEST_RUN_S:
-                outlet.ports.telemetry.log("error", "a flow run outlived its tasks' records and is not directed any more", run_id=run_id)
-                return
             rest = self._directed(run, step, context)
-            if rest is None or rest.state in ENDED:
+            if rest is None:
+                if (begin is not None or patrol is not None) and run.state not in {*ENDED, PAUSED}:
+                    self._patrol(run)
                 return
             run = rest
         raise Unavailable(f"flow run {run_id}: it changed under each of {ROUNDS} looks at it")
 
     def _directed(self, run: FlowRun, step: str | None, context: TaskContext) -> FlowRun | None:
         """Do what comes next in *run*; return the run when it changed, so that what comes next has to be asked again."""
+        if run.state in ENDED:
+            return None
+        if self._app.outlet.ports.clock.now() > run.started + LONGEST_RUN_S:
+            return self._changed(run, run._replace(state=FAILED, cause="it has outlived the records of its tasks"))
         try:
             progress = progress_of(self._app.outlet, run)
             rest = self._publish(progress, advance(progress, step), context)
         except MessageRefused as lost:
-            return None if run.state in ENDED else self._changed(run, run._replace(state=FAILED, cause=f"it cannot go on: {lost}"))
+            return self._changed(run, run._replace(state=FAILED, cause=f"it cannot go on: {lost}"))
         return self._write(progress, rest[0]) if rest else None
 
     def _begun(self, run_id: str, begin: Mapping[str, Any], context: TaskContext) -> FlowRun | None:
@@ -171,6 +180,11 @@ class Directing:
         pause = step.retry.pause(again - 1, self._app.outlet.ports.entropy.unit()) if again else None
         expires = None if step.time_limit is None else step.time_limit + (pause or 0.0)
         return Options(tenant=run.tenant, stamps=stamps, countdown=pause, expires=expires)
+
+    def _patrol(self, run: FlowRun) -> None:
+        """Have this task look at everything again in a while: a command may be set aside, and nothing shall wait for it for ever."""
+        draft = look(run, self._app.queues[0])
+        self._app.outlet.post([draft._replace(delay=PATROL_S, lineage=Lineage(run.root_id, run.run_id, run.hops + 1, run.budget))])
 
     def _watch(self, run: FlowRun, step: Step, task_id: str, until: float) -> None:
         """Have this task look again when the time of *task_id* is over."""

@@ -9,9 +9,12 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from sedano.engine.drafts import CommandDraft
 from sedano.engine.registry import Registry, TaskSpec
+from sedano.model.lineage import derived_id
 from sedano.model.parameters import Parameters
 from sedano.model.retry import MAX_EXECUTIONS, Retry
+from sedano.model.workflow.flow_run import FlowRun
 from sedano.outlet import Outlet
 
 WORKFLOW, COLLECT = "sedano.workflow", "sedano.workflow.collect"
@@ -35,15 +38,22 @@ def enlist(app: Publishes) -> None:
         return
 
     def direct(
-        run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None
-    ) -> None:
-        importlib.import_module("sedano.workflow.directing").Directing(app).direct(run_id, step, begin, limit)
+        run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None,
+        patrol: int | None = None,
+    ) -> None:  # fmt: skip
+        importlib.import_module("sedano.workflow.directing").Directing(app).direct(run_id, step, begin, limit, patrol)
 
     queue = app.queues[0]
     app.registry.tasks[WORKFLOW] = TaskSpec(
         WORKFLOW, direct, Parameters(direct), delivery="at_least_once", retry=PATIENT, ignore_result=True, queue=queue
     )
     app.registry.tasks[COLLECT] = TaskSpec(COLLECT, collect, Parameters(collect), queue=queue)
+
+
+def look(run: FlowRun, queue: str) -> CommandDraft:
+    """Return the command that looks at everything in *run* now, and again now and then until it has ended."""
+    kwargs, name = {"patrol": run.patrol}, derived_id(run.run_id, f"patrol/{run.patrol}")
+    return CommandDraft(queue, name, WORKFLOW, (run.run_id,), kwargs, tenant=run.tenant, ignore_result=True, stamps=run.stamps)
 
 
 def collect(results: Sequence[Any], kept: Sequence[Sequence[Any]] = ()) -> list[Any]:

@@ -148,4 +148,3 @@ def _refuse_other(outlet: Outlet, run_id: str, ref: BlobRef, given: Mapping[str,
     text = outlet.ports.blobs.get(found.inputs_ref).decode() if found.inputs_ref is not None else found.inputs or "{}"
     if found.definition != ref or codec.decode_value(text) != given:
         raise FlowRunReused(f"a flow run {run_id} of {found.workflow} {found.version} has begun with other inputs or another definition")
-

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from sedano.engine.drafts import CommandDraft
 from sedano.errors import FlowFailed, ResultTimeout, Unavailable, UnknownFlowRun, WrongFlowState
 from sedano.model import states
-from sedano.model.lineage import derived_id
 from sedano.model.workflow.advance import retried
 from sedano.model.workflow.flow_run import (
     CANCELLED,
     CANCELLING,
     ENDED,
     FAILED,
+    FAILING,
     LONGEST_RUN_S,
     PAUSED,
     RUNNING,
@@ -25,11 +24,14 @@ from sedano.model.workflow.progress import COMPENSATED, COMPENSATING, COMPENSATI
 from sedano.model.workflow.progress import FAILED as STEP_FAILED
 from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
 from sedano.workflow.drawing import as_mermaid, as_svg
-from sedano.workflow.enlisting import WORKFLOW, Publishes
+from sedano.workflow.enlisting import Publishes, look
 from sedano.workflow.keeping import progress_of
 
 TRIES = 5
 FIRST_PAUSE_S, MOST_PAUSE_S, GROWTH = 0.05, 2.0, 1.5
+
+
+Move = Callable[[FlowRun], FlowRun]
 
 
 class StepView(NamedTuple):
@@ -129,19 +131,20 @@ class FlowResult:
 
     def pause(self) -> str:
         """Begin no further step until `resume`; what runs goes on. Return the state; raise `WrongFlowState` when it has ended."""
-        return self._change({RUNNING: lambda run: run._replace(state=PAUSED)}, "be paused", already=PAUSED)
+        return self._change({RUNNING: lambda run: run._replace(state=PAUSED), PAUSED: _as_it_is}, "be paused")
 
     def resume(self) -> str:
-        """Go on after `pause`. A run that is RUNNING is looked at again, which does no harm."""
-        return self._change({PAUSED: lambda run: run._replace(state=RUNNING), RUNNING: lambda run: run}, "be resumed")
+        """Go on after `pause`. A run that goes on anyway is looked at again, which does no harm."""
+        going: dict[str, Move] = dict.fromkeys((RUNNING, FAILING, CANCELLING), _as_it_is)
+        return self._change({PAUSED: lambda run: run._replace(state=RUNNING), **going}, "be resumed")
 
     def cancel(self) -> str:
         """Begin no further step, ask those that run to end, and compensate what has ended well.
 
         A run that failed and waits (``on_failure = "wait"``) is compensated.
         """
-        go: Callable[[FlowRun], FlowRun] = lambda run: run._replace(state=CANCELLING, cause=run.cause or "cancelled", ended=0.0)  # noqa: E731
-        return self._change({RUNNING: go, PAUSED: go, FAILED: self._cancelled}, "be cancelled", already=CANCELLING)
+        go: Move = lambda run: run._replace(state=CANCELLING, cause=run.cause or "cancelled", ended=0.0)  # noqa: E731
+        return self._change({RUNNING: go, PAUSED: go, FAILED: self._cancelled, CANCELLING: _as_it_is}, "be cancelled")
 
     def retry(self) -> str:
         """Begin again what failed, or was compensated, and what waits for it; results of steps that ended well are kept.
@@ -189,29 +192,22 @@ class FlowResult:
             raise WrongFlowState(f"flow run {self.id} is older than the records of its tasks; begin a new one")
         return retried(progress_of(self._app.outlet, run, whole=True))
 
-    def _change(self, moves: Mapping[str, Callable[[FlowRun], FlowRun]], what: str, already: str = "") -> str:
+    def _change(self, moves: Mapping[str, Move], what: str) -> str:
         """Change the run by compare-and-swap and have a worker look at it; return its state."""
         ports = self._app.outlet.ports
         for _ in range(TRIES):
             run = self._run()
-            if run.state == already:
-                changed = run
-                break
             if run.state not in moves:
                 raise WrongFlowState(f"flow run {self.id} is {run.state} and cannot {what}")
-            changed = moves[run.state](run)._replace(revision=run.revision + 1, nonce=ports.entropy.nonce())
-            answer = ports.flow_runs.change(changed, run, ports.clock.now())
-            if answer.done:
-                break
-        else:
-            raise Unavailable(f"flow run {self.id}: it changed under each of {TRIES} attempts to change it")
-        self._app.outlet.post([_look(changed, self._app.queues[0])])
-        return changed.state
+            changed = moves[run.state](run)._replace(revision=run.revision + 1, patrol=run.patrol + 1, nonce=ports.entropy.nonce())
+            if ports.flow_runs.change(changed, run, ports.clock.now()).done:
+                self._app.outlet.post([look(changed, self._app.queues[0])])
+                return changed.state
+        raise Unavailable(f"flow run {self.id}: it changed under each of {TRIES} attempts to change it")
 
 
-def _look(run: FlowRun, queue: str) -> CommandDraft:
-    """Return the command that looks at everything in *run*: after a resumption, a cancellation, a retry."""
-    return CommandDraft(queue, derived_id(run.run_id, f"look/{run.revision}"), WORKFLOW, (run.run_id,), ignore_result=True)
+def _as_it_is(run: FlowRun) -> FlowRun:
+    return run
 
 
 def _states(progress: Progress) -> dict[str, str]:

@@ -8,14 +8,14 @@ Winding up, after a failure or a cancellation, in an order that no schedule can 
 
 1. What has not begun is revoked, under the id that it would have: a question that was asked before, and answers now, publishes in vain.
 2. What runs ends (after a cancellation it is asked to). From then on the set of steps that ended well is final.
-3. Those with a compensation are compensated one after the other, the latest end first; the order is the logical clock's of their records,
-   so a step that used another's result is undone before it.
+3. Those with a compensation are compensated one after the other, the latest end first by the logical clock of their records, and each
+   before all that it needed.
 4. The run ends. A compensation that fails does not keep the others from running; it is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sedano.model import states
@@ -112,9 +112,28 @@ def retried(progress: Progress) -> FlowRun:
 
 
 def to_compensate(progress: Progress) -> list[Step]:
-    """Return the steps that ended well and have a compensation, the latest end first."""
-    found = [(clock, step.name, step) for step in progress.definition.steps if (clock := _ended_at(progress, step)) is not None]
-    return [step for _, _, step in sorted(found, key=lambda entry: entry[:2], reverse=True)]
+    """Return the steps that ended well and have a compensation, the latest end first, and each before all that it needed.
+
+    Clocks alone do not say the second: what asks reads records whose clocks may be ahead of its own.
+    """
+    needs = progress.definition.needs()
+    left = {step.name: (clock, step) for step in progress.definition.steps if (clock := _ended_at(progress, step)) is not None}
+    found: list[Step] = []
+    while left:
+        needed = _needed_by(left, needs)
+        name = max((name for name in left if name not in needed), key=lambda name: (left[name][0], name))
+        found.append(left.pop(name)[1])
+    return found
+
+
+def _needed_by(names: Iterable[str], needs: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return every step that one of these needs, directly or through others."""
+    found, ahead = set[str](), list(names)
+    while ahead:
+        fresh = [name for name in needs[ahead.pop()] if name not in found]
+        found |= set(fresh)
+        ahead += fresh
+    return found
 
 
 def _stays(progress: Progress, step: Step) -> bool:

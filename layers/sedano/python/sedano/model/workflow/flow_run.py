@@ -29,7 +29,7 @@ class FlowRun(NamedTuple):
     *rounds*: the number of the begin with which each step's present round starts; a retry of the run starts another. *whole*: the number
     of the begin since which the calls of a `map` count; a compensation undoes those before. *given_up*: why a step or a compensation could
     not even be published, by task id. *cause*: what began the winding up. *revision* rises with every write; *nonce* is the last writer's.
-    Times are epoch seconds.
+    *patrol* is the number of the command that looks after the run now and then; one with another number ends. Times are epoch seconds.
     """
 
     run_id: str
@@ -53,6 +53,7 @@ class FlowRun(NamedTuple):
     hops: int = 0
     budget: int = DEFAULT_BUDGET
     root_id: str = ""
+    patrol: int = 0
 
     def step_id(self, step: str, attempt: int) -> str:
         """Return the task id of begin number *attempt* (from 0, over all rounds) of *step*."""
