@@ -1,0 +1,88 @@
+"""Each occurrence runs once under any number of controllers; what is late is left out, run once or run all, as declared."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.errors import OptionError
+from sedano.model.schedule import AHEAD_S, MOST_AT_ONCE, Schedule, State, decided, occurrence, published
+from sedano.model.timetable import At, Every
+from tests.unit.occurrences import Play
+
+MINUTE = Schedule("minutely", Every(60))
+
+
+def test_each_occurrence_runs_once_under_three_controllers_that_die_with_copied_and_delayed_messages():
+    print("seeds 0 to 1499")
+    assert {seed: wrong for seed in range(1_500) if (wrong := Play(seed).run())} == {}
+
+
+def test_the_referee_catches_ids_that_are_not_derived():
+    assert any(Play(seed, derive=False).run() for seed in range(20))
+
+
+def test_what_comes_in_the_next_seconds_is_decided_ahead_and_only_once():
+    state = decided(MINUTE, State(0), 0.0)
+    assert state == State(AHEAD_S, (60,))
+    assert decided(MINUTE, state, 1_000.0) == state
+    crossed = published(state)
+    assert crossed == State(AHEAD_S)
+    assert decided(MINUTE, crossed, -500.0) == crossed
+
+
+@pytest.mark.parametrize(
+    ("changes", "pending", "missed"),
+    [
+        ({}, (600, 660), 9),
+        ({"coalesce": False}, (*range(60, 601, 60), 660), 0),
+        ({"coalesce": False, "misfire_grace": 130}, (480, 540, 600, 660), 7),
+        ({"misfire_grace": 130}, (600, 660), 9),
+        ({"misfire_grace": 0}, (660,), 10),
+        ({"paused": True}, (), 11),
+    ],
+)
+def test_what_is_late_is_run_left_out_or_run_as_one(changes, pending, missed):
+    state = decided(MINUTE._replace(**changes), State(0), 600.5, ahead=60)
+    assert state == State(660, pending, missed)
+
+
+def test_a_long_outage_is_caught_up_with_in_parts_that_leave_nothing_out():
+    schedule, state, seen = Schedule("s", Every(1), coalesce=False), State(0), []
+    for _ in range(4):
+        state = decided(schedule, state, 3 * MOST_AT_ONCE, ahead=0)
+        seen += state.pending
+        state = published(state)
+    assert seen == list(range(1, 3 * MOST_AT_ONCE + 1))
+
+
+def test_a_schedule_that_is_edited_to_a_moment_which_was_decided_already_does_not_run_it_again():
+    state = published(decided(Schedule("s", At((50,))), State(0), 0.0))
+    assert decided(Schedule("s", At((50, 80))), state, 0.5) == state._replace(cursor=state.cursor)
+    assert decided(Schedule("s", At((50, 80, 100))), state, 20.0).pending == (100,)
+
+
+@given(st.text(min_size=1, max_size=20), st.integers(0, 2**40), st.integers(0, 600))
+def test_an_occurrence_is_derived_from_its_schedule_and_moment_alone_and_its_jitter_with_it(name, moment, jitter):
+    schedule = Schedule(name, Every(60), jitter)
+    found = occurrence(schedule, moment)
+    assert found == occurrence(schedule._replace(timetable=Every(5), coalesce=False), moment)
+    assert 0 <= found.runs_at - moment <= jitter
+    assert found.task_id != occurrence(schedule, moment + 1).task_id
+    assert found.task_id != occurrence(schedule._replace(name=name + "x"), moment).task_id
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"jitter": -1},
+        {"jitter": 1.5},
+        {"jitter": True},
+        {"misfire_grace": -1},
+        {"misfire_grace": 40_000_000},
+        {"name": ""},
+        {"name": "x" * 257},
+    ],
+)
+def test_a_schedule_that_cannot_be_honoured_is_refused_by_field(changes):
+    with pytest.raises(OptionError, match=f"^{next(iter(changes))}: "):
+        MINUTE._replace(**changes).checked()
