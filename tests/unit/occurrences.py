@@ -11,6 +11,10 @@ from sedano.model.timetable import Cron, Every, Timetable, between
 START, LENGTH_S = 1_774_746_000, 900
 """From 2026-03-29 01:00 UTC on, when clocks in Europe leap."""
 
+TABLES: tuple[Timetable, ...] = (
+    Every(10), Every(45, START), Every(60), Cron("*/2 * * * *"), Cron("*/5 3 * * *", "Europe/Berlin", "skip"),
+)  # fmt: skip
+
 
 class Play:
     """One simulated schedule: three controllers, one store, a claim for each task id."""
@@ -18,9 +22,7 @@ class Play:
     def __init__(self, seed: int, *, derive: bool = True) -> None:
         """Draw the schedule; *derive*: ids are derived, as they are; a planted fault draws them instead."""
         self.dice = random.Random(seed)
-        table: Timetable = self.dice.choice(
-            [Every(10), Every(45, START), Every(60), Cron("*/2 * * * *"), Cron("*/5 3 * * *", "Europe/Berlin", "skip")]
-        )
+        table = self.dice.choice(TABLES)
         self.schedule = Schedule("s", table, self.dice.choice([0, 0, 7]), None, coalesce=False).checked()
         self.state, self.version, self.now = State(START), 0, START
         self.claimed: Counter[str] = Counter()
