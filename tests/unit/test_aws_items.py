@@ -58,7 +58,7 @@ def test_a_record_comes_back_as_it_was_written(outcome: Outcome) -> None:
     assert items.record("t", item) == TaskRecord(
         "t", outcome.state, attempt=3 if outcome.state == RETRY else 2, fence=1, nonce="n", message_id="m", clock=outcome.clock,
         name="shop.add", result=outcome.result, result_ref=outcome.result_ref, error=outcome.error, outbox=outcome.outbox,
-        outbox_ref=outcome.outbox_ref, not_before=outcome.not_before, section=outcome.section,
+        outbox_ref=outcome.outbox_ref, not_before=outcome.not_before, section=outcome.section, added=outcome.added,
     )  # fmt: skip
     assert int(values[":ttl"]["N"]) == int(outcome.at) + RECORD_LIFETIME_S
 
