@@ -211,8 +211,8 @@ def _stages(sketch: Sketch | Fork, watch: Watch, stamps: frozenset[str]) -> list
     if isinstance(sketch, Fork):
         return [_Stage(sketch, watch, stamps)]
     if isinstance(sketch, Chain) and len(sketch.parts) == 1 and not isinstance(only := sketch.parts[0], Fork):
-        itself = only._replace(links=(*only.links, *sketch.links), errors=(*only.errors, *sketch.errors))
-        return _stages(itself, watch, stamps | _own(only))
+        itself = only._replace(errors=(*only.errors, *sketch.errors))
+        return _linked_to_the_end(_stages(itself, watch, stamps | _own(only)), _links(sketch, stamps))
     inner = (*watch, *sketch.errors)
     if isinstance(sketch, Group):
         return [_Stage(sketch, inner, stamps, _links(sketch, stamps))]
@@ -221,9 +221,12 @@ def _stages(sketch: Sketch | Fork, watch: Watch, stamps: frozenset[str]) -> list
     else:
         header = _Stage(Group(sketch.header), inner, stamps, (), sketch.outcomes)
         found = [header, *_stages(sketch.body, inner, stamps | _own(sketch.body))]
-    last = max(n for n, stage in enumerate(found) if not isinstance(stage.sketch, Fork))
-    found[last] = found[last]._replace(links=(*found[last].links, *_links(sketch, stamps)))
-    return found
+    return _linked_to_the_end(found, _links(sketch, stamps))
+
+
+def _linked_to_the_end(stages: list[_Stage], links: Links) -> list[_Stage]:
+    last = max(n for n, stage in enumerate(stages) if not isinstance(stage.sketch, Fork))
+    return [*stages[:last], stages[last]._replace(links=(*stages[last].links, *links)), *stages[last + 1 :]]
 
 
 def _links(sketch: Sketch, stamps: frozenset[str]) -> Links:
