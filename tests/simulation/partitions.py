@@ -48,6 +48,8 @@ class PartitionPlan:
     calm_after: float
     store_skew: float
     wall_skew: float
+    hopeless: float
+    """The chance that a worker dies in a round after which it waits for a partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def plan_of(seed: int) -> PartitionPlan:
     count = dice.choice((1, 3, 4, 5, 7, 7, 32 if seed % 8 == 0 else 9))
     return PartitionPlan(
         dice.choice((1, 2, 3, 4)), count, dice.choice((12_000, 20_000)), weather, dice.choice((20.0, 40.0)),
-        dice.choice((0.0, 0.3, 0.9)), dice.choice((0.0, 1.0, 3_600.0)),
+        dice.choice((0.0, 0.3, 0.9)), dice.choice((0.0, 1.0, 3_600.0)), dice.choice((0.0, 0.3, 0.6)),
     )  # fmt: skip
 
 
@@ -146,7 +148,7 @@ class PartitionWorld:
             if leaves and self.world.now > leaves and self.world.now < self.world.calm_from and len(self.shares) > 1:
                 self._leave(process, share)
                 return
-            if self._asks(me) and self.world.strikes(min(0.5, 3 * self.plan.weather.chance)) is not None:
+            if self._asks(me) and self.world.strikes(self.plan.hopeless) is not None:
                 process.die()
             self._wait(process)
 
