@@ -38,7 +38,7 @@ def create_resources(
                 made = makers[resource["Type"]].make(prefix + logical_id, known.resolved(resource["Properties"]))
                 known.refs[logical_id], known.arns[logical_id] = made
         outputs = {name: known.resolved(output["Value"]) for name, output in template.get("Outputs", {}).items()}
-        settings.update(assembly.settings(outputs))
+        settings.update(assembly.settings({name: value for name, value in outputs.items() if value is not None}))
     return settings
 
 

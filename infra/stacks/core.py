@@ -21,6 +21,7 @@ from infra.config import StageConfig
 from infra.constructs.function import Content, Function
 from infra.constructs.layers import ROOT, application_layer, library_layer
 from infra.constructs.queue import ParkedQueue, WorkQueue
+from infra.constructs.timers import Timers
 from infra.stacks.state import BLOBS, CONTROL, HISTORY, LEDGER, SETTINGS, StateStack
 
 #: The records of so many invocations become one object of the history, which may be so many seconds late: an object costs as much as
@@ -44,6 +45,7 @@ class CoreStack(Stack):
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
         self._parked = ParkedQueue(self, "Parked").queue
+        self._timers = Timers(self, "Timers", targets=[*self._commands.values()], undelivered=self._parked)
         self._layers: list[lambda_.ILayerVersion] = [
             library_layer(self, "Library"),
             application_layer(self, "Application", config.code),
@@ -66,6 +68,8 @@ class CoreStack(Stack):
             "SEDANO_EVENTS_QUEUE": self._events.queue_url,
             "SEDANO_RECORDS_QUEUE": self._records.queue_url,
             "SEDANO_PARKED_QUEUE": self._parked.queue_url,
+            "SEDANO_TIMERS_GROUP": self._timers.group,
+            "SEDANO_TIMERS_ROLE": self._timers.role.role_arn,
         }
 
     def _command_urls(self) -> str:
@@ -88,6 +92,12 @@ class CoreStack(Stack):
         worker.allow([*read_and_write, "dynamodb:BatchGetItem"], self._ledger.table_arn)
         worker.allow([*read_and_write, "dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"], self._control.table_arn)
         self._allow_blobs(worker, "s3:GetObject", "s3:PutObject")
+        worker.allow(["iam:PassRole"], self._timers.role.role_arn)
+        worker.allow_objects(
+            ["scheduler:CreateSchedule"],
+            self._timers.schedules,
+            reason="A timer is named by the id of its task, so the names cannot be listed beforehand.",
+        )
 
     def _add_router(self, environment: Mapping[str, str]) -> None:
         router = self._function("router", environment, may_loop=True)
@@ -125,3 +135,5 @@ class CoreStack(Stack):
         CfnOutput(self, "SedanoEventsQueue", value=self._events.queue_url)
         CfnOutput(self, "SedanoRecordsQueue", value=self._records.queue_url)
         CfnOutput(self, "SedanoParkedQueue", value=self._parked.queue_url)
+        CfnOutput(self, "SedanoTimersGroup", value=self._timers.group)
+        CfnOutput(self, "SedanoTimersRole", value=self._timers.role.role_arn)

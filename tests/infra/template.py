@@ -85,7 +85,7 @@ def shown(resource: Any) -> str:
         case str():
             return resource
         case {"Fn::Join": ["", parts]}:
-            named = [part for part in parts if not isinstance(part, str) and "Ref" not in part]
+            named = [part for part in parts if not isinstance(part, str) and not str(part.get("Ref", "")).startswith("AWS::")]
             return target(named[0]) + (parts[-1] if isinstance(parts[-1], str) else "")
     return target(resource)
 

@@ -1,5 +1,6 @@
 """Every function states its limits, writes to its own log, and knows every setting of the library."""
 
+import json
 from pathlib import Path
 
 from tests.infra.template import Templates, target
@@ -11,6 +12,8 @@ SETTINGS = {
     "SEDANO_EVENTS_QUEUE",
     "SEDANO_RECORDS_QUEUE",
     "SEDANO_PARKED_QUEUE",
+    "SEDANO_TIMERS_GROUP",
+    "SEDANO_TIMERS_ROLE",
     "SEDANO_LEDGER_TABLE",
     "SEDANO_CONTROL_TABLE",
     "SEDANO_BLOBS_BUCKET",
@@ -38,7 +41,9 @@ def test_production_runs_the_python_of_lambda(production: Templates) -> None:
 
 def test_every_function_has_a_role_of_its_own(templates: Templates) -> None:
     roles = [target(function["Role"]) for function in templates.functions().values()]
-    assert sorted(roles) == sorted(templates.of_type("IAM::Role"))
+    assert len(set(roles)) == len(roles)
+    assumed = {name: json.dumps(role["AssumeRolePolicyDocument"]) for name, role in templates.of_type("IAM::Role").items()}
+    assert sorted(roles) == sorted(name for name, policy in assumed.items() if "lambda.amazonaws.com" in policy)
     for name in roles:
         assert "ManagedPolicyArns" not in templates.of_type("IAM::Role")[name], name
 

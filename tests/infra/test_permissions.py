@@ -1,6 +1,6 @@
 """Each role may do what its function does, and nothing else."""
 
-from tests.infra.template import Templates
+from tests.infra.template import Templates, target
 
 READ_AND_WRITE = {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
@@ -16,7 +16,7 @@ def test_no_action_is_a_wildcard_and_only_objects_are_named_by_one(templates: Te
         for statement in templates.allowed(function):
             assert not any("*" in action for action in statement.actions), (function, statement)
             wild = {resource for resource in statement.resources if "*" in resource}
-            assert wild <= {"SedanoBlobsBucket/*", "SedanoHistoryBucket/events/*"}, (function, statement)
+            assert wild <= {"SedanoBlobsBucket/*", "SedanoHistoryBucket/events/*", "TimersGroup/*"}, (function, statement)
 
 
 def test_every_service_that_a_function_may_call_is_named_here(templates: Templates) -> None:
@@ -25,7 +25,7 @@ def test_every_service_that_a_function_may_call_is_named_here(templates: Templat
         for function in templates.functions()
     }
     assert services == {
-        "worker": {"logs", "sqs", "dynamodb", "s3"},
+        "worker": {"logs", "sqs", "dynamodb", "s3", "scheduler", "iam"},
         "router": {"logs", "sqs", "s3"},
         "recorder": {"logs", "sqs", "s3"},
     }
@@ -57,6 +57,16 @@ def test_only_the_worker_reaches_the_tables_and_nobody_can_delete_or_list_an_ite
         "SedanoLedgerTable": READ_AND_WRITE | {"dynamodb:BatchGetItem"},
         "SedanoControlTable": READ_AND_WRITE | {"dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"},
     }
+
+
+def test_the_worker_sets_timers_whose_role_sends_to_command_queues_and_the_parked_one_only(templates: Templates) -> None:
+    (role,) = templates.may("worker", "iam:PassRole")
+    assert _names(templates.may("worker", "scheduler:CreateSchedule"), "Group") == {"Timers"}
+    (policy,) = (p for p in templates.of_type("IAM::Policy").values() if role in map(target, p["Roles"]))
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    assert statement["Action"] == "sqs:SendMessage"
+    assert _names({target(name) for name in statement["Resource"]}, "Queue") == {"Commandsdefault", "Commandsbulk", "Parked"}
+    assert list(templates.of_type("Scheduler::ScheduleGroup")) == ["TimersGroup"]
 
 
 def test_objects_are_written_and_read_but_never_deleted(templates: Templates) -> None:
