@@ -105,6 +105,18 @@ def test_a_throttled_task_answers_for_itself_and_spares_its_neighbours(table: St
     assert granted.granted
 
 
+def test_an_error_that_is_an_answer_keeps_nothing_of_its_batch_alive(table: Stubber, queue: Stubber) -> None:
+    table.add_client_error("update_item", "ThrottlingException", "slow down")
+    table.add_client_error("update_item", "ThrottlingException", "slow down")
+    queue.add_client_error("send_message_batch", "ThrottlingException", "slow down")
+    ledger, queues = DynamoLedger(table.client, "ledger", lanes=1), SqsQueues(queue.client, URLS)
+    for answer in (*ledger.claim([CLAIM]), *ledger.record([OUTCOME]), *queues.send(EVENTS, [Outgoing("body")])):
+        assert isinstance(answer, Unavailable)
+        assert answer.__traceback__ is None
+        assert answer.__cause__ is not None
+        assert answer.__cause__.__traceback__ is None
+
+
 def test_a_throttled_outcome_and_one_beyond_the_items_limit_answer_for_themselves(table: Stubber) -> None:
     table.add_client_error("update_item", "InternalServerError", "oops", http_status_code=500)
     table.add_client_error("update_item", "ValidationException", "Item size to update has exceeded the maximum allowed size")

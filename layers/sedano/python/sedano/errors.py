@@ -6,9 +6,20 @@ task raised comes back as data (`RemoteError`), never as a class to import.
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class SedanoError(Exception):
     """The root of all errors of sedano."""
+
+    def as_answer(self) -> Self:
+        """Return this error as one answer among others: without the frames that it came through.
+
+        They would keep a whole batch alive, and each other, until the collector of cycles comes.
+        """
+        if self.__cause__ is not None:
+            self.__cause__.__traceback__ = None
+        return self.with_traceback(None)
 
 
 class ConfigurationError(SedanoError):

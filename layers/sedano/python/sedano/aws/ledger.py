@@ -134,7 +134,7 @@ class DynamoLedger:
         try:
             done, item = self._table.update(write, keys.task(claim.task_id), values, returns="ALL_NEW")
         except Unavailable as error:
-            return error
+            return error.as_answer()
         record = items.record(claim.task_id, item) if item is not None else None
         mine = record is not None and record.state == states.RUNNING and record.nonce == claim.nonce
         return Claimed(done or mine, record)
@@ -153,7 +153,7 @@ class DynamoLedger:
         try:
             done, item = self._table.update(write, keys.task(outcome.task_id), {**items.outcome_values(outcome, text), **more})
         except (Unavailable, TooLarge) as error:
-            return error
+            return error.as_answer()
         if done or item is None:
             return Recorded(done)
         record = items.record(outcome.task_id, item)
@@ -174,7 +174,7 @@ class DynamoLedger:
         try:
             _, item = self._table.update(tasks.ARRIVE_FAILED if fallen else tasks.ARRIVE, key, values, returns="ALL_NEW")
         except Unavailable as error:
-            return error
+            return error.as_answer()
         return items.arrived(item or {})
 
 

@@ -120,7 +120,7 @@ class SqsQueues:
         try:
             answer = self._call("SendMessageBatch", queue, self._client.send_message_batch, Entries=entries)
         except Unavailable as error:
-            return error
+            return error.as_answer()
         for failed in answer.get("Failed", ()):
             answers[int(failed["Id"])] = _refusal(failed)
         return None
