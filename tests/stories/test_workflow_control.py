@@ -178,7 +178,7 @@ def test_a_step_that_runs_beyond_its_time_is_asked_to_end_and_the_run_fails(work
 def lose(stage: Stage, task: str) -> None:
     """Lose the messages of a task that lie in the queue."""
     received = stage.ports.queues.receive(COMMANDS)
-    lost = [d for d in received if isinstance(c := codec.decode(d.body), Command) and c.task == task]
+    lost = [d for d in received if f'"subject":"{task}"' in d.body]
     stage.ports.queues.delete(lost)
     for delivery in received:
         if delivery not in lost:

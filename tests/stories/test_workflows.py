@@ -14,11 +14,11 @@ from tests.stories.processes import Processes
 from tests.stories.stage import Stage
 from tests.stories.workshop import Workshop
 
-COLLECTED = {("sedano.workflow.collect", states.SUCCESS): 1}
+COLLECTED = {("sedano.workflow.collect", states.SUCCESS): 1, ("sedano.workflow.patrol", states.SUCCESS): 1}
 WHOLE = {**succeeded(price=1, reserve=1, charge=1, pack=2, ship=1, launch=1), **COLLECTED}
 UNDONE = {
     **succeeded(price=1, reserve=1, charge=1, pack=2, release=1, refund=1, unpack=2, launch=2),
-    ("sedano.workflow.collect", states.SUCCESS): 2, ("ship", states.FAILURE): 1,
+    ("sedano.workflow.collect", states.SUCCESS): 2, ("ship", states.FAILURE): 1, ("sedano.workflow.patrol", states.SUCCESS): 1,
 }  # fmt: skip
 ORDER = ["unpack POT", "unpack TEA", "refund paid 20", "release shelf 7"]
 

@@ -54,9 +54,8 @@ class Directing:
         self._app = app
 
     def direct(
-        self, run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None,
-        patrol: int | None = None,
-    ) -> None:  # fmt: skip
+        self, run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None
+    ) -> None:
         """Ask what *run_id* does next, and do it; see `sedano.model.workflow.advance`.
 
         Args:
@@ -64,24 +63,40 @@ class Directing:
             step: the step that has just ended; None looks at everything.
             begin: what the run begins with, in the command that begins it.
             limit: a task's id and the moment (epoch s) when its time is over, in the command that watches it.
-            patrol: the number of the patrol, in the command that looks at everything now and then.
         """
-        outlet, context = self._app.outlet, CURRENT.get()
+        ports = self._app.outlet.ports
+        run = ports.flow_runs.read(run_id) if begin is None else self._begun(run_id, begin)
+        if run is None or (limit is not None and not self._over(run, step, str(limit[0]), float(limit[1]))):
+            return
+        if begin is not None:
+            self._look_later(run, 0)
+        self._direct(run, step)
+
+    def patrol(self, run_id: str, number: int, turn: int) -> None:
+        """Look at everything in a run, and again in a while: a command may be set aside, and nothing shall wait for it for ever.
+
+        Args:
+            run_id: the run.
+            number: of this patrol; whoever controls the run sends another one, and this one ends.
+            turn: how often it has looked.
+        """
+        run = self._app.outlet.ports.flow_runs.read(run_id)
+        if run is None or number != run.patrol or run.state in ENDED:
+            return
+        if self._direct(run, None).state not in {*ENDED, PAUSED}:
+            self._look_later(run, turn + 1)
+
+    def _direct(self, run: FlowRun, step: str | None) -> FlowRun:
+        """Ask and do, until the answer changes nothing in the run itself; return the run as it is then."""
+        context = CURRENT.get()
         if context is None:
             raise SedanoError("sedano.workflow directs flow runs from a worker only")
-        run = outlet.ports.flow_runs.read(run_id) if begin is None else self._begun(run_id, begin, context)
-        if run is None or patrol not in (None, run.patrol):
-            return
-        if limit is not None and not self._over(run, step, str(limit[0]), float(limit[1])):
-            return
         for _ in range(ROUNDS):
-            rest = self._directed(run, step, context)
-            if rest is None:
-                if (begin is not None or patrol is not None) and run.state not in {*ENDED, PAUSED}:
-                    self._patrol(run)
-                return
-            run = rest
-        raise Unavailable(f"flow run {run_id}: it changed under each of {ROUNDS} looks at it")
+            changed = self._directed(run, step, context)
+            if changed is None:
+                return run
+            run = changed
+        raise Unavailable(f"flow run {run.run_id}: it changed under each of {ROUNDS} looks at it")
 
     def _directed(self, run: FlowRun, step: str | None, context: TaskContext) -> FlowRun | None:
         """Do what comes next in *run*; return the run when it changed, so that what comes next has to be asked again."""
@@ -96,7 +111,10 @@ class Directing:
             return self._changed(run, run._replace(state=FAILED, cause=f"it cannot go on: {lost}"))
         return self._write(progress, rest[0]) if rest else None
 
-    def _begun(self, run_id: str, begin: Mapping[str, Any], context: TaskContext) -> FlowRun | None:
+    def _begun(self, run_id: str, begin: Mapping[str, Any]) -> FlowRun | None:
+        context = CURRENT.get()
+        if context is None:
+            raise SedanoError("sedano.workflow directs flow runs from a worker only")
         ports, command = self._app.outlet.ports, context.command
         text = codec.encode_value(begin["inputs"], "inputs")
         ref = ports.blobs.put(text.encode()) if len(text) > INLINE_INPUTS else None
@@ -181,9 +199,8 @@ class Directing:
         expires = None if step.time_limit is None else step.time_limit + (pause or 0.0)
         return Options(tenant=run.tenant, stamps=stamps, countdown=pause, expires=expires)
 
-    def _patrol(self, run: FlowRun) -> None:
-        """Have this task look at everything again in a while: a command may be set aside, and nothing shall wait for it for ever."""
-        draft = look(run, self._app.queues[0])
+    def _look_later(self, run: FlowRun, turn: int) -> None:
+        draft = look(run, self._app.queues[0], turn)
         self._app.outlet.post([draft._replace(delay=PATROL_S, lineage=Lineage(run.root_id, run.run_id, run.hops + 1, run.budget))])
 
     def _watch(self, run: FlowRun, step: Step, task_id: str, until: float) -> None:

@@ -17,7 +17,7 @@ from sedano.model.retry import MAX_EXECUTIONS, Retry
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.outlet import Outlet
 
-WORKFLOW, COLLECT = "sedano.workflow", "sedano.workflow.collect"
+WORKFLOW, COLLECT, PATROL = "sedano.workflow", "sedano.workflow.collect", "sedano.workflow.patrol"
 PATIENT = Retry(max_retries=MAX_EXECUTIONS - 1)
 
 
@@ -37,23 +37,28 @@ def enlist(app: Publishes) -> None:
     if WORKFLOW in app.registry.tasks:
         return
 
-    def direct(
-        run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None,
-        patrol: int | None = None,
-    ) -> None:  # fmt: skip
-        importlib.import_module("sedano.workflow.directing").Directing(app).direct(run_id, step, begin, limit, patrol)
+    def direct(run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None) -> None:
+        importlib.import_module("sedano.workflow.directing").Directing(app).direct(run_id, step, begin, limit)
+
+    def patrol(run_id: str, number: int, turn: int) -> None:
+        importlib.import_module("sedano.workflow.directing").Directing(app).patrol(run_id, number, turn)
 
     queue = app.queues[0]
     app.registry.tasks[WORKFLOW] = TaskSpec(
         WORKFLOW, direct, Parameters(direct), delivery="at_least_once", retry=PATIENT, ignore_result=True, queue=queue
     )
+    app.registry.tasks[PATROL] = TaskSpec(PATROL, patrol, Parameters(patrol), retry=PATIENT, ignore_result=True, queue=queue)
     app.registry.tasks[COLLECT] = TaskSpec(COLLECT, collect, Parameters(collect), queue=queue)
 
 
-def look(run: FlowRun, queue: str) -> CommandDraft:
-    """Return the command that looks at everything in *run* now, and again now and then until it has ended."""
-    kwargs, name = {"patrol": run.patrol}, derived_id(run.run_id, f"patrol/{run.patrol}")
-    return CommandDraft(queue, name, WORKFLOW, (run.run_id,), kwargs, tenant=run.tenant, ignore_result=True, stamps=run.stamps)
+def look(run: FlowRun, queue: str, turn: int = 0) -> CommandDraft:
+    """Return the command that looks at everything in *run*, and again now and then until it has ended; *turn*: how often it did.
+
+    It is claimed, unlike the others: a copy of it that published the next one as well would never be got rid of.
+    """
+    name = derived_id(run.run_id, f"patrol/{run.patrol}/{turn}")
+    args = (run.run_id, run.patrol, turn)
+    return CommandDraft(queue, name, PATROL, args, tenant=run.tenant, ignore_result=True, stamps=run.stamps)
 
 
 def collect(results: Sequence[Any], kept: Sequence[Sequence[Any]] = ()) -> list[Any]:

@@ -20,7 +20,7 @@ from sedano.model.workflow.definition import Definition, encode
 from sedano.model.workflow.reading import Path, Problem
 from sedano.outlet import Outlet
 from sedano.workflow.drawing import as_mermaid, as_svg
-from sedano.workflow.enlisting import COLLECT, WORKFLOW, Publishes, enlist
+from sedano.workflow.enlisting import COLLECT, PATROL, WORKFLOW, Publishes, enlist
 from sedano.workflow.flow_result import FlowResult
 
 KEPT_S = 86_400.0
@@ -30,7 +30,7 @@ Where = Callable[[Path], tuple[str, int]]
 
 def known_tasks(app: Publishes) -> dict[str, Known]:
     """Return what a workflow's checks know of the tasks of *app*."""
-    tasks = {name: spec for name, spec in app.registry.tasks.items() if name not in {*BUILT_IN, WORKFLOW, COLLECT}}
+    tasks = {name: spec for name, spec in app.registry.tasks.items() if name not in {*BUILT_IN, WORKFLOW, COLLECT, PATROL}}
     return {
         name: Known(spec.function, spec.delivery != "at_least_once" or not spec.ignore_result, not spec.ignore_result)
         for name, spec in tasks.items()
