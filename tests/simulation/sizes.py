@@ -28,7 +28,7 @@ class Sizes:
 
 
 CI = Sizes(
-    claims=6_000, leases=3_000, elections=2_000, others=1_000, blocks=1, block=2_000, histories=5_000, expressions=5_000, sequences=40
+    claims=50_000, leases=20_000, elections=20_000, others=1_000, blocks=1, block=2_000, histories=5_000, expressions=5_000, sequences=40
 )
 RELEASE = Sizes(
     claims=5_000_000, leases=1_000_000, elections=1_000_000, others=20_000, blocks=20, block=2_000, histories=100_000, expressions=100_000,
