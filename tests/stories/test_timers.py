@@ -90,6 +90,7 @@ def test_what_waits_is_moved_and_cancelled_until_its_timer_fires():
         diary.note.apply_async((2,), task_id="cancelled", countdown=3_000)
         later = datetime.fromtimestamp(began, UTC) + timedelta(days=2)
         assert diary.app.scheduled().edit("moved", eta=later)
+        assert [sent["args"] for sent in here.sent("note")] == [[1], [2]]
         assert diary.app.scheduled().cancel("cancelled")
         assert not diary.app.scheduled().cancel("cancelled")
         assert not diary.app.scheduled().edit("unknown", countdown=5_000)
@@ -99,6 +100,7 @@ def test_what_waits_is_moved_and_cancelled_until_its_timer_fires():
             diary.app.scheduled().edit("moved")
         here.drain()
         assert diary.ran == [(1, later.timestamp())]
+        assert [sent["args"] for sent in here.sent("note")] == [[1], [2]]
         assert list(diary.app.scheduled()) == []
         assert not diary.app.scheduled().edit("moved", countdown=5_000)
 
