@@ -9,12 +9,9 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from sedano.engine.drafts import CommandDraft
 from sedano.engine.registry import Registry, TaskSpec
-from sedano.model.lineage import derived_id
 from sedano.model.parameters import Parameters
 from sedano.model.retry import MAX_EXECUTIONS, Retry
-from sedano.model.workflow.flow_run import FlowRun
 from sedano.outlet import Outlet
 
 WORKFLOW, COLLECT, PATROL = "sedano.workflow", "sedano.workflow.collect", "sedano.workflow.patrol"
@@ -49,16 +46,6 @@ def enlist(app: Publishes) -> None:
     )
     app.registry.tasks[PATROL] = TaskSpec(PATROL, patrol, Parameters(patrol), retry=PATIENT, ignore_result=True, queue=queue)
     app.registry.tasks[COLLECT] = TaskSpec(COLLECT, collect, Parameters(collect), queue=queue)
-
-
-def look(run: FlowRun, queue: str, turn: int = 0) -> CommandDraft:
-    """Return the command that looks at everything in *run*, and again now and then until it has ended; *turn*: how often it did.
-
-    It is claimed, unlike the others: a copy of it that published the next one as well would never be got rid of.
-    """
-    name = derived_id(run.run_id, f"patrol/{run.patrol}/{turn}")
-    args = (run.run_id, run.patrol, turn)
-    return CommandDraft(queue, name, PATROL, args, tenant=run.tenant, ignore_result=True, stamps=run.stamps)
 
 
 def collect(results: Sequence[Any], kept: Sequence[Sequence[Any]] = ()) -> list[Any]:

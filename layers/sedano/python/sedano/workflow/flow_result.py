@@ -24,8 +24,9 @@ from sedano.model.workflow.progress import COMPENSATED, COMPENSATING, COMPENSATI
 from sedano.model.workflow.progress import FAILED as STEP_FAILED
 from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
 from sedano.workflow.drawing import as_mermaid, as_svg
-from sedano.workflow.enlisting import Publishes, look
+from sedano.workflow.enlisting import Publishes
 from sedano.workflow.keeping import progress_of
+from sedano.workflow.patrolling import look
 
 TRIES = 5
 FIRST_PAUSE_S, MOST_PAUSE_S, GROWTH = 0.05, 2.0, 1.5
