@@ -1,4 +1,4 @@
-"""Runs of workflows in the weather of tasks: they end as they have to, each effect once, and what ended well is undone once and afterwards."""
+"""Runs of workflows in the weather of tasks: they end as they have to, each effect once; what ended well is undone once, afterwards."""
 
 import pytest
 
