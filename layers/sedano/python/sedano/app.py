@@ -215,7 +215,7 @@ class Sedano:
 
     def scheduled(self) -> Scheduled:
         """Return the tasks that wait for a moment more than 900 s away: to list, to move, to cancel (Celery's `inspect().scheduled()`)."""
-        scheduled: Scheduled = importlib.import_module("sedano.scheduled").Scheduled(self)
+        scheduled: Scheduled = importlib.import_module("sedano.scheduled").Scheduled(self.outlet.ports)
         return scheduled
 
     @cached_property

@@ -14,16 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sedano.errors import MessageRefused, OptionError
 from sedano.model import codec
 from sedano.model.messages import NOTHING, Command
 from sedano.model.signature import Options, delay_of
 from sedano.model.timer import EARLY_S, Timer, timer_name
-
-if TYPE_CHECKING:
-    from sedano.app import Sedano
+from sedano.ports import Ports
 
 SOONEST_S = EARLY_S + 60
 """The nearest moment that a waiting task can be moved to, in seconds from now: its timer still has to fire before it."""
@@ -45,13 +43,13 @@ class ScheduledTask(NamedTuple):
 class Scheduled:
     """What waits in one deployment. Iterating lists it anew, the next to run first."""
 
-    def __init__(self, app: Sedano) -> None:
-        """Look at the deployment of *app*; nothing is asked before it is used."""
-        self._app = app
+    def __init__(self, ports: Ports) -> None:
+        """Look at the deployment behind *ports*; nothing is asked before it is used."""
+        self._timers, self._clock = ports.timers, ports.clock
 
     def __iter__(self) -> Iterator[ScheduledTask]:
         """Yield the tasks that wait, the next to run first."""
-        return filter(None, map(_task, self._app.outlet.ports.timers.list()))
+        return filter(None, map(_task, self._timers.list()))
 
     def edit(self, task_id: str, *, eta: datetime | None = None, countdown: float | None = None, attempt: int = 0) -> bool:
         """Let a task wait for another moment; False when it does not wait here: it is about to run, has run, or never was.
@@ -67,16 +65,15 @@ class Scheduled:
         """
         if (eta is None) == (countdown is None):
             raise OptionError("eta, countdown: give one of the two")
-        ports = self._app.outlet.ports
-        now = ports.clock.now()
+        now = self._clock.now()
         seconds = delay_of(Options(eta=eta, countdown=countdown), now)
         if seconds < SOONEST_S:
             raise OptionError(f"eta: {seconds} s from now is too soon to move a task to ({SOONEST_S} s); cancel it and publish it anew")
-        return ports.timers.edit(timer_name(task_id, attempt), now + seconds)
+        return self._timers.edit(timer_name(task_id, attempt), now + seconds)
 
     def cancel(self, task_id: str, *, attempt: int = 0) -> bool:
         """Take a task off; False when it does not wait here. Nothing is recorded: to end it with a result as well, revoke it too."""
-        return self._app.outlet.ports.timers.cancel(timer_name(task_id, attempt))
+        return self._timers.cancel(timer_name(task_id, attempt))
 
 
 def _task(timer: Timer) -> ScheduledTask | None:

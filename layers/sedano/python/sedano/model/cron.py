@@ -7,7 +7,6 @@ two is enough. Added, as in Quartz: `L` (last day of the month), `LW` (last Mond
 
 from __future__ import annotations
 
-from calendar import monthrange
 from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
@@ -79,15 +78,22 @@ class Expression(NamedTuple):
             return True
         if day.day < 26 or not (LAST in self.days or LAST_WEEKDAY in self.days):
             return False
-        first, length = monthrange(day.year, day.month)
-        late = (first + length - 1) % 7 - 4
-        return (LAST in self.days and day.day == length) or (LAST_WEEKDAY in self.days and day.day == length - max(0, late))
+        last = _last(day)
+        weekend = max(0, last.isoweekday() - 5)
+        return (LAST in self.days and day == last) or (LAST_WEEKDAY in self.days and day == last - timedelta(days=weekend))
 
     def _fits_week(self, day: date) -> bool:
         weekday = day.isoweekday() % 7
         if (weekday, 0) in self.weekdays or (weekday, (day.day + 6) // 7) in self.weekdays:
             return True
-        return (weekday, LAST) in self.weekdays and day.day + 7 > monthrange(day.year, day.month)[1]
+        return (weekday, LAST) in self.weekdays and day.day + 7 > _last(day).day
+
+
+def _last(day: date) -> date:
+    """Return the last day of the month of *day*."""
+    if day.month == 12:
+        return day.replace(day=31)
+    return day.replace(month=day.month + 1, day=1) - timedelta(days=1)
 
 
 def read_cron(text: str) -> Expression:
