@@ -15,6 +15,7 @@ from tests.simulation.claims import ClaimWorld
 from tests.simulation.differential import compared_with_ministack, compared_with_moto
 from tests.simulation.elections import ElectionWorld
 from tests.simulation.exhaustive.sizes import LARGE
+from tests.simulation.flows import FlowWorld
 from tests.simulation.leases import LeaseWorld
 from tests.simulation.members import MemberWorld
 from tests.simulation.mutants import EQUIVALENT, every
@@ -26,7 +27,7 @@ from tests.simulation.topics import TopicWorld
 
 WORLDS: Mapping[str, Callable[..., Schedule]] = {
     "claims": ClaimWorld, "leases": LeaseWorld, "elections": ElectionWorld, "revocations": RevocationWorld, "partitions": PartitionWorld,
-    "singletons": SingletonWorld, "topics": TopicWorld, "members": MemberWorld,
+    "singletons": SingletonWorld, "topics": TopicWorld, "members": MemberWorld, "flows": FlowWorld,
 }  # fmt: skip
 CHUNK = 1_000
 FIRST = 10_000_000
