@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,16 +80,43 @@ def test_any_shape_of_update_takes_the_fence(names: dict[str, Any], update: str)
 
 def test_a_new_holder_shuts_the_old_one_out_before_it_writes_anything(names: dict[str, Any]) -> None:
     s3, dynamodb, key = names["s3"], names["dynamodb"], {"id": {"S": "1"}}
-    guards.put_object(s3, 1, Bucket="reports", Key="k", Body=b"old")
-    assert guards.fence_in_object(s3, 2, Bucket="reports", Key="k") == b"old"
-    assert guards.fence_in_object(s3, 2, Bucket="reports", Key="nothing") is None
+    assert guards.fence_in_pointer(s3, 1, Bucket="reports", Key="k") is None
+    guards.point(s3, 1, "one/", Bucket="reports", Key="k")
+    assert guards.fence_in_pointer(s3, 2, Bucket="reports", Key="k") == "one/"
     with pytest.raises(FencedOff):
-        guards.put_object(s3, 1, Bucket="reports", Key="k", Body=b"late")
+        guards.point(s3, 1, "late/", Bucket="reports", Key="k")
     with pytest.raises(FencedOff):
-        guards.fence_in_object(s3, 1, Bucket="reports", Key="k")
+        guards.fence_in_pointer(s3, 1, Bucket="reports", Key="k")
+    assert guards.fence_in_pointer(s3, 2, Bucket="reports", Key="k") == guards.pointed(s3, Bucket="reports", Key="k") == "one/"
     assert guards.fence_in(dynamodb, 2, TableName="accounts", Key=key) == {**key, "ftok": {"N": "2"}}
     with pytest.raises(FencedOff):
         guards.put_item(dynamodb, 1, TableName="accounts", Item=key)
+
+
+class Sleeper:
+    """A client of S3 whose user sleeps between its look and its write, while *meanwhile* happens."""
+
+    def __init__(self, client: Any, meanwhile: Callable[[], object]) -> None:
+        self.head_object, self.get_object = client.head_object, client.get_object
+        self._client, self._meanwhile = client, meanwhile
+
+    def put_object(self, **call: Any) -> Any:
+        meanwhile, self._meanwhile = self._meanwhile, lambda: None
+        meanwhile()
+        return self._client.put_object(**call)
+
+
+@pytest.mark.parametrize("before", [None, "one/"])
+def test_who_slept_between_its_look_and_its_write_is_shut_out_though_the_pointer_still_shows_the_same(
+    names: dict[str, Any], before: str | None
+) -> None:
+    s3, place = names["s3"], {"Bucket": "reports", "Key": f"slept-{before}"}
+    if before is not None:
+        guards.point(s3, 1, before, **place)
+    late = Sleeper(s3, lambda: guards.fence_in_pointer(s3, 3, **place))
+    with pytest.raises(FencedOff):
+        guards.point(late, 2, "late/", **place)
+    assert guards.pointed(s3, **place) == before
 
 
 def test_a_pointer_that_was_never_turned_shows_nothing(names: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@
 
 A lease alone cannot prevent that a holder is paused, loses it, and writes when it wakes up: it does not know, and no check of its own
 can tell it in time. The resource can: it remembers the highest token that wrote, and a lower one gets `FencedOff` (Kleppmann 2016). A
-new holder that reads before it writes fences in first (`fence_in`, `fence_in_object`), so that nobody changes what it has read.
+new holder that reads before it writes fences in first (`fence_in`, `fence_in_pointer`), so that nobody changes what it has read.
 
 What cannot compare a token (an e-mail, somebody else's API) is meant to happen once and happens twice now and then. Recipes that run:
 `docs/fencing.md`.
@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sedano.aws.fenced_objects import fence_in_object, point, pointed, put_object, scoped
+from sedano.aws.fenced_objects import fence_in_pointer, point, pointed, put_object, scoped
 from sedano.aws.fencing import Holder, fence_in, put_item, token_of, transact, update_item
 from sedano.errors import FencedOff, OptionError
 
 __all__ = [
-    "FencedOff", "execute", "fence_in", "fence_in_object", "point", "pointed", "put_item", "put_object", "scoped", "transact",
+    "FencedOff", "execute", "fence_in", "fence_in_pointer", "point", "pointed", "put_item", "put_object", "scoped", "transact",
     "update_item",
 ]  # fmt: skip
 

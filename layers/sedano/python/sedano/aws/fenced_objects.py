@@ -3,8 +3,10 @@
 S3 cannot compare numbers, so the comparison happens here and the write is bound to what was compared (`If-Match`, `If-None-Match`): a
 writer that comes in between changes the ETag, and the comparison is made again.
 
-For many objects at once: write them under a prefix of your own (`scoped`), which no other term writes to, and then turn one pointer to it
-(`point`). Readers follow the pointer (`pointed`), so what a late writer leaves behind is never seen.
+An ETag tells contents apart, not writes: who looked, slept, and finds the very bytes again that it saw is not refused, whoever wrote them
+since (the ABA problem of compare-and-swap). So what a holder reads before it writes, and what may return to an earlier content, goes below
+a prefix of its term (`scoped`), which no other term writes to, and one pointer is turned to it (`point`). A pointer's own content bears the
+token, so no two terms write the same one. Readers follow it (`pointed`), so what a late writer leaves behind is never seen.
 """
 
 from __future__ import annotations
@@ -42,6 +44,9 @@ _ABSENT = _Seen({"IfNoneMatch": "*"}, 0, None)
 def put_object(client: Any, holder: Holder, *, Bucket: str, Key: str, Body: bytes, **more: Any) -> None:  # noqa: N803 - as boto3 says
     """Put an object where no later holder has put one.
 
+    A late writer is not refused when the object holds exactly the bytes that it saw before it slept: for contents that may come back, and
+    for what is read before it is written, use a pointer (`fence_in_pointer`, `point`).
+
     Raises:
         FencedOff: a later holder has written; nothing was changed.
         Unavailable: others wrote to the same key at the same time, again and again.
@@ -57,13 +62,11 @@ def put_object(client: Any, holder: Holder, *, Bucket: str, Key: str, Body: byte
     raise Unavailable(f"s3.PutObject: s3://{Bucket}/{Key} changed under each of {TRIES} attempts")
 
 
-def fence_in_object(client: Any, holder: Holder, *, Bucket: str, Key: str) -> bytes | None:  # noqa: N803 - as boto3 says
-    """Shut earlier holders out of an object and return its contents (None: there is none): what a new holder does before it reads.
-
-    The object is written anew with the same contents, the new token, and no other metadata.
+def fence_in_pointer(client: Any, holder: Holder, *, Bucket: str, Key: str) -> str | None:  # noqa: N803 - as boto3 says
+    """Shut earlier holders out of a pointer, and return the prefix that it shows (None: none yet): what a new holder does before it reads.
 
     Raises:
-        FencedOff: a later holder has written.
+        FencedOff: a later holder has turned it, or has shut this one out.
         Unavailable: others wrote to the same key at the same time, again and again.
     """
     token = token_of(holder)
@@ -71,9 +74,9 @@ def fence_in_object(client: Any, holder: Holder, *, Bucket: str, Key: str) -> by
         seen = _look(client.get_object, Bucket, Key)
         if seen.token > token:
             raise FencedOff(f"s3://{Bucket}/{Key}", token)
-        put = {"Bucket": Bucket, "Key": Key, "Body": seen.body, "Metadata": {METADATA: str(token)}, **seen.match}
-        if seen.body is None or seen.token == token or _put(client, put):
-            return seen.body
+        shown = _shown(seen)
+        if seen.token == token or _put(client, {"Bucket": Bucket, "Key": Key, **_pointer(shown, token), **seen.match}):
+            return shown
     raise Unavailable(f"s3.PutObject: s3://{Bucket}/{Key} changed under each of {TRIES} attempts")
 
 
@@ -88,14 +91,22 @@ def point(client: Any, holder: Holder, prefix: str, *, Bucket: str, Key: str) ->
     Raises:
         FencedOff: a later holder has; nothing was changed.
     """
-    body = json.dumps({"prefix": prefix, "token": token_of(holder)}).encode()
-    put_object(client, holder, Bucket=Bucket, Key=Key, Body=body, ContentType="application/json")
+    put_object(client, holder, Bucket=Bucket, Key=Key, **_pointer(prefix, token_of(holder)))
 
 
 def pointed(client: Any, *, Bucket: str, Key: str) -> str | None:  # noqa: N803 - as boto3 says
     """Return the prefix that the pointer at *Key* shows; None when it was never turned."""
-    seen = _look(client.get_object, Bucket, Key)
-    return str(json.loads(seen.body)["prefix"]) if seen.body is not None else None
+    return _shown(_look(client.get_object, Bucket, Key))
+
+
+def _pointer(prefix: str | None, token: int) -> dict[str, Any]:
+    body = json.dumps({"prefix": prefix, "token": token}).encode()
+    return {"Body": body, "ContentType": "application/json", "Metadata": {METADATA: str(token)}}
+
+
+def _shown(seen: _Seen) -> str | None:
+    prefix = json.loads(seen.body)["prefix"] if seen.body is not None else None
+    return None if prefix is None else str(prefix)
 
 
 def _look(operation: Any, bucket: str, key: str) -> _Seen:
