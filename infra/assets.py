@@ -19,6 +19,8 @@ from pathlib import Path
 NOT_CODE = ("__pycache__", "*.pyc", "*.egg-info", ".*", "cdk.out", "node_modules")
 #: What stands beside modules and is made from them, not part of them.
 NOT_CODE_AT_TOP = ("build", "dist", "venv")
+#: What of the library runs on desks and never in a function.
+FOR_DESKS = ("sedano/local", "sedano/cli", "sedano/__main__.py")
 #: What Lambda takes for a function and its layers together, less what the library and its packages may need.
 MOST_BYTES = 240 * 1024 * 1024
 
@@ -30,11 +32,13 @@ class AssetError(RuntimeError):
 def sources(directory: Path) -> Iterator[Path]:
     """Every file under `directory` that belongs into a layer, in an order that is the same everywhere."""
     for place, folders, files in os.walk(directory):
-        unwanted = (*NOT_CODE, *NOT_CODE_AT_TOP) if Path(place) == directory else NOT_CODE
-        folders[:] = sorted(name for name in folders if not _matches(name, unwanted))
+        here = Path(place)
+        unwanted = (*NOT_CODE, *NOT_CODE_AT_TOP) if here == directory else NOT_CODE
+        left_out = {name for name in (*folders, *files) if (here / name).relative_to(directory).as_posix() in FOR_DESKS}
+        folders[:] = sorted(name for name in folders if name not in left_out and not _matches(name, unwanted))
         for name in sorted(files):
-            if not _matches(name, unwanted):
-                yield Path(place, name)
+            if name not in left_out and not _matches(name, unwanted):
+                yield here / name
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra import assets
+from infra.constructs.layers import LIBRARY
 
 
 @pytest.fixture
@@ -30,6 +31,13 @@ def tree(tmp_path: Path) -> Path:
 def test_what_running_and_version_control_leave_behind_is_not_deployed(tree: Path) -> None:
     names = [path.relative_to(tree).as_posix() for path in assets.sources(tree)]
     assert names == ["shop/__init__.py", "shop/menu.json", "shop/tasks.py", "shop/build/plan.py"]
+
+
+def test_what_runs_on_desks_alone_is_not_in_a_layer() -> None:
+    names = {path.relative_to(LIBRARY).as_posix() for path in assets.sources(LIBRARY)}
+    assert {"sedano/__init__.py", "sedano/bootstrap.py", "sedano/workflow/directing.py"} < names
+    assert not any(name.startswith(assets.FOR_DESKS) for name in names)
+    assert all((LIBRARY / name).exists() for name in assets.FOR_DESKS)
 
 
 def test_more_than_lambda_takes_is_refused_with_the_place_and_the_size(tree: Path) -> None:
