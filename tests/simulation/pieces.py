@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from tests.canvas.storm import CanvasWorld
 from tests.deploy.fight.proof import fought
 from tests.simulation.baselines.gossip import Elected
 from tests.simulation.baselines.locks import WAYS, LockWorld
@@ -24,10 +25,12 @@ from tests.simulation.revocations import RevocationWorld
 from tests.simulation.singletons import SingletonWorld
 from tests.simulation.sizes import Sizes
 from tests.simulation.topics import TopicWorld
+from tests.stories import crowd
 
 WORLDS: Mapping[str, Callable[..., Schedule]] = {
     "claims": ClaimWorld, "leases": LeaseWorld, "elections": ElectionWorld, "revocations": RevocationWorld, "partitions": PartitionWorld,
     "singletons": SingletonWorld, "topics": TopicWorld, "members": MemberWorld, "flows": FlowWorld,
+    "canvases": CanvasWorld,
 }  # fmt: skip
 CHUNK = 1_000
 FIRST = 10_000_000
@@ -35,6 +38,7 @@ FIRST = 10_000_000
 FIRST_BLOCK = 500
 """The first block of schedules for planted faults, which are others again."""
 MOST_GOSSIP = 2_000
+CROWD = 10_000
 FAILED = "failed"
 
 
@@ -59,7 +63,8 @@ def pieces(sizes: Sizes, scale: float) -> list[Piece]:
     searches = [Piece("search", (name,)) for name in LARGE]
     fights = [Piece("fight", (max(10.0, 60.0 * min(1.0, scale)),))]
     compared = [comparisons(name, sizes, scale, parts) for name, parts in (("moto", 20), ("ministack", 4))]
-    return [*mixed([*schedules, kills, searches, fights, *compared]), Piece("baselines", ())]
+    crowds = [Piece("crowd", (seed,)) for seed in range(1, 1 + max(1, round(sizes.crowds * scale)))]
+    return [*mixed([*schedules, kills, searches, fights, crowds, *compared]), Piece("baselines", ())]
 
 
 def chunks(world: str, count: int) -> list[Piece]:
@@ -110,6 +115,11 @@ def kill(name: str, block: int, size: int) -> dict[str, Any]:
     return {"after": tally.schedules if tally.violations else None}
 
 
+def gathered(seed: int) -> dict[str, Any]:
+    """Play a chord of 10 000 members of which three in ten come twice, while one worker in ten is killed; return what is broken."""
+    return {"members": CROWD, "broken": crowd.play(CROWD, seed).complaints()}
+
+
 def baselines() -> dict[str, Any]:
     """Return in how many schedules others break a promise."""
     some = range(MOST_GOSSIP)
@@ -122,7 +132,7 @@ def baselines() -> dict[str, Any]:
 
 WORK: Mapping[str, Callable[..., dict[str, Any]]] = {
     "search": search, "kill": kill, "baselines": baselines, "play": play, "moto": compared_with_moto, "ministack": compared_with_ministack,
-    "fight": fought,
+    "fight": fought, "crowd": gathered,
 }  # fmt: skip
 
 

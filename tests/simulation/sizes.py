@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Sizes:
     """Schedules of each kind, blocks and schedules a mutant gets, histories to check, expressions and sequences to compare.
 
-    *others*: schedules of each world that has no number of its own.
+    *others*: schedules of each world that has no number of its own; *crowds*: chords of 10 000 members.
     """
 
     claims: int
@@ -21,6 +21,7 @@ class Sizes:
     histories: int
     expressions: int
     sequences: int
+    crowds: int
 
     def schedules(self, world: str) -> int:
         """Return how many schedules of a *world* are played."""
@@ -28,9 +29,10 @@ class Sizes:
 
 
 CI = Sizes(
-    claims=50_000, leases=20_000, elections=20_000, others=1_000, blocks=1, block=2_000, histories=5_000, expressions=5_000, sequences=40
-)
+    claims=50_000, leases=20_000, elections=20_000, others=1_000, blocks=1, block=2_000, histories=5_000, expressions=5_000, sequences=40,
+    crowds=0,
+)  # fmt: skip
 RELEASE = Sizes(
     claims=5_000_000, leases=1_000_000, elections=1_000_000, others=20_000, blocks=20, block=2_000, histories=100_000, expressions=100_000,
-    sequences=2_000,
+    sequences=2_000, crowds=10,
 )  # fmt: skip

@@ -29,6 +29,7 @@ def summed(known: Mapping[str, Any], wanted: Sequence[Piece], wall: float) -> di
         "baselines": _only(known, wanted, "baselines"), "compared_with_moto": _agreed(known, wanted, "moto"),
         "compared_with_ministack": _agreed(known, wanted, "ministack"),
         "fight": _only(known, wanted, "fight"),
+        "chords": {str(piece.given[0]): found for piece, found in of(known, wanted, "crowd")},
     }  # fmt: skip
     return {**found, "broken": broken(found)}
 
@@ -38,6 +39,7 @@ def broken(summary: Mapping[str, Any]) -> list[str]:
     found = [f"{name}: {one['violation']}" for name, one in summary["searches"].items() if one["violation"]]
     found += [f"{world} {seed}: {what}" for world, one in summary["worlds"].items() for seed, what in one["violations"].items()]
     found += (summary["fight"] or {"broken": []})["broken"]
+    found += [f"chord {seed}: {what}" for seed, one in summary["chords"].items() for what in one["broken"]]
     return found + [f"survives {times} blocks: {name}" for name, times in summary["planted_faults"]["survivors"].items()]
 
 

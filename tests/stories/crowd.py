@@ -1,7 +1,7 @@
 """A chord of many members among workers that die and a queue that delivers twice: what it takes, and that it comes out whole.
 
 Each batch of messages is worked off by a worker that, once in ten times, dies before or after a call of its own choosing; of each message
-that is published, three in ten are delivered a second time. `play` is the whole of it for any size; `make prove` may call it at its own.
+that is published, three in ten are delivered a second time. `play` is the whole of it for any size; `make prove` plays ten of 10 000.
 """
 
 from __future__ import annotations
@@ -118,10 +118,3 @@ def _step(processes: Processes, ports: Ports, dice: Random, twice: float, killed
     ports.queues.delete([d for d in deliveries if d.message_id not in given_back])
     ports.queues.delete(ports.queues.receive(RECORDS))
     return True
-
-
-
-def prove(scale: float, seed: int = 1) -> list[str]:
-    """Return what is broken in chords of 10 000 members, one at *scale* 0.1, ten at 1; each complaint with its seed."""
-    seeds = range(seed, seed + max(1, round(10 * scale)))
-    return [f"chord of 10000, seed {s}: {complaint}" for s in seeds for complaint in play(10_000, s).complaints()]

@@ -1,8 +1,8 @@
-"""Chords among workers that die and messages that come twice: small ones here, of 10 000 members in `crowd.prove`."""
+"""Chords among workers that die and messages that come twice: small ones here, of 10 000 members in `make prove`."""
 
 import pytest
 
-from tests.stories.crowd import play, prove
+from tests.stories.crowd import play
 from tests.stories.mutants import CountsArrivals
 
 
@@ -15,7 +15,7 @@ def test_a_chord_comes_out_whole_among_copies_and_kills(seed: int) -> None:
 
 
 def test_a_chord_of_ten_thousand_comes_out_whole() -> None:
-    assert prove(0.1) == []
+    assert play(10_000, 1).complaints() == []
 
 
 def test_a_join_costs_less_than_a_write_a_member() -> None:
