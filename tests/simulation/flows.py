@@ -141,10 +141,14 @@ class FlowWorld(ClaimWorld):
             self._require(names["undo"] == 0 and names["last"] == 1, "E1", f"a run that succeeded: {dict(names)}")
 
     def _undone(self, names: Counter[str]) -> None:
-        """Judge that every effect that has a compensation was undone, once, after all of them, the latest first."""
+        """Judge that every effect that has a compensation was undone, once, after all of them, the latest first.
+
+        A compensation under which one worker after the other died has ended as poison: it was set aside and told, and undid nothing.
+        """
         effects = [place for place, name in enumerate(self.order) if name in ("work", "list", "item")]
         undone = [place for place, name in enumerate(self.order) if name == "undo"]
-        self._require(len(undone) == len(effects), "SAGA", f"{len(effects)} effects, {len(undone)} undone: {dict(names)}")
+        poisoned = sum(text(item, "nm") == "undo" and text(item, "st") == states.POISON for _, item in self._tasks())
+        self._require(len(undone) + poisoned == len(effects), "SAGA", f"{len(effects)} effects, {len(undone)} undone: {dict(names)}")
         if self.kind != "is retried" and undone:
             self._require(min(undone) > max(effects), "SAGA", "something was undone before the last effect")
 
