@@ -24,17 +24,18 @@ def test_no_promise_is_broken_though_processes_are_killed(arena: Arena, tmp_path
     verdict = judge(fight(arena, tmp_path, SECONDS))
     print(dict(sorted(verdict.figures.items())))
     assert not verdict.broken, "\n".join(verdict.broken[:10])
-    assert verdict.figures["operations that overlap"] > 20
-    assert verdict.figures["terms believed in"] > 20
-    assert verdict.figures["tasks that ended as SUCCESS"] > 20
+    for fired in ("operations that overlap", "terms believed in", "tasks that ended as SUCCESS", "steal"):
+        assert verdict.figures[fired] > 0, f"a fight without {fired} proves nothing"
 
 
 PLANTED = {"RELEASE": "I7", "RECORD": "I7"}
+HARMFUL_S = 25.0
+"""A planted fault does harm only when somebody is late at the wrong moment: about four times in ten seconds."""
 
 
 @pytest.mark.ministack
 @pytest.mark.parametrize("write", PLANTED)
 def test_a_write_that_lost_its_condition_is_found(write: str, arena: Arena, tmp_path: Path) -> None:
-    verdict = judge(fight(arena, tmp_path, 10.0, processes=8, kills=2, planted=write))
+    verdict = judge(fight(arena, tmp_path, HARMFUL_S, processes=8, kills=2, planted=write))
     print(verdict.broken[:3])
     assert any(broken.startswith(PLANTED[write]) for broken in verdict.broken), verdict.figures
