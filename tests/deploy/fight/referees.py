@@ -1,7 +1,9 @@
 """Judging a fight: the simulation's own referees over every write that was carried out, and what only the processes can tell.
 
 Who made a write is found, not believed: it is the one whose request, written down before it was sent, makes of the item before what stands
-there after. A write that no request explains is a broken promise itself (I7).
+there after. A write that no request explains is a broken promise itself (I7). Two requests may explain one write: releases that two
+processes sent in the same millisecond are alike but for their conditions. Then the one that was granted made it, or the one whose answer
+nobody lived to hear; one that was refused only where there is no other, since a request that was sent twice is refused by itself.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ from tests.simulation.values import Invalid, Item, comparable
 from tests.simulation.world import Violation, World
 
 Line = dict[str, Any]
+DONE, UNHEARD, REFUSED = "done", "unheard", "refused"
+"""What came of a request, as its sender knows: it was carried out, nobody lived to hear, or it was not."""
 
 
 @dataclass(slots=True)
@@ -41,11 +45,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One write that a process asked for: who, from when to when it was under way (epoch s), and its parameters."""
+    """One write that a process asked for: who, from when to when it was under way (epoch s), what came of it, and its parameters."""
 
     process: str
     began: float
     ended: float
+    answer: str
     operation: str
     asked: Mapping[str, Any]
 
@@ -123,7 +128,7 @@ def _mark(write: Write, ask: Ask) -> str:
 def _judge_writes(fight: Fight, verdict: Verdict) -> None:
     bench, asks = Bench(fight), _asks(fight.lines)
     for write in fight.writes:
-        ask = next((one for one in asks[write.key] if _under_way(one, write.second) and _explains(one, write)), None)
+        ask = _maker(asks[write.key], write)
         verdict.figures[f"writes to {write.key.partition('#')[0]}"] += 1
         if ask is None:
             verdict.broken.append(f"I7: nobody asked for what became of {write.key}: {write.old} → {write.new}")
@@ -136,14 +141,24 @@ def _judge_writes(fight: Fight, verdict: Verdict) -> None:
     verdict.figures["elections closed"] = sum(one.closes for one in bench.votes.values())
 
 
+def _maker(asks: Iterable[Ask], write: Write) -> Ask | None:
+    """Return who made *write*: of all whose request explains it, the one whose answer fits best."""
+    found = [one for one in asks if _under_way(one, write.second) and _explains(one, write)]
+    return min(found, key=_likelihood, default=None)
+
+
+def _likelihood(ask: Ask) -> int:
+    return (DONE, UNHEARD, REFUSED).index(ask.answer)
+
+
 def _asks(lines: Iterable[Line]) -> defaultdict[str, list[Ask]]:
     """Return what was asked for, by the key that it would change."""
-    answers = {(line["process"], line["of"]): line["wall"] for line in lines if line["kind"] in ("done", "refused")}
+    answers = {(line["process"], line["of"]): (line["wall"], line["kind"]) for line in lines if line["kind"] in (DONE, REFUSED)}
     found: defaultdict[str, list[Ask]] = defaultdict(list)
     for line in lines:
         if line["kind"] == "asks" and not line["operation"].startswith("send"):
-            ended = answers.get((line["process"], line["number"]), NEVER)
-            ask = Ask(line["process"], line["wall"], ended, line["operation"], line["asked"])
+            ended, answer = answers.get((line["process"], line["number"]), (NEVER, UNHEARD))
+            ask = Ask(line["process"], line["wall"], ended, answer, line["operation"], line["asked"])
             for key in _keys(ask.asked):
                 found[key].append(ask)
     return found
