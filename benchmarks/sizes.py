@@ -30,7 +30,7 @@ def message() -> str:
 
 
 def layer() -> int:
-    """Return the bytes of the library as the layer holds it."""
+    """Return the bytes of the library unpacked, as a function reads it."""
     return sum(path.stat().st_size for path in sources(LAYER))
 
 
@@ -45,7 +45,7 @@ def zipped() -> int:
 
 def section() -> Section:
     """Return the numbers for the report."""
-    return Section("Bytes", "the body of add.delay(1, 2); the library's files, unpacked", [
+    return Section("Bytes", "the body of add.delay(1, 2); the library's files, zipped as they are uploaded", [
         Entry("message of add(1, 2)", len(message().encode()), "bytes", Target(MESSAGE_TARGET)),
-        Entry("layer without Powertools", layer(), "bytes", Target(LAYER_TARGET), {"zipped": zipped()}),
+        Entry("layer without Powertools", zipped(), "bytes", Target(LAYER_TARGET), {"unpacked": layer()}),
     ])  # fmt: skip

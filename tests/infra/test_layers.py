@@ -5,10 +5,11 @@ from pathlib import Path
 
 from infra.assets import FOR_DESKS
 from infra.constructs.layers import LIBRARY, REQUIREMENTS
+from sedano.local import assembly
 from tests.infra.template import Templates, target
 from tests.plugins.resources import CODE
 
-MEBIBYTE = 1024 * 1024
+MEGABYTE = 1_000_000
 
 
 def _layers(templates: Templates) -> dict[str, Path]:
@@ -50,9 +51,11 @@ def test_the_layer_is_pure_python_and_brings_no_client_of_its_own(templates: Tem
     assert not [name for name in names if name.startswith(("python/boto", "python/bin/"))]
 
 
-def test_the_library_adds_at_most_one_mebibyte_to_a_function(templates: Templates) -> None:
-    library = _layers(templates)["Library"] / "python" / "sedano"
-    assert sum(path.stat().st_size for path in library.rglob("*") if path.is_file()) <= MEBIBYTE
+def test_the_library_with_its_packages_is_a_small_upload(templates: Templates) -> None:
+    whole = assembly.archive(_layers(templates)["Library"])
+    library = assembly.archive(_layers(templates)["Library"] / "python" / "sedano")
+    assert 100_000 < len(library) <= MEGABYTE
+    assert len(library) < len(whole) <= 1.5 * MEGABYTE
 
 
 def test_the_application_layer_is_the_directory_that_the_user_named(templates: Templates) -> None:
