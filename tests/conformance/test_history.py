@@ -28,6 +28,13 @@ def test_the_history_is_read_day_by_day(world: World) -> None:
     assert list(world.events.read()) == [day.encode() for day in sorted(days)]
 
 
+def test_the_history_is_read_from_a_day_on(world: World) -> None:
+    for day in ("2025-12-31", "2026-01-31", "2026-02-01"):
+        world.events.append(day, day.encode())
+    assert list(world.events.read("2026-01-31")) == [b"2026-01-31", b"2026-02-01"]
+    assert list(world.events.read("2026-02-02")) == []
+
+
 def test_an_empty_history_is_empty(world: World) -> None:
     assert list(world.events.read()) == []
 
@@ -36,3 +43,6 @@ def test_an_empty_history_is_empty(world: World) -> None:
 def test_what_is_no_day_is_refused(world: World, day: str) -> None:
     with pytest.raises(OptionError, match="day"):
         world.events.append(day, LINES)
+    if day:
+        with pytest.raises(OptionError, match="day"):
+            list(world.events.read(day))

@@ -130,8 +130,8 @@ class Events(Protocol):
     def append(self, day: str, lines: bytes) -> str:
         """Keep *lines* (JSON lines) of *day* (YYYY-MM-DD) and return the object's name; the same lines are kept once."""
 
-    def read(self) -> Iterator[bytes]:
-        """Yield the contents of every object, in the order of their names."""
+    def read(self, since: str = "") -> Iterator[bytes]:
+        """Yield the contents of every object, in the order of their names; only those of the day *since* and later, if one is given."""
 
 
 class Members(Protocol):

@@ -34,15 +34,19 @@ class S3Events:
 
     def append(self, day: str, lines: bytes) -> str:
         """Keep *lines* (JSON lines) of *day* (YYYY-MM-DD) once and return the object's name."""
-        if not _DAY.fullmatch(day):
-            raise OptionError(f"day: {day[:20]!r} is not YYYY-MM-DD")
-        name = f"{PREFIX}dt={day}/{sha256(lines).hexdigest()}.jsonl.gz"
+        name = f"{PREFIX}dt={_checked(day)}/{sha256(lines).hexdigest()}.jsonl.gz"
         self._bucket.put_once(name, gzip.compress(lines, mtime=0))
         return name
 
-    def read(self) -> Iterator[bytes]:
-        """Yield the contents of every object, in the order of their names."""
-        for name in self._bucket.names(PREFIX):
+    def read(self, since: str = "") -> Iterator[bytes]:
+        """Yield the contents of every object, in the order of their names; only those of the day *since* and later, if one is given."""
+        for name in self._bucket.names(PREFIX, f"{PREFIX}dt={_checked(since)}" if since else ""):
             data = self._bucket.read(name)
             if data is not None:
                 yield gzip.decompress(data)
+
+
+def _checked(day: str) -> str:
+    if not _DAY.fullmatch(day):
+        raise OptionError(f"day: {day[:20]!r} is not YYYY-MM-DD")
+    return day

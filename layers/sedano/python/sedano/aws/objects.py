@@ -57,10 +57,11 @@ class Bucket:
             raise fault(error, "s3.GetObject") from error
         return data
 
-    def names(self, prefix: str) -> Iterator[str]:
-        """Yield the keys under *prefix* in their order."""
+    def names(self, prefix: str, after: str = "") -> Iterator[str]:
+        """Yield the keys under *prefix* in their order; only those that come *after* a key, if one is given."""
+        asked = {"Bucket": self._name, "Prefix": prefix, **({"StartAfter": after} if after else {})}
         try:
-            for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=self._name, Prefix=prefix):
+            for page in self._client.get_paginator("list_objects_v2").paginate(**asked):
                 for entry in page.get("Contents", ()):
                     yield entry["Key"]
         except AWS_ERRORS as error:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sedano.errors import SedanoError
 
 VERBS = {
+    "cluster": "who works, and what was worked on last",
     "history": "tables and a report from the event history, with Spark",
     "workflow": "check, draw and start workflows; list and control their runs",
 }

@@ -14,15 +14,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sedano.app import Sedano
-from sedano.app import load as load_app
+from sedano.cli.desk import Row, app_of, moment, table, takes_app
 from sedano.errors import ConfigurationError
 from sedano.workflow import Flow, FlowResult, FlowView, find, load
 
@@ -32,23 +30,18 @@ CONTROLS = {
     "cancel": "stop, and undo what ended well",
     "retry": "begin again what failed",
 }
-Row = Sequence[str]
 
 
 def main(arguments: Sequence[str]) -> int:
     """Do what the command line says; return the exit code."""
     asked = _parser().parse_args(arguments)
-    reference = asked.app or os.environ.get("SEDANO_APP", "")
-    if not reference:
-        raise ConfigurationError("which app? give --app module:attribute, or set SEDANO_APP")
-    sys.path.insert(0, str(Path.cwd()))
     verb: Callable[[Sedano, argparse.Namespace], int] = asked.do
-    return verb(load_app(reference), asked)
+    return verb(app_of(asked), asked)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sedano workflow", description="check, draw, start and control workflows")
-    parser.add_argument("--app", help="module:attribute of the app; by default SEDANO_APP")
+    takes_app(parser)
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     check = verbs.add_parser("check", help="tell everything that is wrong with a workflow")
     draw = verbs.add_parser("draw", help="draw a workflow, or a run with its live state")
@@ -109,8 +102,8 @@ def _list(app: Sedano, asked: argparse.Namespace) -> int:
                 )
             )
         return 0
-    _table(
-        ("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), [(r.run_id, r.workflow, r.version, r.state, _moment(r.started)) for r in found]
+    table(
+        ("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), [(r.run_id, r.workflow, r.version, r.state, moment(r.started)) for r in found]
     )
     return 0
 
@@ -120,11 +113,11 @@ def _show(app: Sedano, asked: argparse.Namespace) -> int:
     if asked.json:
         print(json.dumps({**view._asdict(), "steps": [step._asdict() for step in view.steps]}))
         return 0
-    ended = f", ended {_moment(view.ended)}" if view.ended else ""
-    print(f"{view.run_id}: {view.workflow} {view.version} is {view.state}, began {_moment(view.started)}{ended}")
+    ended = f", ended {moment(view.ended)}" if view.ended else ""
+    print(f"{view.run_id}: {view.workflow} {view.version} is {view.state}, began {moment(view.started)}{ended}")
     if view.cause:
         print(f"because of {view.cause}")
-    _table(("STEP", "STATE", "TASK", "BEGINS", "CALLS", "DETAIL"), _steps(view))
+    table(("STEP", "STATE", "TASK", "BEGINS", "CALLS", "DETAIL"), _steps(view))
     return 0
 
 
@@ -157,19 +150,8 @@ def _steps(view: FlowView) -> Iterable[Row]:
         yield step.name, step.state, step.task, str(step.attempt + 1), calls, step.detail
 
 
-def _table(head: Row, rows: Iterable[Row]) -> None:
-    every = [head, *rows]
-    widths = [max(len(row[n]) for row in every) for n in range(len(head))]
-    for row in every:
-        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
-
-
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

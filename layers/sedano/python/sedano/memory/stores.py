@@ -56,16 +56,16 @@ class MemoryEvents:
 
     def append(self, day: str, lines: bytes) -> str:
         """Keep *lines* of *day* once and return the object's name."""
-        if not _DAY.fullmatch(day):
-            raise OptionError(f"day: {day[:20]!r} is not YYYY-MM-DD")
-        name = f"events/dt={day}/{sha256(lines).hexdigest()}.jsonl.gz"
+        name = f"events/dt={_checked(day)}/{sha256(lines).hexdigest()}.jsonl.gz"
         self._kept.setdefault(name, bytes(lines))
         return name
 
-    def read(self) -> Iterator[bytes]:
-        """Yield the contents of every object, in the order of their names."""
+    def read(self, since: str = "") -> Iterator[bytes]:
+        """Yield the contents of every object, in the order of their names; only those of the day *since* and later, if one is given."""
+        first = f"events/dt={_checked(since)}" if since else ""
         for name in sorted(self._kept):
-            yield self._kept[name]
+            if name >= first:
+                yield self._kept[name]
 
 
 class MemoryMembers:
@@ -96,3 +96,9 @@ class MemoryMembers:
         """Return all members, by name."""
         with self._lock:
             return [self._kept[name] for name in sorted(self._kept)]
+
+
+def _checked(day: str) -> str:
+    if not _DAY.fullmatch(day):
+        raise OptionError(f"day: {day[:20]!r} is not YYYY-MM-DD")
+    return day

@@ -1,7 +1,7 @@
 """The cluster now: who works, what was worked on last, how many tasks are in each state, of each type, at each worker.
 
-Members come from the control table and the claims that they hold; tasks from the history of events, so the counts are those of the Spark
-job over the same objects. One record holds it all: a page, a table and `--json` cannot disagree.
+Members come from the control table and the claims that they hold; tasks from the last days of the history, so the counts are those of the
+Spark job over the same objects. One record holds it all: a page, a table and `--json` cannot disagree.
 """
 
 from __future__ import annotations
@@ -10,14 +10,21 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from sedano.engine.control import members
+from sedano.errors import OptionError
 from sedano.model.cluster import Member
 from sedano.model.live import State
 from sedano.model.registers import Timeline
 from sedano.ports import Ports
 
 LATEST = 50
+DAYS = 2
+"""How many days of the history are read: today's, and the one before, in which what runs now may have begun."""
+UNNAMED = "?"
+"""The type of a task of which only events were seen that do not bear its name."""
+_DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +43,23 @@ class ClusterView:
     unreadable: int = 0
 
 
-def cluster(ports: Ports, latest: int = LATEST) -> ClusterView:
-    """Return the cluster as it is now, with its *latest* tasks."""
-    state, unreadable = read_state(ports.events.read())
+def cluster(ports: Ports, latest: int = LATEST, days: int = DAYS) -> ClusterView:
+    """Return the cluster as it is now, with its *latest* tasks.
+
+    Args:
+        ports: what it is read from.
+        latest: how many tasks are told one by one.
+        days: how many days of the history are counted, today's included (UTC): one S3 GET an object.
+
+    Raises:
+        OptionError: there is no such number of days.
+    """
+    if days < 1:
+        raise OptionError(f"days: {days}; the history of at least one day is read")
+    since = datetime.fromtimestamp(ports.clock.now() - (days - 1) * _DAY_S, UTC).strftime("%Y-%m-%d")
+    state, unreadable = read_state(ports.events.read(since))
     tasks = state.tasks_by_time()
-    names = Counter(str(task.fields["name"]) for task in tasks)
+    names = Counter(str(task.fields["name"] or UNNAMED) for task in tasks)
     workers = Counter(task.worker for task in tasks if task.worker is not None)
     found = tuple(members(ports))
     return ClusterView(ports.clock.now(), found, tuple(tasks[:latest]), dict(state.states()), dict(names), dict(workers), unreadable)
