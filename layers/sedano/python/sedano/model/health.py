@@ -1,0 +1,110 @@
+"""Health checks: what a task needs, looked at now and then, is in one of the states that its check declares. Pure.
+
+The CEP's Health Checks. A state is reported by the check's own functions when what is known has *expired*, by tasks that met it ("the
+actual request must stand in the same conditions"), or by whatever watches it all the time. What is known belongs to one worker, or to all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sedano.errors import ConfigurationError, OptionError
+from sedano.model.ranges import is_number
+from sedano.model.wire import is_name
+
+HEALTHY, DEGRADED, INSECURE, UNHEALTHY, UNAVAILABLE = "healthy", "degraded", "insecure", "unhealthy", "permanently unavailable"
+STATES = (HEALTHY, DEGRADED, INSECURE, UNHEALTHY, UNAVAILABLE)
+"""The CEP's five states, from best to worst."""
+SKEW_S = 5.0
+LEAST_S, MOST_S = 1.0, 86_400.0
+
+
+class HealthCheck(NamedTuple):
+    """A check: its *name*, its *states* from best to worst, how long what it found holds (*every*, in seconds), for one worker or all."""
+
+    name: str
+    states: tuple[str, ...] = STATES
+    every: float = 30.0
+    shared: bool = False
+
+    @property
+    def expired(self) -> str:
+        """The name of the event that says that the check is due (CEP)."""
+        return f"{self.name}_expired"
+
+
+class Health(NamedTuple):
+    """What is known of a check: its *state* since *since*, last looked at *at* (epoch s); *asked*: when its event was last published."""
+
+    name: str
+    state: str = ""
+    since: float = 0.0
+    at: float = 0.0
+    detail: str = ""
+    asked: float = 0.0
+
+
+def health_check(name: str, states: Sequence[str] = STATES, every: float = 30.0, shared: bool = False) -> HealthCheck:
+    """Return the check that these options declare.
+
+    Raises:
+        OptionError: one of them cannot be honoured.
+    """
+    if not _is_text(name) or not is_name(name) or ":" in name:
+        raise OptionError(f"name: {name!r} is not 1 to 256 characters without spaces, colons and control characters")
+    if isinstance(states, str) or len(states) < 2 or len({*states}) < len(states) or not all(map(_is_text, states)):
+        raise OptionError(f"states: {states!r} are not two or more different texts, the best first")
+    if not is_number(every, LEAST_S, MOST_S):
+        raise OptionError(f"every: {every!r} is not a number of seconds from {LEAST_S:.0f} to {MOST_S:.0f}")
+    return HealthCheck(name, tuple(states), float(every), bool(shared))
+
+
+def reported(check: HealthCheck, known: Health, state: str, now: float, detail: str = "") -> Health:
+    """Return what is known after *state* was reported at *now*.
+
+    Raises:
+        OptionError: the check declares no such state.
+    """
+    if state not in check.states:
+        raise OptionError(f"health check {check.name}: {state!r} is none of its states {', '.join(check.states)}")
+    since = known.since if known.state == state else now
+    return known._replace(state=state, since=since, at=now, detail=detail[:300])
+
+
+def worst(check: HealthCheck, states: Sequence[str]) -> str:
+    """Return the worst of *states*: several functions look at one check, and one that is unwell is enough."""
+    return max(states, key=check.states.index)
+
+
+def is_due(check: HealthCheck, known: Health, now: float) -> bool:
+    """Tell whether what is known has expired at *now*; what was found in the future was found before the clock ran backwards."""
+    return not known.at - SKEW_S <= now < known.at + check.every
+
+
+def to_ask(check: HealthCheck, known: Health, now: float) -> bool:
+    """Tell whether its event is to be published: it is due, and was not asked for within its period."""
+    return is_due(check, known, now) and not known.asked - SKEW_S <= now < known.asked + check.every
+
+
+def to_text(known: Health) -> str:
+    """Return *known* as JSON text."""
+    return json.dumps(known, separators=(",", ":"))
+
+
+def from_text(text: str) -> Health:
+    """Return what `to_text` wrote.
+
+    Raises:
+        ConfigurationError: it is no such text; another version may have written it.
+    """
+    try:
+        name, state, since, at, detail, asked = json.loads(text)
+        return Health(str(name), str(state), float(since), float(at), str(detail), float(asked))
+    except (TypeError, ValueError) as wrong:
+        raise ConfigurationError(f"a health check in the control table cannot be read: {wrong}") from None
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)

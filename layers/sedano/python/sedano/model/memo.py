@@ -1,0 +1,32 @@
+"""Memos: small things that a whole deployment must remember, such as a circuit, a check's health, a budget's level. Pure.
+
+Each is a text under a name and changes by compare-and-swap on the nonce of its last change, so two who change it at once lose neither
+change. What the text means is the business of whoever wrote it (`sedano.model.breaker`, `health`, `budget`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+CIRCUIT, HEALTH, BUDGET = "circuit", "health", "budget"
+"""What there are memos of: the first part of their names."""
+
+
+class Memo(NamedTuple):
+    """A memo: its *name* (``circuit:shop.add``), its *text*, and the *nonce* of its last change; empty: never written."""
+
+    name: str
+    text: str = ""
+    nonce: str = ""
+
+
+class MemoChanged(NamedTuple):
+    """The answer to a change: *done* with the memo as it is now, or refused with the memo that is in the way."""
+
+    done: bool
+    memo: Memo
+
+
+def memo_name(kind: str, name: str) -> str:
+    """Return the name of the memo of this *kind* about *name*."""
+    return f"{kind}:{name}"
