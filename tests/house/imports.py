@@ -19,6 +19,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
     for rooms in (
         "errors",
         "model",
+        "machine",
         "ports",
         "memory engine aws",
         "app task event canvas result guards settings testing workflow",
@@ -55,7 +56,7 @@ LATE = {
 }
 TYPED = {
     "layers/sedano/python/sedano/engine/batch.py": "names the lease of a singleton in an annotation",
-    "layers/sedano/python/sedano/ports.py": "names in annotations what only those who use a port have to load",
+    "layers/sedano/python/sedano/ports/coordination.py": "names in annotations what only those who use a port have to load",
 }
 """Beside the places in LATE: what only annotations name is imported for the type checker alone. For floors and circles it counts."""
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sedano.errors import SedanoError
+from sedano.machine import Clock as Clock
+from sedano.machine import Entropy as Entropy
+from sedano.machine import Telemetry as Telemetry
 from sedano.model.cluster import MemberRecord as MemberRecord
 from sedano.model.control import Changed, ControlRecord
 from sedano.model.join import Arrival, Arrived, Join, Node
@@ -237,48 +240,6 @@ class Timers(Protocol):
 
     def list(self) -> list[Timer]:
         """Return the timers that stand, the next to fire first; for people, not for workers."""
-
-
-class Clock(Protocol):
-    """Time as an argument."""
-
-    def now(self) -> float:
-        """Return seconds since the epoch, UTC."""
-
-    def monotonic(self) -> float:
-        """Return seconds that never run backwards."""
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-
-
-class Entropy(Protocol):
-    """Randomness as an argument, drawn per call: what is drawn at init is cloned by SnapStart."""
-
-    def uuid(self) -> str:
-        """Return a fresh id."""
-
-    def nonce(self) -> str:
-        """Return a fresh nonce (32 hex digits)."""
-
-    def unit(self) -> float:
-        """Return a number in [0, 1)."""
-
-
-class Telemetry(Protocol):
-    """Structured logs and metrics. Names and dimensions come from code and the registry, never from a message."""
-
-    def log(self, level: str, message: str, /, **fields: Any) -> None:
-        """Write one structured line; *level* is debug, info, warning or error; *fields* never reach the line's top level unprefixed."""
-
-    def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
-        """Add to a metric."""
-
-    def calls(self) -> Mapping[str, int]:
-        """Return how many AWS calls were made so far, by `service.Operation`."""
-
-    def flush(self) -> None:
-        """Write what is buffered; called at the end of each invocation."""
 
 
 @dataclass(frozen=True, slots=True)
