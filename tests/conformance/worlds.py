@@ -27,6 +27,7 @@ from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
+from sedano.aws.schedules import DynamoSchedules
 from sedano.aws.session import Session
 from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
 from sedano.model.messages import BlobRef
@@ -43,6 +44,7 @@ from sedano.ports import (
     Ledger,
     Members,
     Queues,
+    Schedules,
     Timers,
     command_queue,
 )
@@ -70,6 +72,7 @@ class World:
     elections: Elections
     flow_runs: FlowRuns
     timers: Timers
+    schedules: Schedules
     losing: Callable[[str], AbstractContextManager[None]]
     damage: Callable[[BlobRef, bytes | None], None]
     concurrent: bool
@@ -94,6 +97,7 @@ def in_memory() -> World:
         elections=memory.MemoryElections(ledger),
         flow_runs=memory.MemoryFlowRuns(),
         timers=memory.MemoryTimers(clock, queues),
+        schedules=memory.MemorySchedules(),
         losing=lambda _: nullcontext(),
         damage=blobs.damage,
         concurrent=True,
@@ -106,8 +110,7 @@ def over_aws(resources: Resources) -> World:
     settings, real = resources.settings, resources.endpoint_url is not None
     session = session_of(resources)
     dynamodb, sqs, s3 = (session.client(service) for service in ("dynamodb", "sqs", "s3"))
-    urls = queue_urls(resources)
-    bucket = settings["SEDANO_BLOBS_BUCKET"]
+    urls, bucket = queue_urls(resources), settings["SEDANO_BLOBS_BUCKET"]
 
     def damage(ref: BlobRef, data: bytes | None) -> None:
         if data is None:
@@ -127,6 +130,7 @@ def over_aws(resources: Resources) -> World:
         elections=DynamoElections(dynamodb, settings["SEDANO_CONTROL_TABLE"], settings["SEDANO_LEDGER_TABLE"]),
         flow_runs=DynamoFlowRuns(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         timers=timers_of(session.client("scheduler"), urls),
+        schedules=DynamoSchedules(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         losing=lambda operation: losing_answers(dynamodb, operation, send=real),
         damage=damage,
         concurrent=real,

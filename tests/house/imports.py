@@ -38,6 +38,7 @@ LATE = {
     "`import sedano` loads neither an AWS client nor asyncio; loads locks, partitions and the control panel for whoever uses them",
     "layers/sedano/python/sedano/bootstrap.py": "a function loads what it runs; a port that few invocations use is loaded by the first",
     "layers/sedano/python/sedano/cli/__init__.py": "loads the one verb that was asked for",
+    "layers/sedano/python/sedano/cli/discover.py": "the app that it is about is named on the command line",
     "layers/sedano/python/sedano/cli/history.py": "Spark is an extra, and the job stands beside the library",
     "layers/sedano/python/sedano/elections.py": "whoever holds an election loads what that takes",
     "layers/sedano/python/sedano/engine/admission.py": "an app without singletons and winners loads neither leases nor elections",
@@ -56,7 +57,7 @@ LATE = {
 }
 TYPED = {
     "layers/sedano/python/sedano/engine/batch.py": "names the lease of a singleton in an annotation",
-    "layers/sedano/python/sedano/ports/coordination.py": "names in annotations what only those who use a port have to load",
+    "layers/sedano/python/sedano/ports.py": "names in annotations what only those who use a port have to load",
 }
 """Beside the places in LATE: what only annotations name is imported for the type checker alone. For floors and circles it counts."""
 

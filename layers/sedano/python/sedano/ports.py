@@ -22,6 +22,7 @@ from sedano.model.messages import NOTHING, BlobRef
 from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
 
 if TYPE_CHECKING:
+    from sedano.model.agenda import Agenda, AgendaChanged
     from sedano.model.election import Ballot, Election
     from sedano.model.lease import Leased, LeaseRecord, Term
     from sedano.model.store_clock import Interval
@@ -242,6 +243,16 @@ class Timers(Protocol):
         """Return the timers that stand, the next to fire first; for people, not for workers."""
 
 
+class Schedules(Protocol):
+    """Periodic tasks, in sixteen agendas. Every write is a compare-and-swap; a refused one answers with the agenda in the way."""
+
+    def read(self) -> list[Agenda]:
+        """Return all agendas, strongly consistent, by number."""
+
+    def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
+        """Write *agenda* where it is still the one that was *seen*; raise `TooLarge` when it holds more than an item can."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """All ports of one deployment."""
@@ -256,6 +267,7 @@ class Ports:
     elections: Elections
     flow_runs: FlowRuns
     timers: Timers
+    schedules: Schedules
     clock: Clock
     entropy: Entropy
     telemetry: Telemetry

@@ -32,6 +32,7 @@ from sedano.memory import (
     MemoryLedger,
     MemoryMembers,
     MemoryQueues,
+    MemorySchedules,
     MemoryTelemetry,
     MemoryTimers,
     SeededEntropy,
@@ -103,8 +104,8 @@ class World:
         ledger = MemoryLedger(self.clock)
         self.ports = ports = Ports(
             ledger, self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock),
-            MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), MemoryTimers(self.clock, self.queues), self.clock,
-            SeededEntropy(seed), self.telemetry,
+            MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), MemoryTimers(self.clock, self.queues),
+            MemorySchedules(), self.clock, SeededEntropy(seed), self.telemetry,
         )  # fmt: skip
         self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())
         self.router = Router(app.registry, ports, Host("memory.2.00000000", 2))

@@ -14,6 +14,8 @@ from urllib.parse import quote
 TASK, JOIN, MEMBER, LEASE = "TASK#", "JOIN#", "MEMBER#", "LEASE#"
 ELECTION = "ELECT#"
 FLOW_RUN = "FLOW#"
+MEMO = "MEMO#"
+AGENDA = "AGENDA#"
 CONTROL = "CONTROL"
 """The one key of the control record."""
 LONGEST_PART = 600
@@ -57,6 +59,16 @@ def election(election_id: str) -> str:
     return ELECTION + part(election_id)
 
 
+def memo(name: str) -> str:
+    """Return the key of a memo."""
+    return MEMO + part(name)
+
+
 def flow_run(run_id: str) -> str:
     """Return the key of a workflow's run."""
     return FLOW_RUN + part(run_id)
+
+
+def agenda(number: int) -> str:
+    """Return the key of an agenda of periodic tasks."""
+    return f"{AGENDA}{number}"

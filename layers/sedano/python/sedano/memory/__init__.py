@@ -20,6 +20,7 @@ from sedano.memory.host import SeededEntropy, VirtualClock
 from sedano.memory.leases import MemoryLeases
 from sedano.memory.ledger import MemoryLedger
 from sedano.memory.queues import MemoryQueues
+from sedano.memory.schedules import MemorySchedules
 from sedano.memory.stores import MemoryBlobs, MemoryEvents, MemoryMembers
 from sedano.memory.telemetry import MemoryTelemetry
 from sedano.memory.timers import MemoryTimers
@@ -35,6 +36,7 @@ __all__ = [
     "MemoryLedger",
     "MemoryMembers",
     "MemoryQueues",
+    "MemorySchedules",
     "MemoryTelemetry",
     "MemoryTimers",
     "SeededEntropy",
@@ -83,6 +85,7 @@ def ports(
         elections=MemoryElections(ledger),
         flow_runs=MemoryFlowRuns(),
         timers=MemoryTimers(clock, own_queues),
+        schedules=MemorySchedules(),
         clock=clock,
         entropy=SeededEntropy(seed),
         telemetry=MemoryTelemetry(),

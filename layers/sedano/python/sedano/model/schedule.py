@@ -12,6 +12,7 @@ Misfire grace and coalescing mean what APScheduler's users know.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 from uuid import uuid5
 
@@ -23,6 +24,8 @@ AHEAD_S = 90
 """How far ahead a controller that looks every minute decides: the queue holds each message back to the second."""
 MOST_AT_ONCE = 500
 """The most moments that one decision writes down; what is beyond them is decided next."""
+MOST_RUNNING = 100
+"""The most occurrences of one schedule that are remembered as not ended yet; so also the highest limit of them."""
 
 
 class Schedule(NamedTuple):
@@ -30,7 +33,8 @@ class Schedule(NamedTuple):
 
     *jitter*: each occurrence is put off by up to so many seconds, always the same for one occurrence; *misfire_grace*: an occurrence that
     could not be published for longer (seconds) is left out (None: never); *coalesce*: of several that are late only the last runs;
-    *paused*: what comes round meanwhile is left out.
+    *paused*: what comes round meanwhile is left out; *max_instances*: an occurrence whose moment comes while so many earlier ones still
+    wait or run is left out (None: no limit).
     """
 
     name: str
@@ -39,6 +43,7 @@ class Schedule(NamedTuple):
     misfire_grace: int | None = None
     coalesce: bool = True
     paused: bool = False
+    max_instances: int | None = None
 
     def checked(self) -> Schedule:
         """Return this schedule.
@@ -53,15 +58,25 @@ class Schedule(NamedTuple):
             whole = isinstance(value, int) and not isinstance(value, bool)
             if value is not None and not (whole and 0 <= value <= YEAR_S):
                 raise OptionError(f"{field}: {value!r} is no whole number of seconds from 0 to {YEAR_S}")
+        most = self.max_instances
+        if most is not None and (type(most) is not int or not 1 <= most <= MOST_RUNNING):
+            raise OptionError(f"max_instances: {most!r} is no whole number from 1 to {MOST_RUNNING}; leave it out for no limit")
+        for field, flag in (("coalesce", self.coalesce), ("paused", self.paused)):
+            if type(flag) is not bool:
+                raise OptionError(f"{field}: {flag!r} is neither True nor False")
         return self
 
 
 class State(NamedTuple):
-    """What was decided: all moments until *cursor* (epoch s), of which *pending* are not crossed off yet and *missed* were left out."""
+    """What was decided: all moments until *cursor* (epoch s), of which *pending* are not crossed off yet and *missed* were left out.
+
+    *running*: where instances are limited, the moments that were written down and are not known to have ended.
+    """
 
     cursor: int
     pending: tuple[int, ...] = ()
     missed: int = 0
+    running: tuple[int, ...] = ()
 
 
 class Occurrence(NamedTuple):
@@ -94,14 +109,44 @@ def decided(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S
             break
         moments.append(moment)
     if schedule.paused:
-        return State(until, (), state.missed + len(moments))
+        return state._replace(cursor=until, missed=state.missed + len(moments))
     late = [moment for moment in moments if moment <= now]
     kept = [m for m in late if schedule.misfire_grace is None or now - m <= schedule.misfire_grace]
     kept = kept[-1:] if schedule.coalesce else kept
     pending = (*kept, *moments[len(late) :])
-    return State(until, pending, state.missed + len(moments) - len(pending))
+    return State(until, pending, state.missed + len(moments) - len(pending), _running(schedule, state, pending))
 
 
 def published(state: State) -> State:
     """Return *state* with its pending moments crossed off."""
     return state._replace(pending=())
+
+
+def ended(state: State, moments: Container[int]) -> State:
+    """Return *state* without the occurrences at *moments*, which have ended, among those that run."""
+    return state._replace(running=tuple(moment for moment in state.running if moment not in moments))
+
+
+def edited(state: State, old: Schedule, new: Schedule, now: float) -> State:
+    """Return *state* for a schedule that was *old* and is *new* from *now* on.
+
+    The cursor stays. What the new timetable has before it and the old one had not is written down; what it has not any more, `withdrawn`
+    names.
+    """
+    if new.paused or (new.timetable == old.timetable and not old.paused):
+        return state._replace(running=state.running if new.max_instances else ())
+    known = {*state.pending} if old.paused else {*state.pending, *between(old.timetable, now, state.cursor)}
+    fresh = [moment for moment in between(new.timetable, now, state.cursor) if moment not in known]
+    pending = (*state.pending, *fresh)
+    return state._replace(pending=pending, running=_running(new, state, tuple(fresh)))
+
+
+def withdrawn(state: State, old: Schedule, new: Schedule | None, now: float) -> list[Occurrence]:
+    """Return the occurrences that were published ahead for *old* and do not run when it is *new* from *now* on (None: removed)."""
+    kept = set(between(new.timetable, now, state.cursor)) if new is not None and not new.paused else set()
+    ahead = () if old.paused else between(old.timetable, now, state.cursor)
+    return [occurrence(old, moment) for moment in ahead if moment not in kept]
+
+
+def _running(schedule: Schedule, state: State, more: tuple[int, ...]) -> tuple[int, ...]:
+    return (*state.running, *more)[-MOST_RUNNING:] if schedule.max_instances else ()

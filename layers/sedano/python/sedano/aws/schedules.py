@@ -1,0 +1,44 @@
+"""The agendas of periodic tasks in the control table: `sedano.ports.Schedules` by the writes of `sedano.aws.expressions.schedules`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sedano.aws import keys
+from sedano.aws.expressions.schedules import CHANGE, CHANGE_ABSENT
+from sedano.aws.table import Item, Table
+from sedano.model.agenda import AGENDAS, Agenda, AgendaChanged, read_agenda, write_agenda
+
+
+class DynamoSchedules:
+    """The periodic tasks of one deployment: sixteen items, all read with one call.
+
+    Args:
+        client: a DynamoDB client of botocore.
+        table: the control table's name; its partition key is `pk` (a string).
+    """
+
+    def __init__(self, client: Any, table: str) -> None:
+        """Use *table*; no call is made yet."""
+        self._table = Table(client, table)
+
+    def read(self) -> list[Agenda]:
+        """Return all agendas, strongly consistent, by number."""
+        wanted = [keys.agenda(number) for number in range(AGENDAS)]
+        items = self._table.read(wanted)
+        return [_agenda(number, items.get(key)) for number, key in enumerate(wanted)]
+
+    def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
+        """Write *agenda* where it is still the one that was *seen*."""
+        values: dict[str, Any] = {":nc": {"S": agenda.nonce}, ":body": {"S": write_agenda(agenda)}}
+        if seen.nonce:
+            values[":seen"] = {"S": seen.nonce}
+        done, item = self._table.update(CHANGE if seen.nonce else CHANGE_ABSENT, keys.agenda(agenda.number), values)
+        if done:
+            return AgendaChanged(True, agenda)
+        found = _agenda(agenda.number, item)
+        return AgendaChanged(found.nonce == agenda.nonce, found)
+
+
+def _agenda(number: int, item: Item | None) -> Agenda:
+    return read_agenda(number, item["body"]["S"], item["nc"]["S"]) if item else Agenda(number)

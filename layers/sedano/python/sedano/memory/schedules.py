@@ -1,0 +1,35 @@
+"""The agendas of periodic tasks, in memory."""
+
+from __future__ import annotations
+
+import threading
+
+from sedano.model.agenda import AGENDAS, Agenda, AgendaChanged, read_agenda, write_agenda
+
+
+class MemorySchedules:
+    """The periodic tasks of one deployment, kept as the text that a table would keep."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._kept: dict[int, tuple[str, str]] = {}
+        self._lock = threading.Lock()
+
+    def read(self) -> list[Agenda]:
+        """Return all agendas, by number."""
+        with self._lock:
+            return [self._read(number) for number in range(AGENDAS)]
+
+    def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
+        """Write *agenda* where it is still the one that was *seen*."""
+        text = write_agenda(agenda)
+        with self._lock:
+            found = self._read(agenda.number)
+            if found.nonce != seen.nonce:
+                return AgendaChanged(found.nonce == agenda.nonce, found)
+            self._kept[agenda.number] = (text, agenda.nonce)
+            return AgendaChanged(True, agenda)
+
+    def _read(self, number: int) -> Agenda:
+        kept = self._kept.get(number)
+        return read_agenda(number, *kept) if kept is not None else Agenda(number)
