@@ -11,7 +11,7 @@ RUN = FlowRun(
 )
 CHANGED = RUN._replace(
     state=FAILING, cause="step a: ö", rounds={"a": 1}, whole={"b": 2}, given_up={"t#1": "too large"}, inputs=None,
-    inputs_ref=BlobRef("cd" * 32, 5), ended=NOW + 1, revision=1, nonce="n2",
+    undoing={"b": 1, "c": -1}, uncompensated={"b": "Poison: ö"}, inputs_ref=BlobRef("cd" * 32, 5), ended=NOW + 1, revision=1, nonce="n2",
 )  # fmt: skip
 
 

@@ -65,7 +65,7 @@ class Shop:
 
     def _ended(self, name: str, value: T) -> T:
         if f"shop.{name}" in self.broken:
-            raise RuntimeError("no truck")
+            raise RuntimeError("the bank is closed" if name == "refund" else "no truck")
         self.done.append(f"shop.{name}")
         return value
 

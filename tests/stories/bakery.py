@@ -16,6 +16,8 @@ def mix(loaves: int) -> list[int]:
 @app.task(retry=False)
 def throw_away(dough: list[int]) -> None:
     """Throw the dough away."""
+    if "bin" in BROKEN:
+        raise RuntimeError("the bin is full")
 
 
 @app.task(retry=False)

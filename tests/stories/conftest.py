@@ -13,6 +13,7 @@ from tests.plugins.resources import Resources
 from tests.stories import fleet as fleets
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage, in_memory, on_moto
+from tests.stories.workshop import Workshop
 
 Stages = Callable[[], AbstractContextManager[Stage]]
 
@@ -39,6 +40,12 @@ def moto_stages(assembly: Path, moto_session: boto3.Session) -> Stages:
 def shop() -> Shop:
     """A shop of its own: nothing ran yet."""
     return Shop()
+
+
+@pytest.fixture
+def workshop() -> Workshop:
+    """A workshop of its own: nothing ran yet."""
+    return Workshop()
 
 
 @pytest.fixture(params=["memory", "moto"])

@@ -10,13 +10,10 @@ from tests.stories.kept import assert_kept, lines, succeeded
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage
+from tests.stories.workshop import Killed
 
 KILLS = 5
 POISONED = {("kills", states.POISON): 1}
-
-
-class Killed(BaseException):
-    """The worker's process is gone."""
 
 
 def kills(shop: Shop, **options: object) -> None:

@@ -62,6 +62,20 @@ def test_a_failed_run_is_looked_at_and_retried(world: testing.World, capsys: pyt
     assert "is SUCCEEDED and cannot be cancelled" in said(capsys, "cancel", run, code=1)
 
 
+def test_what_a_run_left_undone_is_told_and_undone_or_declared_undone(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
+    bakery.BROKEN |= {"oven", "bin"}
+    run = said(capsys, "start", BREAD).strip()
+    world.drain()
+    assert "not undone: step dough (RuntimeError: the bin is full)" in said(capsys, "show", run).splitlines()
+    assert f"flow run {run} did not leave baked undone; it left dough" in said(capsys, "retry", run, "--undone", "baked", code=1)
+    assert said(capsys, "retry", run) == "FAILING\n"
+    world.drain()
+    bakery.BROKEN.clear()
+    assert said(capsys, "retry", run, "--undone", "dough") == "RUNNING\n"
+    world.drain()
+    assert "SUCCEEDED" in said(capsys, "show", run)
+
+
 def test_a_run_is_paused_resumed_and_cancelled(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
     run = said(capsys, "start", BREAD).strip()
     world.step()

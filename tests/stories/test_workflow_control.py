@@ -1,9 +1,7 @@
 """What the operators and authors of workflows do: pause, resume, cancel, time limits, retries of steps, new versions."""
 
-import types
 from contextvars import Context
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
@@ -14,47 +12,12 @@ from sedano.errors import (
     TaskRevoked,
     WrongFlowState,
 )  # fmt: skip
-from sedano.model import codec, states
-from sedano.model.messages import Command
+from sedano.model import states
 from sedano.ports import PARKED
-from sedano.workflow import Flow, Input, Step, Workflow, own, runs
+from sedano.workflow import Input, Step, Workflow, runs
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.stage import Stage, in_memory
-from tests.stories.workshop import Workshop
-
-
-@pytest.fixture
-def workshop() -> Workshop:
-    """A workshop of its own: nothing ran yet."""
-    return Workshop()
-
-
-def states_of(result: Any) -> dict[str, str]:
-    """The states of a run's steps."""
-    return {step.name: step.state for step in result.show().steps}
-
-
-def commands(stage: Stage) -> list[Command]:
-    """The commands that lie in the queue."""
-    return [c for c in (codec.decode(m.body) for m in stage.peek(COMMANDS)) if isinstance(c, Command)]
-
-
-def line(workshop: Workshop, body: Any, **options: Any) -> Flow:
-    """A workflow of two steps: *body* under *options*, which has a compensation, and one after it."""
-    work = workshop.task("work", body)
-
-    class Line(Workflow, app=workshop.app):
-        first = Step(work.s(1), compensate=workshop.refund.s(own), **options)
-        second = Step(workshop.wrap.s(first))
-
-    return Line.flow
-
-
-def declared(workshop: Workshop, name: str, body: dict[str, Any]) -> Flow:
-    """A workflow whose body is made by a program."""
-    made: Any = types.new_class(name, (Workflow,), {"app": workshop.app}, lambda names: names.update(body))
-    flow: Flow = made.flow
-    return flow
+from tests.stories.workshop import Workshop, commands, line, states_of
 
 
 def test_a_paused_run_begins_nothing_and_goes_on_when_it_is_resumed(stage: Stage, workshop: Workshop) -> None:

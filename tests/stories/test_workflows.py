@@ -12,7 +12,7 @@ from sedano.workflow import Input, Step, Workflow, each, own
 from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import Processes
 from tests.stories.stage import Stage
-from tests.stories.workshop import Workshop
+from tests.stories.workshop import Workshop, states_of
 
 COLLECTED = {("sedano.workflow.collect", states.SUCCESS): 1, ("sedano.workflow.patrol", states.SUCCESS): 1}
 WHOLE = {**succeeded(price=1, reserve=1, charge=1, pack=2, ship=1, launch=1), **COLLECTED}
@@ -21,17 +21,6 @@ UNDONE = {
     ("sedano.workflow.collect", states.SUCCESS): 2, ("ship", states.FAILURE): 1, ("sedano.workflow.patrol", states.SUCCESS): 1,
 }  # fmt: skip
 ORDER = ["unpack POT", "unpack TEA", "refund paid 20", "release shelf 7"]
-
-
-@pytest.fixture
-def workshop() -> Workshop:
-    """A workshop of its own: nothing ran yet."""
-    return Workshop()
-
-
-def states_of(result: Any) -> dict[str, str]:
-    """The states of a run's steps."""
-    return {step.name: step.state for step in result.show().steps}
 
 
 def test_a_run_does_every_step_once_and_in_its_time(stage: Stage, workshop: Workshop) -> None:

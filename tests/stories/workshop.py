@@ -1,21 +1,30 @@
 """The app that stories of workflows are about: a shop that takes orders to customers, whose tasks note in which order they ended."""
 
+import types
 from typing import Any
 
 from sedano import Retry, Sedano
+from sedano.model import codec
+from sedano.model.messages import Command
 from sedano.task import Task
 from sedano.workflow import Flow, Input, Step, Workflow, each, own
-from tests.stories.stage import QUEUES
+from tests.stories.processes import COMMANDS
+from tests.stories.stage import QUEUES, Stage
+
+
+class Killed(BaseException):
+    """The worker's process is gone."""
 
 
 class Workshop:
-    """One app and its workflow. *done*: the calls that ended well, in order; *broken*: calls that fail."""
+    """One app and its workflow. *done*: the calls that ended well, in order; *broken*: calls that fail; *deadly*: those that kill."""
 
     def __init__(self) -> None:
         """Declare everything."""
         self.app = Sedano("workshop", queues=QUEUES, retry=Retry(max_retries=0))
         self.done: list[str] = []
         self.broken: set[str] = set()
+        self.deadly: set[str] = set()
         self.lines = ["tea", "pot"]
         self.price = self.task("price", lambda order: {"total": 10 * len(self.lines), "lines": self.lines})
         self.reserve = self.task("reserve", lambda order: f"shelf {order}")
@@ -47,6 +56,8 @@ class Workshop:
 
         def noted(*args: Any, **kwargs: Any) -> Any:
             call = f"{name} {args[0]}" if args else name
+            if {name, call} & self.deadly:
+                raise Killed
             if {name, call} & self.broken:
                 raise ValueError(f"{call} is broken")
             value = body(*args, **kwargs)
@@ -55,3 +66,31 @@ class Workshop:
 
         self.app.task(name=name, **options)(noted)
         return Task(self.app.registry.tasks[name], self.app)
+
+
+def line(workshop: Workshop, body: Any, **options: Any) -> Flow:
+    """A workflow of two steps: *body* under *options*, which has a compensation, and one after it."""
+    work = workshop.task("work", body)
+
+    class Line(Workflow, app=workshop.app):
+        first = Step(work.s(1), compensate=workshop.refund.s(own), **options)
+        second = Step(workshop.wrap.s(first))
+
+    return Line.flow
+
+
+def declared(workshop: Workshop, name: str, body: dict[str, Any]) -> Flow:
+    """A workflow whose body is made by a program."""
+    made: Any = types.new_class(name, (Workflow,), {"app": workshop.app}, lambda names: names.update(body))
+    flow: Flow = made.flow
+    return flow
+
+
+def states_of(result: Any) -> dict[str, str]:
+    """The states of a run's steps."""
+    return {step.name: step.state for step in result.show().steps}
+
+
+def commands(stage: Stage) -> list[Command]:
+    """The commands that lie in the queue."""
+    return [c for c in (codec.decode(m.body) for m in stage.peek(COMMANDS)) if isinstance(c, Command)]

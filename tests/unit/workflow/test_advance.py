@@ -86,16 +86,28 @@ def test_a_failed_run_that_is_retried_ends_well_and_repeats_only_what_was_undone
     toy.play()
     kept = [name for name in toy.well if name.partition("[")[0] not in toy.undone]
     undone = set(toy.undone)
+    toy.odds = 0.0
+    if toy.left:
+        assert set(toy.run.uncompensated) == toy.left
+        begun = len(toy.began)
+        played_again(toy)
+        assert (toy.run.state, dict(toy.run.uncompensated), len(toy.began)) == ("FAILED", {}, begun)
+        assert toy.undone[-len(toy.left) :] == [name for name in toy.undone[: -len(toy.left)] if name in toy.left]
     if toy.run.state != "SUCCEEDED":
-        toy.run = retried(toy.progress())._replace(revision=toy.run.revision + 1)
-        toy.odds, toy.questions = 0.0, [None]
-        toy.play()
+        played_again(toy)
     assert (toy.run.state, toy.violations) == ("SUCCEEDED", [])
     needs = toy.definition.needs()
     for name in kept:
         step = name.partition("[")[0]
         again = undone & {n for n in needs if _leads(needs, n, step)}
         assert toy.well.count(name) <= (2 if again else 1), name
+
+
+def played_again(toy: Toy) -> None:
+    """Retry a run, and play it to its end."""
+    toy.run = retried(toy.progress())._replace(revision=toy.run.revision + 1)
+    toy.questions = [None]
+    toy.play()
 
 
 def _leads(needs: dict[str, tuple[str, ...]], first: str, last: str) -> bool:

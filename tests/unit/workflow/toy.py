@@ -23,7 +23,9 @@ REF = BlobRef("0" * 64, 1)
 
 @dataclass
 class Toy:
-    """One run. *odds*: how likely a begun task fails. *well*: steps as they ended well. *undone*: as their compensations ended."""
+    """One run. *odds*: how likely a begun task fails. *well*: steps as they ended well. *undone*: as their compensations ended;
+    *left*: those whose compensation failed.
+    """
 
     definition: Definition
     dice: random.Random
@@ -37,6 +39,7 @@ class Toy:
     began: list[str] = field(default_factory=list)
     well: list[str] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
+    left: set[str] = field(default_factory=set)
     owner: dict[str, str] = field(default_factory=dict)
     joins: dict[str, list[str]] = field(default_factory=dict)
     clock: int = 0
@@ -87,8 +90,10 @@ class Toy:
 
     def write(self, action: WindUp | End) -> None:
         """Write the run's item."""
-        state = FAILING if isinstance(action, WindUp) else action.state
-        self.run = self.run._replace(state=state, revision=self.run.revision + 1)
+        if isinstance(action, WindUp):
+            self.run = self.run._replace(state=FAILING, revision=self.run.revision + 1)
+        else:
+            self.run = self.run._replace(state=action.state, uncompensated=action.uncompensated, revision=self.run.revision + 1)
 
     def publish(self, step: Step, task_id: str) -> None:
         """Send the messages of a step, once or twice."""
@@ -161,6 +166,8 @@ class Toy:
         state = states.FAILURE if failed else states.SUCCESS
         self.records[record.task_id] = record._replace(state=state, clock=self.clock)
         self.values[record.task_id] = self.dice.choice(self.menu)
+        if kind == "undo" and failed:
+            self.left.add(self.owner[record.task_id])
         if kind == "undo" or not failed:
             (self.undone if kind == "undo" else self.well).append(self.owner[record.task_id])
         self.tell(record.task_id)

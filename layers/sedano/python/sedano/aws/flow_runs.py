@@ -20,6 +20,7 @@ from sedano.model.workflow.flow_run import FlowChanged, FlowRun
 
 LIFETIME_S = 90 * 86_400
 _REFS = ("definition", "inputs_ref")
+_MAPPINGS = ("rounds", "whole", "given_up", "undoing", "uncompensated")
 
 
 class DynamoFlowRuns:
@@ -73,7 +74,7 @@ class DynamoFlowRuns:
 def _text(run: FlowRun) -> str:
     fields = run._asdict()
     fields |= {name: [ref.digest, ref.size] for name in _REFS if (ref := fields[name]) is not None}
-    return json.dumps({**fields, **{name: dict(fields[name]) for name in ("rounds", "whole", "given_up")}}, separators=(",", ":"))
+    return json.dumps({**fields, **{name: dict(fields[name]) for name in _MAPPINGS}}, separators=(",", ":"))
 
 
 def _run(item: Item) -> FlowRun:

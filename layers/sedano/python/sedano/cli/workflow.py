@@ -16,6 +16,7 @@ import importlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ CONTROLS = {
     "pause": "begin no further step",
     "resume": "go on",
     "cancel": "stop, and undo what ended well",
-    "retry": "begin again what failed",
+    "retry": "undo what was left undone; then, once more, begin again what failed",
 }
 
 
@@ -64,6 +65,8 @@ def _parser() -> argparse.ArgumentParser:
         verb = verbs.add_parser(name, help=words)
         verb.set_defaults(do=_control, verb=name)
         verb.add_argument("run", help="the run's id")
+        if name == "retry":
+            verb.add_argument("--undone", action="append", default=[], metavar="STEP", help="it was left undone, and undone by hand since")
     return parser
 
 
@@ -117,13 +120,16 @@ def _show(app: Sedano, asked: argparse.Namespace) -> int:
     print(f"{view.run_id}: {view.workflow} {view.version} is {view.state}, began {moment(view.started)}{ended}")
     if view.cause:
         print(f"because of {view.cause}")
+    for name, why in view.uncompensated.items():
+        print(f"not undone: step {name} ({why})")
     table(("STEP", "STATE", "TASK", "BEGINS", "CALLS", "DETAIL"), _steps(view))
     return 0
 
 
 def _control(app: Sedano, asked: argparse.Namespace) -> int:
     run = find(app, asked.run)
-    verbs: dict[str, Callable[[], str]] = {"pause": run.pause, "resume": run.resume, "cancel": run.cancel, "retry": run.retry}
+    again = partial(run.retry, asked.undone) if asked.verb == "retry" else run.retry
+    verbs: dict[str, Callable[[], str]] = {"pause": run.pause, "resume": run.resume, "cancel": run.cancel, "retry": again}
     print(verbs[asked.verb]())
     app.close()
     return 0

@@ -178,13 +178,15 @@ class Directing:
     def _whole(self, progress: Progress, action: Publish | Compensate, call: Call, options: Options, follows: canvas.Step) -> canvas.Tree:
         """Return a `map` as a canvas: a group of its calls and what collects them, which is the whole's task."""
         step = action.step
-        items, done = progress.items(step), progress.succeeded(step)
+        items = progress.items(step)
         if isinstance(action, Publish):
+            done = progress.succeeded(step)
             numbers = list(progress.calls(step))
             kept = [[n, progress.value_of(record)] for n, record in sorted(done.items()) if n not in numbers]
             members = [_signature(progress, call, options, items[n]) for n in numbers]
         else:
             kept = []
+            done = progress.to_undo(step)
             each = [(progress.knowing(step.name, progress.value_of(record)), items[n]) for n, record in sorted(done.items())]
             members = [_signature(own, call, options, item) for own, item in each]
         group = canvas.Group(tuple(map(canvas.Step, members)))
@@ -240,7 +242,7 @@ class Directing:
         if isinstance(what, WindUp):
             return self._changed(run, run._replace(state=FAILING, cause=what.cause))
         if isinstance(what, End):
-            return self._changed(run, run._replace(state=what.state))
+            return self._changed(run, run._replace(state=what.state, uncompensated=what.uncompensated))
         raise TypeError(f"{what} is published, not written")
 
     def _changed(self, run: FlowRun, changed: FlowRun) -> FlowRun:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from sedano.errors import FlowFailed, ResultTimeout, Unavailable, UnknownFlowRun, WrongFlowState
 from sedano.model import states
-from sedano.model.workflow.advance import retried
+from sedano.model.messages import NOTHING
+from sedano.model.workflow.advance import retried, uncompensated, undone_by_hand
 from sedano.model.workflow.flow_run import (
     CANCELLED,
     CANCELLING,
@@ -48,7 +50,10 @@ class StepView(NamedTuple):
 
 
 class FlowView(NamedTuple):
-    """A run as people look at it; times are epoch seconds, *ended* is 0 as long as it goes on."""
+    """A run as people look at it; times are epoch seconds, *ended* is 0 as long as it goes on.
+
+    *uncompensated*: why each step that ought to have been undone was not, by name; empty as long as the run goes on.
+    """
 
     run_id: str
     workflow: str
@@ -58,6 +63,7 @@ class FlowView(NamedTuple):
     started: float
     ended: float
     steps: tuple[StepView, ...]
+    uncompensated: Mapping[str, str] = NOTHING
 
 
 class FlowResult:
@@ -78,6 +84,12 @@ class FlowResult:
         run = self._app.outlet.ports.flow_runs.read(self.id)
         return run.state if run is not None else states.PENDING
 
+    @property
+    def uncompensated(self) -> dict[str, str]:
+        """Why each step that ought to have been undone was not, by name; empty when nothing was left undone, or the run goes on."""
+        run = self._app.outlet.ports.flow_runs.read(self.id)
+        return dict(run.uncompensated) if run is not None else {}
+
     def show(self) -> FlowView:
         """Return the run with the state of each step, derived from the ledger.
 
@@ -87,7 +99,8 @@ class FlowResult:
         progress = self._progress()
         run, definition = progress.run, progress.definition
         steps = tuple(_view(progress, step.name) for step in definition.steps)
-        return FlowView(run.run_id, run.workflow, run.version, run.state, run.cause, run.started, run.ended, steps)
+        undone = dict(run.uncompensated)
+        return FlowView(run.run_id, run.workflow, run.version, run.state, run.cause, run.started, run.ended, steps, undone)
 
     def get(self, timeout: float | None = None) -> dict[str, Any]:
         """Wait for the run and return the results of the steps that no other waits for, by name.
@@ -96,13 +109,14 @@ class FlowResult:
             timeout: seconds to wait at most; None waits for ever.
 
         Raises:
-            FlowFailed: it failed or was cancelled; the message names the step.
+            FlowFailed: it failed or was cancelled; the message names the step, and those that were left undone.
             ResultTimeout: it did not end in time; a paused run does not.
             WaitInsideTask: a task is running here.
         """
         run = self.wait(timeout)
         if run.state != SUCCEEDED:
-            raise FlowFailed(self.id, f"flow run {self.id} of {run.workflow} is {run.state}{f': {run.cause}' if run.cause else ''}")
+            why = f": {run.cause}" if run.cause else ""
+            raise FlowFailed(self.id, f"flow run {self.id} of {run.workflow} is {run.state}{why}{_left(run)}")
         progress = progress_of(self._app.outlet, run)
         needed = {name for before in progress.definition.needs().values() for name in before}
         return {s.name: self._value(progress, s.name) for s in progress.definition.steps if s.name not in needed}
@@ -147,13 +161,22 @@ class FlowResult:
         go: Move = lambda run: run._replace(state=CANCELLING, cause=run.cause or "cancelled", ended=0.0)  # noqa: E731
         return self._change({RUNNING: go, PAUSED: go, FAILED: self._cancelled, CANCELLING: _as_it_is}, "be cancelled")
 
-    def retry(self) -> str:
+    def retry(self, undone: Iterable[str] = ()) -> str:
         """Begin again what failed, or was compensated, and what waits for it; results of steps that ended well are kept.
 
+        A run that left something undone (`uncompensated`) first goes on with that, and only with that: it is FAILING again (or CANCELLING),
+        and a step whose effect stands is not begun a second time. Retry it once more when nothing is left undone. Returns the state.
+
+        Args:
+            undone: steps that were left undone and that somebody has undone by hand since.
+
         Raises:
-            WrongFlowState: the run has not failed and was not cancelled, or it is older than its tasks' records.
+            WrongFlowState: the run has not failed and was not cancelled, it is older than its tasks' records, or a step of *undone* was not
+                left undone.
         """
-        return self._change({FAILED: self._retried, CANCELLED: self._retried}, "be retried")
+        names = (undone,) if isinstance(undone, str) else tuple(undone)
+        again = partial(self._retried, names)
+        return self._change({FAILED: again, CANCELLED: again}, "be retried")
 
     def mermaid(self) -> str:
         """Return the graph of its steps with their states in Mermaid's language."""
@@ -188,10 +211,14 @@ class FlowResult:
             raise WrongFlowState(f"flow run {self.id} has failed and was compensated: there is nothing to cancel")
         return run._replace(state=CANCELLING, ended=0.0)
 
-    def _retried(self, run: FlowRun) -> FlowRun:
+    def _retried(self, undone: Sequence[str], run: FlowRun) -> FlowRun:
         if self._app.outlet.ports.clock.now() > run.started + LONGEST_RUN_S:
             raise WrongFlowState(f"flow run {self.id} is older than the records of its tasks; begin a new one")
-        return retried(progress_of(self._app.outlet, run, whole=True))
+        left = uncompensated(progress_of(self._app.outlet, run, whole=True))
+        wrong = [name for name in undone if name not in left]
+        if wrong:
+            raise WrongFlowState(f"flow run {self.id} did not leave {', '.join(wrong)} undone; it left {', '.join(left) or 'nothing'}")
+        return retried(progress_of(self._app.outlet, undone_by_hand(run, undone), whole=True))
 
     def _change(self, moves: Mapping[str, Move], what: str) -> str:
         """Change the run by compare-and-swap and have a worker look at it; return its state."""
@@ -205,6 +232,13 @@ class FlowResult:
                 self._app.outlet.post([look(changed, self._app.queues[0])])
                 return changed.state
         raise Unavailable(f"flow run {self.id}: it changed under each of {TRIES} attempts to change it")
+
+
+def _left(run: FlowRun) -> str:
+    """Return what is to be said about what a run left undone."""
+    if not run.uncompensated:
+        return ""
+    return "; not undone: " + ", ".join(f"{name} ({why})" for name, why in run.uncompensated.items())
 
 
 def _as_it_is(run: FlowRun) -> FlowRun:

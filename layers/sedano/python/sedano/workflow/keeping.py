@@ -61,7 +61,7 @@ def progress_of(outlet: Reads, run: FlowRun, *, whole: bool = False) -> Progress
     maps = [s for s in definition.steps if s.each is not None]
     if not whole and run.state not in WINDING_UP:
         maps = [s for s in maps if run.rounds.get(s.name, 0) > run.whole.get(s.name, 0) or s.retry.max_retries]
-    calls = [task_id for step in maps for task_id in progress.may_have_called(step)]
+    calls = [task_id for step in maps for task_id in (*progress.may_have_called(step), *progress.may_have_undone(step))]
     if not calls:
         return progress
     return Progress(definition, run, inputs, {**records, **ports.ledger.read(calls)}, outlet.gathering.value)

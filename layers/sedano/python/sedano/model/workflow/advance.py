@@ -10,7 +10,9 @@ Winding up, after a failure or a cancellation, in an order that no schedule can 
 2. What runs ends (after a cancellation it is asked to). From then on the set of steps that ended well is final.
 3. Those with a compensation are compensated one after the other, the latest end first by the logical clock of their records, and each
    before all that it needed.
-4. The run ends. A compensation that fails does not keep the others from running; it is shown.
+4. The run ends. A compensation that fails does not keep the others from running; what it left undone is written down with the run's end.
+
+A run that left something undone is not begun again before that is undone: its effects would be had twice.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sedano.model import states
+from sedano.model.messages import NOTHING
 from sedano.model.records import NO_RETRY, TERMINATE, TaskRecord
 from sedano.model.workflow.definition import Step
-from sedano.model.workflow.flow_run import CANCELLED, CANCELLING, ENDED, PAUSED, SUCCEEDED, WINDING_UP, FlowRun
+from sedano.model.workflow.flow_run import BY_HAND, CANCELLED, CANCELLING, ENDED, FAILING, PAUSED, SUCCEEDED, WINDING_UP, FlowRun
 from sedano.model.workflow.flow_run import FAILED as RUN_FAILED
 from sedano.model.workflow.flow_run import RUNNING as RUN_RUNNING
 from sedano.model.workflow.progress import DONE, FAILED, OPEN, READY, RETRYING, RUNNING, SKIPPED, Progress, Status
@@ -57,9 +60,10 @@ class WindUp(NamedTuple):
 
 
 class End(NamedTuple):
-    """Write down that the run has ended."""
+    """Write down that the run has ended; *uncompensated*: why each step that ought to be undone was not, by name."""
 
     state: str
+    uncompensated: Mapping[str, str] = NOTHING
 
 
 Action = Publish | Compensate | Stop | WindUp | End
@@ -96,8 +100,17 @@ def retried(progress: Progress) -> FlowRun:
     """Return a run that has ended, begun again: what ended well and was not compensated stays, and nothing else does.
 
     A step that needs one which runs again runs again as well: its arguments may be others. Of a `map` that was not compensated, only the
-    calls that did not end well are made again.
+    calls that did not end well are made again. Where something was left undone, the run goes on with undoing it, and with nothing else.
     """
+    left = uncompensated(progress)
+    if left:
+        again = {name: progress.run.undoing.get(name, 0) + 1 for name in left}
+        undoing, state = {**progress.run.undoing, **again}, CANCELLING if progress.run.state == CANCELLED else FAILING
+        return progress.run._replace(state=state, ended=0.0, undoing=undoing, uncompensated=NOTHING)
+    return _begun_again(progress)
+
+
+def _begun_again(progress: Progress) -> FlowRun:
     run, needs, again = progress.run, progress.definition.needs(), set[str]()
     for _ in progress.definition.steps:
         more = {s.name for s in progress.definition.steps if not _stays(progress, s) or again & set(needs[s.name])}
@@ -108,7 +121,20 @@ def retried(progress: Progress) -> FlowRun:
     rounds = {s.name: run.rounds.get(s.name, 0) + s.retry.max_retries + 1 for s in steps}
     fresh = {s.name: rounds[s.name] for s in steps if _compensated(progress, s) or again & set(needs[s.name])}
     rounds, whole = {**run.rounds, **rounds}, {**run.whole, **fresh}
-    return run._replace(state=RUN_RUNNING, cause="", ended=0.0, given_up={}, rounds=rounds, whole=whole)
+    return run._replace(
+        state=RUN_RUNNING, cause="", ended=0.0, given_up={}, rounds=rounds, whole=whole, undoing=NOTHING, uncompensated=NOTHING
+    )
+
+
+def undone_by_hand(run: FlowRun, names: Iterable[str]) -> FlowRun:
+    """Return *run* with the steps *names*, which it left undone, as steps that somebody has undone by hand."""
+    return run._replace(undoing={**run.undoing, **dict.fromkeys(names, BY_HAND)})
+
+
+def uncompensated(progress: Progress) -> dict[str, str]:
+    """Return why each step whose compensation has ended, and not well, is left undone, by name, the latest end first."""
+    found = {step.name: progress.compensation(step.name) for step in to_compensate(progress)}
+    return {name: status.detail or "it did not end well" for name, status in found.items() if status.state == FAILED}
 
 
 def to_compensate(progress: Progress) -> list[Step]:
@@ -163,6 +189,9 @@ def _wind_up(progress: Progress) -> Sequence[Action]:
     to_stop = tuple(i for step in progress.definition.steps for i in _unsettled(progress, step, TERMINATE if cancelled else NO_RETRY))
     if to_stop:
         return (Stop(to_stop, cancelled),)
+    undoing = tuple(i for step in progress.definition.steps for i in _open(progress, progress.undid(step), NO_RETRY))
+    if undoing:
+        return (Stop(undoing, False),)
     if any(_runs(progress, step) for step in progress.definition.steps):
         return ()
     if cancelled or progress.definition.on_failure == "compensate":
@@ -172,20 +201,24 @@ def _wind_up(progress: Progress) -> Sequence[Action]:
                 return (Compensate(step, progress.run.compensation_id(step.name)),)
             if state in (RUNNING, RETRYING):
                 return ()
-    return (End(CANCELLED if cancelled else RUN_FAILED),)
+    return (End(CANCELLED if cancelled else RUN_FAILED, uncompensated(progress)),)
 
 
 def _unsettled(progress: Progress, step: Step, asked: int) -> Iterator[str]:
     """Yield the ids of *step* that may still begin, or run and are not asked to end yet."""
-    status = progress.status(step.name)
-    for task_id in _ids(progress, step, status):
+    return _open(progress, _ids(progress, step, progress.status(step.name)), asked)
+
+
+def _open(progress: Progress, task_ids: Iterable[str], asked: int) -> Iterator[str]:
+    for task_id in task_ids:
         record = progress.records.get(task_id)
         if record is None or record.state in (states.PENDING, states.RETRY) or (_is_running(record) and record.asked < asked):
             yield task_id
 
 
 def _runs(progress: Progress, step: Step) -> bool:
-    return any(_is_running(progress.records.get(i)) for i in _ids(progress, step, progress.status(step.name)))
+    ids = (*_ids(progress, step, progress.status(step.name)), *progress.undid(step))
+    return any(_is_running(progress.records.get(i)) for i in ids)
 
 
 def _ids(progress: Progress, step: Step, status: Status) -> list[str]:

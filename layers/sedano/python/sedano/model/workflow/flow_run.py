@@ -19,6 +19,8 @@ WINDING_UP = frozenset({FAILING, CANCELLING})
 """No step begins any more; what runs may end, then what has ended well is compensated."""
 ENDED = frozenset({SUCCEEDED, FAILED, CANCELLED})
 STATES = (RUNNING, PAUSED, FAILING, CANCELLING, SUCCEEDED, FAILED, CANCELLED)
+BY_HAND = -1
+"""In place of the number of a compensation: somebody has undone the step by hand."""
 LONGEST_RUN_S = RECORD_LIFETIME_S - 86_400
 """A run may last this long: its tasks' records do not live longer, and a step without a record would look as if it had never run."""
 
@@ -28,7 +30,9 @@ class FlowRun(NamedTuple):
 
     *rounds*: the number of the begin with which each step's present round starts; a retry of the run starts another. *whole*: the number
     of the begin since which the calls of a `map` count; a compensation undoes those before. *given_up*: why a step or a compensation could
-    not even be published, by task id. *cause*: what began the winding up. *revision* rises with every write; *nonce* is the last writer's.
+    not even be published, by task id. *undoing*: the number of each step's compensation in its present round, if it is not the first
+    (0). *uncompensated*: once the run has ended, why each step that ought to be undone was not, by name. *cause*: what began the winding
+    up. *revision* rises with every write; *nonce* is the last writer's.
     *patrol* is the number of the command that looks after the run now and then; one with another number ends. Times are epoch seconds.
     """
 
@@ -44,6 +48,8 @@ class FlowRun(NamedTuple):
     rounds: Mapping[str, int] = NOTHING
     whole: Mapping[str, int] = NOTHING
     given_up: Mapping[str, str] = NOTHING
+    undoing: Mapping[str, int] = NOTHING
+    uncompensated: Mapping[str, str] = NOTHING
     ended: float = 0.0
     revision: int = 0
     nonce: str = ""
@@ -59,9 +65,11 @@ class FlowRun(NamedTuple):
         """Return the task id of begin number *attempt* (from 0, over all rounds) of *step*."""
         return derived_id(self.run_id, f"step/{attempt}/{step}")
 
-    def compensation_id(self, step: str) -> str:
-        """Return the task id of the compensation of *step* in its present round."""
-        return derived_id(self.run_id, f"compensate/{self.rounds.get(step, 0)}/{step}")
+    def compensation_id(self, step: str, number: int | None = None) -> str:
+        """Return the task id of the compensation of *step* in its present round; *number*: of an earlier one than the present."""
+        begun = self.undoing.get(step, 0) if number is None else number
+        again = f".{begun}" if begun else ""
+        return derived_id(self.run_id, f"compensate/{self.rounds.get(step, 0)}{again}/{step}")
 
 
 class FlowChanged(NamedTuple):

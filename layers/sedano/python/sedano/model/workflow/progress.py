@@ -15,7 +15,7 @@ from sedano.model import states
 from sedano.model.records import TaskRecord
 from sedano.model.workflow.conditions import holds
 from sedano.model.workflow.definition import ITEM, Call, Definition, Ref, Step
-from sedano.model.workflow.flow_run import WINDING_UP, FlowRun, call_id
+from sedano.model.workflow.flow_run import BY_HAND, WINDING_UP, FlowRun, call_id
 
 WAITING, READY, RUNNING, RETRYING = "WAITING", "READY", "RUNNING", "RETRYING"
 SUCCEEDED, FAILED, SKIPPED, CANCELLED = "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"
@@ -73,6 +73,8 @@ class Progress:
     def compensation(self, name: str) -> Status:
         """Return the state of the compensation of the step *name*."""
         task_id = self.run.compensation_id(name)
+        if self.run.undoing.get(name) == BY_HAND:
+            return Status(SUCCEEDED, task_id, detail="undone by hand")
         if task_id in self.run.given_up:
             return Status(FAILED, task_id, detail=self.run.given_up[task_id])
         record = self.records.get(task_id)
@@ -139,6 +141,30 @@ class Progress:
         """Return every id under which a `map` may have made a call that counts, so that their records can be read."""
         wholes = range(self.run.whole.get(step.name, 0), self.status(step.name).attempt + 1)
         return [call_id(self.run.step_id(step.name, attempt), n) for attempt in wholes for n in range(self._size(step))]
+
+    def to_undo(self, step: Step, begin: int | None = None) -> dict[int, TaskRecord]:
+        """Return the records of the calls of a `map` that its compensation undoes, by item.
+
+        They are those that ended well and that no earlier begin of it undid. *begin*: of which begin; by default the present one.
+        """
+        left = self.succeeded(step)
+        for number in range(self.run.undoing.get(step.name, 0) if begin is None else begin):
+            whole = self.run.compensation_id(step.name, number)
+            undone = [self.records.get(call_id(whole, position)) for position in range(len(left))]
+            pairs = zip(sorted(left.items()), undone, strict=True)
+            left = {n: record for (n, record), undo in pairs if undo is None or undo.state != states.SUCCESS}
+        return left
+
+    def undid(self, step: Step) -> list[str]:
+        """Return the ids of the calls that earlier begins of the compensation of a `map` made, or may still make."""
+        begins = range(self.run.undoing.get(step.name, 0))
+        wholes = [(self.run.compensation_id(step.name, n), len(self.to_undo(step, n))) for n in begins]
+        return [call_id(whole, position) for whole, size in wholes for position in range(size)]
+
+    def may_have_undone(self, step: Step) -> list[str]:
+        """Return every id that `undid` may come to, so that their records can be read."""
+        wholes = [self.run.compensation_id(step.name, number) for number in range(self.run.undoing.get(step.name, 0))]
+        return [call_id(whole, position) for whole in wholes for position in range(self._size(step))]
 
     def _calls(self, step: Step, done: Mapping[int, TaskRecord], task_id: str) -> dict[int, str]:
         left = [n for n in range(self._size(step)) if n not in done]
