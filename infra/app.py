@@ -14,6 +14,7 @@ from infra.assets import AssetError
 from infra.config import ConfigError, StageConfig
 from infra.pipeline_config import PipelineConfig
 from infra.stacks.core import CoreStack
+from infra.stacks.observability import ObservabilityStack
 from infra.stacks.pipeline import PipelineStack
 from infra.stacks.state import StateStack
 
@@ -24,6 +25,9 @@ def build(app: cdk.App) -> None:
     state = StateStack(app, f"sedano-{config.stage}-state", config=config)
     core = CoreStack(app, f"sedano-{config.stage}-core", config=config, state=state)
     core.add_stack_dependency(state)
+    if not config.local:  # nobody is on call for this machine
+        watching = ObservabilityStack(app, f"sedano-{config.stage}-observability", config=config, core=core)
+        watching.add_stack_dependency(core)
     pipeline = PipelineConfig.from_context(app.node.try_get_context)
     if pipeline.engine != "none" and not config.local:  # the local endpoint has no Spark; the job runs on this machine as it is
         history = PipelineStack(app, f"sedano-{config.stage}-pipeline", config=config, pipeline=pipeline, state=state)

@@ -1,19 +1,20 @@
-"""cdk-nag's AWS Solutions rules over every stack, and the form in which one finding is acknowledged with one reason.
+"""cdk-nag's AWS Solutions and Serverless rules over every stack, and the form in which one finding is acknowledged with one reason.
 
 A finding is acknowledged on the construct that it names and nowhere higher, so that a new construct is judged anew.
+`cdk synth -c accepted=false` lists every finding, those with a reason as well.
 """
 
 import json
 import re
 
 from aws_cdk import App, Stack, Validations
-from cdk_nag import AwsSolutionsChecks
+from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 from constructs import IConstruct
 
 
 def check(app: App) -> None:
     """Lets the synthesis of `app` fail on every finding that no reason acknowledges."""
-    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
 
 
 def acknowledge(construct: IConstruct, finding: str, reason: str) -> None:
@@ -22,6 +23,8 @@ def acknowledge(construct: IConstruct, finding: str, reason: str) -> None:
     The id goes into the metadata itself: the library's own form splits an id at `::`, which findings about resources
     contain.
     """
+    if construct.node.try_get_context("accepted") == "false":
+        return
     construct.node.add_metadata(Validations.ACKNOWLEDGED_RULES_METADATA_KEY, {finding: reason})
 
 

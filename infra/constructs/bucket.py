@@ -1,10 +1,13 @@
-"""Buckets: encrypted, private, reached over TLS only."""
+"""Buckets: encrypted, private, reached over TLS only, and what was overwritten or deleted can be had back for a while."""
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.nag import acknowledge
+
+#: For how many days an object is kept after it was overwritten or deleted.
+DAYS_TO_RESTORE = 14
 
 
 class Bucket(Construct):
@@ -20,7 +23,8 @@ class Bucket(Construct):
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             enforce_ssl=True,
             minimum_tls_version=1.2,
-            lifecycle_rules=[self._lifecycle(days)],
+            versioned=True,
+            lifecycle_rules=self._lifecycle(days),
             removal_policy=RemovalPolicy.RETAIN if permanent else RemovalPolicy.DESTROY,
         )
         acknowledge(
@@ -30,8 +34,11 @@ class Bucket(Construct):
         )
 
     @staticmethod
-    def _lifecycle(days: int | None) -> s3.LifecycleRule:
-        return s3.LifecycleRule(
-            expiration=None if days is None else Duration.days(days),
+    def _lifecycle(days: int | None) -> list[s3.LifecycleRule]:
+        """S3 takes the removal of delete markers only in a rule that does not expire objects by age."""
+        leftovers = s3.LifecycleRule(
+            noncurrent_version_expiration=Duration.days(DAYS_TO_RESTORE),
+            expired_object_delete_marker=True,
             abort_incomplete_multipart_upload_after=Duration.days(1),
         )
+        return [leftovers] if days is None else [leftovers, s3.LifecycleRule(expiration=Duration.days(days))]

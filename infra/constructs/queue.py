@@ -11,6 +11,7 @@ from infra.nag import acknowledge
 #: of executions (`sedano.model.retry.MAX_EXECUTIONS`), so that the worker comes first and the reason is kept.
 MAX_RECEIVES = 25
 RETENTION = Duration.days(14)
+_REDRIVE = "Serverless-SQSRedrivePolicy"
 
 
 class WorkQueue(Construct):
@@ -18,7 +19,10 @@ class WorkQueue(Construct):
 
     def __init__(self, scope: Construct, name: str, *, visibility: int) -> None:
         super().__init__(scope, name)
-        dead_letters = sqs.DeadLetterQueue(queue=_queue(self, "Dead"), max_receive_count=MAX_RECEIVES)
+        #: Where a message rests that was handed out too often.
+        self.dead = _queue(self, "Dead")
+        acknowledge(self.dead, _REDRIVE, "It is itself where messages rest that were handed out too often.")
+        dead_letters = sqs.DeadLetterQueue(queue=self.dead, max_receive_count=MAX_RECEIVES)
         self.queue = _queue(self, "Queue", visibility=Duration.seconds(visibility), dead_letters=dead_letters)
 
 
@@ -28,11 +32,10 @@ class ParkedQueue(Construct):
     def __init__(self, scope: Construct, name: str) -> None:
         super().__init__(scope, name)
         self.queue = _queue(self, "Queue")
-        acknowledge(
-            self.queue,
-            "AwsSolutions-SQS3",
-            "No function consumes this queue, so nothing can fail here: it is itself where failed messages rest.",
-        )
+        for finding in ("AwsSolutions-SQS3", _REDRIVE):
+            acknowledge(
+                self.queue, finding, "No function consumes this queue, so nothing can fail here: it is itself where failed messages rest."
+            )
 
 
 def _queue(

@@ -20,6 +20,7 @@ from constructs import Construct
 from infra.config import StageConfig
 from infra.constructs.function import Content, Function
 from infra.constructs.layers import ROOT, application_layer, library_layer
+from infra.constructs.metrics import Watched
 from infra.constructs.queue import ParkedQueue, WorkQueue
 from infra.constructs.timers import Timers
 from infra.stacks.state import BLOBS, CONTROL, HISTORY, LEDGER, SETTINGS, StateStack
@@ -41,6 +42,8 @@ class CoreStack(Stack):
         self._control = dynamodb.Table.from_table_name(self, "Control", state.output(CONTROL))
         self._blobs = s3.Bucket.from_bucket_name(self, "Blobs", state.output(BLOBS))
         self._history = s3.Bucket.from_bucket_name(self, "History", state.output(HISTORY))
+        self._work_queues: dict[str, WorkQueue] = {}
+        self._functions: dict[str, Function] = {}
         self._commands = {queue: self._work_queue(f"Commands-{queue}") for queue in config.queues}
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
@@ -58,7 +61,8 @@ class CoreStack(Stack):
 
     def _work_queue(self, name: str, wait: int = 0) -> sqs.Queue:
         """A queue whose messages may wait so many seconds for others of their batch."""
-        return WorkQueue(self, name, visibility=self._config.visibility + wait).queue
+        self._work_queues[name] = made = WorkQueue(self, name, visibility=self._config.visibility + wait)
+        return made.queue
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -80,7 +84,8 @@ class CoreStack(Stack):
 
     def _function(self, name: str, environment: Mapping[str, str], *, may_loop: bool) -> Function:
         content = Content(ROOT / "functions" / name, self._layers, environment)
-        return Function(self, name.title(), config=self._config, content=content, may_loop=may_loop)
+        self._functions[name] = made = Function(self, name.title(), config=self._config, content=content, may_loop=may_loop)
+        return made
 
     def _add_worker(self, environment: Mapping[str, str]) -> None:
         worker = self._function("worker", environment, may_loop=True)
@@ -127,6 +132,20 @@ class CoreStack(Stack):
         if "s3:GetObject" in actions:
             # Without it S3 answers "access denied" for an object that is not there.
             function.allow(["s3:ListBucket"], self._blobs.bucket_arn)
+
+    def watched(self) -> Watched:
+        """What of this stack and of the tables is to be watched."""
+        return Watched(
+            stage=self._config.stage,
+            queues={name: made.queue for name, made in self._work_queues.items()},
+            dead={name: made.dead for name, made in self._work_queues.items()},
+            parked=self._parked,
+            functions={name: made.function for name, made in self._functions.items()},
+            logs={name: made.logs for name, made in self._functions.items()},
+            tables={"ledger": self._ledger, "control": self._control},
+            timers=self._timers.group,
+            memory=self._config.memory,
+        )
 
     def _add_outputs(self) -> None:
         CfnOutput(self, "SedanoStage", value=self._config.stage)

@@ -37,14 +37,19 @@ class Templates:
         return {name.split("Function")[0].lower(): properties for name, properties in by_id.items()}
 
     def function_named(self, reference: Any) -> str:
-        """The name of the function that a reference in the template means."""
-        return target(reference).split("Function")[0].lower()
+        """The name of the function that a reference in the template means, directly or by its alias."""
+        return self.function_id(reference).split("Function")[0].lower()
+
+    def function_id(self, reference: Any) -> str:
+        """The logical id of the function that a reference means, directly or by its alias."""
+        name = aliased(reference) or target(reference)
+        return target(self.resources[name]["Properties"]["FunctionName"]) if self.resources[name]["Type"] == "AWS::Lambda::Alias" else name
 
     def allowed(self, function: str) -> list[Statement]:
         """Everything that the role of `function` may do."""
         role = target(self.functions()[function]["Role"])
         return [
-            Statement(tuple(_listed(statement["Action"])), tuple(map(shown, _listed(statement["Resource"]))))
+            Statement(tuple(listed(statement["Action"])), tuple(map(shown, listed(statement["Resource"]))))
             for policy in self.of_type("IAM::Policy").values()
             if role in map(target, policy["Roles"])
             for statement in policy["PolicyDocument"]["Statement"]
@@ -54,6 +59,11 @@ class Templates:
         """The resources on which `function` may call `action`."""
         statements = self.allowed(function)
         return {name for statement in statements if action in statement.actions for name in statement.resources}
+
+    def exported(self, reference: Any) -> str:
+        """The logical id of the resource that a reference, also one from another stack, means."""
+        name = target(reference)
+        return target(self.outputs[name]) if name in self.outputs else name
 
     def sources(self) -> Iterator[tuple[str, str]]:
         """Every (queue, function) that an event source mapping joins."""
@@ -79,6 +89,14 @@ def target(reference: Any) -> str:
     raise ValueError(f"{reference} is not a reference")
 
 
+def aliased(reference: Any) -> str | None:
+    """The logical id of the alias in the form by which the CDK names one to a mapping: its function's ARN, taken apart."""
+    match reference:
+        case {"Fn::Join": ["", [{"Fn::Select": [6, {"Fn::Split": [":", {"Ref": name}]}]}, _]]}:
+            return str(name)
+    return None
+
+
 def shown(resource: Any) -> str:
     """A resource of a policy in one line: `Queue1`, `SedanoLedgerTable`, `SedanoBlobsBucket/*`."""
     match resource:
@@ -90,5 +108,6 @@ def shown(resource: Any) -> str:
     return target(resource)
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
+    """One or several, as a list."""
     return value if isinstance(value, list) else [value]

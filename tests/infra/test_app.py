@@ -25,16 +25,16 @@ def test_a_setting_that_cannot_be_used_ends_the_synthesis_with_one_sentence(tmp_
     assert "Traceback" not in str(refused.value)
 
 
-def test_production_passes_every_rule_of_aws_solutions(production: Templates) -> None:
+def test_production_passes_every_rule_of_aws_solutions_and_serverless(production: Templates) -> None:
     assert production.functions(), "the synthesis was judged, and it is here"
 
 
 def test_a_queue_that_anyone_may_read_on_its_way_does_not_pass(tmp_path: Path) -> None:
-    assert _findings(tmp_path, acknowledged=None) == {"AwsSolutions-SQS3", "AwsSolutions-SQS4"}
+    assert _findings(tmp_path, acknowledged=None) == {"AwsSolutions-SQS3", "AwsSolutions-SQS4", "Serverless-SQSRedrivePolicy"}
 
 
 def test_a_reason_accepts_the_one_finding_that_it_names(tmp_path: Path) -> None:
-    assert _findings(tmp_path, acknowledged="AwsSolutions-SQS3") == {"AwsSolutions-SQS4"}
+    assert _findings(tmp_path, acknowledged="AwsSolutions-SQS3") == {"AwsSolutions-SQS4", "Serverless-SQSRedrivePolicy"}
 
 
 def test_logs_can_be_kept_for_every_time_that_the_settings_allow() -> None:

@@ -1,0 +1,99 @@
+"""Alarms: each says in its description what it means and where to look first.
+
+A rule of all of them: nothing to count is nothing wrong, because a stage without work emits nothing.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from aws_cdk import aws_cloudwatch as cloudwatch
+from constructs import Construct
+
+from infra.constructs.metrics import Watched, of_function, of_queue, of_table, of_timers
+
+#: How old, in seconds, a message may get before somebody is told.
+OLDEST_MESSAGE_S = 900
+#: How many tasks in five minutes may be taken over from workers that died: a few are Lambda's own coming and going.
+STEALS = 10
+
+
+class Rule(NamedTuple):
+    """When to tell somebody, and what: `metric` at or above `threshold` in each of `periods` periods."""
+
+    name: str
+    metric: cloudwatch.IMetric
+    threshold: float
+    periods: int
+    words: str
+
+
+class Alarms(Construct):
+    """Every alarm of a stage."""
+
+    def __init__(self, scope: Construct, name: str, *, watched: Watched) -> None:
+        super().__init__(scope, name)
+        rules = [*_of_queues(watched), *_of_functions(watched), *_of_tables(watched), *_of_timers(watched), *_of_tasks(watched)]
+        #: In the order in which a dashboard shows them.
+        self.alarms = [self._alarm(rule) for rule in rules]
+
+    def _alarm(self, rule: Rule) -> cloudwatch.Alarm:
+        return cloudwatch.Alarm(
+            self,
+            rule.name,
+            metric=rule.metric,
+            threshold=rule.threshold,
+            evaluation_periods=rule.periods,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            alarm_description=rule.words,
+        )
+
+
+def _of_queues(watched: Watched) -> Iterator[Rule]:
+    visible = "ApproximateNumberOfMessagesVisible"
+    for name, queue in watched.dead.items():
+        words = f"{name}: a message was handed out 25 times and never finished. Read it in the dead-letter queue, mend the cause, redrive."
+        yield Rule(f"Dead-{name}", of_queue(queue, visible), 1, 1, words)
+    words = (
+        "A function set aside a message that it cannot read or does not know. Its attributes say why; send it again when that is mended."
+    )
+    yield Rule("Parked", of_queue(watched.parked, visible), 1, 1, words)
+    for name, queue in watched.queues.items():
+        words = (
+            f"{name}: the oldest message waits for more than {OLDEST_MESSAGE_S // 60} minutes: too little concurrency, a paused queue, "
+            "or a mapping that is off. What was received three times is no longer counted: see dead letters and poisoned tasks."
+        )
+        yield Rule(f"Old-{name}", of_queue(queue, "ApproximateAgeOfOldestMessage"), OLDEST_MESSAGE_S, 2, words)
+
+
+def _of_functions(watched: Watched) -> Iterator[Rule]:
+    for name, function in watched.functions.items():
+        words = f"{name}: invocations fail as a whole: the code does not import, or runs out of memory or time. Its log says which."
+        yield Rule(f"Failing-{name}", of_function(function, "Errors"), 1, 1, words)
+        words = f"{name}: invocations are refused for a quarter of an hour: the account's concurrency is used up."
+        yield Rule(f"Throttled-{name}", of_function(function, "Throttles"), 1, 3, words)
+
+
+def _of_tables(watched: Watched) -> Iterator[Rule]:
+    for name, table in watched.tables.items():
+        for kind in ("Read", "Write"):
+            words = f"{name}: DynamoDB refuses requests above the table's ceiling; messages wait. A runaway or growth: look at the calls."
+            yield Rule(f"{kind}s-{name}", of_table(table, f"{kind}ThrottleEvents"), 1, 3, words)
+
+
+def _of_timers(watched: Watched) -> Iterator[Rule]:
+    words = "Scheduler gave up sending what a timer was to send. What it could not deliver rests in the parked queue."
+    yield Rule("TimersDropped", of_timers(watched.timers, "InvocationDroppedCount"), 1, 1, words)
+    words = "Scheduler cannot send for a timer and tries again: look at the timers' role and at the queue that it names."
+    yield Rule("TimersFailing", of_timers(watched.timers, "TargetErrorCount"), 1, 3, words)
+
+
+def _of_tasks(watched: Watched) -> Iterator[Rule]:
+    words = "A task killed worker after worker and was ended as poison: its result says so, its memory or time limit may say why."
+    yield Rule("Poisoned", watched.own("TasksPoisoned"), 1, 1, words)
+    words = "Workers came back after others had taken their tasks over, and their outcomes were refused: time limits are too short."
+    yield Rule("FencedOff", watched.own("WritesFencedOff"), STEALS, 1, words)
+    words = "Tasks are taken over from workers that died before they finished: look for memory and time limits in the worker's log."
+    yield Rule("Stolen", watched.own("ClaimsStolen"), STEALS, 1, words)
+    words = "Worker events could not be sent for so long that some were dropped: the history has a gap, the tasks have none."
+    yield Rule("RecordsLost", watched.own("RecordsLost"), 1, 1, words)

@@ -1,0 +1,80 @@
+"""The figures by which a stage is watched: what AWS counts of each resource, and what the library counts of its own.
+
+The library's metrics (`sedano.aws.telemetry`) stand in a namespace of the stage, by task or by reason. An alarm over them
+asks for the sum over all tasks, so a task that is new is watched as well; CloudWatch charges such an alarm by the metrics
+that it looks at, and only those that occurred exist.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sqs as sqs
+
+MINUTES = Duration.minutes(5)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What of a stage is watched, each under the name by which a person knows it."""
+
+    stage: str
+    queues: Mapping[str, sqs.IQueue]
+    dead: Mapping[str, sqs.IQueue]
+    parked: sqs.IQueue
+    functions: Mapping[str, lambda_.IFunction]
+    logs: Mapping[str, logs.ILogGroup]
+    tables: Mapping[str, dynamodb.ITable]
+    timers: str
+    memory: int
+
+    def own(self, metric: str, period: Duration = MINUTES) -> cloudwatch.MathExpression:
+        """The sum of one of the library's metrics over all tasks, reasons and functions of the stage."""
+        query = f'SELECT SUM({metric}) FROM "{namespace(self.stage)}"'  # noqa: S608 - CloudWatch's own language, over names from code
+        return cloudwatch.MathExpression(expression=query, using_metrics={}, period=period, label=metric)
+
+
+def namespace(stage: str) -> str:
+    """Where the library's metrics of a stage stand; `sedano.bootstrap` writes them there."""
+    return f"sedano/{stage}"
+
+
+def of_queue(
+    queue: sqs.IQueue, metric: str, *, statistic: str = "Maximum", period: Duration = MINUTES, label: str | None = None
+) -> cloudwatch.Metric:
+    """What SQS counts of `queue`."""
+    return _of("AWS/SQS", metric, {"QueueName": queue.queue_name}, statistic, period, label)
+
+
+def of_function(
+    function: lambda_.IFunction, metric: str, *, statistic: str = "Sum", period: Duration = MINUTES, label: str | None = None
+) -> cloudwatch.Metric:
+    """What Lambda counts of `function`."""
+    return _of("AWS/Lambda", metric, {"FunctionName": function.function_name}, statistic, period, label)
+
+
+def of_table(
+    table: dynamodb.ITable, metric: str, *, statistic: str = "Sum", period: Duration = MINUTES, label: str | None = None
+) -> cloudwatch.Metric:
+    """What DynamoDB counts of `table`."""
+    return _of("AWS/DynamoDB", metric, {"TableName": table.table_name}, statistic, period, label)
+
+
+def of_timers(group: str, metric: str, *, period: Duration = MINUTES) -> cloudwatch.Metric:
+    """What Scheduler counts of the schedules in `group`."""
+    return _of("AWS/Scheduler", metric, {"ScheduleGroup": group}, "Sum", period, None)
+
+
+def of_logs(group: logs.ILogGroup, *, period: Duration) -> cloudwatch.Metric:
+    """The bytes that were written to a log group, before compression: what is billed."""
+    return _of("AWS/Logs", "IncomingBytes", {"LogGroupName": group.log_group_name}, "Sum", period, None)
+
+
+def _of(space: str, metric: str, dimensions: Mapping[str, str], statistic: str, period: Duration, label: str | None) -> cloudwatch.Metric:
+    return cloudwatch.Metric(
+        namespace=space, metric_name=metric, dimensions_map=dict(dimensions), statistic=statistic, period=period, label=label
+    )

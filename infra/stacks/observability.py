@@ -1,0 +1,22 @@
+"""What a person on call looks at: the alarms and the dashboard of one stage.
+
+A stack of its own, so that a changed threshold touches nothing that runs. It watches; nothing depends on it.
+"""
+
+from aws_cdk import Stack
+from constructs import Construct
+
+from infra.config import StageConfig
+from infra.constructs.alarms import Alarms
+from infra.constructs.dashboard import Dashboard
+from infra.stacks.core import CoreStack
+
+
+class ObservabilityStack(Stack):
+    """The alarms and the dashboard of one stage."""
+
+    def __init__(self, scope: Construct, name: str, *, config: StageConfig, core: CoreStack) -> None:
+        super().__init__(scope, name, description=f"sedano, stage {config.stage}: what a person on call looks at")
+        watched = core.watched()
+        alarms = Alarms(self, "Alarms", watched=watched)
+        Dashboard(self, "Dashboard", watched=watched, alarms=alarms.alarms)

@@ -1,0 +1,238 @@
+"""What is true of every resource of every stack: a rule is given one resource at a time and answers what is wrong with it.
+
+`tests/infra/test_invariants.py` asks each rule about each resource, and plants a violation of each to see it found.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from tests.infra.template import Properties, Templates, listed, target
+
+Rule = Callable[[Templates, str], str | None]
+SERVICES = ("lambda.amazonaws.com", "scheduler.amazonaws.com", "glue.amazonaws.com", "codedeploy.amazonaws.com")
+
+
+def named(function: str) -> str:
+    """How `Templates` calls a function: by its directory."""
+    return function.split("Function", maxsplit=1)[0].lower()
+
+
+def _of(templates: Templates, name: str) -> Properties:
+    properties: Properties = templates.resources[name].get("Properties", {})
+    return properties
+
+
+def has_a_role_of_its_own(templates: Templates, name: str) -> str | None:
+    """A function shares its role with nobody."""
+    role = _of(templates, name)["Role"]
+    shared = [other for other, function in templates.of_type("Lambda::Function").items() if function["Role"] == role and other != name]
+    return f"shares its role with {shared}" if shared else None
+
+
+def logs_json_to_a_group_of_its_own(templates: Templates, name: str) -> str | None:
+    """A function writes JSON to its own group, and of Lambda's own lines only warnings, which are most of what logs cost."""
+    logging = _of(templates, name).get("LoggingConfig", {})
+    groups = [_of(templates, other).get("LoggingConfig", {}).get("LogGroup") for other in templates.of_type("Lambda::Function")]
+    if logging.get("LogFormat") != "JSON" or logging.get("SystemLogLevel") != "WARN":
+        return "does not log JSON with system lines from WARN up"
+    return None if groups.count(logging.get("LogGroup")) == 1 else "has no log group of its own"
+
+
+def states_its_limits(templates: Templates, name: str) -> str | None:
+    """Memory, time and architecture are said, not left to defaults."""
+    function = _of(templates, name)
+    stated = function.get("MemorySize", 0) >= 128 and 1 <= function.get("Timeout", 0) <= 900 and function.get("Architectures") == ["arm64"]
+    return None if stated else "does not state memory, time and arm64"
+
+
+def loops_only_where_its_messages_come_back(templates: Templates, name: str) -> str | None:
+    """A function may loop exactly when what it sends can feed it again; Lambda would stop it after sixteen hops."""
+    feeds: dict[str, str] = dict(templates.sources())
+    reached: set[str] = set()
+    reaching = {named(name)}
+    while reaching:
+        one = reaching.pop()
+        found = {feeds[queue] for queue in templates.may(one, "sqs:SendMessage") if queue in feeds} - reached
+        reached, reaching = reached | found, reaching | found
+    loops = named(name) in reached
+    said = _of(templates, name).get("RecursiveLoop")
+    right = said == ("Allow" if loops else "Terminate")
+    return None if right else f"says RecursiveLoop {said}, and its messages {'do' if loops else 'do not'} come back"
+
+
+def is_let_in_step_by_step(templates: Templates, name: str) -> str | None:
+    """In production events go to an alias that CodeDeploy moves by canary and moves back when an alarm fires."""
+    for alias in templates.resources.values():
+        if alias["Type"] == "AWS::Lambda::Alias" and target(alias["Properties"]["FunctionName"]) == name:
+            moved = alias.get("UpdatePolicy", {}).get("CodeDeployLambdaAliasUpdate")
+            group = _of(templates, target(moved["DeploymentGroupName"])) if moved else {}
+            canary = "Canary" in group.get("DeploymentConfigName", "")
+            alarmed = group.get("AlarmConfiguration", {}).get("Enabled") and group["AlarmConfiguration"]["Alarms"]
+            rolls = "DEPLOYMENT_STOP_ON_ALARM" in group.get("AutoRollbackConfiguration", {}).get("Events", [])
+            return None if canary and alarmed and rolls else "is not let in by a canary that an alarm rolls back"
+    return "has no alias"
+
+
+def loses_no_failure(templates: Templates, name: str) -> str | None:
+    """What a function fails at stays somewhere: its queues have dead letters, or its asynchronous invocations a destination."""
+    queues = [queue for queue, function in templates.sources() if function == named(name)]
+    asynchronous = [
+        config["DestinationConfig"]["OnFailure"]
+        for config in templates.of_type("Lambda::EventInvokeConfig").values()
+        if templates.function_id(config["FunctionName"]) == name
+    ]
+    if not queues and not asynchronous:
+        return "is fed by no queue, and what fails asynchronously has no destination"
+    bare = [queue for queue in queues if "RedrivePolicy" not in _of(templates, queue)]
+    return f"is fed by {bare}, without dead letters" if bare else None
+
+
+def is_aimed_at_what_is_released(templates: Templates, name: str) -> str | None:
+    """In production a mapping feeds the alias; one that feeds the function itself would miss the canary."""
+    function = _of(templates, name)["FunctionName"]
+    return "feeds the newest code at once" if "Ref" in function and function["Ref"] in templates.of_type("Lambda::Function") else None
+
+
+def feeds_with_a_limit(templates: Templates, name: str) -> str | None:
+    """A mapping says how many invocations it may cause at once, lets one message fail alone, and drops none."""
+    mapping = _of(templates, name)
+    if not 2 <= mapping.get("ScalingConfig", {}).get("MaximumConcurrency", 0) <= 1000:
+        return "does not state MaximumConcurrency"
+    if mapping.get("FunctionResponseTypes") != ["ReportBatchItemFailures"]:
+        return "fails whole batches"
+    return "deletes what its filter does not match" if "FilterCriteria" in mapping else None
+
+
+def hides_for_six_timeouts(templates: Templates, name: str) -> str | None:
+    """A message that is worked on is not handed out again: six times the function's limit, and the time that a batch gathers."""
+    mapping = _of(templates, name)
+    function = _of(templates, templates.function_id(mapping["FunctionName"]))
+    least = 6 * function["Timeout"] + mapping.get("MaximumBatchingWindowInSeconds", 0)
+    hidden = _of(templates, target(mapping["EventSourceArn"])).get("VisibilityTimeout", 30)
+    return None if hidden >= least else f"hides messages for {hidden} s, and {least} are needed"
+
+
+def _rests(templates: Templates) -> set[str]:
+    """Where messages end: dead letters, and what is parked."""
+    policies = [queue["RedrivePolicy"] for queue in templates.of_type("SQS::Queue").values() if "RedrivePolicy" in queue]
+    return {target(policy["deadLetterTargetArn"]) for policy in policies} | {target(templates.outputs["SedanoParkedQueue"])}
+
+
+def has_dead_letters_or_is_where_they_rest(templates: Templates, name: str) -> str | None:
+    """A queue sets aside what is handed out too often, or is itself where that rests, for two weeks."""
+    if name not in _rests(templates):
+        return None if "RedrivePolicy" in _of(templates, name) else "has no dead-letter queue"
+    return None if _of(templates, name).get("MessageRetentionPeriod") == 14 * 86_400 else "forgets what rests in it before two weeks"
+
+
+def tells_when_something_rests(templates: Templates, name: str) -> str | None:
+    """In production the first message that comes to rest fires an alarm."""
+    if name not in _rests(templates):
+        return None
+    for alarm in templates.of_type("CloudWatch::Alarm").values():
+        watched = [dimension["Value"] for dimension in alarm.get("Dimensions", [])]
+        if alarm.get("MetricName") == "ApproximateNumberOfMessagesVisible" and any(name == templates.exported(value) for value in watched):
+            return None if alarm["Threshold"] == 1 else "tells only of many"
+    return "has no alarm"
+
+
+def is_encrypted_at_rest(templates: Templates, name: str) -> str | None:
+    """Queues and buckets encrypt what they keep."""
+    properties = _of(templates, name)
+    return None if properties.get("SqsManagedSseEnabled") or properties.get("BucketEncryption") else "is not encrypted"
+
+
+def refuses_what_is_not_tls(templates: Templates, name: str) -> str | None:
+    """A policy of the queue or bucket denies every request that does not come over TLS."""
+    for policy in (*templates.of_type("SQS::QueuePolicy").values(), *templates.of_type("S3::BucketPolicy").values()):
+        held = map(target, policy.get("Queues") or [policy["Bucket"]])
+        if name in held and any(map(_denies_plain, policy["PolicyDocument"]["Statement"])):
+            return None
+    return "can be reached without TLS"
+
+
+def _denies_plain(statement: Mapping[str, Any]) -> bool:
+    plain = {"aws:SecureTransport": "false"}
+    return statement["Effect"] == "Deny" and statement.get("Condition", {}).get("Bool") == plain and statement["Principal"] == {"AWS": "*"}
+
+
+def is_paid_by_the_request_up_to_a_ceiling(templates: Templates, name: str) -> str | None:
+    """A table costs nothing while nothing runs, and a runaway cannot cost without limit."""
+    table = _of(templates, name)
+    ceiling = table.get("OnDemandThroughput", {})
+    bounded = ceiling.get("MaxReadRequestUnits", 0) > 0 and ceiling.get("MaxWriteRequestUnits", 0) > 0
+    return None if table.get("BillingMode") == "PAY_PER_REQUEST" and bounded else "is not on demand with a ceiling"
+
+
+def can_be_restored_and_forgets(templates: Templates, name: str) -> str | None:
+    """A table can be had back as it was at any second of the last weeks, and lets go of what has a date."""
+    table = _of(templates, name)
+    restored = table.get("PointInTimeRecoverySpecification", {}).get("PointInTimeRecoveryEnabled")
+    return None if restored and table.get("TimeToLiveSpecification", {}).get("Enabled") else "has no recovery or no time to live"
+
+
+def outlives_its_stack(templates: Templates, name: str) -> str | None:
+    """In production data is not deleted with its stack, nor replaced, and a table refuses to be deleted at all."""
+    resource = templates.resources[name]
+    kept = resource.get("DeletionPolicy") == resource.get("UpdateReplacePolicy") == "Retain"
+    protected = resource["Type"] != "AWS::DynamoDB::Table" or resource["Properties"].get("DeletionProtectionEnabled") is True
+    return None if kept and protected else "can be deleted"
+
+
+def is_private(templates: Templates, name: str) -> str | None:
+    """Nothing in a bucket can become public."""
+    blocked = _of(templates, name).get("PublicAccessBlockConfiguration", {})
+    return None if len(blocked) == 4 and set(blocked.values()) == {True} else "can become public"
+
+
+def keeps_versions_for_a_while(templates: Templates, name: str) -> str | None:
+    """What is overwritten or deleted by mistake can be had back, and does not cost for ever."""
+    bucket = _of(templates, name)
+    rules = bucket.get("LifecycleConfiguration", {}).get("Rules", [])
+    said = {part for rule in rules for part in rule}
+    forgets = {"NoncurrentVersionExpiration", "AbortIncompleteMultipartUpload"} <= said
+    versioned = bucket.get("VersioningConfiguration", {}).get("Status") == "Enabled"
+    return None if versioned and forgets else "has no versions, or keeps old ones for ever"
+
+
+def forgets_in_time(templates: Templates, name: str) -> str | None:
+    """Logs are kept for as long as was said."""
+    return None if _of(templates, name).get("RetentionInDays", 0) > 0 else "keeps logs for ever"
+
+
+def names_what_it_allows(templates: Templates, name: str) -> str | None:
+    """A policy lists actions one by one, on resources of this deployment; `*` only ends a name that begins with one of them."""
+    for statement in _of(templates, name)["PolicyDocument"]["Statement"]:
+        wild = [action for action in listed(statement["Action"]) if "*" in action and action not in ASSET_GRANT]
+        bare = [resource for resource in listed(statement["Resource"]) if isinstance(resource, str) and resource.startswith("*")]
+        if wild or bare:
+            return f"allows {wild or 'everything'} on {bare or 'its resources'}"
+    return None
+
+
+ASSET_GRANT = ("s3:GetBucket*", "s3:GetObject*", "s3:List*")
+"""The CDK's own grant to read one of its assets, which it words so."""
+
+
+def trusts_one_service(templates: Templates, name: str) -> str | None:
+    """A role is taken on by the one service that runs its function, and carries no policy that AWS may change but CodeDeploy's own."""
+    role = _of(templates, name)
+    trusted = [statement["Principal"].get("Service") for statement in role["AssumeRolePolicyDocument"]["Statement"]]
+    if len(trusted) != 1 or trusted[0] not in SERVICES:
+        return f"trusts {trusted}"
+    managed = role.get("ManagedPolicyArns", [])
+    return f"carries {managed}" if managed and trusted != ["codedeploy.amazonaws.com"] else None
+
+
+def says_what_to_do(templates: Templates, name: str) -> str | None:
+    """An alarm explains itself, and says what it means when there is nothing to count."""
+    alarm = _of(templates, name)
+    told = len(alarm.get("AlarmDescription", "").split()) >= 8 and alarm.get("TreatMissingData") in ("notBreaching", "breaching")
+    return None if told else "does not say what it means"
+
+
+def broken(templates: Templates, rule: Rule, kinds: tuple[str, ...]) -> Iterator[str]:
+    """Every resource of `kinds` that breaks `rule`, with what is wrong."""
+    for name, resource in templates.resources.items():
+        if resource["Type"].removeprefix("AWS::") in kinds and (complaint := rule(templates, name)) is not None:
+            yield f"{name} {complaint}"
