@@ -26,6 +26,7 @@ from sedano.aws.host import SystemClock
 from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
+from sedano.aws.memos import DynamoMemos
 from sedano.aws.queues import SqsQueues
 from sedano.aws.schedules import DynamoSchedules
 from sedano.aws.session import Session
@@ -43,6 +44,7 @@ from sedano.ports import (
     Leases,
     Ledger,
     Members,
+    Memos,
     Queues,
     Schedules,
     Timers,
@@ -71,6 +73,7 @@ class World:
     control: Control
     elections: Elections
     flow_runs: FlowRuns
+    memos: Memos
     timers: Timers
     schedules: Schedules
     losing: Callable[[str], AbstractContextManager[None]]
@@ -96,6 +99,7 @@ def in_memory() -> World:
         control=memory.MemoryControl(),
         elections=memory.MemoryElections(ledger),
         flow_runs=memory.MemoryFlowRuns(),
+        memos=memory.MemoryMemos(),
         timers=memory.MemoryTimers(clock, queues),
         schedules=memory.MemorySchedules(),
         losing=lambda _: nullcontext(),
@@ -129,6 +133,7 @@ def over_aws(resources: Resources) -> World:
         control=DynamoControl(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         elections=DynamoElections(dynamodb, settings["SEDANO_CONTROL_TABLE"], settings["SEDANO_LEDGER_TABLE"]),
         flow_runs=DynamoFlowRuns(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
+        memos=DynamoMemos(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         timers=timers_of(session.client("scheduler"), urls),
         schedules=DynamoSchedules(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         losing=lambda operation: losing_answers(dynamodb, operation, send=real),

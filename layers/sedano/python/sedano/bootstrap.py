@@ -16,7 +16,22 @@ from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
 from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.engine.chronicle import Host
-from sedano.ports import EVENTS, PARKED, RECORDS, Blobs, Clock, Delivery, Elections, Events, FlowRuns, Leases, Ports, Schedules, Timers
+from sedano.ports import (
+    EVENTS,
+    PARKED,
+    RECORDS,
+    Blobs,
+    Clock,
+    Delivery,
+    Elections,
+    Events,
+    FlowRuns,
+    Leases,
+    Memos,
+    Ports,
+    Schedules,
+    Timers,
+)
 from sedano.settings import Settings, from_environment
 
 if TYPE_CHECKING:
@@ -26,6 +41,7 @@ if TYPE_CHECKING:
     from sedano.aws.events import S3Events
     from sedano.aws.flow_runs import DynamoFlowRuns
     from sedano.aws.leases import DynamoLeases
+    from sedano.aws.memos import DynamoMemos
     from sedano.aws.schedules import DynamoSchedules
     from sedano.aws.timers import SchedulerTimers
     from sedano.engine.recorder import Recorder
@@ -71,6 +87,7 @@ def ports_of(settings: Settings, service: str) -> Ports:
         control=DynamoControl(dynamodb, settings.control_table),
         elections=_when_used(lambda: _elections(dynamodb, settings)),
         flow_runs=_when_used(lambda: _flow_runs(dynamodb, settings)),
+        memos=_when_used(lambda: _memos(dynamodb, settings)),
         timers=_when_used(lambda: _timers(session.later("scheduler"), settings)),
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
         clock=clock,
@@ -156,6 +173,11 @@ def _flow_runs(dynamodb: Any, settings: Settings) -> FlowRuns:
 
 def _schedules(dynamodb: Any, settings: Settings) -> Schedules:
     made: DynamoSchedules = importlib.import_module("sedano.aws.schedules").DynamoSchedules(dynamodb, settings.control_table)
+    return made
+
+
+def _memos(dynamodb: Any, settings: Settings) -> Memos:
+    made: DynamoMemos = importlib.import_module("sedano.aws.memos").DynamoMemos(dynamodb, settings.control_table)
     return made
 
 

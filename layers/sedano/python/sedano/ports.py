@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sedano.model.agenda import Agenda, AgendaChanged
     from sedano.model.election import Ballot, Election
     from sedano.model.lease import Leased, LeaseRecord, Term
+    from sedano.model.memo import Memo, MemoChanged
     from sedano.model.store_clock import Interval
     from sedano.model.timer import Timer
     from sedano.model.workflow.flow_run import FlowChanged, FlowRun
@@ -227,6 +228,16 @@ class FlowRuns(Protocol):
         """Return all runs, or those of one workflow, the latest first; for people, not for workers."""
 
 
+class Memos(Protocol):
+    """Small things that a whole deployment must remember, by name: circuits, health, budgets. Each changes by compare-and-swap."""
+
+    def read(self, names: Sequence[str]) -> dict[str, Memo]:
+        """Return the memos that exist, strongly consistent, by name."""
+
+    def change(self, memo: Memo, seen: Memo) -> MemoChanged:
+        """Write *memo* where the memo of its name is still the one that was *seen*; a refusal answers with the one in the way."""
+
+
 class Timers(Protocol):
     """Messages that are sent at a moment, up to a year away. A timer has its task's id as its name, so that setting it twice sets one."""
 
@@ -266,6 +277,7 @@ class Ports:
     control: Control
     elections: Elections
     flow_runs: FlowRuns
+    memos: Memos
     timers: Timers
     schedules: Schedules
     clock: Clock

@@ -31,6 +31,7 @@ from sedano.memory import (
     MemoryLeases,
     MemoryLedger,
     MemoryMembers,
+    MemoryMemos,
     MemoryQueues,
     MemorySchedules,
     MemoryTelemetry,
@@ -104,7 +105,7 @@ class World:
         ledger = MemoryLedger(self.clock)
         self.ports = ports = Ports(
             ledger, self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock),
-            MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), MemoryTimers(self.clock, self.queues),
+            MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), MemoryMemos(), MemoryTimers(self.clock, self.queues),
             MemorySchedules(), self.clock, SeededEntropy(seed), self.telemetry,
         )  # fmt: skip
         self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())
@@ -135,7 +136,6 @@ class World:
     def parked(self) -> list[Outgoing]:
         """Return the messages that were set aside, with their reasons in `attributes`."""
         return self.queues.peek(PARKED)
-
 
     def _deliver(self, queue: str) -> bool:
         deliveries = self.ports.queues.receive(queue)

@@ -19,6 +19,7 @@ from sedano.memory.flow_runs import MemoryFlowRuns
 from sedano.memory.host import SeededEntropy, VirtualClock
 from sedano.memory.leases import MemoryLeases
 from sedano.memory.ledger import MemoryLedger
+from sedano.memory.memos import MemoryMemos
 from sedano.memory.queues import MemoryQueues
 from sedano.memory.schedules import MemorySchedules
 from sedano.memory.stores import MemoryBlobs, MemoryEvents, MemoryMembers
@@ -35,6 +36,7 @@ __all__ = [
     "MemoryLeases",
     "MemoryLedger",
     "MemoryMembers",
+    "MemoryMemos",
     "MemoryQueues",
     "MemorySchedules",
     "MemoryTelemetry",
@@ -84,6 +86,7 @@ def ports(
         control=MemoryControl(),
         elections=MemoryElections(ledger),
         flow_runs=MemoryFlowRuns(),
+        memos=MemoryMemos(),
         timers=MemoryTimers(clock, own_queues),
         schedules=MemorySchedules(),
         clock=clock,
