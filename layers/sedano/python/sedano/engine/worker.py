@@ -105,7 +105,10 @@ class Worker:
     def __init__(self, registry: Registry, ports: Ports, host: Host, settings: WorkerSettings, run_loop: RunLoop | None) -> None:
         """Build the pipeline for the tasks of *registry* over *ports*; *run_loop* runs async bodies (None: there are none)."""
         now = ports.clock.now
-        now_us = lambda: int(now() * 1_000_000)  # noqa: E731 - the clock's unit, used once
+
+        def now_us() -> int:
+            return int(now() * 1_000_000)
+
         self.ports, self.host, self.settings = ports, host, settings
         self.lamport = LamportClock(now_us)
         window = Window(settings.window)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sedano.errors import OptionError
@@ -26,6 +26,7 @@ OnGap = Literal["next", "skip"]
 OnFold = Literal["first", "both"]
 ON_GAP: tuple[OnGap, ...] = ("next", "skip")
 ON_FOLD: tuple[OnFold, ...] = ("first", "both")
+Policy = TypeVar("Policy", OnGap, OnFold)
 YEAR_S = 366 * 86_400
 MOST_MOMENTS = 1_000
 _DAY = timedelta(days=1)
@@ -211,20 +212,54 @@ def read_timetable(kind: str, values: Sequence[object]) -> Timetable:
     """Return the timetable that `written` wrote as *kind* and *values*, checked anew.
 
     Raises:
-        OptionError: it is none.
+        OptionError: it is none; the message names the field.
     """
     try:
         if kind == "cron":
-            expression, tz, on_gap, on_fold = values
-            return cron(expression, tz=tz, on_gap=on_gap, on_fold=on_fold)  # type: ignore[arg-type]
+            expression, tz, on_gap, on_fold = _fields(values, Cron._fields)
+            gap, fold = _policy("on_gap", on_gap, ON_GAP), _policy("on_fold", on_fold, ON_FOLD)
+            return cron(_text("expression", expression), tz=_text("tz", tz), on_gap=gap, on_fold=fold)
         if kind == "every":
-            seconds, start = values
-            return every(seconds)._replace(start=int(start))  # type: ignore[arg-type, call-overload]
+            seconds, start = _fields(values, Every._fields)
+            return every(_whole("seconds", seconds))._replace(start=_whole("start", start))
         if kind == "at":
-            return at(*(datetime.fromtimestamp(int(m), UTC) for m in values))  # type: ignore[call-overload]
-    except (TypeError, ValueError, OverflowError) as wrong:
-        raise OptionError(f"timetable: {kind} {values!r}: {wrong}") from wrong
+            return at(*(_calendar(f"moments[{number}]", moment) for number, moment in enumerate(values)))
+    except OptionError as wrong:
+        raise OptionError(f"timetable: {kind}: {wrong}") from None
     raise OptionError(f"timetable: {kind!r} is none of cron, every, at")
+
+
+def _fields(values: Sequence[object], names: Sequence[str]) -> Sequence[object]:
+    if len(values) != len(names):
+        raise OptionError(f"{len(values)} values instead of {len(names)}: {', '.join(names)}")
+    return values
+
+
+def _text(field: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise OptionError(f"{field}: {value!r} is no text")
+    return value
+
+
+def _whole(field: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise OptionError(f"{field}: {value!r} is no whole number")
+    return value
+
+
+def _calendar(field: str, value: object) -> datetime:
+    seconds = _whole(field, value)
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise OptionError(f"{field}: {value!r} is no moment of a calendar (epoch s)") from None
+
+
+def _policy(field: str, value: object, known: Sequence[Policy]) -> Policy | None:
+    found = next((policy for policy in known if policy == value), None)
+    if found is None and value is not None:
+        raise OptionError(f"{field}: {value!r} is none of {', '.join(known)}")
+    return found
 
 
 def written(timetable: Timetable) -> tuple[str, list[object]]:

@@ -78,12 +78,16 @@ def _ordered(layers: list[list[Name]], above: Mapping[Name, list[Name]], below: 
         down = sweep % 2 == 0
         for layer in layers if down else layers[::-1]:
             at = {name: n for other in layers for n, name in enumerate(other)}
-            near = above if down else below
-            layer.sort(key=lambda name, at=at, near=near: _mean([at[n] for n in near.get(name, ())], at[name]))  # type: ignore[misc]
+            layer.sort(key=_beside(at, above if down else below).__getitem__)
         crossings = _crossings(layers, above)
         if crossings < fewest:
             best, fewest = [list(layer) for layer in layers], crossings
     return best
+
+
+def _beside(at: Mapping[Name, int], near: Mapping[Name, list[Name]]) -> Places:
+    """Return the mean place of the neighbours that each has in *near*; its own place where it has none."""
+    return {name: _mean([at[n] for n in near.get(name, ())], place) for name, place in at.items()}
 
 
 def _crossings(layers: Sequence[Sequence[Name]], above: Mapping[Name, list[Name]]) -> int:
