@@ -45,9 +45,15 @@ def build(spark: SparkSession, history: History, options: argparse.Namespace) ->
         new = {name: mark for name, mark in landed.items() if taken.get(name) != mark}
         if not new:
             return {"version": edition.seen.version, "new_files": 0}
-        rows.take_in(spark, sorted(new), history.archive.place(edition.prefix))
-        made = history.extend(edition, new, alone=options.rebuild)
-    return {"version": made.version, "new_files": len(new), "parts": len(made.parts)}
+        left = rows.take_in(spark, sorted(new), history.archive.place(edition.prefix))
+        told: Told = {"broken_files": left} if left else {}
+        if left and options.rebuild:
+            first, why = next(iter(left.items()))
+            raise ConfigurationError(f"rebuild: {len(left)} files are broken, such as {first} ({why}); put whole copies in their place")
+        if left.keys() == new.keys():
+            return {"version": edition.seen.version, "new_files": 0, **told}
+        made = history.extend(edition, {name: mark for name, mark in new.items() if name not in left}, alone=options.rebuild)
+    return {"version": made.version, "new_files": len(new) - len(left), "parts": len(made.parts), **told}
 
 
 def compact(spark: SparkSession, history: History, options: argparse.Namespace) -> Told:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from glue_jobs.pipeline import landing, timeline
+from glue_jobs.pipeline.broken import FAILED, broken
 from glue_jobs.pipeline.schema import LANDED, LINE, QUARANTINE
 from glue_jobs.pipeline.tables import anomalies, attempts, canvas, cost, failures, latency, tasks, throughput, workers
 
@@ -81,10 +82,25 @@ class Finalised:
         return row["until"] if row is not None else None
 
 
-def take_in(spark: SparkSession, files: Sequence[str], place: str) -> None:
-    """Write one part below *place* from these landed *files*; the parse is paid once."""
-    landed = _written(landing.land_files(spark, files), f"{place}{LINES}")
+def take_in(spark: SparkSession, files: Sequence[str], place: str) -> dict[str, str]:
+    """Write one part below *place* from these landed *files*; the parse is paid once.
+
+    Returns:
+        the files that are broken, with the reason: nothing of them is in the part. Where all are, no part was written.
+    """
+    left: dict[str, str] = {}
+    try:
+        landed = _written(landing.land_files(spark, files), f"{place}{LINES}")
+    except FAILED:
+        left = broken(spark, files)
+        whole = [file for file in files if file not in left]
+        if not left:
+            raise
+        if not whole:
+            return left
+        landed = _written(landing.land_files(spark, whole), f"{place}{LINES}")
     _written(landed.transform(landing.events).transform(timeline.registers), f"{place}{REGISTERS}")
+    return left
 
 
 def merge(spark: SparkSession, places: Places, place: str) -> None:

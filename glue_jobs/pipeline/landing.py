@@ -41,7 +41,12 @@ def land(spark: SparkSession, source: str) -> DataFrame:
 
 def land_files(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     """Read just these *files* (paths or addresses, plain or ``.gz``) into rows of `schema.LANDED`; at least one."""
-    return judged(_lines(spark.read.text([_GLOB.sub(r"\\\g<0>", file) for file in files])))
+    return judged(lines_of(spark, files))
+
+
+def lines_of(spark: SparkSession, files: Sequence[str]) -> DataFrame:
+    """Return the lines of just these *files*, unread: text, and the file that each stood in."""
+    return _lines(spark.read.text([_GLOB.sub(r"\\\g<0>", file) for file in files]))
 
 
 def _lines(read: DataFrame) -> DataFrame:
