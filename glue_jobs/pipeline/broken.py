@@ -1,6 +1,6 @@
 """Files that cannot be read to their end: cut off while they were copied, or not what their name says.
 
-A run that meets one takes in all the others, and says which one it left and why. Nothing of a broken file is taken in, so the next run reads
+A run that meets one takes in all the others and says which it left and why. Nothing of a broken file is taken in, so the next run reads
 it again: a copy that was made good meanwhile is taken in whole, once.
 """
 
