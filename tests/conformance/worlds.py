@@ -25,12 +25,14 @@ from sedano.aws.flow_runs import DynamoFlowRuns
 from sedano.aws.host import SystemClock
 from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
+from sedano.aws.limits import DynamoLimits
 from sedano.aws.members import DynamoMembers
 from sedano.aws.memos import DynamoMemos
 from sedano.aws.queues import SqsQueues
 from sedano.aws.schedules import DynamoSchedules
 from sedano.aws.session import Session
 from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
+from sedano.limits import Limits
 from sedano.model.messages import BlobRef
 from sedano.ports import (
     EVENTS,
@@ -74,6 +76,7 @@ class World:
     elections: Elections
     flow_runs: FlowRuns
     memos: Memos
+    limits: Limits
     timers: Timers
     schedules: Schedules
     losing: Callable[[str], AbstractContextManager[None]]
@@ -100,6 +103,7 @@ def in_memory() -> World:
         elections=memory.MemoryElections(ledger),
         flow_runs=memory.MemoryFlowRuns(),
         memos=memory.MemoryMemos(),
+        limits=memory.MemoryLimits(),
         timers=memory.MemoryTimers(clock, queues),
         schedules=memory.MemorySchedules(),
         losing=lambda _: nullcontext(),
@@ -134,6 +138,7 @@ def over_aws(resources: Resources) -> World:
         elections=DynamoElections(dynamodb, settings["SEDANO_CONTROL_TABLE"], settings["SEDANO_LEDGER_TABLE"]),
         flow_runs=DynamoFlowRuns(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         memos=DynamoMemos(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
+        limits=DynamoLimits(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         timers=timers_of(session.client("scheduler"), urls),
         schedules=DynamoSchedules(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         losing=lambda operation: losing_answers(dynamodb, operation, send=real),

@@ -30,6 +30,7 @@ RARE = (
     "model.canvas",
     "model.election", "model.lease", "model.live", "model.order", "model.partitions", "model.registers", "model.snapshot",
     "model.store_clock", "model.workflow", "aws.dated", "aws.elections", "aws.fencing", "aws.flow_runs", "aws.leases",
+    "limits", "model.rates", "model.permits", "model.holding", "aws.limits", "aws.expressions.limits",
     "aws.expressions.elections", "aws.expressions.leases",
 )  # fmt: skip
 """What only an app that uses it loads: locks, singletons, elections, partitions, the control panel, canvas, results, workflows."""

@@ -19,7 +19,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
     for rooms in (
         "errors",
         "model",
-        "machine",
+        "machine limits",
         "ports",
         "memory engine aws",
         "app task event canvas result guards settings testing workflow",
@@ -56,6 +56,7 @@ LATE = {
     "layers/sedano/python/sedano/workflow/files.py": "PyYAML is an extra: only whoever declares workflows in YAML needs it",
 }
 TYPED = {
+    "layers/sedano/python/sedano/limits.py": "names in annotations what only those who use limits have to load",
     "layers/sedano/python/sedano/engine/batch.py": "names the lease of a singleton in an annotation",
     "layers/sedano/python/sedano/ports.py": "names in annotations what only those who use a port have to load",
 }

@@ -41,12 +41,14 @@ if TYPE_CHECKING:
     from sedano.aws.events import S3Events
     from sedano.aws.flow_runs import DynamoFlowRuns
     from sedano.aws.leases import DynamoLeases
+    from sedano.aws.limits import DynamoLimits
     from sedano.aws.memos import DynamoMemos
     from sedano.aws.schedules import DynamoSchedules
     from sedano.aws.timers import SchedulerTimers
     from sedano.engine.recorder import Recorder
     from sedano.engine.router import Router
     from sedano.engine.worker import Worker
+    from sedano.limits import Limits
 
 NEEDED = {"client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3",)}
 """The services that a component calls whatever comes: a client is made while a function starts, not while a message waits."""
@@ -88,6 +90,7 @@ def ports_of(settings: Settings, service: str) -> Ports:
         elections=_when_used(lambda: _elections(dynamodb, settings)),
         flow_runs=_when_used(lambda: _flow_runs(dynamodb, settings)),
         memos=_when_used(lambda: _memos(dynamodb, settings)),
+        limits=_when_used(lambda: _limits(dynamodb, settings)),
         timers=_when_used(lambda: _timers(session.later("scheduler"), settings)),
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
         clock=clock,
@@ -178,6 +181,11 @@ def _schedules(dynamodb: Any, settings: Settings) -> Schedules:
 
 def _memos(dynamodb: Any, settings: Settings) -> Memos:
     made: DynamoMemos = importlib.import_module("sedano.aws.memos").DynamoMemos(dynamodb, settings.control_table)
+    return made
+
+
+def _limits(dynamodb: Any, settings: Settings) -> Limits:
+    made: DynamoLimits = importlib.import_module("sedano.aws.limits").DynamoLimits(dynamodb, settings.control_table)
     return made
 
 

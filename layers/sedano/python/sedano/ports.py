@@ -22,6 +22,7 @@ from sedano.model.messages import NOTHING, BlobRef
 from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
 
 if TYPE_CHECKING:
+    from sedano.limits import Limits
     from sedano.model.agenda import Agenda, AgendaChanged
     from sedano.model.election import Ballot, Election
     from sedano.model.lease import Leased, LeaseRecord, Term
@@ -278,6 +279,7 @@ class Ports:
     elections: Elections
     flow_runs: FlowRuns
     memos: Memos
+    limits: Limits
     timers: Timers
     schedules: Schedules
     clock: Clock

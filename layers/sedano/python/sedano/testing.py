@@ -30,6 +30,7 @@ from sedano.memory import (
     MemoryFlowRuns,
     MemoryLeases,
     MemoryLedger,
+    MemoryLimits,
     MemoryMembers,
     MemoryMemos,
     MemoryQueues,
@@ -105,7 +106,7 @@ class World:
         ledger = MemoryLedger(self.clock)
         self.ports = ports = Ports(
             ledger, self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock),
-            MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), MemoryMemos(), MemoryTimers(self.clock, self.queues),
+            MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), MemoryMemos(), MemoryLimits(), MemoryTimers(self.clock, self.queues),
             MemorySchedules(), self.clock, SeededEntropy(seed), self.telemetry,
         )  # fmt: skip
         self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())

@@ -16,6 +16,7 @@ ELECTION = "ELECT#"
 FLOW_RUN = "FLOW#"
 MEMO = "MEMO#"
 AGENDA = "AGENDA#"
+RATE, PERMITS, LATEST, BASKET = "RATE#", "PERMITS#", "LATEST#", "BASKET#"
 CONTROL = "CONTROL"
 """The one key of the control record."""
 LONGEST_PART = 600
@@ -72,3 +73,23 @@ def flow_run(run_id: str) -> str:
 def agenda(number: int) -> str:
     """Return the key of an agenda of periodic tasks."""
     return f"{AGENDA}{number}"
+
+
+def rate(name: str) -> str:
+    """Return the key of a line of tickets."""
+    return RATE + part(name)
+
+
+def permits(name: str) -> str:
+    """Return the key of a limit's permits."""
+    return PERMITS + part(name)
+
+
+def latest(name: str) -> str:
+    """Return the key of the latest call of a quiet period."""
+    return LATEST + part(name)
+
+
+def basket(name: str) -> str:
+    """Return the key of a basket."""
+    return BASKET + part(name)

@@ -19,6 +19,7 @@ from sedano.memory.flow_runs import MemoryFlowRuns
 from sedano.memory.host import SeededEntropy, VirtualClock
 from sedano.memory.leases import MemoryLeases
 from sedano.memory.ledger import MemoryLedger
+from sedano.memory.limits import MemoryLimits
 from sedano.memory.memos import MemoryMemos
 from sedano.memory.queues import MemoryQueues
 from sedano.memory.schedules import MemorySchedules
@@ -35,6 +36,7 @@ __all__ = [
     "MemoryFlowRuns",
     "MemoryLeases",
     "MemoryLedger",
+    "MemoryLimits",
     "MemoryMembers",
     "MemoryMemos",
     "MemoryQueues",
@@ -87,6 +89,7 @@ def ports(
         elections=MemoryElections(ledger),
         flow_runs=MemoryFlowRuns(),
         memos=MemoryMemos(),
+        limits=MemoryLimits(),
         timers=MemoryTimers(clock, own_queues),
         schedules=MemorySchedules(),
         clock=clock,

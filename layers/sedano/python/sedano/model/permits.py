@@ -46,6 +46,13 @@ class Board(NamedTuple):
     waiting: tuple[str, ...] = ()
 
 
+class BoardChanged(NamedTuple):
+    """The answer to a write: *done*, or refused, and the permits as they are now."""
+
+    done: bool
+    board: Board
+
+
 class Full(NamedTuple):
     """No permit is free; *soonest* is the one that ends first."""
 

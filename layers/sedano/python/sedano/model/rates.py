@@ -59,6 +59,13 @@ class Line(NamedTuple):
     nonce: str = ""
 
 
+class LineChanged(NamedTuple):
+    """The answer to a write: *done*, or refused, and the line as it is now (None: there is none)."""
+
+    done: bool
+    line: Line | None
+
+
 def paces(rate: RateText | Sequence[RateText], burst: int | Sequence[int] = 1) -> Paces:
     """Return *rate* as paces: ``"200/m"``, a number (a second), or several windows; *burst* for all of them, or one for each.
 

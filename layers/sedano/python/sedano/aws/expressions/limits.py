@@ -1,0 +1,75 @@
+"""The conditional writes of limits, by name. The rules that they carry out are `sedano.model.rates`, `permits` and `holding`.
+
+A line of tickets. JOIN only adds, so any number of workers may do it at once and none fails: its condition says no more than that the
+line is ahead of the clock. A JOIN whose answer was lost has taken slots that nobody will use: less starts than may, never more. BEGIN and
+TURN set every number anew, so each is a compare-and-swap: BEGIN on "all turns are over", TURN on exactly the line that was seen (its
+nonce, and how many tickets were taken). The own-write mark of both is the nonce.
+
+A permit is a lease among others in one item: TAKE_PERMIT needs it to be over, or kept for the taker, and its token to rise; GIVE_BACK and
+CALL_NEXT need the nonce and the token of the holder, so no late one frees what is another's by now. Own-write mark: nonce and token.
+
+The latest call: LATEST never replaces a call by an earlier one. A basket: PUT adds to what is open and has room; SHUT ends that, and what
+is in a basket that is shut never changes. No write here deletes; TTL only on what has been over for days.
+
+Attributes of a line: `bas` began at µs · `tkn` tickets taken · `t0` `t1` `t2` turns µs · `nc` nonce. Of a board, for each number *i*:
+`n`i nonce · `k`i token · `o`i owner · `e`i epoch ms · `w`i kept for; `queued` messages to wake, in order. Of a latest call: `clk` clock ·
+`tid` task id. Of a basket: `entries` · `num` how many · `sz` bytes · `shut`.
+"""
+
+from __future__ import annotations
+
+from sedano.aws.expressions.write import TTL, Write
+
+_LINE = "bas = :bas, tkn = :tkn, t0 = :t0, t1 = :t1, t2 = :t2, nc = :nc, #ttl = :ttl"
+
+BEGIN = Write(
+    condition="attribute_not_exists(pk) OR (t0 <= :idle AND t1 <= :idle AND t2 <= :idle)",
+    update=f"SET {_LINE}",
+    names=TTL,
+)
+"""Begin a line where there is none, or where all turns are over."""
+
+TURN = Write(condition="nc = :seen AND tkn = :before", update=f"SET {_LINE}", names=TTL)
+"""Begin exactly the line that was seen anew, with what is left of its bursts."""
+
+JOIN = Write(
+    condition="t0 > :x0 OR t1 > :x1 OR t2 > :x2",
+    update="SET tkn = tkn + :count, t0 = t0 + :d0, t1 = t1 + :d1, t2 = t2 + :d2, #ttl = :ttl",
+    names=TTL,
+)
+"""Take tickets of a line that is ahead of the clock."""
+
+TAKE_PERMIT = Write(
+    condition="(attribute_not_exists(#e) OR #e <= :lapsed OR #w = :who) AND (attribute_not_exists(#k) OR #k < :tok)",
+    update="SET #n = :nc, #k = :tok, #o = :own, #e = :exp, #ttl = :ttl REMOVE #w",
+    names=TTL,
+)
+"""Become the holder of a permit that is over, or kept for me."""
+
+GIVE_BACK = Write(condition="#n = :nc AND #k = :tok", update="SET #e = :over", names={}, values={":over": {"N": "0"}})
+"""Give back the permit that I hold."""
+
+AWAIT_PERMIT = Write(
+    condition="#k = :tok AND #e > :now AND (attribute_not_exists(queued) OR size(queued) < :most)",
+    update="SET queued = list_append(if_not_exists(queued, :none), :message)",
+    values={":none": {"L": []}, ":most": {"N": "10"}},
+)
+"""Leave a message to be woken when a permit is given back, while the one that was seen is still held and there is room."""
+
+CALL_NEXT = Write(condition="queued[0] = :first AND #n = :nc AND #k = :tok", update="SET #e = :exp, #w = :who REMOVE queued[0]")
+"""Take the first of the waiting messages off and keep the permit that I gave back for it."""
+
+LATEST = Write(condition="attribute_not_exists(pk) OR clk < :clk", update="SET clk = :clk, tid = :tid, #ttl = :ttl", names=TTL)
+"""Be the latest call, where none is later."""
+
+PUT = Write(
+    condition="attribute_not_exists(pk) OR (attribute_not_exists(shut) AND num <= :left AND sz <= :room)",
+    update="SET entries = list_append(if_not_exists(entries, :none), :entries), num = if_not_exists(num, :zero) + :count, "
+    "sz = if_not_exists(sz, :zero) + :bytes, #ttl = :ttl",
+    names=TTL,
+    values={":none": {"L": []}, ":zero": {"N": "0"}},
+)
+"""Put calls into a basket that is open and has room."""
+
+SHUT = Write(update="SET shut = :shut, #ttl = :ttl", names=TTL, values={":shut": {"N": "1"}})
+"""Shut a basket; shutting it again changes nothing."""

@@ -1,0 +1,183 @@
+"""Limits in the control table: `sedano.ports.Limits` by the writes of `sedano.aws.expressions.limits`."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sedano.aws import keys
+from sedano.aws.expressions import Write
+from sedano.aws.expressions import limits as writes
+from sedano.aws.table import Item, Table
+from sedano.model import holding, rates
+from sedano.model.holding import MOST_BASKET_BYTES, Basket, Latest
+from sedano.model.permits import GUARD_MS, Board, BoardChanged, Permit
+from sedano.model.rates import Line, LineChanged, Paces
+from sedano.model.records import RECORD_LIFETIME_S
+
+LIFETIME_S = 8 * 86_400
+"""How long what is over is remembered: a permit's token must outlive every request that was sent under it."""
+_TURNS = rates.MOST_PACES
+_PLACEHOLDER = re.compile(r"#([nkoew])\b")
+_NUMBERED: Mapping[str, Write] = {
+    "take": writes.TAKE_PERMIT, "give back": writes.GIVE_BACK, "wait": writes.AWAIT_PERMIT, "call": writes.CALL_NEXT,
+}  # fmt: skip
+
+
+class DynamoLimits:
+    """The lines, permits, latest calls and baskets of one deployment.
+
+    Args:
+        client: a DynamoDB client of botocore.
+        table: the control table's name; its partition key is `pk` (a string), its TTL attribute `ttl`.
+    """
+
+    def __init__(self, client: Any, table: str) -> None:
+        """Use *table*; no call is made yet."""
+        self._table = Table(client, table)
+
+    def begin(self, name: str, line: Line, limits: Paces) -> LineChanged:
+        """Put *line* where there is none, or where all turns of the one that stands are over."""
+        return self._set(writes.BEGIN, name, line, {":idle": _number(rates.idle_before(limits, line.base))})
+
+    def turn(self, name: str, line: Line, seen: Line) -> LineChanged:
+        """Put *line* in the place of exactly the one that was *seen*."""
+        return self._set(writes.TURN, name, line, {":seen": {"S": seen.nonce}, ":before": _number(seen.taken)})
+
+    def join(self, name: str, limits: Paces, count: int, now: int) -> LineChanged:
+        """Take *count* tickets of a line that is ahead of *now*."""
+        steps = _padded([count * pace.every for pace in limits])
+        turns = _padded(rates.thresholds(limits, now))
+        values = {f":d{i}": _number(step) for i, step in enumerate(steps)} | {f":x{i}": _number(turn) for i, turn in enumerate(turns)}
+        values |= {":count": _number(count), ":ttl": _ttl(now / rates.SECOND + count * max(pace.every for pace in limits) / rates.SECOND)}
+        done, item = self._table.update(writes.JOIN, keys.rate(name), values, returns="ALL_NEW")
+        return LineChanged(done, _line(item, len(limits)))
+
+    def line(self, name: str, limits: Paces) -> Line | None:
+        """Return the line of *name*, strongly consistent."""
+        return _line(self._table.read_one(keys.rate(name)), len(limits))
+
+    def take(self, name: str, permit: Permit, who: str, now: int) -> BoardChanged:
+        """Take *permit* where it is over by *now* (epoch ms), or kept for *who*."""
+        values = {
+            ":nc": {"S": permit.nonce}, ":tok": _number(permit.token), ":own": {"S": permit.owner}, ":exp": _number(permit.expires),
+            ":lapsed": _number(now - GUARD_MS), ":who": {"S": who}, ":ttl": _ttl(permit.expires / 1000),
+        }  # fmt: skip
+        return self._change("take", name, permit, values)
+
+    def give_back(self, name: str, permit: Permit) -> BoardChanged:
+        """Give back *permit* where it is still its holder's."""
+        return self._change("give back", name, permit, _mine(permit))
+
+    def wait(self, name: str, seen: Permit, message: str, now: int) -> bool:
+        """Leave *message* (at most ten) to be woken, where *seen* is still held at *now*; False when it is not, or there is no room."""
+        values = {":tok": _number(seen.token), ":now": _number(now), ":message": {"L": [{"S": message}]}}
+        return self._change("wait", name, seen, values).done
+
+    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
+        """Take the message *first* off, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
+        values = {**_mine(permit), ":first": {"S": first}, ":who": {"S": who}, ":exp": _number(until)}
+        return self._change("call", name, permit, values).done
+
+    def board(self, name: str) -> Board:
+        """Return the permits of *name*, strongly consistent."""
+        return _board(name, self._table.read_one(keys.permits(name)))
+
+    def note(self, name: str, call: Latest, now: float) -> Latest:
+        """Note *call* where none is later, and return the latest."""
+        values = {":clk": _number(call.clock), ":tid": {"S": call.task_id}, ":ttl": _ttl(now)}
+        done, item = self._table.update(writes.LATEST, keys.latest(name), values)
+        return call if done or item is None else _latest(item)
+
+    def latest(self, name: str) -> Latest | None:
+        """Return the latest call, strongly consistent."""
+        item = self._table.read_one(keys.latest(name))
+        return _latest(item) if item is not None else None
+
+    def put(self, name: str, entries: Sequence[str], most: int, now: float) -> Basket | None:
+        """Put *entries* into the basket *name* of at most *most* calls and return it; None when it is shut or has no room."""
+        size = sum(len(entry.encode()) for entry in entries)
+        values: dict[str, Any] = {
+            ":entries": {"L": [{"S": entry} for entry in entries]}, ":count": _number(len(entries)), ":bytes": _number(size),
+            ":left": _number(most - len(entries)), ":room": _number(MOST_BASKET_BYTES - size), ":ttl": _ttl(now + RECORD_LIFETIME_S),
+        }  # fmt: skip
+        done, item = self._table.update(writes.PUT, keys.basket(name), values, returns="ALL_NEW")
+        return _basket(item) if done else None
+
+    def shut(self, name: str, now: float) -> Basket:
+        """Shut the basket and return what is in it."""
+        _, item = self._table.update(writes.SHUT, keys.basket(name), {":ttl": _ttl(now + RECORD_LIFETIME_S)}, returns="ALL_NEW")
+        return _basket(item)
+
+    def _set(self, write: Write, name: str, line: Line, values: Mapping[str, Any]) -> LineChanged:
+        turns = {f":t{i}": _number(turn) for i, turn in enumerate(_padded(line.turns))}
+        given = {":bas": _number(line.base), ":tkn": _number(line.taken), ":nc": {"S": line.nonce}}
+        done, item = self._table.update(write, keys.rate(name), {**given, **turns, **values, ":ttl": _ttl(max(line.turns) / rates.SECOND)})
+        found = line if done else _line(item, len(line.turns))
+        return LineChanged(done or (found is not None and found.nonce == line.nonce), found)
+
+    def _change(self, what: str, name: str, permit: Permit, values: Mapping[str, Any]) -> BoardChanged:
+        done, item = self._table.update(_numbered(what, permit.number), keys.permits(name), values, returns="ALL_NEW")
+        board = _board(name, item)
+        found = board.permits.get(permit.number)
+        mine = what == "take" and found is not None and (found.nonce, found.token) == (permit.nonce, permit.token)
+        return BoardChanged(done or mine, board)
+
+
+@lru_cache(maxsize=4_096)
+def _numbered(what: str, number: int) -> Write:
+    """Return a write of the permit *number*: its text is a constant, the attributes' names bear the number."""
+    write = _NUMBERED[what]
+    used = sorted(set(_PLACEHOLDER.findall(f"{write.condition} {write.update}")))
+    return dataclasses.replace(write, names={**write.names, **{f"#{part}": f"{part}{number}" for part in used}})
+
+
+def _number(value: int) -> Mapping[str, str]:
+    return {"N": str(value)}
+
+
+def _ttl(until: float) -> Mapping[str, str]:
+    return _number(int(until) + LIFETIME_S)
+
+
+def _mine(permit: Permit) -> dict[str, Mapping[str, str]]:
+    return {":nc": {"S": permit.nonce}, ":tok": _number(permit.token)}
+
+
+def _padded(numbers: Sequence[int]) -> list[int]:
+    """Return as many numbers as a line has turns: a pace that is said twice changes nothing."""
+    return [*numbers, *(numbers[0] for _ in range(_TURNS - len(numbers)))]
+
+
+def _line(item: Item | None, paces: int) -> Line | None:
+    if not item:
+        return None
+    turns = tuple(int(item[f"t{i}"]["N"]) for i in range(paces))
+    return Line(int(item["bas"]["N"]), int(item["tkn"]["N"]), turns, item["nc"]["S"])
+
+
+def _board(name: str, item: Item | None) -> Board:
+    if not item:
+        return Board(name)
+    numbers = [int(attribute[1:]) for attribute in item if attribute[0] == "k" and attribute[1:].isdigit()]
+    waiting = tuple(message["S"] for message in item["queued"]["L"]) if "queued" in item else ()
+    return Board(name, {number: _permit(item, number) for number in sorted(numbers)}, waiting)
+
+
+def _permit(item: Item, number: int) -> Permit:
+    kept = item[f"w{number}"]["S"] if f"w{number}" in item else ""
+    nonce, owner = item[f"n{number}"]["S"], item[f"o{number}"]["S"]
+    return Permit(number, int(item[f"k{number}"]["N"]), nonce, owner, int(item[f"e{number}"]["N"]), kept)
+
+
+def _latest(item: Item) -> Latest:
+    return Latest(int(item["clk"]["N"]), item["tid"]["S"])
+
+
+def _basket(item: Item | None) -> Basket:
+    if not item or "entries" not in item:
+        return Basket({}, bool(item))
+    return Basket(holding.read([entry["S"] for entry in item["entries"]["L"]]), "shut" in item)

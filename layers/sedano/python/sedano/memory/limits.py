@@ -1,0 +1,137 @@
+"""Limits over dicts: the writes of `sedano.aws.expressions.limits`, in words, under one lock. The oracle."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from sedano.model import holding, rates
+from sedano.model.holding import MOST_BASKET_BYTES, Basket, Latest
+from sedano.model.permits import MOST_WAITING, Board, BoardChanged, Permit, ended
+from sedano.model.rates import Line, LineChanged, Paces
+
+
+class MemoryLimits:
+    """Lines, permits, latest calls and baskets by name."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._lines: dict[str, Line] = {}
+        self._boards: dict[str, Board] = {}
+        self._latest: dict[str, Latest] = {}
+        self._entries: dict[str, list[str]] = {}
+        self._shut: set[str] = set()
+        self._lock = threading.Lock()
+
+    def begin(self, name: str, line: Line, limits: Paces) -> LineChanged:
+        """Put *line* where there is none, or where all turns of the one that stands are over."""
+        with self._lock:
+            found = self._lines.get(name)
+            return self._put(name, line, found, found is None or rates.idle(found, limits, line.base))
+
+    def turn(self, name: str, line: Line, seen: Line) -> LineChanged:
+        """Put *line* in the place of exactly the one that was *seen*."""
+        with self._lock:
+            found = self._lines.get(name)
+            same = found is not None and (found.nonce, found.taken) == (seen.nonce, seen.taken)
+            return self._put(name, line, found, same)
+
+    def join(self, name: str, limits: Paces, count: int, now: int) -> LineChanged:
+        """Take *count* tickets of a line that is ahead of *now*."""
+        with self._lock:
+            found = self._lines.get(name)
+            if found is None or not rates.ahead(found, limits, now):
+                return LineChanged(False, found)
+            self._lines[name] = rates.joined(found, limits, count)
+            return LineChanged(True, self._lines[name])
+
+    def line(self, name: str, limits: Paces) -> Line | None:
+        """Return the line of *name*."""
+        with self._lock:
+            return self._lines.get(name)
+
+    def take(self, name: str, permit: Permit, who: str, now: int) -> BoardChanged:
+        """Take *permit* where it is over by *now* (epoch ms), or kept for *who*."""
+        with self._lock:
+            board = self._board(name)
+            found = board.permits.get(permit.number)
+            if found is None or ((ended(found, now) or (found.kept != "" and found.kept == who)) and found.token < permit.token):
+                return self._pin(board, permit)
+            return BoardChanged((found.nonce, found.token) == (permit.nonce, permit.token), board)
+
+    def give_back(self, name: str, permit: Permit) -> BoardChanged:
+        """Give back *permit* where it is still its holder's."""
+        with self._lock:
+            board = self._board(name)
+            found = board.permits.get(permit.number)
+            if found is None or (found.nonce, found.token) != (permit.nonce, permit.token):
+                return BoardChanged(False, board)
+            return self._pin(board, found._replace(expires=0))
+
+    def wait(self, name: str, seen: Permit, message: str, now: int) -> bool:
+        """Leave *message* to be woken, where *seen* is still held at *now*; False when it is not, or there is no room."""
+        with self._lock:
+            board = self._board(name)
+            found = board.permits.get(seen.number)
+            if found is None or found.token != seen.token or found.expires <= now or len(board.waiting) >= MOST_WAITING:
+                return False
+            self._boards[name] = board._replace(waiting=(*board.waiting, message))
+            return True
+
+    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
+        """Take the message *first* off, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
+        with self._lock:
+            board = self._board(name)
+            found = board.permits.get(permit.number)
+            mine = found is not None and (found.nonce, found.token) == (permit.nonce, permit.token)
+            if found is None or not mine or board.waiting[:1] != (first,):
+                return False
+            self._pin(board._replace(waiting=board.waiting[1:]), found._replace(expires=until, kept=who))
+            return True
+
+    def board(self, name: str) -> Board:
+        """Return the permits of *name*."""
+        with self._lock:
+            return self._board(name)
+
+    def note(self, name: str, call: Latest, now: float) -> Latest:
+        """Note *call* where none is later, and return the latest."""
+        with self._lock:
+            found = self._latest.get(name)
+            if found is None or found.clock < call.clock:
+                self._latest[name] = call
+            return self._latest[name]
+
+    def latest(self, name: str) -> Latest | None:
+        """Return the latest call."""
+        with self._lock:
+            return self._latest.get(name)
+
+    def put(self, name: str, entries: Sequence[str], most: int, now: float) -> Basket | None:
+        """Put *entries* into the basket *name* of at most *most* calls and return it; None when it is shut or has no room."""
+        with self._lock:
+            kept = self._entries.get(name, [])
+            size = sum(len(entry.encode()) for entry in (*kept, *entries))
+            if name in self._shut or (kept and (len(kept) + len(entries) > most or size > MOST_BASKET_BYTES)):
+                return None
+            self._entries[name] = [*kept, *entries]
+            return Basket(holding.read(self._entries[name]))
+
+    def shut(self, name: str, now: float) -> Basket:
+        """Shut the basket and return what is in it."""
+        with self._lock:
+            self._shut.add(name)
+            return Basket(holding.read(self._entries.get(name, [])), True)
+
+    def _put(self, name: str, line: Line, found: Line | None, allowed: bool) -> LineChanged:
+        if not allowed:
+            return LineChanged(found is not None and found.nonce == line.nonce, found)
+        self._lines[name] = line
+        return LineChanged(True, line)
+
+    def _board(self, name: str) -> Board:
+        return self._boards.get(name) or Board(name)
+
+    def _pin(self, board: Board, permit: Permit) -> BoardChanged:
+        new = self._boards[board.name] = board._replace(permits={**board.permits, permit.number: permit})
+        return BoardChanged(True, new)
