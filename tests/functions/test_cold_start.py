@@ -28,6 +28,8 @@ RARE = (
     "control", "elections", "electing", "locks", "partitions", "canvas", "entries", "result", "testing", "memory", "views", "local",
     "engine.control", "engine.gossip", "engine.leasing", "engine.partitioning", "engine.singletons", "engine.history", "engine.loop",
     "model.canvas",
+    "health", "task_options", "engine.circuits", "engine.checking", "engine.pausing", "model.breaker", "model.budget", "model.health",
+    "model.memo", "model.pauses", "model.ranges", "aws.memos", "aws.expressions.memos",
     "model.election", "model.lease", "model.live", "model.order", "model.partitions", "model.registers", "model.snapshot",
     "model.store_clock", "model.workflow", "aws.dated", "aws.elections", "aws.fencing", "aws.flow_runs", "aws.leases",
     "limits", "model.rates", "model.permits", "model.holding", "aws.limits", "aws.expressions.limits",

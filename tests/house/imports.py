@@ -57,6 +57,7 @@ LATE = {
 }
 TYPED = {
     "layers/sedano/python/sedano/limits.py": "names in annotations what only those who use limits have to load",
+    "layers/sedano/python/sedano/engine/registry.py": "names circuits and health checks in annotations",
     "layers/sedano/python/sedano/engine/batch.py": "names the lease of a singleton in an annotation",
     "layers/sedano/python/sedano/ports.py": "names in annotations what only those who use a port have to load",
 }

@@ -21,19 +21,21 @@ if TYPE_CHECKING:
     from sedano.engine.sections import optional, poisonous, retry
     from sedano.errors import Ignore, Reject, SedanoError
     from sedano.event import DomainEvent
+    from sedano.model.breaker import Breaker
     from sedano.model.retry import Retry
     from sedano.result import AsyncResult, GroupResult, ResultSet
 
 __version__ = "0.1.0"
 __all__ = [
-    "AsyncResult", "DomainEvent", "GroupResult", "Ignore", "Reject", "ResultSet", "Retry", "Sedano", "SedanoError", "Sig", "TaskContext",
-    "chain", "chord", "chunks", "current", "fork", "group", "optional", "poisonous", "retry", "signature",
+    "AsyncResult", "Breaker", "DomainEvent", "GroupResult", "Ignore", "Reject", "ResultSet", "Retry", "Sedano", "SedanoError", "Sig",
+    "TaskContext", "chain", "chord", "chunks", "current", "fork", "group", "optional", "poisonous", "retry", "signature",
 ]  # fmt: skip
 _ROOMS = {
     "Sedano": "app", "Sig": "canvas", "chain": "canvas", "chord": "canvas", "chunks": "canvas", "fork": "canvas", "group": "canvas",
     "signature": "canvas", "TaskContext": "engine.context", "current": "engine.context", "optional": "engine.sections",
     "poisonous": "engine.sections", "retry": "engine.sections", "Ignore": "errors", "Reject": "errors", "SedanoError": "errors",
-    "DomainEvent": "event", "Retry": "model.retry", "AsyncResult": "result", "GroupResult": "result", "ResultSet": "result",
+    "DomainEvent": "event", "Breaker": "model.breaker", "Retry": "model.retry", "AsyncResult": "result", "GroupResult": "result",
+    "ResultSet": "result",
 }  # fmt: skip
 """Where each name lives. A function that runs tasks loads no canvas and no results, one that writes history loads no app."""
 

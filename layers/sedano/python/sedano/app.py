@@ -20,26 +20,27 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, TypeVar, Unpack, overload
 
 from sedano.declaration import Declaration, declared
-from sedano.engine.registry import OnBusy, Registry
+from sedano.engine.registry import Registry
 from sedano.errors import ConfigurationError, OptionError
 from sedano.event import EventType
 from sedano.model.retry import DEFAULT, Retry
-from sedano.model.signature import Delivery, Signature
+from sedano.model.signature import Signature
 from sedano.outlet import Outlet
 from sedano.ports import Ports
-from sedano.singleton import Singleton
 from sedano.task import P, R, Task
 
 if TYPE_CHECKING:
     from sedano.canvas import Sig
     from sedano.control import Control
+    from sedano.health import Check
     from sedano.locks import Leader, Lock
     from sedano.partitions import Partitions
     from sedano.result import AsyncResult, GroupResult
     from sedano.scheduled import Scheduled
+    from sedano.task_options import TaskOptions
 
 C = TypeVar("C")
 AWS = "sedano.bootstrap:connect"
@@ -70,34 +71,21 @@ class Sedano:
 
     @overload
     def task(
-        self, /, *, name: str | None = ..., queue: str = ..., delivery: Delivery = ..., retry: Retry | bool | None = ...,
-        ignore_result: bool = ..., expires: float | None = ..., singleton: Singleton = ..., on_busy: OnBusy = ...,
-        bind: Literal[False] = ...,
-    ) -> Callable[[Callable[P, R]], Task[P, R]]: ...  # fmt: skip
+        self, /, *, bind: Literal[False] = ..., **options: Unpack[TaskOptions]
+    ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
 
     @overload
     def task(
-        self, /, *, name: str | None = ..., queue: str = ..., delivery: Delivery = ..., retry: Retry | bool | None = ...,
-        ignore_result: bool = ..., expires: float | None = ..., singleton: Singleton = ..., on_busy: OnBusy = ...,
-        bind: Literal[True],
-    ) -> Callable[[Callable[Concatenate[Any, P], R]], Task[P, R]]: ...  # fmt: skip
+        self, /, *, bind: Literal[True], **options: Unpack[TaskOptions]
+    ) -> Callable[[Callable[Concatenate[Any, P], R]], Task[P, R]]: ...
 
     def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         """Declare a task; use it bare or with options.
 
         Args:
-            name: how messages name it; by default ``<module>.<function>``.
-            queue: the command queue it is sent to.
-            delivery: ``claimed`` (one recorded effect, 2 writes), ``record_once`` (one recorded effect, runs may overlap, 1 write) or
-                ``at_least_once`` (no write without a result).
-            retry: a policy; ``False`` for none; by default the app's.
-            ignore_result: keep no result.
-            expires: seconds after publication from which it must not start any more.
-            singleton: ``True``: one run of it at a time; the name of a parameter, or a function of the arguments: one run at a time for
-                each value. `current().token` rises with each run, for guards.
-            on_busy: what becomes of a singleton that finds another run: ``wait`` (as a message, woken when the run ends), ``drop`` (it
-                ends as revoked) or ``raise`` (it fails).
-            bind: the function takes the task itself first: `self.request`, `self.replace(…)`, `self.add_to_chord(…)`.
+            function: the function that is the task.
+            options: see `sedano.task_options.TaskOptions`; and ``bind=True``: the function takes the task itself first:
+                `self.request`, `self.replace(…)`, `self.add_to_chord(…)`.
 
         Raises:
             OptionError: an option is unknown or cannot be honoured, or another task has the name.
@@ -120,6 +108,23 @@ class Sedano:
             raise OptionError(f"event {event.name}: declared twice")
         self.registry.subscriptions[event.name] = []
         return event
+
+    def health_check(
+        self, name: str, *, states: Sequence[str] | None = None, every: float = 30.0, shared: bool = False
+    ) -> Check:
+        """Declare a health check, for the circuits of tasks: `web = app.health_check("web")`, then `@web` on functions that look.
+
+        Args:
+            name: the check's name.
+            states: what a look may find, from best to worst; by default the CEP's five.
+            every: seconds for which what was found holds.
+            shared: what one worker finds holds for all; otherwise each worker looks for itself.
+
+        Raises:
+            OptionError: an option cannot be honoured, or another check has the name.
+        """
+        check: Check = importlib.import_module("sedano.health").declared(self, name, states, every, shared)
+        return check
 
     def election_topic(
         self, name: str, *, on_winner: bool = False, queue: str = "default"
@@ -256,6 +261,8 @@ class Sedano:
         spec = declaration.spec(function, self.retry)
         if spec.name in self.registry.tasks:
             raise OptionError(f"task {spec.name}: declared twice; give one of them another name")
+        if declaration.circuit:
+            spec = importlib.import_module("sedano.health").guarded(spec, declaration.circuit, self.registry)
         task: Task[Any, Any] = Task(spec, self)
         if declaration.bind:
             task.spec = spec = spec._replace(function=functools.partial(function, task))

@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, Protocol
 
@@ -16,10 +17,12 @@ from sedano.canvas import Sig
 from sedano.elections import TIMEOUT_S, Mode, about, elect
 from sedano.engine import control as engine
 from sedano.engine.control import Controlling
+from sedano.engine.registry import Registry
 from sedano.engine.revocation import revoke
 from sedano.errors import OptionError
+from sedano.model import pauses
 from sedano.model.cluster import STALE_S, Member
-from sedano.model.control import ControlRecord, pair, with_paused, with_resumed, with_revoked, without
+from sedano.model.control import ControlRecord, pair, with_pauses, with_revoked, without
 from sedano.outlet import Outlet
 from sedano.ports import Ports
 from sedano.result import AsyncResult
@@ -35,6 +38,10 @@ class Publishes(Protocol):
     @property
     def queues(self) -> Sequence[str]:
         """The names of its command queues."""
+
+    @property
+    def registry(self) -> Registry:
+        """Its tasks, checks and circuits."""
 
 
 class Control:
@@ -91,32 +98,57 @@ class Control:
         found = pair(header, value)
         return frozenset(self._controlling.change(lambda record, clock, nonce: without(record, found, clock, nonce)).revoked)
 
-    def pause_queue(self, queue: str) -> frozenset[str]:
-        """Let no task of *queue* begin any more, until `resume_queue`; messages wait, however long it takes, and are not counted out.
+    def pause(
+        self, *, queue: str = "", task: str = "", tenant: str = "", circuit: str = "", id: str = "",  # noqa: A002 - as `revoke` calls it
+        start: datetime | None = None, until: datetime | None = None,
+    ) -> frozenset[str]:  # fmt: skip
+        """Let nothing of a queue, a task, a tenant, a circuit, or one task by its id begin, until `resume`; messages wait, nothing is lost.
 
         A worker learns of it when it starts and with its heartbeats, so a running worker may need as long as its heartbeat's interval.
         What has begun goes on.
 
         Args:
             queue: one of the app's command queues.
+            task: the name of one of its tasks.
+            tenant: whose tasks wait.
+            circuit: the name of a circuit: a task's, unless its breaker has one of its own.
+            id: the id of one task.
+            start: from when (with a time zone); by default now. A window of maintenance is said beforehand.
+            until: when it goes on by itself; by default not.
 
         Returns:
-            all queues that are paused now.
+            all pauses now, as texts such as ``mail`` (a queue) and ``task=shop.charge``.
 
         Raises:
-            OptionError: the app has no such queue.
+            OptionError: none or several are named, the app does not have it, or the pause could never be in force.
             Unavailable: the store did not answer; pausing again is safe.
         """
-        self._known(queue)
-        return self._controlling.change(lambda record, clock, nonce: with_paused(record, queue, clock, nonce)).paused
+        kind, name = self._named(queue=queue, task=task, tenant=tenant, circuit=circuit, id=id)
+        new = pauses.pause(kind, name, _moment("start", start), _moment("until", until))
+        now = self._app.outlet.ports.clock.now()
+        return self._repaused(lambda paused: pauses.with_pause(paused, new, now))
 
-    def resume_queue(self, queue: str) -> frozenset[str]:
-        """Take back `pause_queue` and return the queues that are still paused.
+    def resume(
+        self, *, queue: str = "", task: str = "", tenant: str = "", circuit: str = "", id: str = ""  # noqa: A002 - as `revoke` calls it
+    ) -> frozenset[str]:  # fmt: skip
+        """Take back `pause` and return the pauses that are left; a shared circuit that tripped is closed as well.
 
         A message that was held back meanwhile comes at the latest after as long again as it was held back for, an hour at most.
         """
-        self._known(queue)
-        return self._controlling.change(lambda record, clock, nonce: with_resumed(record, queue, clock, nonce)).paused
+        kind, name = self._named(queue=queue, task=task, tenant=tenant, circuit=circuit, id=id)
+        now = self._app.outlet.ports.clock.now()
+        left = self._repaused(lambda paused: pauses.without_pause(paused, kind, name, now))
+        if kind == pauses.CIRCUIT:
+            engine.close_circuit(self._app.outlet.ports, name)
+        return left
+
+    def pause_queue(self, queue: str) -> frozenset[str]:
+        """Pause a queue; see `pause`. Returns the names of all queues that are paused now."""
+        return self._queues(self.pause(queue=queue))
+
+    def resume_queue(self, queue: str) -> frozenset[str]:
+        """Take back `pause_queue` and return the queues that are still paused."""
+        return self._queues(self.resume(queue=queue))
 
     def hello(self) -> ControlRecord:
         """Return what a worker learns when it starts: the cluster's clock, revoked headers, paused queues."""
@@ -159,9 +191,24 @@ class Control:
         """
         return engine.members(self._app.outlet.ports, stale)
 
-    def _known(self, queue: str) -> None:
-        if queue not in self._app.queues:
-            raise OptionError(f"queue: {queue!r} is none of this app's queues {tuple(self._app.queues)}")
+    def _named(self, **given: str) -> tuple[str, str]:
+        """Return the kind and the name of what is meant; refuse what the app does not have."""
+        named = [(kind, name) for kind, name in given.items() if name]
+        if len(named) != 1:
+            raise OptionError(f"name one of {', '.join(given)}, such as queue='default'; not {len(named)} of them")
+        kind, name = named[0]
+        tasks = self._app.registry.tasks
+        circuits = {spec.circuit.name for spec in tasks.values() if spec.circuit is not None}
+        known: Collection[str] = {pauses.QUEUE: self._app.queues, pauses.TASK: tasks, pauses.CIRCUIT: circuits}.get(kind, (name,))
+        if name not in known:
+            raise OptionError(f"{kind}: {name!r} is none of this app's {kind}s {tuple(known)}")
+        return kind, name
+
+    def _repaused(self, change: Callable[[frozenset[str]], frozenset[str]]) -> frozenset[str]:
+        return self._controlling.change(lambda record, clock, nonce: with_pauses(record, change(record.paused), clock, nonce)).paused
+
+    def _queues(self, paused: frozenset[str]) -> frozenset[str]:
+        return pauses.queues_of(paused, self._app.outlet.ports.clock.now())
 
     @property
     def _controlling(self) -> Controlling:
@@ -175,3 +222,11 @@ def _with_all(found: Sequence[str], record: ControlRecord, clock: int, nonce: st
     for one in found:
         record = with_revoked(record, one, clock, nonce)
     return record
+
+
+def _moment(name: str, moment: datetime | None) -> float:
+    if moment is None:
+        return 0.0
+    if moment.tzinfo is None:
+        raise OptionError(f"{name}: {moment} has no time zone; say datetime(…, tzinfo=UTC)")
+    return moment.timestamp()

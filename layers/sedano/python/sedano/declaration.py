@@ -29,6 +29,7 @@ class Declaration:
     expires: float | None = None
     singleton: Singleton = False
     on_busy: OnBusy = "wait"
+    circuit: object = False
     bind: bool = False
 
     def __post_init__(self) -> None:

@@ -20,6 +20,9 @@ from sedano.model.messages import TIMER_OPENING, Command
 from sedano.ports import Delivery, Ports
 
 if TYPE_CHECKING:
+    from sedano.engine.batch import Judged
+    from sedano.engine.circuits import Circuits
+    from sedano.engine.execution import Ready
     from sedano.engine.gossip import Gossip
     from sedano.engine.singletons import Singletons
 
@@ -36,6 +39,20 @@ class Admission:
             self.gossip  # noqa: B018 - loaded while the function starts, not while a message waits
         if any(task.singleton is not None for task in registry.tasks.values()):
             self.singletons  # noqa: B018 - the same
+
+        if self.guards:
+            self.circuits  # noqa: B018 - the same
+
+    @property
+    def guards(self) -> bool:
+        """Whether a task of this app has a circuit."""
+        return any(task.circuit is not None for task in self.registry.tasks.values())
+
+    @cached_property
+    def circuits(self) -> Circuits:
+        """What leaves alone what has failed too often."""
+        found: Circuits = importlib.import_module("sedano.engine.circuits").Circuits(self.registry, self.ports)
+        return found
 
     @cached_property
     def gossip(self) -> Gossip:
@@ -64,13 +81,23 @@ class Admission:
         found: list[Delivery] = importlib.import_module("sedano.engine.timing").due(self.ports, deliveries, batch)
         return found
 
-    def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
+    def admit(self, jobs: Sequence[Job], batch: Batch, paused: Collection[str] = ()) -> Sequence[Job]:
         """Return the jobs that may go on, those that shall end unrun among them; the others are decided in *batch*."""
+        if any("=" in one for one in paused):
+            jobs = importlib.import_module("sedano.engine.pausing").going(self.ports, jobs, paused, batch)
+        if any(job.task.circuit is not None for job in jobs):
+            jobs = self.circuits.admit(jobs, batch)
         if self.registry.led:
             jobs = self.gossip.admit(jobs, batch)
         if any(job.task.singleton is not None for job in jobs):
             jobs = self.singletons.admit(jobs, batch)
         return jobs
+
+    def learn(self, ended: Sequence[Judged], ready: Sequence[Ready], batch: Batch) -> None:
+        """Let circuits know how it went with those of *ended* whose bodies were *ready* to run."""
+        if any(one.job.task.circuit is not None for one, _ in ready) or any(check.inbox for check in self.registry.checks.values()):
+            ran = {one.job.delivery.message_id for one, _ in ready}
+            self.circuits.learn([one for one in ended if one.ran.held.job.delivery.message_id in ran], batch)
 
     def release(self, batch: Batch) -> None:
         """Give back the leases of the singletons that have ended, and wake the next in line."""

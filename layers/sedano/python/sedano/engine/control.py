@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sedano.errors import Unavailable
+from sedano.model.breaker import closed, from_text, to_text
 from sedano.model.clock import LamportClock
 from sedano.model.cluster import STALE_S, Member, view
 from sedano.model.control import ControlRecord
+from sedano.model.memo import CIRCUIT, Memo, memo_name
 from sedano.ports import Ports
 
 TRIES = 8
@@ -40,6 +42,24 @@ class Controlling:
             if answer.done:
                 return answer.record
         raise Unavailable(f"control record: others changed it under each of {TRIES} attempts")
+
+
+def close_circuit(ports: Ports, name: str) -> None:
+    """Close the shared circuit *name*, if it is one: nothing is held against it any more.
+
+    Raises:
+        Unavailable: the store did not answer, or others changed it under each attempt; trying again is safe.
+    """
+    memo = memo_name(CIRCUIT, name)
+    seen = ports.memos.read([memo]).get(memo, Memo(memo))
+    for _ in range(TRIES):
+        if not seen.text:
+            return
+        answer = ports.memos.change(Memo(memo, to_text(closed(from_text(seen.text))), ports.entropy.nonce()), seen)
+        if answer.done:
+            return
+        seen = answer.memo
+    raise Unavailable(f"circuit {name}: others changed it under each of {TRIES} attempts")
 
 
 def members(ports: Ports, stale: float = STALE_S) -> list[Member]:

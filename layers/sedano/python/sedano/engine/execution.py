@@ -148,7 +148,8 @@ class Execution(NamedTuple):
         earlier = self.conducting.gathering.failure(gather) if gather is not None and why.state == states.REVOKED else None
         if why.park and why.code != refusals.REVOKED:
             batch.park(held.job.delivery, why.code, why.field, why.detail)
-        error = ErrorRecord(_UNRUN[why.state], why.detail) if why.state in _UNRUN else None
+        kind = "CircuitOpen" if why.code == refusals.CIRCUIT else _UNRUN.get(why.state)
+        error = ErrorRecord(kind, why.detail) if kind is not None else None
         return Run(error=earlier or error, poisonous=True)
 
     def _run_async(self, waiting: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:

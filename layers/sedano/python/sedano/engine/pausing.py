@@ -10,38 +10,79 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from sedano.engine.batch import Batch
+from sedano.engine.batch import Batch, Job
 from sedano.engine.holding import hold_back
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import codec
 from sedano.model.messages import Command
+from sedano.model.pauses import Pause, pausing, queues_of
 from sedano.ports import Delivery, Outgoing, Ports, command_queue
 
 HOLD_S, HOLD_MOST_S = 30.0, 3_600.0
 """How long a message of a paused queue is held back at first, and at most; twice as long each time."""
 ANEW_AFTER = 10
 """Receipts after which a message is sent anew: half of what would set it aside."""
+ANEW_AFTER_UNCLAIMED = 4
+"""The same for a task that is delivered without a claim, where receipts are all that tells a poison."""
 ANEW_DELAY_S = 900
 """The longest delay that the queue knows: until then the new message is not received at all."""
 
 
 def unpaused(ports: Ports, deliveries: Sequence[Delivery], paused: Collection[str], batch: Batch) -> list[Delivery]:
-    """Return those of *deliveries* whose queue is not *paused* (names of command queues); hold the others back, or send them anew."""
-    keys = {command_queue(name) for name in paused}
+    """Return those of *deliveries* whose queue is not *paused* (texts of the control record); hold the others back, or send them anew."""
+    keys = {command_queue(name) for name in queues_of(paused, ports.clock.now())}
     waiting = [delivery for delivery in deliveries if delivery.queue in keys]
     if waiting:
         ports.telemetry.count("MessagesPaused", len(waiting))
     for delivery in waiting:
-        if delivery.receives < ANEW_AFTER or not _sent_anew(ports, delivery):
-            seconds = min(HOLD_S * 2.0 ** (delivery.receives - 1), HOLD_MOST_S)
-            hold_back(ports, delivery, seconds * (1 - ports.entropy.unit() / 4), batch)
+        postpone(ports, delivery, _patience(ports, delivery), batch)
     return [delivery for delivery in deliveries if delivery.queue not in keys]
 
 
-def _sent_anew(ports: Ports, delivery: Delivery) -> bool:
+def going(ports: Ports, jobs: Sequence[Job], paused: Collection[str], batch: Batch) -> list[Job]:
+    """Return those of *jobs* that no pause of a task, tenant, circuit or id stops; hold the others back. What shall end unrun goes on."""
+    now, found = ports.clock.now(), []
+    for job in jobs:
+        circuit = job.task.circuit.name if job.task.circuit is not None else ""
+        stopped = pausing(paused, job.command, circuit, now) if job.stillborn is None else None
+        if stopped is None:
+            found.append(job)
+            continue
+        batch.count("TasksPaused", job.task.name)
+        put_off(ports, job, f"paused: {stopped.kind} {stopped.name}", _pause_left(ports, job, stopped, now), batch)
+    return found
+
+
+def put_off(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:
+    """Let *job* come again in *seconds*, unrun; the history keeps the *reason*, for whoever asks why it waits."""
+    now = ports.clock.now()
+    batch.chronicle.line(
+        "task-held", job.received_clock, now, uuid=job.command.task_id, name=job.task.name, reason=reason, until=round(now + seconds, 3)
+    )
+    postpone(ports, job.delivery, seconds, batch, ANEW_AFTER if job.mode == "claimed" else ANEW_AFTER_UNCLAIMED)
+
+
+def postpone(ports: Ports, delivery: Delivery, seconds: float, batch: Batch, anew_after: int = ANEW_AFTER) -> None:
+    """Let *delivery* come again in *seconds*; one that was received *anew_after* times is sent with a count of its own instead."""
+    if delivery.receives < anew_after or not _sent_anew(ports, delivery, min(int(seconds) + 1, ANEW_DELAY_S)):
+        hold_back(ports, delivery, seconds, batch)
+
+
+def _patience(ports: Ports, delivery: Delivery) -> float:
+    """Return how long to wait for what may last: longer each time."""
+    seconds = ANEW_DELAY_S if delivery.receives >= ANEW_AFTER else min(HOLD_S * 2.0 ** (delivery.receives - 1), HOLD_MOST_S)
+    return seconds * (1 - ports.entropy.unit() / 4)
+
+
+def _pause_left(ports: Ports, job: Job, pause: Pause, now: float) -> float:
+    patience = _patience(ports, job.delivery)
+    return min(patience, pause.until - now + ports.entropy.unit()) if pause.until else patience
+
+
+def _sent_anew(ports: Ports, delivery: Delivery, delay: int) -> bool:
     """Send the message again with a count of its own; tell whether that was accepted, so that this one may go."""
     try:
-        (error,) = ports.queues.send(delivery.queue, [Outgoing(delivery.body, ANEW_DELAY_S, _tenant(delivery.body))])
+        (error,) = ports.queues.send(delivery.queue, [Outgoing(delivery.body, delay, _tenant(delivery.body))])
     except SedanoError as away:
         error = away
     if error is not None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sedano.engine.context import CURRENT
 from sedano.model.messages import COLLECT, ELECT, LAUNCH, Command
 from sedano.model.parameters import Parameters
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.signature import Delivery
+
+if TYPE_CHECKING:
+    from sedano.engine.checking import Check
+    from sedano.model.breaker import Breaker
 
 OnBusy = Literal["wait", "drop", "raise"]
 
@@ -23,7 +27,8 @@ def alone(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
 class TaskSpec(NamedTuple):
     """One task: its function and how it is delivered, retried and kept. *expires* is seconds after publication.
 
-    *singleton* returns the key of which one run at a time is let in; *on_busy* says what becomes of the others.
+    *singleton* returns the key of which one run at a time is let in; *on_busy* says what becomes of the others. *circuit*: when it is left
+    alone for a while.
     """
 
     name: str
@@ -37,6 +42,7 @@ class TaskSpec(NamedTuple):
     expires: float | None = None
     singleton: Callable[[Sequence[Any], Mapping[str, Any]], str] | None = None
     on_busy: OnBusy = "wait"
+    circuit: Breaker | None = None
 
     def mode(self, command: Command) -> Delivery:
         """Return how *command* is delivered: a member of a join always leaves a record, since the join's body needs its result."""
@@ -69,7 +75,8 @@ BUILT_IN = {LAUNCH: LAUNCH_TASK, COLLECT: COLLECT_TASK, ELECT: ELECT_TASK}
 
 @dataclass(slots=True)
 class Registry:
-    """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*).
+    """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health
+    checks by name.
 
     Filled while the user's module is imported, then only read.
     """
@@ -77,3 +84,4 @@ class Registry:
     tasks: dict[str, TaskSpec] = field(default_factory=lambda: dict(BUILT_IN))
     subscriptions: dict[str, list[str]] = field(default_factory=dict)
     led: set[str] = field(default_factory=set)
+    checks: dict[str, Check] = field(default_factory=dict)

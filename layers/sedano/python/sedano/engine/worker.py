@@ -166,7 +166,7 @@ class Worker:
 
     def _walk(self, jobs: Sequence[Job], batch: Batch) -> None:
         """Take *jobs* from claim to acknowledgement."""
-        held = self._claiming.claim(self._admission.admit(jobs, batch), batch)
+        held = self._claiming.claim(self._admission.admit(jobs, batch, self.membership.control.paused), batch)
         ready, unfit = self._execution.prepare(held, batch)
         self._parking.settle(batch)
         stream = self._lanes.stream(self._judge_and_record)
@@ -176,7 +176,9 @@ class Worker:
             elif ran.held.stillborn is None or ran.held.stillborn.state != states.POISON:
                 batch.unstarted.append(ran.held)
         self._execution.run(ready, batch, partial(self._ended, stream))
-        self._following.follow(self._accepted(stream, batch), batch)
+        accepted = self._accepted(stream, batch)
+        self._admission.learn(accepted, ready, batch)
+        self._following.follow(accepted, batch)
         self._admission.release(batch)
 
     def _put_off(self, jobs: Sequence[Job], batch: Batch) -> None:

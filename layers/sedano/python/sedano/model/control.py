@@ -32,7 +32,8 @@ NO_PAIRS: Mapping[str, int] = MappingProxyType({})
 
 
 class ControlRecord(NamedTuple):
-    """The record: *clock* and *nonce* of its last change, *revoked* pairs (since when, epoch s), *paused* queues by name."""
+    """The record: *clock* and *nonce* of its last change, *revoked* pairs (since when, epoch s), *paused*: pauses as texts
+    (`sedano.model.pauses`)."""
 
     clock: int = 0
     nonce: str = ""
@@ -109,6 +110,11 @@ def with_paused(record: ControlRecord, queue: str, clock: int, nonce: str) -> Co
 def with_resumed(record: ControlRecord, queue: str, clock: int, nonce: str) -> ControlRecord:
     """Return *record* with the command queue *queue* not paused any more."""
     return _changed(record, clock, nonce, paused=record.paused - {queue})
+
+
+def with_pauses(record: ControlRecord, paused: frozenset[str], clock: int, nonce: str) -> ControlRecord:
+    """Return *record* with these pauses (`sedano.model.pauses`) and no others."""
+    return _changed(record, clock, nonce, paused=paused)
 
 
 def _done(found: str, since: int, now: int) -> bool:

@@ -34,5 +34,7 @@ ALL: Final = frozenset({
 
 REVOKED: Final = "revoked"
 """The task is revoked. No reason to set its message aside, and therefore not in the list: whoever revoked it asked for its end."""
+CIRCUIT: Final = "circuit-open"
+"""A task whose circuit is open, and that was declared to fail then. Not in the list for the same reason as `BUSY`."""
 BUSY: Final = "busy"
 """A singleton of which another run is under way, and that was declared to be dropped then. Not in the list for the same reason."""

@@ -1,0 +1,235 @@
+"""Circuits at work: before a task is claimed its circuit is looked at, after it ran its circuit learns how that went.
+
+An open circuit holds the task's message back until it closes, or ends the task as failed, as was declared. The health checks that a
+circuit watches are looked at when what is known of them has expired and one of its tasks is there to run: what nobody needs costs nothing.
+A circuit belongs to this worker (a value in memory), or to all (a memo: one read an invocation, one write a failure).
+
+Losing a circuit's write loses a failure, never a task: it is told in the log, and the next failure counts.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from sedano.engine.batch import Batch, Job, Judged, Stillborn
+from sedano.engine.checking import Check, known, look, share
+from sedano.engine.pausing import put_off
+from sedano.engine.registry import Registry, TaskSpec
+from sedano.errors import SedanoError, Unavailable
+from sedano.model import breaker as rule
+from sedano.model import health, refusals, states
+from sedano.model.breaker import FAILURE, Breaker, Circuit
+from sedano.model.health import Health
+from sedano.model.memo import CIRCUIT, Memo, memo_name
+from sedano.ports import Ports
+
+TRIES = 4
+"""How often a failure is written down again because somebody else's came first."""
+EXPECTED = frozenset({"Ignore", "Reject"})
+"""What a body raises on purpose: no failure of what it depends on."""
+
+
+class Circuits:
+    """The circuits and health checks of one worker."""
+
+    def __init__(self, registry: Registry, ports: Ports) -> None:
+        """Begin with every circuit closed and nothing known; the watchers of the checks begin to watch."""
+        self._ports, self._checks = ports, registry.checks
+        self._breakers = {task.circuit.name: task.circuit for task in registry.tasks.values() if task.circuit is not None}
+        self._mine: dict[str, Circuit] = {}
+        self._memos: dict[str, Memo] = {}
+        self._health = {name: Health(name) for name in self._checks}
+        for check in self._checks.values():
+            for watch in check.watchers:
+                threading.Thread(target=self._watch, args=(check, watch), name=f"sedano-watch-{check.name}", daemon=True).start()
+
+    def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
+        """Return the jobs whose circuits are closed, and those that shall end unrun; the others are decided in *batch*."""
+        guarded = {job.task.circuit.name: job.task.circuit for job in jobs if job.task.circuit is not None and job.stillborn is None}
+        if not guarded:
+            return jobs
+        self._read(guarded.values())
+        self._hear(batch)
+        self._look(guarded.values(), batch)
+        now = self._ports.clock.now()
+        admitted = [job if _unguarded(job) else self._admit(job, now, batch) for job in jobs]
+        return [job for job in admitted if job is not None]
+
+    def learn(self, ended: Iterable[Judged], batch: Batch) -> None:
+        """Let the circuits of tasks that ran know how that went."""
+        self._hear(batch)
+        for judged in ended:
+            run, task = judged.ran.run, judged.ran.held.job.task
+            if task.circuit is None or judged.ran.held.stillborn is not None or run.revoked or run.replaced:
+                continue
+            if run.error is None:
+                self._succeeded(task.circuit)
+            elif run.error.type_name not in EXPECTED:
+                self._failed(task.circuit, FAILURE, batch)
+
+    def _admit(self, job: Job, now: float, batch: Batch) -> Job | None:
+        breaker = _breaker(job.task)
+        circuit = self._circuit(breaker)
+        if not circuit.is_open(now):
+            return job
+        why = f"circuit {circuit.name} is open: {circuit.cause}"
+        batch.count("CircuitsOpen", job.task.name)
+        if breaker.on_open == "fail":
+            return job._replace(stillborn=Stillborn(states.FAILURE, refusals.CIRCUIT, "circuit", why, park=False))
+        spread = min(breaker.open_for, 30.0) / 10  # those that waited do not all come in the same moment
+        put_off(self._ports, job, why, circuit.until - now + spread * self._ports.entropy.unit(), batch)
+        return None
+
+    def _look(self, breakers: Iterable[Breaker], batch: Batch) -> None:
+        """Look at the checks of circuits that are closed, where what is known has expired."""
+        now = self._ports.clock.now()
+        names = {name for breaker in breakers if not self._circuit(breaker).is_open(now) for name in breaker.checks}
+        checks = [self._checks[name] for name in sorted(names)]
+        self._refresh([check for check in checks if check.spec.shared], batch)
+        for check in checks:
+            if check.functions and health.is_due(check.spec, self._health[check.name], now):
+                found = look(check, self._ports.telemetry.log)
+                if found is not None:
+                    self._report(check, *found, batch)
+
+    def _refresh(self, checks: Sequence[Check], batch: Batch) -> None:
+        """Take over what others found of these shared *checks*; the circuits in this worker's memory have not heard of it yet."""
+        try:
+            found = known(self._ports, checks)
+        except SedanoError as error:
+            self._ports.telemetry.log("warning", "health not read; what was known holds", error=str(error))
+            return
+        for check in checks:
+            is_news = found[check.name].at > self._health[check.name].at
+            self._health[check.name] = found[check.name]
+            if is_news:
+                self._mark(check, found[check.name].state, batch, shared=False)
+
+    def _hear(self, batch: Batch) -> None:
+        """Take in what tasks and watchers reported since the last look."""
+        for check in self._checks.values():
+            while check.inbox:
+                self._report(check, *check.inbox.popleft(), batch)
+
+    def _report(self, check: Check, state: str, why: str, batch: Batch) -> None:
+        now = self._ports.clock.now()
+        before, change = self._health[check.name], partial(_found, check, state, now, why)
+        try:
+            self._health[check.name] = after = share(self._ports, change, check.name) if check.spec.shared else change(before)
+        except SedanoError as error:
+            self._ports.telemetry.log("warning", "health not written", check=check.name, error=str(error))
+            return
+        if after.state != before.state:
+            level = "info" if state == check.spec.states[0] else "warning"
+            self._ports.telemetry.log(level, "health changed", check=check.name, state=state, before=before.state or "unknown", why=why)
+        self._mark(check, state, batch)
+
+    def _mark(self, check: Check, state: str, batch: Batch, *, shared: bool = True) -> None:
+        for breaker in self._breakers.values():
+            if check.name in breaker.checks and (shared or not breaker.shared):
+                self._failed(breaker, f"{check.name}:{state}", batch)
+
+    def _failed(self, breaker: Breaker, mark: str, batch: Batch) -> None:
+        if not breaker.threshold(mark):
+            return
+        now = self._ports.clock.now()
+        tripped: list[rule.Noted] = []
+
+        def note(circuit: Circuit) -> Circuit:
+            noted = rule.failed(breaker, circuit, mark, now)
+            tripped[:] = [noted] if noted.tripped else []
+            return noted.circuit
+
+        if self._change(breaker, note) and tripped:
+            self._tripped(tripped[0], now, batch)
+
+    def _succeeded(self, breaker: Breaker) -> None:
+        if not self._circuit(breaker).is_clean:
+            self._change(breaker, rule.succeeded)
+
+    def _tripped(self, noted: rule.Noted, now: float, batch: Batch) -> None:
+        """Tell the world: the log, a metric, and the history, where whoever schedules reads what need not be counted on."""
+        circuit = noted.circuit
+        self._ports.telemetry.count("CircuitsTripped", circuit=circuit.name)
+        self._ports.telemetry.log(
+            noted.level,
+            "circuit tripped",
+            circuit=circuit.name,
+            cause=circuit.cause,
+            seconds=round(circuit.until - now, 3),
+            row=circuit.row,
+        )
+        batch.chronicle.line("circuit-tripped", int(now * 1_000_000), now, circuit=circuit.name, cause=circuit.cause, until=circuit.until)
+
+    def _circuit(self, breaker: Breaker) -> Circuit:
+        return self._mine.get(breaker.name) or Circuit(breaker.name)
+
+    def _read(self, breakers: Iterable[Breaker]) -> None:
+        """Take over how the shared ones of these circuits are now."""
+        names = {memo_name(CIRCUIT, breaker.name): breaker.name for breaker in breakers if breaker.shared}
+        try:
+            found = self._ports.memos.read([*names]) if names else {}
+            for memo, name in names.items():
+                self._take_over(found.get(memo, Memo(memo)), name)
+        except SedanoError as error:
+            self._ports.telemetry.log("warning", "circuits not read; what was known holds", error=str(error))
+
+    def _take_over(self, memo: Memo, name: str) -> Circuit:
+        self._memos[name] = memo
+        self._mine[name] = circuit = rule.from_text(memo.text) if memo.text else Circuit(name)
+        return circuit
+
+    def _change(self, breaker: Breaker, change: Callable[[Circuit], Circuit]) -> bool:
+        """Change a circuit; tell whether that was kept. A shared one changes by compare-and-swap."""
+        if not breaker.shared:
+            self._mine[breaker.name] = change(self._circuit(breaker))
+            return True
+        try:
+            self._change_shared(breaker.name, change)
+        except SedanoError as error:
+            self._ports.telemetry.log("warning", "circuit not written; a failure is not counted", circuit=breaker.name, error=str(error))
+            return False
+        return True
+
+    def _change_shared(self, name: str, change: Callable[[Circuit], Circuit]) -> None:
+        if name not in self._memos:
+            memo = memo_name(CIRCUIT, name)
+            self._take_over(self._ports.memos.read([memo]).get(memo, Memo(memo)), name)
+        for _ in range(TRIES):
+            seen, before = self._memos[name], self._mine[name]
+            after = change(before)
+            if after == before:
+                return
+            answer = self._ports.memos.change(Memo(seen.name, rule.to_text(after), self._ports.entropy.nonce()), seen)
+            self._take_over(answer.memo, name)
+            if answer.done:
+                return
+        raise Unavailable(f"circuit {name}: others changed it under each of {TRIES} attempts")
+
+    def _watch(self, check: Check, watch: Callable[[Callable[..., None]], None]) -> None:
+        def report(state: str, why: str = "") -> None:
+            health.reported(check.spec, Health(check.name), state, 0.0)
+            check.inbox.append((state, why))
+
+        try:
+            watch(report)
+        except Exception as error:  # noqa: BLE001 - a watcher may fail in any way; that says nothing about what it watches
+            self._ports.telemetry.log(
+                "error", "health watcher failed; it is ignored", check=check.name, error=f"{type(error).__name__}: {error}"
+            )
+
+
+def _found(check: Check, state: str, now: float, why: str, before: Health) -> Health:
+    return health.reported(check.spec, before, state, now, why)
+
+
+def _unguarded(job: Job) -> bool:
+    return job.task.circuit is None or job.stillborn is not None
+
+
+def _breaker(task: TaskSpec) -> Breaker:
+    if task.circuit is None:
+        raise SedanoError(f"task {task.name} has no circuit")
+    return task.circuit

@@ -1,0 +1,62 @@
+"""A pause stops what it names, in its window and not outside, and is read back from the text that the control record holds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.errors import OptionError
+from sedano.model.messages import Command
+from sedano.model.pauses import KINDS, in_force, parsed, pause, pausing, queues_of, with_pause, without_pause
+
+NOW = 1_767_225_600.0
+COMMAND = Command("m", "t", "shop.add", "test", 0.0, 0, tenant="acme")
+names = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="="), min_size=1, max_size=30)
+moments = st.one_of(st.just(0), st.integers(1, 2_000_000_000))
+
+
+@given(st.sampled_from(KINDS), names, moments, moments)
+def test_a_pause_is_read_back_from_its_text(kind, name, start, until):
+    if until and until <= start:
+        with pytest.raises(OptionError, match="until"):
+            pause(kind, name, start, until)
+        return
+    new = pause(kind, name, start, until)
+    assert parsed(new.text) == new
+
+
+@pytest.mark.parametrize(("kind", "name"), [("task", "shop.add"), ("tenant", "acme"), ("circuit", "web"), ("id", "t")])
+def test_it_stops_what_it_names_in_its_window_only(kind, name):
+    paused = with_pause(frozenset(), pause(kind, name, NOW, NOW + 60), NOW)
+    assert pausing(paused, COMMAND, "web", NOW) == pause(kind, name, NOW, NOW + 60)
+    assert pausing(paused, COMMAND, "web", NOW - 1) is None
+    assert pausing(paused, COMMAND, "web", NOW + 60) is None
+    other = with_pause(frozenset(), pause(kind, f"{name}x"), NOW)
+    assert pausing(other, COMMAND, "web", NOW) is None
+    assert queues_of(paused, NOW) == frozenset()
+
+
+def test_a_queue_is_a_name_alone_as_older_workers_know_it():
+    paused = with_pause(frozenset(), pause("queue", "mail"), NOW)
+    assert paused == {"mail"}
+    assert queues_of(paused | {"queue=bulk 0 1767225601"}, NOW) == {"mail", "bulk"}
+    assert queues_of(paused | {"queue=bulk 0 1767225600"}, NOW) == {"mail"}
+
+
+def test_a_new_pause_takes_the_place_of_the_one_before_and_what_is_over_goes():
+    paused = with_pause(frozenset({"task=a 0 10", "tenant=x"}), pause("task", "b"), NOW)
+    assert paused == {"tenant=x", "task=b"}
+    paused = with_pause(paused, pause("task", "b", 0, NOW + 5), NOW)
+    assert paused == {"tenant=x", "task=b 0 1767225605"}
+    assert without_pause(paused, "task", "b", NOW) == {"tenant=x"}
+
+
+def test_what_a_newer_version_wrote_is_left_alone():
+    newer = frozenset({"colour=red", "task=a 1 2 3", "task=a x y"})
+    assert in_force(newer, NOW) == []
+    assert without_pause(newer, "task", "a", NOW) == newer
+
+
+@pytest.mark.parametrize(("kind", "name"), [("colour", "red"), ("task", ""), ("task", "a b"), ("tenant", "a=b")])
+def test_what_cannot_be_paused_is_named(kind, name):
+    with pytest.raises(OptionError, match=f"^{kind}"):
+        pause(kind, name)
