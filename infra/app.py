@@ -10,29 +10,11 @@ import sys
 import aws_cdk as cdk
 
 from infra import nag
+from infra.application import DiscoveryError
 from infra.assets import AssetError
-from infra.config import ConfigError, StageConfig
-from infra.pipeline_config import PipelineConfig
-from infra.stacks.core import CoreStack
-from infra.stacks.observability import ObservabilityStack
-from infra.stacks.pipeline import PipelineStack
-from infra.stacks.state import StateStack
-
-
-def build(app: cdk.App) -> None:
-    """Adds the stacks that the context of `app` describes."""
-    config = StageConfig.from_context(app.node.try_get_context)
-    state = StateStack(app, f"sedano-{config.stage}-state", config=config)
-    core = CoreStack(app, f"sedano-{config.stage}-core", config=config, state=state)
-    core.add_stack_dependency(state)
-    if not config.local:  # nobody is on call for this machine
-        watching = ObservabilityStack(app, f"sedano-{config.stage}-observability", config=config, core=core)
-        watching.add_stack_dependency(core)
-    pipeline = PipelineConfig.from_context(app.node.try_get_context)
-    if pipeline.engine != "none" and not config.local:  # the local endpoint has no Spark; the job runs on this machine as it is
-        history = PipelineStack(app, f"sedano-{config.stage}-pipeline", config=config, pipeline=pipeline, state=state)
-        history.add_stack_dependency(state)
-    cdk.Tags.of(app).add("sedano:stage", config.stage)
+from infra.config import ConfigError
+from infra.context import from_context
+from infra.sedano_stacks import SedanoStacks
 
 
 def main() -> int:
@@ -40,8 +22,9 @@ def main() -> int:
     app = cdk.App()
     nag.check(app)
     try:
-        build(app)
-    except (ConfigError, AssetError) as error:
+        asked = from_context(app.node.get_all_context())
+        SedanoStacks(app, app=asked.app, code=asked.code, config=asked.config, requirements=asked.requirements)
+    except (ConfigError, AssetError, DiscoveryError) as error:
         sys.stderr.write(f"sedano: {error}\n")
         return 2
     app.synth()

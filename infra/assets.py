@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -95,11 +95,14 @@ def _give(filling: Path, target: Path) -> None:
             raise
 
 
-def install(requirements: Path, target: Path) -> None:
-    """Installs the packages that `requirements` pins by hash into `target`, without what differs between machines."""
-    options = ["--quiet", "--disable-pip-version-check", "--no-compile", "--no-deps", "--only-binary", ":all:"]
+def install(requirements: Path, target: Path, options: Sequence[str] = ()) -> None:
+    """Installs the packages that `requirements` pins by hash into `target`, without what differs between machines.
+
+    `options`: further ones of pip, such as the platform that wheels are for.
+    """
+    always = ["--quiet", "--disable-pip-version-check", "--no-compile", "--no-deps", "--only-binary", ":all:"]
     pins = ["--require-hashes", "--requirement", str(requirements), "--target", str(target)]
-    command = [sys.executable, "-m", "pip", "install", *options, *pins]
+    command = [sys.executable, "-m", "pip", "install", *always, *options, *pins]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise AssetError(f"installing {requirements.name} for the layer failed:\n{done.stderr.strip()}")

@@ -1,65 +1,163 @@
-"""The settings of one deployed stage, read from the CDK context (`cdk deploy -c stage=prod -c app=shop.tasks:app ...`).
+"""What one deployed stage is like: how large, how long things are kept, whose account, what it may cost.
 
-A `StageConfig` that exists is valid: every field is checked when it is made, and an error names the field as the user
-wrote it on the command line, what it was, and what it may be.
+    StageConfig(stage="prod", memory=1024, queue_concurrency={"mail": 2}, alarm_topic="arn:aws:sns:eu-central-1:123456789012:on-call")
+
+A `StageConfig` that exists is valid: every field is checked when it is made, and an error names the field, what it was,
+and what it may be. The same fields are the settings of the command line (`infra/context.py`).
 """
 
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 #: For how many days logs may be kept: the choices of CloudWatch Logs that anyone makes.
 LOG_RETENTIONS = (1, 7, 14, 30, 90, 180, 365)
 #: A visibility timeout below this many function timeouts hands a batch out twice while it still runs (AWS's own rule).
 VISIBILITY_FACTOR = 6
-#: The fewest invocations at once that an event source mapping can be limited to.
-LEAST_CONCURRENCY = 2
+#: The fewest invocations at once that an event source mapping can be limited to, and the most.
+LEAST_CONCURRENCY, MOST_CONCURRENCY = 2, 1000
 #: The shortest life in days of a large argument or result: a message lives 14 in its queue and 14 as a dead letter.
 SHORTEST_BLOB_LIFE = 29
+#: What runs the history job.
+PIPELINES = ("glue", "emr", "none")
+#: For at most how many hours the history may be behind before an alarm says so.
+LONGEST_LAG = 24
+#: How many tags AWS takes, less what CloudFormation and sedano add.
+MOST_TAGS = 40
 
 _STAGE = re.compile(r"[a-z][a-z0-9-]{0,15}")
-_QUEUE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
-_APP = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
-_TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
+_ACCOUNT = re.compile(r"\d{12}")
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
+_SCHEDULE = re.compile(r"cron\([^()]{9,100}\)")
+_TAG_KEY = re.compile(r"(?!aws:)[\w .:/=+@-]{1,128}")
+_TAG_VALUE = re.compile(r"[\w .:/=+@-]{0,256}")
+_ARNS = {
+    "permissions_boundary": ("iam", r"policy/[\w+=,.@/-]+", "policy/developers"),
+    "code_signing": ("lambda", r"code-signing-config:csc-[a-z0-9]{17}", "code-signing-config:csc-0123456789abcdefg"),
+    "alarm_topic": ("sns", r"[\w.-]{1,256}", "on-call"),
+}
 
 
 class ConfigError(ValueError):
     """A setting of the deployment cannot be used; the message begins with the setting's name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StageConfig:
-    """One stage of one application; see `infra/README.md` for the settings as a user passes them."""
+    """One stage of one application.
 
-    stage: str
-    app: str
-    code: Path
-    queues: tuple[str, ...]
-    local: bool
-    memory: int
-    timeout: int
-    batch: int
-    concurrency: int
-    retention: int
-    blob_days: int
+    Args:
+        stage: its name, part of every stack's: a-z, then a-z, 0-9 and -, at most 16 in all.
+        account, region: where it belongs; by default wherever the credentials of whoever deploys it lead.
+        memory: of each function, MB (128 to 10 240).
+        timeout: of each function, seconds (1 to 900); a received message stays hidden six times as long.
+        batch: messages an invocation (1 to 10).
+        concurrency: invocations at once a queue (2 to 1 000).
+        queue_concurrency: the same for single queues, by name.
+        retention: days that logs are kept.
+        blob_days: days that large arguments and results are kept (29 to 3 650).
+        most_reads, most_writes: the ceiling of each table, request units a second: what comes beyond is throttled and tried again.
+            By default a tenth of what an account has: a runaway then costs at most 9 USD an hour in writes.
+        production: data outlives its stack and tables refuse to be deleted; by default in the stage `prod`.
+        tags: on every resource.
+        permissions_boundary: the ARN of an IAM policy that bounds every role.
+        code_signing: the ARN of a Lambda code signing configuration that every function gets.
+        alarm_topic: the ARN of the SNS topic that alarms tell.
+        budget: dollars a month above which an alarm says what the stage costs.
+        pipeline: what runs the history job: `glue`, `emr` or `none`.
+        pipeline_schedule: when it runs by itself: a Glue schedule such as `cron(15 * * * ? *)`.
+        pipeline_lag: hours without a good run until an alarm says that the tables are behind.
+        local: for the endpoint on this machine: its Python.
+
+    Raises:
+        ConfigError: a field cannot be used.
+    """
+
+    stage: str = "dev"
+    account: str | None = None
+    region: str | None = None
+    memory: int = 512
+    timeout: int = 60
+    batch: int = 10
+    concurrency: int = 10
+    queue_concurrency: Mapping[str, int] = field(default_factory=dict)
+    retention: int = 30
+    blob_days: int = 60
+    most_reads: int = 4_000
+    most_writes: int = 4_000
+    production: bool | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    permissions_boundary: str | None = None
+    code_signing: str | None = None
+    alarm_topic: str | None = None
+    budget: float | None = None
+    pipeline: str = "glue"
+    pipeline_schedule: str | None = None
+    pipeline_lag: int = 6
+    local: bool = False
 
     def __post_init__(self) -> None:
-        _require(_STAGE.fullmatch(self.stage), "stage", self.stage, "a-z, then a-z, 0-9 and -, at most 16 in all")
-        _require(_APP.fullmatch(self.app), "app", self.app, "module:attribute, such as shop.tasks:app")
-        _require_application(self.code, self.app)
-        _require(self.queues, "queues", "", "at least one name, such as default,mail")
-        distinct = len({name.lower() for name in self.queues}) == len(self.queues)
-        _require(distinct, "queues", ",".join(self.queues), "names that differ by more than their case")
-        for name in self.queues:
-            _require(_QUEUE.fullmatch(name), "queues", name, "a letter, then letters, digits, - and _, at most 40 in all")
+        """Refuse what cannot be deployed, and close what was given against later change."""
+        require(_is(_STAGE, self.stage), "stage", self.stage, "a-z, then a-z, 0-9 and -, at most 16 in all")
+        self._check_place()
+        self._check_sizes()
+        self._check_concurrency()
+        self._check_tags()
+        self._check_arns()
+        self._check_pipeline()
+        require(self.production is None or isinstance(self.production, bool), "production", self.production, "True or False")
+        require(isinstance(self.local, bool), "local", self.local, "True or False")
+        for name in ("queue_concurrency", "tags"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def _check_place(self) -> None:
+        require(self.account is None or _is(_ACCOUNT, self.account), "account", self.account, "the twelve digits of an AWS account")
+        require(self.region is None or _is(_REGION, self.region), "region", self.region, "an AWS Region such as eu-central-1")
+        together = (self.account is None) == (self.region is None)
+        missing, given = ("region", "account") if self.region is None else ("account", "region")
+        require(together, missing, None, f"a value, because {given} is given and a stage belongs to both or to neither")
+
+    def _check_sizes(self) -> None:
         _require_within("memory", self.memory, 128, 10240)
         _require_within("timeout", self.timeout, 1, 900)
         _require_within("batch", self.batch, 1, 10)
-        _require_within("concurrency", self.concurrency, LEAST_CONCURRENCY, 1000)
-        _require(self.retention in LOG_RETENTIONS, "retention", self.retention, f"one of {LOG_RETENTIONS} days")
+        require(self.retention in LOG_RETENTIONS, "retention", self.retention, f"one of {LOG_RETENTIONS} days")
         _require_within("blob_days", self.blob_days, SHORTEST_BLOB_LIFE, 3650)
+        _require_within("most_reads", self.most_reads, 1, 1_000_000)
+        _require_within("most_writes", self.most_writes, 1, 1_000_000)
+        require(self.budget is None or _is_sum(self.budget), "budget", self.budget, "dollars a month, above 0 and at most 1000000")
+        told = self.budget is None or self.alarm_topic is not None
+        require(told, "budget", self.budget, "an alarm_topic beside it: whom should it tell?")
+
+    def _check_concurrency(self) -> None:
+        _require_within("concurrency", self.concurrency, LEAST_CONCURRENCY, MOST_CONCURRENCY)
+        for queue, number in self.queue_concurrency.items():
+            _require_within(f"queue_concurrency[{queue}]", number, LEAST_CONCURRENCY, MOST_CONCURRENCY)
+
+    def _check_tags(self) -> None:
+        require(len(self.tags) <= MOST_TAGS, "tags", f"{len(self.tags)} tags", f"at most {MOST_TAGS}")
+        for key, value in self.tags.items():
+            usable = _is(_TAG_KEY, key) and _is(_TAG_VALUE, value)
+            require(usable, "tags", f"{key}={value}", "a key of at most 128 and a value of at most 256 letters, digits, spaces, _.:/=+-@")
+
+    def _check_arns(self) -> None:
+        for name, (service, resource, example) in _ARNS.items():
+            value = getattr(self, name)
+            place = r"" if service == "iam" else _REGION.pattern
+            usable = value is None or _is(re.compile(rf"arn:aws[a-z-]*:{service}:{place}:(\d{{12}}|aws):{resource}"), value)
+            region = "" if service == "iam" else "eu-central-1"
+            require(usable, name, value, f"an ARN such as arn:aws:{service}:{region}:123456789012:{example}")
+
+    def _check_pipeline(self) -> None:
+        engine, schedule = self.pipeline, self.pipeline_schedule
+        require(engine in PIPELINES, "pipeline", engine, f"one of {', '.join(PIPELINES)}")
+        usable = schedule is None or _is(_SCHEDULE, schedule)
+        require(usable, "pipeline_schedule", schedule, "a Glue schedule such as cron(15 * * * ? *)")
+        alone = schedule is None or engine == "glue"
+        require(alone, "pipeline_schedule", schedule, f"pipeline=glue beside it, which alone runs by itself; pipeline is {engine}")
+        _require_within("pipeline_lag", self.pipeline_lag, 1, LONGEST_LAG)
 
     @property
     def visibility(self) -> int:
@@ -67,66 +165,39 @@ class StageConfig:
         return VISIBILITY_FACTOR * self.timeout
 
     @property
+    def permanent(self) -> bool:
+        """Whether data outlives its stack: in production it does."""
+        return self.stage == "prod" if self.production is None else self.production
+
+    def concurrency_of(self, queue: str) -> int:
+        """How many invocations at once the queue of this name may have."""
+        return self.queue_concurrency.get(queue, self.concurrency)
+
+    @property
     def concurrency_aside(self) -> int:
         """How many invocations at once the router and the recorder may have: on this machine, the fewest there are."""
         return LEAST_CONCURRENCY if self.local else self.concurrency
-
-    @property
-    def permanent(self) -> bool:
-        """Whether data outlives its stack: in production it does."""
-        return self.stage == "prod"
 
     @property
     def python(self) -> str:
         """The Python that runs the functions: Lambda's on AWS, this machine's on the local endpoint."""
         return f"python{sys.version_info.major}.{sys.version_info.minor}" if self.local else "python3.13"
 
-    @classmethod
-    def from_context(cls, context: Callable[[str], object]) -> "StageConfig":
-        """Reads the settings through `context` (a lookup by name that answers None for what was not given)."""
-        local = _flag(context("local"), "local")
-        return cls(
-            stage=_text(context("stage"), "dev"),
-            app=_text(context("app"), ""),
-            code=Path(_text(context("code"), "")).resolve(),
-            queues=tuple(name.strip() for name in _text(context("queues"), "default").split(",") if name.strip()),
-            local=local,
-            memory=_number(context("memory"), "memory", 512),
-            timeout=_number(context("timeout"), "timeout", 6 if local else 60),
-            batch=_number(context("batch"), "batch", 10),
-            concurrency=_number(context("concurrency"), "concurrency", 4 if local else 10),
-            retention=_number(context("retention"), "retention", 30),
-            blob_days=_number(context("blob_days"), "blob_days", 60),
-        )
 
-
-def _require(holds: object, field: str, value: object, expected: str) -> None:
+def require(holds: object, name: str, value: object, expected: str) -> None:
+    """Raise `ConfigError` about the setting *name* unless *holds*."""
     if not holds:
-        raise ConfigError(f"{field}: {value!r} cannot be used; expected {expected}")
+        raise ConfigError(f"{name}: {value!r} cannot be used; expected {expected}")
 
 
-def _require_within(field: str, value: int, least: int, most: int) -> None:
-    _require(least <= value <= most, field, value, f"a whole number from {least} to {most}")
+def _is(pattern: re.Pattern[str], value: object) -> bool:
+    return isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
-def _require_application(code: Path, app: str) -> None:
-    _require(code.is_dir(), "code", str(code), "the directory that holds the application's modules")
-    package = re.split("[.:]", app, maxsplit=1)[0]
-    found = (code / package).is_dir() or (code / f"{package}.py").is_file()
-    _require(found, "code", str(code), f"a directory with {package}.py or {package}/, which app={app} names")
+def _is_sum(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1_000_000
 
 
-def _text(value: object, default: str) -> str:
-    return default if value is None else str(value).strip()
-
-
-def _number(value: object, field: str, default: int) -> int:
-    text = _text(value, str(default))
-    _require(re.fullmatch(r"-?\d{1,9}", text), field, text, "a whole number")
-    return int(text)
-
-
-def _flag(value: object, field: str) -> bool:
-    text = _text(value, "false").lower()
-    _require(text in _TRUE + _FALSE, field, text, "true or false")
-    return text in _TRUE
+def _require_within(name: str, value: object, least: int, most: int) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    require(whole, name, value, f"a whole number from {least} to {most}")

@@ -1,7 +1,10 @@
-"""The two layers of every function: the library with what it needs, and the user's application."""
+"""The layers of every function: the library with what it needs, the packages that the user pins, and the user's modules.
+
+The user's packages are a layer apart from the modules, so that a changed module publishes no package again.
+"""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from aws_cdk import AssetHashType
@@ -9,34 +12,42 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra import assets
-
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = ROOT / "layers" / "sedano" / "python"
-REQUIREMENTS = ROOT / "requirements" / "layer.txt"
-PACKAGES = ROOT / "build" / "packages"
+from infra.application import Application
+from infra.packages import MODULES
+from infra.places import LAYER_PINS, LIBRARY, PACKAGES
 
 
 def library_layer(scope: Construct, name: str) -> lambda_.LayerVersion:
     """The library and the pinned packages that it needs beyond what Lambda brings."""
-    pins = REQUIREMENTS.read_bytes()
-    packages = assets.once(PACKAGES / assets.digest(and_bytes=pins)[:16], lambda target: assets.install(REQUIREMENTS, target))
-    return _layer(scope, name, [packages, LIBRARY], assets.digest(LIBRARY, and_bytes=pins))
+    pins = LAYER_PINS.read_bytes()
+    packages = assets.once(PACKAGES / assets.digest(and_bytes=pins)[:16], lambda target: assets.install(LAYER_PINS, target))
+
+    def fill(modules: Path) -> None:
+        assets.copy(packages, modules)
+        assets.copy(LIBRARY, modules)
+
+    return _layer(scope, name, fill, assets.digest(LIBRARY, and_bytes=pins))
 
 
-def application_layer(scope: Construct, name: str, code: Path) -> lambda_.LayerVersion:
-    """The user's modules, as `code` holds them."""
-    assets.require_that_it_fits(code)
-    return _layer(scope, name, [code], assets.digest(code))
+def application_layers(scope: Construct, name: str, application: Application) -> list[lambda_.LayerVersion]:
+    """The user's packages, if there are any, and the user's modules."""
+    modules = _layer(scope, name, application.copy, application.content)
+    if application.packages is None:
+        return [modules]
+    return [_version(scope, "Packages", application.packages, application.packages.name), modules]
 
 
-def _layer(scope: Construct, name: str, directories: Sequence[Path], content_hash: str) -> lambda_.LayerVersion:
+def _layer(scope: Construct, name: str, fill: Callable[[Path], None], content_hash: str) -> lambda_.LayerVersion:
     with tempfile.TemporaryDirectory() as scratch:
-        for directory in directories:
-            assets.copy(directory, Path(scratch) / "python")
+        fill(Path(scratch) / MODULES)
         # The construct copies what it is given while it is made, so the scratch directory may go.
-        return lambda_.LayerVersion(
-            scope,
-            name,
-            code=lambda_.Code.from_asset(scratch, asset_hash=content_hash, asset_hash_type=AssetHashType.CUSTOM),
-            compatible_architectures=[lambda_.Architecture.ARM_64, lambda_.Architecture.X86_64],
-        )
+        return _version(scope, name, Path(scratch), content_hash)
+
+
+def _version(scope: Construct, name: str, directory: Path, content_hash: str) -> lambda_.LayerVersion:
+    return lambda_.LayerVersion(
+        scope,
+        name,
+        code=lambda_.Code.from_asset(str(directory), asset_hash=content_hash, asset_hash_type=AssetHashType.CUSTOM),
+        compatible_architectures=[lambda_.Architecture.ARM_64, lambda_.Architecture.X86_64],
+    )

@@ -10,19 +10,22 @@ where the two things that it joins are both known.
 
 from collections.abc import Mapping
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import CfnOutput
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from infra.application import Application
 from infra.config import StageConfig
 from infra.constructs.function import Content, Function
-from infra.constructs.layers import ROOT, application_layer, library_layer
+from infra.constructs.layers import application_layers, library_layer
 from infra.constructs.metrics import Watched
 from infra.constructs.queue import ParkedQueue, WorkQueue
 from infra.constructs.timers import Timers
+from infra.places import FUNCTIONS
+from infra.stacks.stage_stack import StageStack
 from infra.stacks.state import BLOBS, CONTROL, HISTORY, LEDGER, SETTINGS, StateStack
 
 #: The records of so many invocations become one object of the history, which may be so many seconds late: an object costs as much as
@@ -32,26 +35,26 @@ RECORDS_TOGETHER, RECORDS_WAIT = 100, 60
 HISTORY_PREFIX = "events/"
 
 
-class CoreStack(Stack):
+class CoreStack(StageStack):
     """The queues and functions of one stage."""
 
-    def __init__(self, scope: Construct, name: str, *, config: StageConfig, state: StateStack) -> None:
-        super().__init__(scope, name, description=f"sedano, stage {config.stage}: what runs")
-        self._config = config
+    def __init__(self, scope: Construct, *, config: StageConfig, application: Application, state: StateStack) -> None:
+        super().__init__(scope, "core", config=config, about="what runs")
+        self._config, self._app = config, application.reference
         self._ledger = dynamodb.Table.from_table_name(self, "Ledger", state.output(LEDGER))
         self._control = dynamodb.Table.from_table_name(self, "Control", state.output(CONTROL))
         self._blobs = s3.Bucket.from_bucket_name(self, "Blobs", state.output(BLOBS))
         self._history = s3.Bucket.from_bucket_name(self, "History", state.output(HISTORY))
         self._work_queues: dict[str, WorkQueue] = {}
         self._functions: dict[str, Function] = {}
-        self._commands = {queue: self._work_queue(f"Commands-{queue}") for queue in config.queues}
+        self._commands = {queue: self._work_queue(f"Commands-{queue}") for queue in application.declared.queues}
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
         self._parked = ParkedQueue(self, "Parked").queue
         self._timers = Timers(self, "Timers", targets=[*self._commands.values()], undelivered=self._parked)
         self._layers: list[lambda_.ILayerVersion] = [
             library_layer(self, "Library"),
-            application_layer(self, "Application", config.code),
+            *application_layers(self, "Application", application),
         ]
         environment = {**self._environment(), **{name: state.output(output) for name, output in SETTINGS.items()}}
         self._add_worker(environment)
@@ -66,7 +69,7 @@ class CoreStack(Stack):
 
     def _environment(self) -> dict[str, str]:
         return {
-            "SEDANO_APP": self._config.app,
+            "SEDANO_APP": self._app,
             "SEDANO_STAGE": self._config.stage,
             "SEDANO_QUEUES": self._command_urls(),
             "SEDANO_EVENTS_QUEUE": self._events.queue_url,
@@ -83,14 +86,14 @@ class CoreStack(Stack):
         return [queue.queue_arn for queue in self._commands.values()]
 
     def _function(self, name: str, environment: Mapping[str, str], *, may_loop: bool) -> Function:
-        content = Content(ROOT / "functions" / name, self._layers, environment)
+        content = Content(FUNCTIONS / name, self._layers, environment)
         self._functions[name] = made = Function(self, name.title(), config=self._config, content=content, may_loop=may_loop)
         return made
 
     def _add_worker(self, environment: Mapping[str, str]) -> None:
         worker = self._function("worker", environment, may_loop=True)
         for name, queue in self._commands.items():
-            worker.consume(f"From-{name}", queue, concurrency=self._config.concurrency)
+            worker.consume(f"From-{name}", queue, concurrency=self._config.concurrency_of(name))
         targets = [self._events.queue_arn, self._records.queue_arn, self._parked.queue_arn]
         worker.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
         read_and_write = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
@@ -149,7 +152,7 @@ class CoreStack(Stack):
 
     def _add_outputs(self) -> None:
         CfnOutput(self, "SedanoStage", value=self._config.stage)
-        CfnOutput(self, "SedanoApp", value=self._config.app)
+        CfnOutput(self, "SedanoApp", value=self._app)
         CfnOutput(self, "SedanoQueues", value=self._command_urls())
         CfnOutput(self, "SedanoEventsQueue", value=self._events.queue_url)
         CfnOutput(self, "SedanoRecordsQueue", value=self._records.queue_url)

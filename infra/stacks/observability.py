@@ -3,20 +3,20 @@
 A stack of its own, so that a changed threshold touches nothing that runs. It watches; nothing depends on it.
 """
 
-from aws_cdk import Stack
 from constructs import Construct
 
 from infra.config import StageConfig
 from infra.constructs.alarms import Alarms
 from infra.constructs.dashboard import Dashboard
 from infra.stacks.core import CoreStack
+from infra.stacks.stage_stack import StageStack
 
 
-class ObservabilityStack(Stack):
+class ObservabilityStack(StageStack):
     """The alarms and the dashboard of one stage."""
 
-    def __init__(self, scope: Construct, name: str, *, config: StageConfig, core: CoreStack) -> None:
-        super().__init__(scope, name, description=f"sedano, stage {config.stage}: what a person on call looks at")
+    def __init__(self, scope: Construct, *, config: StageConfig, core: CoreStack) -> None:
+        super().__init__(scope, "observability", config=config, about="what a person on call looks at")
         watched = core.watched()
         alarms = Alarms(self, "Alarms", watched=watched)
         Dashboard(self, "Dashboard", watched=watched, alarms=alarms.alarms)

@@ -9,7 +9,7 @@ meets another one fails at once, and the lease in the control table keeps two fr
 import tempfile
 from pathlib import Path
 
-from aws_cdk import ArnFormat, CfnOutput, Duration, Stack
+from aws_cdk import ArnFormat, CfnOutput, Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_emrserverless as emr
 from aws_cdk import aws_glue as glue
@@ -20,27 +20,26 @@ from constructs import Construct
 
 from infra import assets
 from infra.config import StageConfig
-from infra.constructs.layers import LIBRARY, ROOT
 from infra.nag import acknowledge, acknowledge_wildcard
-from infra.pipeline_config import PipelineConfig
+from infra.places import JOBS, LIBRARY
 from infra.stacks.core import HISTORY_PREFIX
+from infra.stacks.stage_stack import StageStack
 from infra.stacks.state import CONTROL, HISTORY, StateStack
 
-JOBS = ROOT / "glue_jobs"
 #: Where the tables stand in the history bucket.
 TABLES_PREFIX = "history/"
 WORKERS = 2
 
 
-class PipelineStack(Stack):
+class PipelineStack(StageStack):
     """The Spark job over one stage's history."""
 
-    def __init__(self, scope: Construct, name: str, *, config: StageConfig, pipeline: PipelineConfig, state: StateStack) -> None:
-        super().__init__(scope, name, description=f"sedano, stage {config.stage}: the history as tables")
-        self._config, self._pipeline, self._state = config, pipeline, state
+    def __init__(self, scope: Construct, *, config: StageConfig, state: StateStack) -> None:
+        super().__init__(scope, "pipeline", config=config, about="the history as tables")
+        self._config, self._state = config, state
         self._bucket = s3.Bucket.from_bucket_name(self, "History", state.output(HISTORY))
         self._library = self._add_library()
-        if pipeline.engine == "glue":
+        if config.pipeline == "glue":
             job = self._add_job(self._role("glue.amazonaws.com"))
             self._add_alarms(job)
             self._add_schedule(job)
@@ -113,22 +112,22 @@ class PipelineStack(Stack):
             comparison_operator=compare.GREATER_THAN_OR_EQUAL_TO_THRESHOLD, treat_missing_data=missing.NOT_BREACHING,
             alarm_description="A run of the history job failed; its log says why, and the next run takes in what this one did not.",
         )  # fmt: skip
-        if self._pipeline.schedule is not None:
+        if self._config.pipeline_schedule is not None:
             cloudwatch.Alarm(
                 self, "Behind", metric=job.metric_success(period=Duration.hours(1), statistic="Sum"), threshold=1,
-                evaluation_periods=self._pipeline.lag_hours, datapoints_to_alarm=self._pipeline.lag_hours,
+                evaluation_periods=self._config.pipeline_lag, datapoints_to_alarm=self._config.pipeline_lag,
                 comparison_operator=compare.LESS_THAN_THRESHOLD, treat_missing_data=missing.BREACHING,
-                alarm_description=f"No run of the history job has ended well for {self._pipeline.lag_hours} h: the tables are behind.",
+                alarm_description=f"No run of the history job has ended well for {self._config.pipeline_lag} h: the tables are behind.",
             )  # fmt: skip
         for child in job.node.children:
             if child.node.id.endswith("MetricRule"):
                 acknowledge(child, "Serverless-EventBusDLQ", "The CDK's rule that counts runs has no target: nothing can fail.")
 
     def _add_schedule(self, job: glue.PySparkFlexEtlJob) -> None:
-        if self._pipeline.schedule is not None:
+        if self._config.pipeline_schedule is not None:
             action = glue.CfnTrigger.ActionProperty(job_name=job.job_name)
             glue.CfnTrigger(
-                self, "Schedule", type="SCHEDULED", schedule=self._pipeline.schedule, start_on_creation=True, actions=[action]
+                self, "Schedule", type="SCHEDULED", schedule=self._config.pipeline_schedule, start_on_creation=True, actions=[action]
             )
 
     def _add_emr(self, role: iam.Role) -> None:

@@ -7,12 +7,13 @@ that other stacks know of it.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from aws_cdk import CfnOutput, Fn, Stack
+from aws_cdk import CfnOutput, Fn
 from constructs import Construct
 
 from infra.config import StageConfig
 from infra.constructs.bucket import Bucket
-from infra.constructs.table import Table
+from infra.constructs.table import Ceiling, Table
+from infra.stacks.stage_stack import StageStack
 
 LEDGER = "SedanoLedgerTable"
 CONTROL = "SedanoControlTable"
@@ -30,14 +31,15 @@ SETTINGS: Mapping[str, str] = MappingProxyType(
 )
 
 
-class StateStack(Stack):
+class StateStack(StageStack):
     """The tables and buckets of one stage."""
 
-    def __init__(self, scope: Construct, name: str, *, config: StageConfig) -> None:
-        super().__init__(scope, name, description=f"sedano, stage {config.stage}: what is remembered")
+    def __init__(self, scope: Construct, *, config: StageConfig) -> None:
         permanent = config.permanent
-        CfnOutput(self, LEDGER, value=Table(self, "Ledger", permanent=permanent).table.table_name)
-        CfnOutput(self, CONTROL, value=Table(self, "Control", permanent=permanent).table.table_name)
+        super().__init__(scope, "state", config=config, about="what is remembered", protected=permanent)
+        ceiling = Ceiling(config.most_reads, config.most_writes)
+        CfnOutput(self, LEDGER, value=Table(self, "Ledger", permanent=permanent, ceiling=ceiling).table.table_name)
+        CfnOutput(self, CONTROL, value=Table(self, "Control", permanent=permanent, ceiling=ceiling).table.table_name)
         blobs = Bucket(self, "Blobs", permanent=permanent, days=config.blob_days)
         history = Bucket(self, "History", permanent=permanent)
         CfnOutput(self, BLOBS, value=blobs.bucket.bucket_name)

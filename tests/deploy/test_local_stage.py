@@ -15,7 +15,7 @@ from sedano.local import Endpoint, LocalStage, LocalStageError
 from sedano.local.deploy import deploy
 from sedano.local.stage import ENDPOINT_PYTHON
 from sedano.local.synth import ROOT
-from tests.plugins.resources import APP, CODE, Resources
+from tests.plugins.resources import APP, CODE, QUEUES, Resources
 
 LIBRARY = ROOT / "layers" / "sedano" / "python"
 # A test run that was itself started in the background ignores Ctrl-C, and so would whatever it starts.
@@ -136,5 +136,5 @@ def test_the_command_prints_exports_that_a_shell_understands_and_stops_on_ctrl_c
         assert running.wait() == 0
     script = f'{exports}\necho "$SEDANO_QUEUES"; echo "$SEDANO_LEDGER_TABLE"'
     queues, table = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.splitlines()
-    assert set(json.loads(queues)) == {"default"}
+    assert set(json.loads(queues)) == set(QUEUES)
     assert table.startswith("sedano-dev-state-Ledger")

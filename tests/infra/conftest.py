@@ -5,13 +5,13 @@ import pytest
 from sedano.local.stage import stage_context
 from sedano.local.synth import synthesise
 from tests.infra.template import Templates, read
-from tests.plugins.resources import APP, CODE, QUEUES
+from tests.plugins.resources import APP, CODE
 
 
 @pytest.fixture(scope="session")
 def production(tmp_path_factory: pytest.TempPathFactory) -> Templates:
     """The templates of production. Judged: an AWS Solutions finding without a reason fails the synthesis."""
-    context = {**stage_context(APP, CODE, QUEUES), "local": "false", "stage": "prod"}
+    context = {**stage_context(APP, CODE), "local": "false", "stage": "prod"}
     return read(synthesise(context, tmp_path_factory.mktemp("prod") / "cdk.out", judged=True))
 
 

@@ -18,7 +18,7 @@ from tests.plugins.resources import APP, CODE
 
 
 def test_a_setting_that_cannot_be_used_ends_the_synthesis_with_one_sentence(tmp_path: Path) -> None:
-    context = {**stage_context(APP, CODE, ["default"]), "concurrency": "1"}
+    context = {**stage_context(APP, CODE), "concurrency": "1"}
     with pytest.raises(LocalStageError) as refused:
         synthesise(context, tmp_path / "cdk.out")
     assert "sedano: concurrency: 1 cannot be used; expected a whole number from 2 to 1000" in str(refused.value)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra import assets
-from infra.constructs.layers import LIBRARY
+from infra.places import LIBRARY
 
 
 @pytest.fixture

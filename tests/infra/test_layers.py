@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from infra.assets import FOR_DESKS
-from infra.constructs.layers import LIBRARY, REQUIREMENTS
+from infra.places import LAYER_PINS, LIBRARY
 from sedano.local import assembly
 from tests.infra.template import Templates, target
 from tests.plugins.resources import CODE
@@ -40,7 +40,7 @@ def test_the_library_layer_is_the_library_and_what_is_pinned_for_it(templates: T
     modules = {path.relative_to(LIBRARY).as_posix() for path in LIBRARY.rglob("*.py")}
     needed = {name for name in modules if not name.startswith(FOR_DESKS)}
     assert {f"python/{name}" for name in needed | {"sedano/py.typed"}} <= library
-    pinned = [line.split("==")[0] for line in REQUIREMENTS.read_text().splitlines() if "==" in line]
+    pinned = [line.split("==")[0] for line in LAYER_PINS.read_text().splitlines() if "==" in line]
     for name in pinned:
         assert list(directory.glob(f"python/{name.replace('-', '_')}*.dist-info/METADATA")), name
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from infra.config import ConfigError
-from infra.pipeline_config import PipelineConfig
+from infra.context import from_context
 from sedano.local.stage import stage_context
 from sedano.local.synth import synthesise
 from tests.infra.template import Templates, read, shown, target
-from tests.plugins.resources import APP, CODE, QUEUES
+from tests.plugins.resources import APP, CODE
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def on_emr(tmp_path_factory: pytest.TempPathFactory) -> Templates:
 
 
 def synthesised(folder: Path, **more: str) -> Templates:
-    context = {**stage_context(APP, CODE, QUEUES), "local": "false", "stage": "prod", **more}
+    context = {**stage_context(APP, CODE), "local": "false", "stage": "prod", **more}
     return read(synthesise(context, folder / "cdk.out", judged=True))
 
 
@@ -127,10 +127,10 @@ def test_the_local_endpoint_gets_none_of_it(assembly: Path) -> None:
 @pytest.mark.parametrize(("context", "said"), [
     ({"pipeline": "flink"}, "pipeline: 'flink'"),
     ({"pipeline_schedule": "hourly"}, "pipeline_schedule: 'hourly'"),
-    ({"pipeline": "emr", "pipeline_schedule": "cron(15 * * * ? *)"}, "only pipeline=glue runs by itself"),
+    ({"pipeline": "emr", "pipeline_schedule": "cron(15 * * * ? *)"}, "pipeline_schedule: .*pipeline=glue beside it, which alone"),
     ({"pipeline_lag": "0"}, "pipeline_lag: 0"),
     ({"pipeline_lag": "soon"}, "pipeline_lag: 'soon'"),
 ])  # fmt: skip
 def test_a_setting_that_cannot_be_used_is_refused_by_name(context: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        PipelineConfig.from_context(context.get)
+        from_context({"app": APP, "code": str(CODE), **context})

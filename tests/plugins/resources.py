@@ -23,6 +23,7 @@ from tests.aws_from_template import create_resources
 APP = "tiny:app"
 CODE = Path(__file__).resolve().parents[1] / "deploy" / "app"
 QUEUES = ("default", "bulk")
+"""The queues that the application declares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Resources:
 @pytest.fixture(scope="session")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cloud assembly of a local stage, synthesised once a test run."""
-    return synthesise(stage_context(APP, CODE, QUEUES), tmp_path_factory.mktemp("local") / "cdk.out")
+    return synthesise(stage_context(APP, CODE), tmp_path_factory.mktemp("local") / "cdk.out")
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +57,7 @@ def resources(assembly: Path, moto_session: boto3.Session) -> Iterator[Resources
 @pytest.fixture(scope="session")
 def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
     """A whole stage of the application in tests/deploy/app on an endpoint of its own, until the test run ends."""
-    with local_stage(app=APP, code=CODE, queues=QUEUES, directory=tmp_path_factory.mktemp("ministack")) as stage:
+    with local_stage(app=APP, code=CODE, directory=tmp_path_factory.mktemp("ministack")) as stage:
         yield stage
 
 

@@ -1,8 +1,8 @@
-"""The smallest application: one task, for the tests that deploy it."""
+"""The smallest application: one task and two queues, for the tests that deploy it."""
 
 from sedano import Sedano
 
-app = Sedano("tiny")
+app = Sedano("tiny", queues=("default", "bulk"))
 
 
 @app.task

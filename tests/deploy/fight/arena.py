@@ -78,7 +78,7 @@ class Fight:
 def standing_arena(directory: Path) -> Iterator[Arena]:
     """Give an arena on an endpoint of its own, until the `with` statement ends."""
     with Endpoint(ENDPOINT_PYTHON, directory) as endpoint:
-        assembly = synthesise(stage_context("tiny:app", APP_CODE, ("default",)), directory / "cdk.out")
+        assembly = synthesise(stage_context("tiny:app", APP_CODE), directory / "cdk.out")
         settings = create_resources(assembly, endpoint.session(), endpoint_url=endpoint.url, prefix="fight-")
         yield Arena(endpoint.session(), endpoint.url, endpoint.environment, settings)
 

@@ -13,6 +13,7 @@ from sedano.errors import SedanoError
 
 VERBS = {
     "cluster": "who works, and what was worked on last",
+    "discover": "what an app declares, and so what a deployment brings for it",
     "history": "tables and a report from the event history, with Spark",
     "workflow": "check, draw and start workflows; list and control their runs",
 }

@@ -18,7 +18,6 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m sedano.local", description="Run a stage on this machine.")
     parser.add_argument("--app", required=True, help="the application, as module:attribute")
     parser.add_argument("--code", required=True, type=Path, help="the directory that holds its modules")
-    parser.add_argument("--queues", default="default", help="names of command queues, separated by commas")
     parser.add_argument("--directory", default=DIRECTORY, type=Path, help="for the log and the templates")
     return parser.parse_args(given)
 
@@ -39,8 +38,7 @@ def main(given: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     sys.stderr.write("Starting an AWS endpoint on this machine and creating the stacks on it ...\n")
     try:
-        queues = options.queues.split(",")
-        with local_stage(app=options.app, code=options.code, directory=options.directory, queues=queues) as stage:
+        with local_stage(app=options.app, code=options.code, directory=options.directory) as stage:
             announce(stage, time.monotonic() - started)
             status = stage.endpoint.wait()
             raise LocalStageError(f"the endpoint ended with status {status}:\n{stage.endpoint.last_lines()}")

@@ -42,7 +42,7 @@ def stacks(assembly: Path) -> list[StackFiles]:
     order = TopologicalSorter({name: artifact.get("dependencies", []) for name, artifact in artifacts.items()})
     return [
         StackFiles(
-            name=name,
+            name=artifacts[name]["properties"].get("stackName", name),
             template=(assembly / artifacts[name]["properties"]["templateFile"]).read_text(),
             assets=tuple(_assets(assembly, name)),
         )

@@ -1,6 +1,6 @@
 """A whole local stage, from nothing to settings: the endpoint starts while the stacks are synthesised."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,14 +23,14 @@ class LocalStage:
     environment: Mapping[str, str]
 
 
-def stage_context(app: str, code: Path, queues: Sequence[str]) -> dict[str, str]:
+def stage_context(app: str, code: Path) -> dict[str, str]:
     """The settings of a local stage, as the CDK app reads them."""
-    return {"app": app, "code": str(code.resolve()), "queues": ",".join(queues), "local": "true"}
+    return {"app": app, "code": str(code.resolve()), "local": "true"}
 
 
 @contextmanager
 def local_stage(
-    *, app: str, code: Path, directory: Path, queues: Sequence[str] = ("default",), enforce_iam: bool = False, **context: str
+    *, app: str, code: Path, directory: Path, enforce_iam: bool = False, **context: str
 ) -> Iterator[LocalStage]:
     """Runs a stage of `app` (module:attribute, found in `code`) until the `with` statement ends.
 
@@ -42,7 +42,7 @@ def local_stage(
         raise LocalStageError("a local stage needs the infrastructure, which is not in the package: run `make local` in a clone of sedano")
     endpoint = Endpoint(ENDPOINT_PYTHON, directory, enforce_iam=enforce_iam)
     try:
-        assembly = synthesise({**stage_context(app, code, queues), **context}, directory / "cdk.out")
+        assembly = synthesise({**stage_context(app, code), **context}, directory / "cdk.out")
         endpoint.wait_until_ready()
         yield _deployed(endpoint, assembly)
     finally:

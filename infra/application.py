@@ -1,0 +1,150 @@
+"""The application that is deployed: where its modules stand, what it pins, and what it declares.
+
+What it declares is found by importing it, in a process of its own, with the versions that it pins: infrastructure
+follows code. A module that does not import ends the synthesis with the user's own traceback.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.utils import canonicalize_name
+
+from . import assets, native
+from .config import StageConfig, require
+from .packages import MODULES, here, is_compiled, packages_for
+from .pins import LAMBDA, Platform
+from .places import LAYER_PINS, LIBRARY, PACKAGES
+
+#: For so many seconds an application may be imported.
+MOST_SECONDS = 120
+_APP = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_QUEUE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
+
+
+class DiscoveryError(RuntimeError):
+    """An application does not import, or what it declares cannot be deployed; the message ends with what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What an application declares: command queues, tasks by name, and which tasks hear of which event."""
+
+    queues: tuple[str, ...]
+    tasks: Mapping[str, Mapping[str, Any]]
+    subscriptions: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One application: its *reference* (`module:attribute`), the files of its *code*, its *packages*, and what it declares."""
+
+    reference: str
+    code: Path
+    package: str | None
+    packages: Path | None
+    declared: Declared
+
+    @property
+    def content(self) -> str:
+        """The hash of the code that is deployed."""
+        return assets.digest(self.code, and_bytes=(self.package or "").encode())
+
+    def copy(self, target: Path) -> None:
+        """Copy the code to *target*, as it is imported there."""
+        assets.copy(self.code, target / self.package if self.package else target)
+
+
+def application(app: str, code: Path, config: StageConfig, requirements: Path | None = None) -> Application:
+    """Look at the application *app* (`module:attribute`).
+
+    Args:
+        app: names the application.
+        code: the directory that holds its modules, or the package itself.
+        config: the stage that it is for.
+        requirements: the packages that it pins; by default `requirements.txt` in *code*, if there is one.
+
+    Raises:
+        ConfigError: a path or a name cannot be used.
+        AssetError: its packages or its compiled code do not run where it is deployed.
+        DiscoveryError: it does not import.
+    """
+    require(_APP.fullmatch(app), "app", app, "module:attribute, such as shop.tasks:app")
+    code = code.resolve()
+    package = _package(code, app)
+    on = here() if config.local else LAMBDA
+    _require_that_it_runs(code, on)
+    pinned = _pinned(code, requirements)
+    packages = _packages(pinned, on)
+    importable = packages
+    if packages is not None and on.tags and is_compiled(packages):
+        importable = _packages(pinned, here())
+    declared = _discover(app, code.parent if package else code, importable)
+    for name in declared.queues:
+        require(_QUEUE.fullmatch(name), "queues", name, "a letter, then letters, digits, - and _, at most 40 in all, in Sedano(queues=…)")
+    folded = {name.lower() for name in declared.queues}
+    require(len(folded) == len(declared.queues), "queues", declared.queues, "names that differ by more than their case")
+    for name in config.queue_concurrency:
+        require(name in declared.queues, "queue_concurrency", name, f"one of the queues of {app}: {', '.join(declared.queues)}")
+    return Application(app, code, package, packages, declared)
+
+
+def _package(code: Path, app: str) -> str | None:
+    """Return the name under which *code* is deployed when it is the package itself; None when it holds the modules."""
+    require(code.is_dir(), "code", str(code), "the directory that holds the application's modules")
+    package = re.split("[.:]", app, maxsplit=1)[0]
+    if (code / package).is_dir() or (code / f"{package}.py").is_file():
+        return None
+    itself = code.name == package and (code / "__init__.py").is_file()
+    require(itself, "code", str(code), f"a directory with {package}.py or {package}/, which app={app} names")
+    return package
+
+
+def _require_that_it_runs(code: Path, on: Platform) -> None:
+    """Refuse compiled code among the modules that does not run where they are deployed, and more than Lambda takes."""
+    assets.require_that_it_fits(code)
+    if on.tags:
+        remedy = f"leave it out of {code} and pin the package that it belongs to in requirements.txt"
+        native.require_that_it_runs(assets.sources(code), architecture=on.machine, python=on.python, remedy=remedy)
+
+
+def _pinned(code: Path, requirements: Path | None) -> Path | None:
+    if requirements is None:
+        return next((path for path in (code / "requirements.txt",) if path.is_file()), None)
+    require(requirements.is_file(), "requirements", str(requirements), "a file of packages pinned with == and their hashes")
+    return requirements.resolve()
+
+
+def _packages(pinned: Path | None, on: Platform) -> Path | None:
+    if pinned is None:
+        return None
+    brought = {str(canonicalize_name(name)): version for name, version in _PIN.findall(LAYER_PINS.read_text())}
+    found = packages_for(pinned, on, brought=brought, cache=PACKAGES)
+    if found is not None:
+        assets.require_that_it_fits(found)
+    return found
+
+
+def _discover(app: str, code: Path, packages: Path | None) -> Declared:
+    """Import *app* in a process of its own, and return what it declares."""
+    places = [LIBRARY, *([packages / MODULES] if packages else [])]
+    # -P: what stands where the command was given is not deployed, so it must not be found. No .pyc: the tree is the user's.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-P", "-m", "sedano", "discover", "--app", app, "--code", str(code), "--json"]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise DiscoveryError(f"app: importing {app} takes more than {MOST_SECONDS} s; move work out of what runs at import") from error
+    if done.returncode:
+        raise DiscoveryError(done.stderr.strip().replace("sedano discover: ", ""))
+    sys.stderr.write(done.stderr)
+    found = json.loads(done.stdout)
+    heard = {event: tuple(tasks) for event, tasks in found["subscriptions"].items()}
+    return Declared(tuple(found["queues"]), found["tasks"], heard)

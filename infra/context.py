@@ -1,0 +1,102 @@
+"""The settings of a deployment as text: `-c stage=prod -c memory=1024 -c queue_concurrency=mail=2,bulk=50`.
+
+Each field of `StageConfig` is a setting of the same name, and so are `app`, `code` and `requirements`, which say what is
+deployed. A setting that nobody knows is refused: a misspelt ceiling would hold nothing.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .config import StageConfig, require
+
+_WHAT = ("app", "code", "requirements")
+#: The one setting of the CDK itself whose name is made as ours are.
+_CDKS_OWN = "acknowledged-issue-numbers"
+#: For whoever works on the infrastructure itself: `accepted=false` lists the findings that have a reason as well.
+_FOR_US = ("accepted",)
+_TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
+#: A local stage shares one machine with everything else: its functions end soon, and few of them run at once.
+_LOCAL = {"timeout": 6, "concurrency": 4}
+
+
+class Deployment(NamedTuple):
+    """What is deployed (`module:attribute`, its directory, its requirements file or None to look there), and to which stage."""
+
+    app: str
+    code: Path
+    requirements: Path | None
+    config: StageConfig
+
+
+def from_context(context: Mapping[str, object]) -> Deployment:
+    """Read the settings out of a CDK *context*; names with `@`, `:` or `/` in them are the CDK's own.
+
+    Raises:
+        ConfigError: a setting is unknown, missing or cannot be used.
+    """
+    ours = [name for name in context if name != _CDKS_OWN and not re.search("[@:/]", name)]
+    given = {name: str(context[name]).strip() for name in ours if context[name] is not None}
+    _require_known(given)
+    require(given.get("app"), "app", given.get("app", ""), "module:attribute, such as shop.tasks:app")
+    require(given.get("code"), "code", given.get("code", ""), "the directory that holds the application's modules")
+    read = {name: _READERS.get(name, _text)(name, text) for name, text in given.items() if name not in (*_WHAT, *_FOR_US)}
+    if read.get("local"):
+        read = {**_LOCAL, **read}
+    requirements = given.get("requirements")
+    return Deployment(given["app"], Path(given["code"]), Path(requirements) if requirements else None, StageConfig(**read))
+
+
+def _require_known(given: Mapping[str, str]) -> None:
+    known = sorted((*_WHAT, *(field.name for field in fields(StageConfig))))
+    for name in given:
+        near = difflib.get_close_matches(name, known, 1)
+        expected = f"a setting that is known; did you mean {near[0]}?" if near else f"one of the settings {', '.join(known)}"
+        require(name in known or name in _FOR_US, name, given[name], expected)
+
+
+def _text(_: str, text: str) -> str:
+    return text
+
+
+def _optional(_: str, text: str) -> str | None:
+    return text or None
+
+
+def _number(name: str, text: str) -> int:
+    require(re.fullmatch(r"-?\d{1,9}", text), name, text, "a whole number")
+    return int(text)
+
+
+def _dollars(name: str, text: str) -> float:
+    require(re.fullmatch(r"\d{1,7}(\.\d{1,2})?", text), name, text, "dollars a month, such as 25 or 7.50")
+    return float(text)
+
+
+def _flag(name: str, text: str) -> bool:
+    require(text.lower() in _TRUE + _FALSE, name, text, "true or false")
+    return text.lower() in _TRUE
+
+
+def _pairs(name: str, text: str) -> dict[str, str]:
+    parts = [part.partition("=") for part in text.split(",") if part.strip()]
+    require(all(sign and key.strip() for key, sign, _ in parts), name, text, "name=value, more of them with commas between")
+    return {key.strip(): value.strip() for key, _, value in parts}
+
+
+def _numbers(name: str, text: str) -> dict[str, int]:
+    return {key: _number(f"{name}[{key}]", value) for key, value in _pairs(name, text).items()}
+
+
+_READERS: Mapping[str, Callable[[str, str], Any]] = {
+    **dict.fromkeys(("memory", "timeout", "batch", "concurrency", "retention", "blob_days"), _number),
+    **dict.fromkeys(("most_reads", "most_writes", "pipeline_lag"), _number),
+    **dict.fromkeys(("account", "region", "permissions_boundary", "code_signing", "alarm_topic", "pipeline_schedule"), _optional),
+    **dict.fromkeys(("local", "production"), _flag),
+    "budget": _dollars,
+    "queue_concurrency": _numbers,
+    "tags": _pairs,
+}

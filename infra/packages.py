@@ -1,0 +1,101 @@
+"""The directory of an application's pinned packages, as the functions import them, made without Docker.
+
+Wheels are chosen for the functions' Python and processor, never built: what has no wheel there is refused by name. The
+directory is called after what decides its content, so it is made once and an unchanged file is never published twice.
+"""
+
+import json
+import platform
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from email.parser import HeaderParser
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from . import assets, native
+from .assets import AssetError
+from .pins import Pins, Platform, read
+
+#: What Lambda's Python brings besides the standard library.
+LAMBDAS_OWN = frozenset({"boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"})
+#: The folder that Lambda puts on the path of Python, in every layer.
+MODULES = "python"
+_NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
+
+
+def packages_for(requirements: Path, on: Platform, *, brought: Mapping[str, str], cache: Path) -> Path | None:
+    """Return the directory that holds, in the folder `python`, what *requirements* pins for the platform *on*; None when nothing applies.
+
+    Args:
+        requirements: a file of pins with hashes.
+        on: where they run.
+        brought: versions by canonical name that the functions have anyway.
+        cache: where such directories stand.
+
+    Raises:
+        AssetError: a pin cannot be used, has no wheel for the platform, or needs what is not pinned.
+    """
+    pins = read(requirements, on, brought)
+    if not pins.packages:
+        return None
+    name = assets.digest(and_bytes=json.dumps([on, pins.packages]).encode())[:16]
+    return assets.once(cache / name, lambda target: _fill(target, pins, on, {*brought, *LAMBDAS_OWN}, requirements.name))
+
+
+def is_compiled(packages: Path) -> bool:
+    """Tell whether the packages hold compiled code, so that they run on one kind of machine only."""
+    return any(native.machine(path) is not None for path in assets.sources(packages))
+
+
+def here() -> Platform:
+    """Return the platform of this process; no tags: the installer knows which wheels run here."""
+    return Platform(f"{sys.version_info.major}.{sys.version_info.minor}", f"{sys.platform} {platform.machine()}", ())
+
+
+def _fill(target: Path, pins: Pins, on: Platform, present: set[str], name: str) -> None:
+    wanted, modules = target.with_name(name), target / MODULES
+    wanted.write_text(pins.lines(), encoding="utf-8")
+    try:
+        assets.install(wanted, modules, _options(on))
+    except AssetError as error:
+        raise _explained(error, on, name) from error
+    if on.tags:
+        remedy = f"pin a version that has a wheel for it in {name}"
+        native.require_that_it_runs(assets.sources(modules), architecture=on.machine, python=on.python, remedy=remedy)
+        _require_whole(modules, on, present, name)
+
+
+def _options(on: Platform) -> list[str]:
+    if not on.tags:
+        return []
+    return ["--implementation", "cp", "--python-version", on.python, *(f"--platform={tag}" for tag in on.tags)]
+
+
+def _explained(error: AssetError, on: Platform, name: str) -> AssetError:
+    missing = _NO_WHEEL.search(str(error))
+    if missing is None:
+        return error
+    where = f"Python {on.python} on Linux {on.machine}" if on.tags else "this machine's Python"
+    remedy = "and nothing is compiled for it here: pin a version that has one, or a package without compiled code"
+    return AssetError(f"{name}: {missing[1]} has no wheel for {where}, {remedy}.\n{error}")
+
+
+def _require_whole(modules: Path, on: Platform, present: set[str], name: str) -> None:
+    """Refuse packages that need others which nobody pinned: the first import would fail in the function."""
+    needs = dict(_metadata(modules))
+    for package, wanted in needs.items():
+        for need in wanted:
+            other = canonicalize_name(need.name)
+            applies = need.marker is None or need.marker.evaluate(on.markers())
+            if applies and other not in needs and other not in present:
+                raise AssetError(f"{name}: {package} needs {need}, which is not pinned there: pin it with its hashes too")
+
+
+def _metadata(modules: Path) -> Iterator[tuple[str, list[Requirement]]]:
+    """Yield each installed package with what it says it needs."""
+    for file in sorted(modules.glob("*.dist-info/METADATA")):
+        said = HeaderParser().parsestr(file.read_text(encoding="utf-8"))
+        yield canonicalize_name(str(said["Name"])), [Requirement(line) for line in said.get_all("Requires-Dist", [])]

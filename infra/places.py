@@ -1,0 +1,20 @@
+"""Where the parts that are deployed stand: in a clone of the repository, or in the installed package, which carries them along."""
+
+from pathlib import Path
+
+_HERE = Path(__file__).resolve().parent
+_CARRIED = _HERE / "deployed"
+_CLONE = _HERE.parent
+
+#: The root below which the parts stand.
+ROOT = _CARRIED if _CARRIED.is_dir() else _CLONE
+#: The library, as functions and Glue jobs import it.
+LIBRARY = ROOT / "layers" / "sedano" / "python"
+#: One folder is one function.
+FUNCTIONS = ROOT / "functions"
+#: The scripts of Glue jobs.
+JOBS = ROOT / "glue_jobs"
+#: The packages that the library's layer brings, pinned.
+LAYER_PINS = ROOT / "requirements" / "layer.txt"
+#: Where packages are unpacked once: beside the other things that are built, or in the user's cache.
+PACKAGES = Path.home() / ".cache" / "sedano" / "packages" if ROOT == _CARRIED else ROOT / "build" / "packages"

@@ -1,0 +1,87 @@
+"""Everything that one stage of an application needs on AWS, for any CDK app:
+
+    SedanoStacks(app, app="shop.tasks:app", code="src", config=StageConfig(stage="prod", account="123456789012", region="eu-central-1"))
+
+State remembers, Core runs, Observability watches, Pipeline turns the history into tables.
+"""
+
+from pathlib import Path
+
+from aws_cdk import Tags
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from infra.application import application
+from infra.config import StageConfig
+from infra.stacks.core import CoreStack
+from infra.stacks.observability import ObservabilityStack
+from infra.stacks.pipeline import PipelineStack
+from infra.stacks.state import StateStack
+
+#: Flags of the CDK on which these templates depend: with them they are the same in every CDK app.
+FLAGS = {
+    "@aws-cdk/aws-iam:minimizePolicies": True,
+    "@aws-cdk/aws-lambda:recognizeLayerVersion": True,
+    "@aws-cdk/core:defaultCrossStackReferences": "weak",
+}
+
+
+class SedanoStacks(Construct):
+    """The stacks of one stage of one application."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str | None = None,
+        *,
+        app: str,
+        code: str | Path,
+        config: StageConfig | None = None,
+        requirements: str | Path | None = None,
+    ) -> None:
+        """Compose them.
+
+        Args:
+            scope: a CDK app, or a stage of one.
+            name: of the construct; by default `sedano-STAGE`.
+            app: the application, as `module:attribute`; it is imported, and its queues are made.
+            code: the directory that holds its modules, or the package itself.
+            config: what the stage is like.
+            requirements: the packages that it pins; by default `requirements.txt` in `code`, if there is one.
+
+        Raises:
+            ConfigError: a setting cannot be used; the message begins with its name.
+            AssetError: packages or compiled code do not run on Lambda, or are too large for it.
+            DiscoveryError: the application does not import.
+        """
+        config = config or StageConfig()
+        super().__init__(scope, name or f"sedano-{config.stage}")
+        for flag, value in FLAGS.items():
+            self.node.set_context(flag, value)
+        #: What the application declares, and what of it is deployed.
+        self.application = application(app, Path(code), config, Path(requirements) if requirements else None)
+        #: What is remembered.
+        self.state = StateStack(self, config=config)
+        #: What runs.
+        self.core = CoreStack(self, config=config, application=self.application, state=self.state)
+        self.core.add_stack_dependency(self.state)
+        if not config.local:  # nobody is on call for this machine, and its endpoint has no Spark: the job runs on it as it is
+            self._watch(config)
+        self._apply(config)
+
+    def _watch(self, config: StageConfig) -> None:
+        #: What a person on call looks at.
+        self.observability = ObservabilityStack(self, config=config, core=self.core)
+        self.observability.add_stack_dependency(self.core)
+        if config.pipeline != "none":
+            #: What turns the history into tables.
+            self.pipeline = PipelineStack(self, config=config, state=self.state)
+            self.pipeline.add_stack_dependency(self.state)
+
+    def _apply(self, config: StageConfig) -> None:
+        """Put on every resource what the settings ask for."""
+        for key, value in {"sedano:stage": config.stage, **config.tags}.items():
+            Tags.of(self).add(key, value)
+        if config.permissions_boundary is not None:
+            boundary = iam.ManagedPolicy.from_managed_policy_arn(self, "Boundary", config.permissions_boundary)
+            iam.PermissionsBoundary.of(self).apply(boundary)

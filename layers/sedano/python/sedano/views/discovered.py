@@ -1,0 +1,53 @@
+"""What an app declares, as one record: what a deployment must bring for it. Nothing is connected to and nothing is read but the app."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from sedano.app import Sedano
+from sedano.engine.registry import TaskSpec
+from sedano.model.signature import Delivery
+
+OWN = "sedano."
+"""How the names of the library's own tasks begin."""
+
+
+class DiscoveredTask(NamedTuple):
+    """One task: its queue, how it is delivered, and whether a result is kept."""
+
+    queue: str
+    delivery: Delivery
+    keeps_result: bool
+
+
+class Discovered(NamedTuple):
+    """An app: its name, its command queues, its tasks by name, and which tasks hear of each event.
+
+    Everything is in order of name, so that the same declarations in another order are the same record.
+    """
+
+    name: str
+    queues: tuple[str, ...]
+    tasks: Mapping[str, DiscoveredTask]
+    subscriptions: Mapping[str, tuple[str, ...]]
+
+
+def discovered(app: Sedano) -> Discovered:
+    """Return what *app* declares. Complete once the user's modules are imported; the library's own tasks are left out."""
+    registry = app.registry
+    own = [name for name in registry.tasks if not name.startswith(OWN)]
+    return Discovered(
+        app.name,
+        tuple(sorted(app.queues)),
+        {name: _task(registry.tasks[name]) for name in sorted(own)},
+        {event: _in_order(registry.subscriptions[event]) for event in sorted(registry.subscriptions)},
+    )
+
+
+def _task(spec: TaskSpec) -> DiscoveredTask:
+    return DiscoveredTask(spec.queue, spec.delivery, not spec.ignore_result)
+
+
+def _in_order(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(names))
