@@ -34,6 +34,8 @@ RARE = (
     "model.store_clock", "model.workflow", "aws.dated", "aws.elections", "aws.fencing", "aws.flow_runs", "aws.leases",
     "limits", "model.rates", "model.permits", "model.holding", "aws.limits", "aws.expressions.limits",
     "aws.expressions.elections", "aws.expressions.leases",
+    "schedules", "scheduling", "engine.scheduler", "model.agenda", "model.cron", "model.schedule", "model.timetable", "aws.schedules",
+    "aws.expressions.schedules",
 )  # fmt: skip
 """What only an app that uses it loads: locks, singletons, elections, partitions, the control panel, canvas, results, workflows."""
 PROGRAM = """

@@ -48,6 +48,7 @@ LATE = {
     "a program that may end badly the spool",
     "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "
     "a result pays for none of it",
+    "layers/sedano/python/sedano/periodic.py": "whoever declares or changes periodic tasks loads what that takes",
     "layers/sedano/python/sedano/task.py": "whoever makes signatures loads the canvas",
     "layers/sedano/python/sedano/cli/workflow.py": "the workflow that a command is about is named on the command line, as module:Class",
     "layers/sedano/python/sedano/workflow/__init__.py": "a worker whose workflows are classes loads no reader of files",

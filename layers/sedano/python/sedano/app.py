@@ -29,6 +29,7 @@ from sedano.event import EventType
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.signature import Signature
 from sedano.outlet import Outlet
+from sedano.periodic import PeriodicTasks
 from sedano.ports import Ports
 from sedano.task import P, R, Task
 
@@ -47,7 +48,7 @@ AWS = "sedano.bootstrap:connect"
 """What binds an app to AWS, by name: `import sedano` does not import boto3."""
 
 
-class Sedano:
+class Sedano(PeriodicTasks):
     """An application: its tasks, its events, and its way to the outside.
 
     Args:

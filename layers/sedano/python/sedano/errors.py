@@ -56,6 +56,10 @@ class UnknownTask(SedanoError, LookupError):
     """No task of this name is registered in this app."""
 
 
+class UnknownSchedule(SedanoError, LookupError):
+    """No periodic task of this name stands in this deployment."""
+
+
 class UnknownQueue(SedanoError, LookupError):
     """No queue of this name is known to this deployment."""
 

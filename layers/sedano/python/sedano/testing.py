@@ -19,6 +19,7 @@ from sedano.app import Sedano
 from sedano.engine.chronicle import Host
 from sedano.engine.recorder import Recorder
 from sedano.engine.router import Router
+from sedano.engine.scheduler import Scheduler
 from sedano.engine.worker import Worker, WorkerSettings
 from sedano.errors import MessageRefused, SedanoError
 from sedano.memory import (
@@ -42,11 +43,13 @@ from sedano.memory import (
     queue_keys,
 )  # fmt: skip
 from sedano.model import codec
+from sedano.model.clock import LamportClock
 from sedano.model.messages import LAUNCH, Command, Event
 from sedano.model.timer import opened
 from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Delivery, Outgoing, Ports, command_queue
 
 INVOCATION_S = 900.0
+MINUTE_S = 60.0
 MOST_ROUNDS = 100_000
 MOST_RECEIVES = 25
 
@@ -111,6 +114,7 @@ class World:
         )  # fmt: skip
         self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())
         self.router = Router(app.registry, ports, Host("memory.2.00000000", 2))
+        self.scheduler = Scheduler(ports, LamportClock(lambda: int(self.clock.now() * 1_000_000)), f"{app.name}@memory")
         self.recorder = Recorder(ports, Host("memory.3.00000000", 3))
         works: dict[str, Callable[[Sequence[Delivery], float], list[Delivery]]] = {EVENTS: self.router.route, RECORDS: self.recorder.record}
         self._works = {command_queue(q): self.worker.work for q in app.queues} | works
@@ -130,6 +134,18 @@ class World:
                 return
         raise AssertionError(f"still not drained after {MOST_ROUNDS} rounds: a task publishes without an end")
 
+    def elapse(self, seconds: float) -> None:
+        """Let *seconds* pass, and all happen that is due until then; the scheduler looks at the full minutes, as it is deployed.
+
+        Where periodic tasks are, `drain` works off what was published, and lets none of them come round.
+        """
+        until = self.clock.now() + seconds
+        while True:
+            self.scheduler.round(self.app.periodics)
+            self._work_until(min(until, (self.clock.now() // MINUTE_S + 1) * MINUTE_S))
+            if self.clock.now() >= until:
+                return
+
     def sent(self, name: str) -> list[dict[str, Any]]:
         """Return what was published for the task or event *name* so far, in order: args and kwargs, or the event's fields."""
         return [_content(m) for m in map(codec.decode, self.queues.sent) if _name(m) == name]
@@ -147,11 +163,26 @@ class World:
         return True
 
     def _wait(self) -> bool:
-        due = [at for queue in self._works if (at := self.queues.next_visible(queue)) is not None]
-        if not due:
+        due = self._due()
+        if due is None:
             return False
-        self.clock.advance(max(0.0, min(due) - self.clock.now()))
+        self.clock.advance(max(0.0, due - self.clock.now()))
         return True
+
+    def _due(self) -> float | None:
+        """Return when the next message is visible, or None when there is none."""
+        return min((at for queue in self._works if (at := self.queues.next_visible(queue)) is not None), default=None)
+
+    def _work_until(self, moment: float) -> None:
+        """Deliver all that is due until *moment*, which it is then."""
+        for _ in range(MOST_ROUNDS):
+            if self.step():
+                continue
+            due = self._due()
+            self.clock.advance(max(0.0, min(moment, moment if due is None else due) - self.clock.now()))
+            if due is None or due > moment:
+                return
+        raise AssertionError(f"still at work after {MOST_ROUNDS} rounds: a task publishes without an end")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job, Stillborn
 from sedano.engine.holding import refuse
+from sedano.engine.instances import limited
 from sedano.engine.mapping import built_in
 from sedano.engine.membership import Membership
 from sedano.engine.registry import Registry
@@ -75,6 +76,7 @@ class Intake(NamedTuple):
             return None
         seen.add(command.id)
         task = self.registry.tasks.get(command.task) or built_in(self.registry, command.task)
+        task = task or limited(self.registry, self.ports, self.lamport, command.task)
         if task is None:
             raise MessageRefused(refusals.UNKNOWN_TASK, "subject", f"no task {command.task!r} in this deployment")
         if not command.time:

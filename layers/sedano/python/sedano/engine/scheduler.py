@@ -1,0 +1,218 @@
+"""The scheduler: publishes the occurrences of periodic tasks that come next. Any number of schedulers may do so at once.
+
+A round reads all agendas with one call. Of each it decides what comes in the next minute and a half (`sedano.model.schedule`), writes that
+down by compare-and-swap, publishes it (the queue holds each message back to the second), and crosses it off. Nothing stands between
+rounds: whatever dies is finished by the next round, under the same ids. Where nothing is due, a round costs one read and no write.
+
+Where instances are limited, what is published is not the task but a launch of it (`OCCURRENCE`), which looks at its moment whether so many
+earlier occurrences still wait or run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.instances import OCCURRENCE
+from sedano.engine.publisher import Publisher
+from sedano.engine.revocation import revoke
+from sedano.errors import SedanoError, Unavailable
+from sedano.model import codec, states
+from sedano.model.agenda import Agenda, Periodic, agenda_of, reconciled, with_periodic
+from sedano.model.clock import LamportClock
+from sedano.model.lineage import derived_id
+from sedano.model.messages import NOTHING
+from sedano.model.schedule import State, decided, ended, occurrence, withdrawn
+from sedano.model.timestamps import write as write_moment
+from sedano.ports import Ports
+
+TRIES = 8
+Alter = Callable[[Agenda], Agenda]
+
+
+class Round(NamedTuple):
+    """What a round did: occurrences that were *published*, moments that were left out (*missed*), agendas that could not be worked on."""
+
+    published: int = 0
+    missed: int = 0
+    failed: int = 0
+
+
+class Scheduler:
+    """Works on the agendas of one deployment."""
+
+    __slots__ = ("_composer", "_lamport", "_ports", "_publisher")
+
+    def __init__(self, ports: Ports, lamport: LamportClock, source: str) -> None:
+        """Publish over *ports* on behalf of *source*."""
+        self._ports, self._lamport = ports, lamport
+        self._composer = Composer(source, lamport, ports.clock, ports.entropy, ports.blobs)
+        self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
+
+    def round(self, declared: Mapping[str, Periodic] = NOTHING) -> Round:
+        """Publish what comes next of everything that code declares (*declared*) or was added at run time; what failed comes again.
+
+        Raises:
+            Unavailable: the agendas could not be read.
+        """
+        done = Round()
+        for agenda in self._ports.schedules.read():
+            found = self._work_on(agenda, lambda seen: reconciled(seen, declared, self._ports.clock.now()))
+            done = Round(*(mine + more for mine, more in zip(done, found, strict=True)))
+        return done
+
+    def change(self, name: str, alter: Callable[[Periodic | None], Periodic | None]) -> Periodic | None:
+        """Let *alter* change the periodic task *name*, publish what comes next of its agenda, and return the task as it is then.
+
+        What was published ahead and is not to run any more is revoked.
+
+        Raises:
+            Unavailable: the store did not answer, or others changed it under each attempt; trying again is safe.
+        """
+        before: Periodic | None = None
+
+        def altered(seen: Agenda) -> Agenda:
+            nonlocal before
+            before = seen.periodics.get(name)
+            new = alter(before)
+            return seen if new == before else with_periodic(seen, name, new)
+
+        changed = self._swapped(self._ports.schedules.read()[agenda_of(name)], altered)
+        after = changed.periodics.get(name)
+        if before is not None and after != before:
+            now = self._ports.clock.now()
+            for one in withdrawn(before.state, before.schedule, after.schedule if after is not None else None, now):
+                revoke(self._ports, self._lamport, one.task_id, terminate=False)
+        self._work_on(changed, _same)
+        return after
+
+    def read(self) -> dict[str, Periodic]:
+        """Return all periodic tasks by name."""
+        return {name: found for agenda in self._ports.schedules.read() for name, found in agenda.periodics.items()}
+
+    def publish(self, found: Periodic, moments: Sequence[int]) -> list[SedanoError | None]:
+        """Publish the occurrences of *found* at *moments*; answer None for each that was accepted."""
+        now = self._ports.clock.now()
+        answers: list[SedanoError | None] = [None] * len(moments)
+        messages: dict[int, Addressed] = {}
+        for place, moment in enumerate(moments):
+            try:
+                messages[place] = self._composer.compose(_draft(found, moment, now))
+            except SedanoError as error:
+                answers[place] = error
+        for place, answer in zip(messages, self._publisher.publish_all([*messages.values()]), strict=True):
+            answers[place] = answer
+        return answers
+
+    def _work_on(self, seen: Agenda, alter: Alter) -> Round:
+        """Work on one agenda; what cannot be done now is told, and done by the next round."""
+        try:
+            return self._work(seen, alter)
+        except SedanoError as error:
+            self._ports.telemetry.log("error", "agenda not worked on; the next round does", agenda=seen.number, error=str(error))
+            return Round(failed=1)
+
+    def _work(self, seen: Agenda, alter: Alter) -> Round:
+        """Decide, publish and cross off what is due of one agenda."""
+        over = self._ended(seen)
+
+        def planned(agenda: Agenda) -> Agenda:
+            now = self._ports.clock.now()
+            agenda = alter(agenda)
+            return agenda._replace(periodics={name: _decided(one, over.get(name, ()), now) for name, one in agenda.periodics.items()})
+
+        agenda = self._swapped(seen, planned)
+        missed = _missed(agenda) - _missed(seen)
+        if missed > 0:
+            self._ports.telemetry.count("OccurrencesMissed", missed)
+        accepted = {name: self._publish(one) for name, one in agenda.periodics.items() if one.state.pending}
+        if accepted:
+            self._swapped(agenda, lambda now: _crossed_off(now, agenda, accepted), tries=1)
+        return Round(sum(map(len, accepted.values())), max(0, missed))
+
+    def _swapped(self, seen: Agenda, alter: Alter, tries: int = TRIES) -> Agenda:
+        """Change an agenda by *alter* where it is still as it was *seen*; where another was first, alter that one."""
+        for _ in range(tries):
+            new = alter(seen)
+            if new.periodics == seen.periodics:
+                return seen
+            answer = self._ports.schedules.change(new._replace(nonce=self._ports.entropy.nonce()), seen)
+            if answer.done:
+                return answer.agenda
+            seen = answer.agenda
+        if tries > 1:
+            raise Unavailable(f"agenda {seen.number}: others changed it under each of {tries} attempts")
+        return seen
+
+    def _publish(self, found: Periodic) -> dict[int, SedanoError | None]:
+        """Publish what is pending; return the moments that are done with, with the error of those that no repetition cures."""
+        done: dict[int, SedanoError | None] = {}
+        for moment, error in zip(found.state.pending, self.publish(found, found.state.pending), strict=True):
+            if not isinstance(error, Unavailable):
+                done[moment] = error
+            if error is not None:
+                level = "warning" if moment not in done else "error"
+                self._ports.telemetry.log(level, "occurrence not published", schedule=found.schedule.name, moment=moment, error=str(error))
+        self._ports.telemetry.count("OccurrencesPublished", sum(error is None for error in done.values()))
+        return done
+
+    def _ended(self, agenda: Agenda) -> dict[str, frozenset[int]]:
+        """Return the occurrences that have ended, of those that limited schedules remember, by schedule."""
+        wanted = {
+            occurrence(one.schedule, moment).task_id: (name, moment)
+            for name, one in agenda.periodics.items()
+            for moment in one.state.running
+        }
+        records = self._ports.ledger.read([*wanted]) if wanted else {}
+        over = [wanted[task_id] for task_id, record in records.items() if record.state in states.TERMINAL]
+        return {name: frozenset(moment for other, moment in over if other == name) for name, _ in over}
+
+
+def _draft(found: Periodic, moment: int, now: float) -> CommandDraft:
+    """Return what the occurrence at *moment* asks for, held back until it may run; where instances are limited, the launch of it."""
+    schedule, call, one = found.schedule, found.call, occurrence(found.schedule, moment)
+    args, kwargs = codec.decode_data(call.data.encode())
+    if call.moment is not None:
+        kwargs = {**kwargs, call.moment: write_moment(one.scheduled)}
+    expires = one.runs_at + call.expires if call.expires is not None else None
+    draft = CommandDraft(
+        call.queue, one.task_id, call.task, args, kwargs, max(0, -int(-(one.runs_at - now) // 1)), expires=expires, tenant=call.tenant,
+        ignore_result=call.ignore_result, stamps=call.stamps,
+    )  # fmt: skip
+    if schedule.max_instances is None:
+        return draft
+    launch: dict[str, object] = {
+        "task_id": one.task_id, "before": [occurrence(schedule, other).task_id for other in found.state.running if other < moment],
+        "most": schedule.max_instances, "task": call.task, "queue": call.queue, "data": codec.encode_data(args, kwargs).decode(),
+        "expires": expires, "ignore_result": call.ignore_result,
+    }  # fmt: skip
+    launch_id = derived_id(one.task_id, "launch")
+    return draft._replace(task_id=launch_id, task=OCCURRENCE, args=(), kwargs=launch, expires=None, ignore_result=True)
+
+
+def _decided(found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:
+    state: State = ended(found.state, over) if over else found.state
+    new = decided(found.schedule, state, now)
+    # what has ended alone is not worth a write: it is found again when the next moment is decided
+    return found._replace(state=new) if new is not state else found
+
+
+def _crossed_off(now: Agenda, agenda: Agenda, accepted: Mapping[str, Mapping[int, SedanoError | None]]) -> Agenda:
+    """Return the agenda *now* without the pending moments of *agenda* that were accepted, where they are still the same."""
+    periodics = dict(now.periodics)
+    for name, done in accepted.items():
+        found = periodics.get(name)
+        if found is not None and found.state.pending == agenda.periodics[name].state.pending:
+            left = tuple(moment for moment in found.state.pending if moment not in done)
+            refused = sum(error is not None for error in done.values())
+            periodics[name] = found._replace(state=found.state._replace(pending=left, missed=found.state.missed + refused))
+    return now._replace(periodics=periodics)
+
+
+def _missed(agenda: Agenda) -> int:
+    return sum(one.state.missed for one in agenda.periodics.values())
+
+
+def _same(agenda: Agenda) -> Agenda:
+    return agenda

@@ -1,0 +1,144 @@
+"""Periodic tasks as they are kept: read back whole or refused by field, and put in step with what code declares."""
+
+import json
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.errors import MessageRefused, TooLarge
+from sedano.model.agenda import (
+    AGENDAS,
+    MOST_BYTES,
+    Agenda,
+    Call,
+    Periodic,
+    agenda_of,
+    begun,
+    changed,
+    declaration,
+    read_agenda,
+    reconciled,
+    with_periodic,
+    write_agenda,
+)
+from sedano.model.schedule import Schedule, State, decided, published, withdrawn
+from sedano.model.timetable import At, Cron, Every, Timetable, between
+
+NOW = 1_767_225_600
+CALL = Call("report", "default")
+TABLES: list[Timetable] = [Every(10), Every(3_600, 7), Cron("30 2 * * *", "Europe/Berlin", "skip", "both"), At((NOW, NOW + 9))]
+moments = st.tuples() | st.lists(st.integers(0, 2**40), max_size=3).map(tuple)
+texts = st.text(max_size=20)
+schedules = st.builds(
+    Schedule, texts.filter(bool), st.sampled_from(TABLES), st.integers(0, 900), st.none() | st.integers(0, 900), st.booleans(),
+    st.booleans(), st.none() | st.integers(1, 100),
+)  # fmt: skip
+calls = st.builds(
+    Call, texts, texts, texts, st.none() | st.floats(0.5, 1e6), st.booleans(), st.none() | texts, st.none() | texts, st.none() | texts
+)
+periodics = st.builds(Periodic, schedules, calls, st.builds(State, st.integers(0, 2**40), moments, st.integers(0, 99), moments), texts)
+GOOD = json.loads(write_agenda(Agenda(1, {"a": Periodic(Schedule("a", Every(10), misfire_grace=5), CALL, State(NOW, (NOW,)))})))
+
+
+@given(st.lists(periodics, max_size=4))
+def test_an_agenda_is_read_back_as_it_was_written(found):
+    agenda = Agenda(5, {one.schedule.name: one for one in found}, "n")
+    assert read_agenda(5, write_agenda(agenda), "n") == agenda
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        (("timetable",), ["every", [0, 0]], "schedule 'a'"),
+        (("timetable",), ["hourly", []], "schedule 'a'"),
+        (("timetable",), "every", "schedule 'a': timetable"),
+        (("options", "jitter"), "5", "schedule 'a': options.jitter"),
+        (("options", "jitter"), -5, "schedule 'a'"),
+        (("options", "paused"), 1, "schedule 'a': options.paused"),
+        (("options", "misfire_grace"), 1.5, "schedule 'a': options.misfire_grace"),
+        (("options", "colour"), 1, "schedule 'a': options"),
+        (("call", "task"), None, "schedule 'a': call.task"),
+        (("call", "expires"), True, "schedule 'a': call.expires"),
+        (("state", "cursor"), 1.0, "schedule 'a': state.cursor"),
+        (("state", "pending"), [1, "2"], "schedule 'a': state.pending"),
+        (("declared",), None, "schedule 'a'"),
+        (("more",), 1, "schedule 'a'"),
+    ],
+)
+def test_what_is_no_agenda_is_refused_by_field(path, value, field):
+    text = json.loads(json.dumps(GOOD))
+    place = text["a"]
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    with pytest.raises(MessageRefused) as refused:
+        read_agenda(1, json.dumps(text), "n")
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "5", '{"a":[]}', "[" * 100_000])
+def test_what_is_no_json_mapping_is_refused(text):
+    with pytest.raises(MessageRefused):
+        read_agenda(1, text, "n")
+
+
+def test_an_agenda_is_not_larger_than_an_item():
+    agenda = Agenda(1, {"a": Periodic(Schedule("a", Every(10)), CALL._replace(data="x" * MOST_BYTES), State(0))})
+    with pytest.raises(TooLarge, match=f"of {MOST_BYTES} in one of 16 agendas"):
+        write_agenda(agenda)
+
+
+def test_names_spread_over_all_agendas():
+    found = Counter(agenda_of(f"schedule {n}") for n in range(1_600))
+    assert set(found) == set(range(AGENDAS))
+    assert max(found.values()) < 160
+
+
+def test_what_code_declares_is_put_in_without_touching_what_was_added_or_changed_at_run_time():
+    declared = {name: declaration(Schedule(name, Every(60)), CALL) for name in ("a", "b", "c")}
+    agendas = [reconciled(Agenda(n), declared, NOW + 0.5) for n in range(AGENDAS)]
+    assert {name for agenda in agendas for name in agenda.periodics} == {"a", "b", "c"}
+    (agenda,) = [agenda for agenda in agendas if "a" in agenda.periodics]
+    assert agenda.periodics["a"].state == State(NOW)
+    added = begun(Periodic(Schedule("x", Every(5)), CALL, State(0)), NOW)
+    paused = agenda.periodics["a"]
+    paused = changed(paused, paused.schedule._replace(paused=True, timetable=Every(7)), CALL, NOW)
+    agenda = with_periodic(with_periodic(agenda, "x", added), "a", paused)
+    assert reconciled(agenda, declared, NOW + 60) is agenda
+    anew = {"a": declaration(Schedule("a", Every(90)), CALL._replace(queue="bulk"))}
+    after = reconciled(agenda, anew, NOW + 60).periodics
+    assert after["a"].schedule == Schedule("a", Every(90), paused=True)
+    assert after["a"].call.queue == "bulk"
+    assert reconciled(agenda, {}, NOW).periodics == {"x": added}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_through_any_edits_no_moment_of_the_present_timetable_is_lost_but_those_that_an_edit_took_back(seed):
+    print(f"seed {seed}")
+    dice = random.Random(seed)
+    tables = [Every(10), Every(15), Every(7, NOW), At((NOW + 30, NOW + 61, NOW + 200)), Cron("*/2 * * * *")]
+    schedule, state, now = Schedule("s", dice.choice(tables), coalesce=False), State(NOW), NOW
+    due, ran, revoked = set(), Counter(), set()
+    while now < NOW + 900:
+        state = decided(schedule, state, now)
+        ran.update(moment for moment in state.pending)
+        state = published(state)
+        if dice.random() < 0.3:
+            new = schedule._replace(timetable=dice.choice(tables), paused=dice.random() < 0.2)
+            gone = {one.scheduled for one in withdrawn(state, schedule, new, now)}
+            before, schedule = schedule, new
+            edited = changed(Periodic(before, CALL, state), new, CALL, now).state
+            ran.update(edited.pending)
+            state = published(edited)
+            revoked |= gone
+            due -= {moment for moment in due if moment > now}
+        if not schedule.paused:
+            due |= set(between(schedule.timetable, now, now + 20))
+        else:
+            due -= {moment for moment in due if moment > now}
+        now += 20
+    missing = {moment for moment in due if not ran[moment] and moment <= now - 20}
+    assert missing <= revoked
