@@ -15,6 +15,7 @@ VERBS = {
     "cluster": "who works, and what was worked on last",
     "discover": "what an app declares, and so what a deployment brings for it",
     "history": "tables and a report from the event history, with Spark",
+    "parked": "what was set aside and why; send it again to the queue it came from",
     "workflow": "check, draw and start workflows; list and control their runs",
 }
 """What can be asked for, and what it is in a few words."""

@@ -82,7 +82,7 @@ def _pause_left(ports: Ports, job: Job, pause: Pause, now: float) -> float:
 def _sent_anew(ports: Ports, delivery: Delivery, delay: int) -> bool:
     """Send the message again with a count of its own; tell whether that was accepted, so that this one may go."""
     try:
-        (error,) = ports.queues.send(delivery.queue, [Outgoing(delivery.body, delay, _tenant(delivery.body))])
+        (error,) = ports.queues.send(delivery.queue, [Outgoing(delivery.body, delay, tenant_of(delivery.body))])
     except SedanoError as away:
         error = away
     if error is not None:
@@ -90,7 +90,8 @@ def _sent_anew(ports: Ports, delivery: Delivery, delay: int) -> bool:
     return error is None
 
 
-def _tenant(body: str) -> str | None:
+def tenant_of(body: str) -> str | None:
+    """Return whose message *body* is, if it says so: a message that is sent again stays theirs."""
     try:
         found = codec.decode(body)
     except MessageRefused:

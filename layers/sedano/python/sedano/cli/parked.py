@@ -1,0 +1,124 @@
+"""`sedano parked`: what was set aside and why, one message whole, and sending messages again to the queue that they came from.
+
+    python -m sedano parked list
+    python -m sedano parked show ID
+    python -m sedano parked redrive ID …
+    python -m sedano parked redrive --reason unknown-task
+
+An ID is a task's, a message's, or that of the parked message. Which app is meant: `--app module:attribute`, or `SEDANO_APP`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sedano.cli.desk import app_of, moment, table, takes_app
+from sedano.engine.redriving import MOST, Parked, give_back, parked, redrive, whole_body
+from sedano.errors import ConfigurationError, MessageRefused, SedanoError
+from sedano.ports import Ports
+from sedano.views.parked import reasons
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the command line says; return the exit code."""
+    asked = _parser().parse_args(arguments)
+    if asked.most < 1:
+        raise ConfigurationError(f"--most: {asked.most}; give a number above 0")
+    if asked.do is _redrive and bool(asked.ids) + bool(asked.reason) + asked.all != 1:
+        raise ConfigurationError("redrive what? give ids, or --reason R, or --all")
+    verb: Callable[[Ports, argparse.Namespace], int] = asked.do
+    return verb(app_of(asked).outlet.ports, asked)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="sedano parked", description="messages that were set aside")
+    takes_app(parser)
+    parser.add_argument("--most", type=int, default=MOST, metavar="N", help=f"look at N messages (default: {MOST})")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    every = verbs.add_parser("list", help="how many for which reason, with a sample of each")
+    every.set_defaults(do=_list)
+    show = verbs.add_parser("show", help="one message whole, with its reason")
+    show.add_argument("id", help="of the task, or of the message")
+    show.set_defaults(do=_show)
+    again = verbs.add_parser("redrive", help="send messages again to the queue that they came from")
+    again.add_argument("ids", nargs="*", metavar="ID", help="of tasks, or of messages")
+    again.add_argument("--all", action="store_true", help="every parked message")
+    again.set_defaults(do=_redrive)
+    for verb in (every, again):
+        verb.add_argument("--reason", help="only those that were set aside for this reason")
+    for verb in (every, show):
+        verb.add_argument("--json", action="store_true", help="as JSON")
+    return parser
+
+
+def _list(ports: Ports, asked: argparse.Namespace) -> int:
+    some = parked(ports, lambda one: asked.reason in (None, one.reason), asked.most)
+    give_back(ports, some)
+    groups = reasons(some)
+    if asked.json:
+        for group in groups:
+            print(json.dumps({**group._asdict(), "sample": _plain(group.sample)}))
+        return 0
+    if not groups:
+        print("nothing is parked" + (f" for the reason {asked.reason}" if asked.reason else ""), file=sys.stderr)
+        return 0
+    rows = [(g.reason, str(g.number), g.queue, moment(g.oldest), g.sample.task_id or g.sample.message_id, g.sample.detail) for g in groups]
+    table(("REASON", "COUNT", "QUEUE", "OLDEST", "SAMPLE", "DETAIL"), rows)
+    return 0
+
+
+def _show(ports: Ports, asked: argparse.Namespace) -> int:
+    some = parked(ports, lambda one: one.is_named(asked.id), asked.most)
+    give_back(ports, some)
+    if not some:
+        return _none(asked.id)
+    for one in some:
+        body = _readable(ports, one)
+        if asked.json:
+            print(json.dumps({**_plain(one), "body": body}))
+            continue
+        print(f"{one.name or 'unreadable message'} {one.task_id or one.message_id}: {one.reason}, {one.field}: {one.detail}")
+        print(f"from {one.queue}, set aside {moment(one.at)}, as {one.delivery.message_id}")
+        print(body)
+    return 0
+
+
+def _redrive(ports: Ports, asked: argparse.Namespace) -> int:
+    some = parked(ports, lambda one: _is_meant(one, asked), asked.most)
+    if not some:
+        return _none(" ".join(asked.ids) or asked.reason or "that")
+    answers = redrive(ports, some)
+    for one, error in zip(some, answers, strict=True):
+        named = one.task_id or one.message_id
+        if error is None:
+            print(f"{named} sent to {one.queue}")
+        else:
+            print(f"sedano parked: {named} stays parked: {error}", file=sys.stderr)
+    return 1 if any(answers) else 0
+
+
+def _is_meant(one: Parked, asked: argparse.Namespace) -> bool:
+    return asked.all or one.reason == asked.reason or any(one.is_named(given) for given in asked.ids)
+
+
+def _none(named: str) -> int:
+    print(f"sedano parked: nothing parked is called {named}; `python -m sedano parked list` shows what there is", file=sys.stderr)
+    return 1
+
+
+def _readable(ports: Ports, one: Parked) -> str:
+    try:
+        return whole_body(ports, one)
+    except (MessageRefused, SedanoError) as gone:
+        return f"its body is out of reach: {gone}"
+
+
+def _plain(one: Parked) -> dict[str, Any]:
+    return {
+        "id": one.delivery.message_id, "task": one.name, "task_id": one.task_id, "message_id": one.message_id, "reason": one.reason,
+        "field": one.field, "detail": one.detail, "queue": one.queue, "at": one.at,
+    }  # fmt: skip
