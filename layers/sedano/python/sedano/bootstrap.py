@@ -16,6 +16,7 @@ from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
 from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.engine.chronicle import Host
+from sedano.model.messages import NOTHING
 from sedano.ports import (
     EVENTS,
     PARKED,
@@ -47,10 +48,11 @@ if TYPE_CHECKING:
     from sedano.aws.timers import SchedulerTimers
     from sedano.engine.recorder import Recorder
     from sedano.engine.router import Router
+    from sedano.engine.scheduler import Scheduler
     from sedano.engine.worker import Worker
     from sedano.limits import Limits
 
-NEEDED = {"client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3",)}
+NEEDED = {"client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3",), "scheduler": ("dynamodb", "sqs")}
 """The services that a component calls whatever comes: a client is made while a function starts, not while a message waits."""
 Event = Mapping[str, Any]
 Work = Callable[[Sequence[Delivery], float], list[Delivery]]
@@ -121,6 +123,21 @@ def recorder() -> Handler:
     ports = ports_of(from_environment(os.environ), "recorder")
     built: Recorder = importlib.import_module("sedano.engine.recorder").Recorder(ports, _host(ports))
     return _handler(built.record, ports, {}, RECORDS)
+
+
+def scheduler() -> Handler:
+    """Return the handler of the scheduler function, which is invoked by the minute; it answers what the round did."""
+    app, _, ports = _deployed("scheduler")
+    module = importlib.import_module("sedano.engine.scheduler")
+    built: Scheduler = module.Scheduler(ports, app.outlet.lamport, f"{app.name}@{socket.gethostname()}")
+
+    def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
+        try:
+            return built.round(app.periodics)._asdict()
+        finally:
+            ports.telemetry.flush()
+
+    return handle
 
 
 def _deployed(service: str) -> tuple[Sedano, Settings, Ports]:
@@ -218,7 +235,13 @@ def _delivery(record: Mapping[str, Any], keys: Mapping[str, str], default: str) 
     return Delivery(
         queue, record["messageId"], record.get("receiptHandle", ""), record["body"],
         int(attributes.get("ApproximateReceiveCount", 1)), int(attributes.get("SentTimestamp", 0)) / 1000,
+        _texts(record["messageAttributes"]) if record.get("messageAttributes") else NOTHING,
     )  # fmt: skip
+
+
+def _texts(attributes: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the attributes of a message that are texts: a slot of a limit, say."""
+    return {name: value["stringValue"] for name, value in attributes.items() if "stringValue" in value}
 
 
 def _queue_name(url: str) -> str:
