@@ -9,12 +9,12 @@ import sys
 
 import aws_cdk as cdk
 
-from infra import nag
-from infra.application import DiscoveryError
-from infra.assets import AssetError
-from infra.config import ConfigError
-from infra.context import from_context
-from infra.sedano_stacks import SedanoStacks
+from . import nag
+from .application import DiscoveryError
+from .assets import AssetError
+from .config import ConfigError
+from .context import from_context
+from .sedano_stacks import SedanoStacks
 
 
 def main() -> int:

@@ -14,19 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from packaging.utils import canonicalize_name
-
 from . import assets, native
 from .config import StageConfig, require
-from .packages import MODULES, here, is_compiled, packages_for
+from .packages import MODULES, here, is_compiled, library_packages, packages_for
 from .pins import LAMBDA, Platform
-from .places import LAYER_PINS, LIBRARY, PACKAGES
+from .places import LIBRARY
 
 #: For so many seconds an application may be imported.
 MOST_SECONDS = 120
 _APP = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _QUEUE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
-_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
 
 class DiscoveryError(RuntimeError):
@@ -35,11 +32,12 @@ class DiscoveryError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What an application declares: command queues, tasks by name, and which tasks hear of which event."""
+    """What an application declares: command queues, tasks by name, which tasks hear of which event, names of periodic tasks' schedules."""
 
     queues: tuple[str, ...]
     tasks: Mapping[str, Mapping[str, Any]]
     subscriptions: Mapping[str, tuple[str, ...]]
+    schedules: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +123,7 @@ def _pinned(code: Path, requirements: Path | None) -> Path | None:
 def _packages(pinned: Path | None, on: Platform) -> Path | None:
     if pinned is None:
         return None
-    brought = {str(canonicalize_name(name)): version for name, version in _PIN.findall(LAYER_PINS.read_text())}
-    found = packages_for(pinned, on, brought=brought, cache=PACKAGES)
+    found = packages_for(pinned, on)
     if found is not None:
         assets.require_that_it_fits(found)
     return found
@@ -134,7 +131,7 @@ def _packages(pinned: Path | None, on: Platform) -> Path | None:
 
 def _discover(app: str, code: Path, packages: Path | None) -> Declared:
     """Import *app* in a process of its own, and return what it declares."""
-    places = [LIBRARY, *([packages / MODULES] if packages else [])]
+    places = [LIBRARY, *([packages / MODULES] if packages else []), library_packages()]
     # -P: what stands where the command was given is not deployed, so it must not be found. No .pyc: the tree is the user's.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-P", "-m", "sedano", "discover", "--app", app, "--code", str(code), "--json"]
@@ -147,4 +144,4 @@ def _discover(app: str, code: Path, packages: Path | None) -> Declared:
     sys.stderr.write(done.stderr)
     found = json.loads(done.stdout)
     heard = {event: tuple(tasks) for event, tasks in found["subscriptions"].items()}
-    return Declared(tuple(found["queues"]), found["tasks"], heard)
+    return Declared(tuple(found["queues"]), found["tasks"], heard, tuple(found["schedules"]))

@@ -8,7 +8,7 @@ import json
 import platform
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from email.parser import HeaderParser
 from pathlib import Path
 
@@ -18,31 +18,44 @@ from packaging.utils import canonicalize_name
 from . import assets, native
 from .assets import AssetError
 from .pins import Pins, Platform, read
+from .places import LAYER_PINS, PACKAGES
 
 #: What Lambda's Python brings besides the standard library.
 LAMBDAS_OWN = frozenset({"boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"})
 #: The folder that Lambda puts on the path of Python, in every layer.
 MODULES = "python"
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 _NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 
 
-def packages_for(requirements: Path, on: Platform, *, brought: Mapping[str, str], cache: Path) -> Path | None:
+def packages_for(requirements: Path, on: Platform, cache: Path = PACKAGES) -> Path | None:
     """Return the directory that holds, in the folder `python`, what *requirements* pins for the platform *on*; None when nothing applies.
 
     Args:
         requirements: a file of pins with hashes.
         on: where they run.
-        brought: versions by canonical name that the functions have anyway.
         cache: where such directories stand.
 
     Raises:
         AssetError: a pin cannot be used, has no wheel for the platform, or needs what is not pinned.
     """
-    pins = read(requirements, on, brought)
+    present = brought()
+    pins = read(requirements, on, present)
     if not pins.packages:
         return None
     name = assets.digest(and_bytes=json.dumps([on, pins.packages]).encode())[:16]
-    return assets.once(cache / name, lambda target: _fill(target, pins, on, {*brought, *LAMBDAS_OWN}, requirements.name))
+    return assets.once(cache / name, lambda target: _fill(target, pins, on, {*present, *LAMBDAS_OWN}, requirements.name))
+
+
+def library_packages() -> Path:
+    """Return the directory of the packages that the library's layer brings; it has no folder `python`."""
+    name = assets.digest(and_bytes=LAYER_PINS.read_bytes())[:16]
+    return assets.once(PACKAGES / name, lambda target: assets.install(LAYER_PINS, target))
+
+
+def brought() -> dict[str, str]:
+    """Return what the library's layer brings: versions by canonical name."""
+    return {str(canonicalize_name(name)): version for name, version in _PIN.findall(LAYER_PINS.read_text())}
 
 
 def is_compiled(packages: Path) -> bool:

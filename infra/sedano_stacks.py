@@ -8,15 +8,16 @@ State remembers, Core runs, Observability watches, Pipeline turns the history in
 from pathlib import Path
 
 from aws_cdk import Tags
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from infra.application import application
-from infra.config import StageConfig
-from infra.stacks.core import CoreStack
-from infra.stacks.observability import ObservabilityStack
-from infra.stacks.pipeline import PipelineStack
-from infra.stacks.state import StateStack
+from .application import application
+from .config import StageConfig
+from .stacks.core import CoreStack
+from .stacks.observability import ObservabilityStack
+from .stacks.pipeline import PipelineStack
+from .stacks.state import StateStack
 
 #: Flags of the CDK on which these templates depend: with them they are the same in every CDK app.
 FLAGS = {
@@ -83,5 +84,9 @@ class SedanoStacks(Construct):
         for key, value in {"sedano:stage": config.stage, **config.tags}.items():
             Tags.of(self).add(key, value)
         if config.permissions_boundary is not None:
-            boundary = iam.ManagedPolicy.from_managed_policy_arn(self, "Boundary", config.permissions_boundary)
+            boundary = iam.ManagedPolicy.from_managed_policy_arn(self.state, "Boundary", config.permissions_boundary)
             iam.PermissionsBoundary.of(self).apply(boundary)
+        if config.alarm_topic is not None:
+            for alarm in self.node.find_all():
+                if isinstance(alarm, cloudwatch.CfnAlarm):
+                    alarm.alarm_actions = [config.alarm_topic]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from infra.constructs.metrics import Watched, of_function, of_queue, of_table, of_timers
+from .metrics import Watched, of_function, of_queue, of_table, of_timers
 
 #: How old, in seconds, a message may get before somebody is told.
 OLDEST_MESSAGE_S = 900

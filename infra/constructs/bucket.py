@@ -4,7 +4,7 @@ from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from infra.nag import acknowledge
+from ..nag import acknowledge
 
 #: For how many days an object is kept after it was overwritten or deleted.
 DAYS_TO_RESTORE = 14

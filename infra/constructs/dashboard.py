@@ -6,7 +6,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from infra.constructs.metrics import Watched, namespace, of_function, of_logs, of_queue, of_table, of_timers
+from .metrics import Watched, namespace, of_function, of_logs, of_queue, of_table, of_timers
 
 _WIDE, _HALF, _THIRD = 24, 12, 8
 _DAY = Duration.days(1)

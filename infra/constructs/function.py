@@ -11,9 +11,9 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.config import StageConfig
-from infra.constructs.release import Release
-from infra.nag import acknowledge, acknowledge_wildcard
+from ..config import StageConfig
+from ..nag import acknowledge, acknowledge_wildcard
+from .release import Release
 
 _NOT_CODE = ["README.md", "__pycache__", "*.pyc"]
 _RETENTION = {
@@ -88,7 +88,13 @@ class Function(Construct):
             logging_format=lambda_.LoggingFormat.JSON,
             system_log_level_v2=lambda_.SystemLogLevel.WARN,
             application_log_level_v2=lambda_.ApplicationLogLevel.INFO,
+            code_signing_config=self._signing(),
         )
+
+    def _signing(self) -> lambda_.ICodeSigningConfig | None:
+        """Whose signatures the function's code must bear, if the stage says so."""
+        signing = self._config.code_signing
+        return None if signing is None else lambda_.CodeSigningConfig.from_code_signing_config_arn(self, "Signing", signing)
 
     def allow(self, actions: Sequence[str], *resources: str) -> None:
         """Lets the function's role call `actions` on `resources` (ARNs), and on nothing else."""

@@ -11,16 +11,16 @@ from aws_cdk import AssetHashType
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra import assets
-from infra.application import Application
-from infra.packages import MODULES
-from infra.places import LAYER_PINS, LIBRARY, PACKAGES
+from .. import assets
+from ..application import Application
+from ..packages import MODULES, library_packages
+from ..places import LAYER_PINS, LIBRARY
 
 
 def library_layer(scope: Construct, name: str) -> lambda_.LayerVersion:
     """The library and the pinned packages that it needs beyond what Lambda brings."""
     pins = LAYER_PINS.read_bytes()
-    packages = assets.once(PACKAGES / assets.digest(and_bytes=pins)[:16], lambda target: assets.install(LAYER_PINS, target))
+    packages = library_packages()
 
     def fill(modules: Path) -> None:
         assets.copy(packages, modules)

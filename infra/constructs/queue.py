@@ -4,7 +4,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.nag import acknowledge
+from ..nag import acknowledge
 
 #: How often SQS hands a message out before it is set aside. The worker counts crashes itself and stops far earlier;
 #: this bounds what it cannot count, such as an invocation that never reached it. It stays above the worker's own limit

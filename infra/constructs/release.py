@@ -6,7 +6,7 @@ from aws_cdk import aws_codedeploy as codedeploy
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra.nag import acknowledge
+from ..nag import acknowledge
 
 _MANAGED_POLICY = "arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited"
 

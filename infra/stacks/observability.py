@@ -5,11 +5,12 @@ A stack of its own, so that a changed threshold touches nothing that runs. It wa
 
 from constructs import Construct
 
-from infra.config import StageConfig
-from infra.constructs.alarms import Alarms
-from infra.constructs.dashboard import Dashboard
-from infra.stacks.core import CoreStack
-from infra.stacks.stage_stack import StageStack
+from ..config import StageConfig
+from ..constructs.alarms import Alarms
+from ..constructs.budget import Budget
+from ..constructs.dashboard import Dashboard
+from .core import CoreStack
+from .stage_stack import StageStack
 
 
 class ObservabilityStack(StageStack):
@@ -20,3 +21,5 @@ class ObservabilityStack(StageStack):
         watched = core.watched()
         alarms = Alarms(self, "Alarms", watched=watched)
         Dashboard(self, "Dashboard", watched=watched, alarms=alarms.alarms)
+        if config.budget is not None and config.alarm_topic is not None:
+            Budget(self, "Budget", stage=config.stage, dollars=config.budget, topic=config.alarm_topic)

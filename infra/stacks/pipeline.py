@@ -18,13 +18,13 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from infra import assets
-from infra.config import StageConfig
-from infra.nag import acknowledge, acknowledge_wildcard
-from infra.places import JOBS, LIBRARY
-from infra.stacks.core import HISTORY_PREFIX
-from infra.stacks.stage_stack import StageStack
-from infra.stacks.state import CONTROL, HISTORY, StateStack
+from .. import assets
+from ..config import StageConfig
+from ..nag import acknowledge, acknowledge_wildcard
+from ..places import JOBS, LIBRARY
+from .core import HISTORY_PREFIX
+from .stage_stack import StageStack
+from .state import CONTROL, HISTORY, StateStack
 
 #: Where the tables stand in the history bucket.
 TABLES_PREFIX = "history/"

@@ -3,7 +3,7 @@
 from aws_cdk import Environment, Stack
 from constructs import Construct
 
-from infra.config import StageConfig
+from ..config import StageConfig
 
 
 class StageStack(Stack):

@@ -10,10 +10,10 @@ from types import MappingProxyType
 from aws_cdk import CfnOutput, Fn
 from constructs import Construct
 
-from infra.config import StageConfig
-from infra.constructs.bucket import Bucket
-from infra.constructs.table import Ceiling, Table
-from infra.stacks.stage_stack import StageStack
+from ..config import StageConfig
+from ..constructs.bucket import Bucket
+from ..constructs.table import Ceiling, Table
+from .stage_stack import StageStack
 
 LEDGER = "SedanoLedgerTable"
 CONTROL = "SedanoControlTable"

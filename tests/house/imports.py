@@ -19,7 +19,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
     for rooms in (
         "errors",
         "model",
-        "machine limits",
+        "machine limits consumers",
         "ports",
         "memory engine aws",
         "app task event canvas result guards settings testing workflow",
@@ -57,9 +57,11 @@ LATE = {
     "layers/sedano/python/sedano/workflow/files.py": "PyYAML is an extra: only whoever declares workflows in YAML needs it",
 }
 TYPED = {
+    "infra/__init__.py": "names the constructs for type checkers; whoever counts the bytes of a layer starts no CDK",
+    "layers/sedano/python/sedano/consumers.py": "names in annotations what only those who look at queues have to load",
     "layers/sedano/python/sedano/limits.py": "names in annotations what only those who use limits have to load",
-    "layers/sedano/python/sedano/engine/registry.py": "names circuits and health checks in annotations",
-    "layers/sedano/python/sedano/engine/batch.py": "names the lease of a singleton in an annotation",
+    "layers/sedano/python/sedano/engine/registry.py": "names circuits, health checks and limits in annotations",
+    "layers/sedano/python/sedano/engine/batch.py": "names the lease of a singleton and permits in annotations",
     "layers/sedano/python/sedano/ports.py": "names in annotations what only those who use a port have to load",
 }
 """Beside the places in LATE: what only annotations name is imported for the type checker alone. For floors and circles it counts."""

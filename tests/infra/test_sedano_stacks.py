@@ -1,0 +1,121 @@
+"""A CDK app of somebody else installs the constructs, composes a stage with every option, and keeps what is its own."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from requirements import toolchain
+from sedano.local import assembly
+from sedano.local.synth import ROOT
+from tests.infra.template import Templates, read, target
+
+FOREIGN = Path(__file__).resolve().parent / "foreign"
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The installed package: the wheel as `pip` builds it from the folder `infra`, unpacked."""
+    directory = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(directory)]
+    subprocess.run(command, cwd=ROOT / "infra", capture_output=True, check=True)
+    (built,) = directory.glob("*.whl")
+    zipfile.ZipFile(built).extractall(directory / "installed")
+    return directory / "installed"
+
+
+@pytest.fixture(scope="session")
+def composed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The assembly of the foreign app, run in a directory of its own, and what it printed."""
+    directory = tmp_path_factory.mktemp("foreign")
+    context = {"@aws-cdk/core:newStyleStackSynthesis": True}
+    environment = {
+        **os.environ,
+        **toolchain.environment(os.environ),
+        "HOME": str(directory),
+        "PYTHONPATH": str(wheel),
+        "CDK_OUTDIR": str(directory / "cdk.out"),
+        "CDK_CONTEXT_JSON": json.dumps(context),
+        "CDK_VALIDATION": "false",
+    }
+    command = [sys.executable, "-P", str(FOREIGN / "app.py"), str(FOREIGN / "shop")]
+    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return directory / "cdk.out", done.stdout
+
+
+@pytest.fixture(scope="session")
+def foreign(composed: tuple[Path, str]) -> Templates:
+    """The templates of the foreign app, its own stack among them."""
+    return read(composed[0])
+
+
+def test_what_is_installed_stands_alone(wheel: Path, composed: tuple[Path, str]) -> None:
+    assert {path.name for path in wheel.iterdir()} == {"sedano_cdk", "sedano_cdk-0.1.0.dist-info"}
+    assert composed[1].split() == ["shop.tasks.confirm", "shop.tasks.total"], "its tasks, and no module of this repository's folder"
+
+
+def test_the_stacks_are_called_as_they_are_everywhere(composed: tuple[Path, str]) -> None:
+    names = {stack.name for stack in assembly.stacks(composed[0])}
+    assert names == {"Theirs", *(f"sedano-live-{part}" for part in ("state", "core", "observability", "pipeline"))}
+
+
+def test_a_package_that_is_named_itself_is_deployed_under_its_name(foreign: Templates) -> None:
+    layers = foreign.of_type("Lambda::LayerVersion")
+    (application,) = [layer for name, layer in layers.items() if name.startswith("Application")]
+    directory = foreign.directory / f"asset.{application['Content']['S3Key'].removesuffix('.zip')}"
+    found = {path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()}
+    assert found == {"python/shop/__init__.py", "python/shop/tasks.py"}
+
+
+def test_each_setting_reaches_every_resource_that_it_is_about(foreign: Templates) -> None:
+    functions = foreign.functions().values()
+    assert {function["MemorySize"] for function in functions} == {1024}
+    assert {function["CodeSigningConfigArn"].split(":")[-1] for function in functions} == {"csc-0123456789abcdefg"}
+    assert {role["PermissionsBoundary"].split("/")[-1] for role in foreign.of_type("IAM::Role").values()} == {"developers"}
+    assert {alarm["AlarmActions"][0].split(":")[-1] for alarm in foreign.of_type("CloudWatch::Alarm").values()} == {"on-call"}
+    assert {table["OnDemandThroughput"]["MaxWriteRequestUnits"] for table in foreign.of_type("DynamoDB::Table").values()} == {100}
+    (budget,) = foreign.of_type("Budgets::Budget").values()
+    assert budget["Budget"]["BudgetLimit"] == {"Amount": 25, "Unit": "USD"}
+    assert budget["Budget"]["CostFilters"] == {"TagKeyValue": ["user:sedano:stage$live"]}
+    assert {told["Subscribers"][0]["Address"].split(":")[-1] for told in budget["NotificationsWithSubscribers"]} == {"on-call"}
+
+
+def test_the_queues_are_those_that_the_code_declares_each_with_its_concurrency(foreign: Templates) -> None:
+    mappings = foreign.of_type("Lambda::EventSourceMapping").values()
+    found = {target(one["EventSourceArn"]).split("Queue")[0]: one["ScalingConfig"]["MaximumConcurrency"] for one in mappings}
+    assert found == {"Commandsdefault": 10, "Commandsmail": 2, "Events": 10, "Records": 10}
+
+
+def test_tags_are_on_what_is_sedanos_and_on_nothing_else(foreign: Templates) -> None:
+    properties = {name: resource.get("Properties", {}) for name, resource in foreign.resources.items()}
+    tagged = {name: _tags(found) for name, found in properties.items() if "Tags" in found}
+    assert tagged
+    for name, tags in tagged.items():
+        assert tags.items() >= {"team": "shop", "sedano:stage": "live"}.items(), name
+    (theirs,) = [resource for resource in foreign.resources.values() if resource["Type"] == "AWS::SNS::Topic"]
+    assert "Tags" not in theirs.get("Properties", {})
+
+
+def test_the_templates_are_those_of_our_own_app_whatever_the_flags_of_theirs(foreign: Templates) -> None:
+    """Its context holds none of the flags of cdk.json; the ones that matter are set with the construct."""
+    imports = [value for resource in foreign.resources.values() for value in _intrinsics(resource)]
+    assert "Fn::GetStackOutput" in imports
+    assert "Fn::ImportValue" not in imports
+
+
+def _tags(properties: Mapping[str, Any]) -> dict[str, str]:
+    tags = properties["Tags"]
+    return dict(tags) if isinstance(tags, dict) else {tag["Key"]: tag["Value"] for tag in tags}
+
+
+def _intrinsics(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [name for name in value if name.startswith("Fn::")] + [found for inner in value.values() for found in _intrinsics(inner)]
+    return [found for inner in value for found in _intrinsics(inner)] if isinstance(value, list) else []
