@@ -4,6 +4,8 @@ import gzip
 import json
 from typing import Any
 
+import pytest
+
 from sedano.model import states
 from tests.functions.conftest import Functions
 from tests.functions.corner import Sold, add, app, big
@@ -128,3 +130,10 @@ def test_the_history_tells_what_an_invocation_cost(functions: Functions) -> None
 
 def test_an_invocation_without_records_does_nothing(functions: Functions) -> None:
     assert [functions.run(name, {"Records": []}) for name in ("worker", "router", "recorder")] == [[], [], []]
+
+
+def test_what_is_counted_stands_in_a_namespace_of_the_stage(functions: Functions, capsys: pytest.CaptureFixture[str]) -> None:
+    functions.sqs.send_message(QueueUrl=queues(functions)["default"], MessageBody="{")
+    functions.run("worker", functions.event(queues(functions)["default"]))
+    metrics = [json.loads(line)["_aws"]["CloudWatchMetrics"] for line in capsys.readouterr().out.splitlines() if '"_aws"' in line]
+    assert {metric["Namespace"] for (metric,) in metrics} == {"sedano/test"}, "two stages of an account must not be added up"

@@ -97,7 +97,7 @@ def ports_of(settings: Settings, service: str) -> Ports:
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
         clock=clock,
         entropy=SystemEntropy(),
-        telemetry=PowertoolsTelemetry(f"sedano-{service}", "sedano", session.calls),
+        telemetry=PowertoolsTelemetry(f"sedano-{service}", f"sedano/{settings.stage}", session.calls),
     )
 
 
