@@ -18,6 +18,7 @@ from botocore.httpsession import URLLib3Session
 
 from sedano import memory
 from sedano.aws.blobs import PREFIX, S3Blobs
+from sedano.aws.consumers import LambdaConsumers
 from sedano.aws.control import DynamoControl
 from sedano.aws.elections import DynamoElections
 from sedano.aws.events import S3Events
@@ -32,6 +33,7 @@ from sedano.aws.queues import SqsQueues
 from sedano.aws.schedules import DynamoSchedules
 from sedano.aws.session import Session
 from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
+from sedano.consumers import Consumers
 from sedano.limits import Limits
 from sedano.model.messages import BlobRef
 from sedano.ports import (
@@ -77,6 +79,7 @@ class World:
     flow_runs: FlowRuns
     memos: Memos
     limits: Limits
+    consumers: Consumers
     timers: Timers
     schedules: Schedules
     losing: Callable[[str], AbstractContextManager[None]]
@@ -104,6 +107,7 @@ def in_memory() -> World:
         flow_runs=memory.MemoryFlowRuns(),
         memos=memory.MemoryMemos(),
         limits=memory.MemoryLimits(),
+        consumers=memory.MemoryConsumers(queues),
         timers=memory.MemoryTimers(clock, queues),
         schedules=memory.MemorySchedules(),
         losing=lambda _: nullcontext(),
@@ -139,6 +143,7 @@ def over_aws(resources: Resources) -> World:
         flow_runs=DynamoFlowRuns(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         memos=DynamoMemos(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         limits=DynamoLimits(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
+        consumers=LambdaConsumers(sqs, session.later("lambda"), urls, {}),
         timers=timers_of(session.client("scheduler"), urls),
         schedules=DynamoSchedules(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         losing=lambda operation: losing_answers(dynamodb, operation, send=real),

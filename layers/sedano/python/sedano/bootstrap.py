@@ -38,6 +38,7 @@ from sedano.settings import Settings, from_environment
 if TYPE_CHECKING:
     from sedano.app import Sedano
     from sedano.aws.blobs import S3Blobs
+    from sedano.aws.consumers import LambdaConsumers
     from sedano.aws.elections import DynamoElections
     from sedano.aws.events import S3Events
     from sedano.aws.flow_runs import DynamoFlowRuns
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from sedano.aws.memos import DynamoMemos
     from sedano.aws.schedules import DynamoSchedules
     from sedano.aws.timers import SchedulerTimers
+    from sedano.consumers import Consumers
     from sedano.engine.recorder import Recorder
     from sedano.engine.router import Router
     from sedano.engine.scheduler import Scheduler
@@ -93,6 +95,7 @@ def ports_of(settings: Settings, service: str) -> Ports:
         flow_runs=_when_used(lambda: _flow_runs(dynamodb, settings)),
         memos=_when_used(lambda: _memos(dynamodb, settings)),
         limits=_when_used(lambda: _limits(dynamodb, settings)),
+        consumers=_when_used(lambda: _consumers(session, settings)),
         timers=_when_used(lambda: _timers(session.later("scheduler"), settings)),
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
         clock=clock,
@@ -198,6 +201,12 @@ def _schedules(dynamodb: Any, settings: Settings) -> Schedules:
 
 def _memos(dynamodb: Any, settings: Settings) -> Memos:
     made: DynamoMemos = importlib.import_module("sedano.aws.memos").DynamoMemos(dynamodb, settings.control_table)
+    return made
+
+
+def _consumers(session: Session, settings: Settings) -> Consumers:
+    module = importlib.import_module("sedano.aws.consumers")
+    made: LambdaConsumers = module.LambdaConsumers(session.client("sqs"), session.later("lambda"), settings.queues, settings.mappings)
     return made
 
 

@@ -17,9 +17,11 @@ from sedano.canvas import Sig
 from sedano.elections import TIMEOUT_S, Mode, about, elect
 from sedano.engine import control as engine
 from sedano.engine.control import Controlling
+from sedano.engine.explaining import Explanation, explain
 from sedano.engine.registry import Registry
 from sedano.engine.revocation import revoke
 from sedano.errors import OptionError
+from sedano.inspecting import Inspect
 from sedano.model import pauses
 from sedano.model.cluster import STALE_S, Member
 from sedano.model.control import ControlRecord, pair, with_pauses, with_revoked, without
@@ -149,6 +151,18 @@ class Control:
     def resume_queue(self, queue: str) -> frozenset[str]:
         """Take back `pause_queue` and return the queues that are still paused."""
         return self._queues(self.resume(queue=queue))
+
+    def explain(self, task_id: str) -> Explanation:
+        """Return why a task has not run, or that it did: one sentence, and the evidence it rests on.
+
+        Raises:
+            Unavailable: a store did not answer; asking again is safe.
+        """
+        return explain(self._app.outlet.ports, self._app.queues, task_id)
+
+    def inspect(self) -> Inspect:
+        """Return a look at the cluster with Celery's names: `active()`, `scheduled()`, `reserved()`, `stats()`, `circuits()` and others."""
+        return Inspect(self._app)
 
     def hello(self) -> ControlRecord:
         """Return what a worker learns when it starts: the cluster's clock, revoked headers, paused queues."""

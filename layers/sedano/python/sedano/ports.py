@@ -22,6 +22,7 @@ from sedano.model.messages import NOTHING, BlobRef
 from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
 
 if TYPE_CHECKING:
+    from sedano.consumers import Consumers
     from sedano.limits import Limits
     from sedano.model.agenda import Agenda, AgendaChanged
     from sedano.model.election import Ballot, Election
@@ -280,6 +281,7 @@ class Ports:
     flow_runs: FlowRuns
     memos: Memos
     limits: Limits
+    consumers: Consumers
     timers: Timers
     schedules: Schedules
     clock: Clock

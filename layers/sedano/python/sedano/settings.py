@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sedano.errors import ConfigurationError
@@ -13,7 +14,8 @@ _HINT = "the deployed functions have it from the stack; a client gets it from th
 
 
 class Settings(NamedTuple):
-    """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs."""
+    """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs, *mappings* those of
+    command queues to the UUIDs of their event source mappings."""
 
     queues: Mapping[str, str]
     ledger_table: str
@@ -24,6 +26,7 @@ class Settings(NamedTuple):
     app: str = ""
     timers_group: str = ""
     timers_role: str = ""
+    mappings: Mapping[str, str] = MappingProxyType({})
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
@@ -42,6 +45,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         app=environment.get("SEDANO_APP", ""),
         timers_group=environment.get("SEDANO_TIMERS_GROUP", ""),
         timers_role=environment.get("SEDANO_TIMERS_ROLE", ""),
+        mappings=_mappings(environment),
     )
 
 
@@ -53,14 +57,24 @@ def _required(environment: Mapping[str, str], name: str) -> str:
 
 
 def _queues(environment: Mapping[str, str]) -> dict[str, str]:
-    text = _required(environment, "SEDANO_QUEUES")
-    try:
-        named = json.loads(text)
-    except ValueError as wrong:
-        raise ConfigurationError(f'SEDANO_QUEUES is not JSON such as {{"default": "<queue url>"}}: {wrong}') from None
-    if not isinstance(named, dict) or not all(isinstance(url, str) and url for url in named.values()):
-        raise ConfigurationError("SEDANO_QUEUES must map names of queues to their URLs")
-    queues = {command_queue(name): url for name, url in named.items()}
+    queues = {command_queue(name): url for name, url in _named(environment, "SEDANO_QUEUES", "<queue url>").items()}
     for key, variable in ((EVENTS, "SEDANO_EVENTS_QUEUE"), (RECORDS, "SEDANO_RECORDS_QUEUE"), (PARKED, "SEDANO_PARKED_QUEUE")):
         queues[key] = _required(environment, variable)
     return queues
+
+
+def _mappings(environment: Mapping[str, str]) -> dict[str, str]:
+    if not environment.get("SEDANO_MAPPINGS"):
+        return {}
+    return {command_queue(name): uuid for name, uuid in _named(environment, "SEDANO_MAPPINGS", "<uuid>").items()}
+
+
+def _named(environment: Mapping[str, str], variable: str, what: str) -> dict[str, str]:
+    text = _required(environment, variable)
+    try:
+        named = json.loads(text)
+    except ValueError as wrong:
+        raise ConfigurationError(f'{variable} is not JSON such as {{"default": "{what}"}}: {wrong}') from None
+    if not isinstance(named, dict) or not all(isinstance(found, str) and found for found in named.values()):
+        raise ConfigurationError(f"{variable} must map names of queues to texts such as {what}")
+    return named

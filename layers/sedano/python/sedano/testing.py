@@ -25,6 +25,7 @@ from sedano.errors import MessageRefused, SedanoError
 from sedano.memory import (
     START,
     MemoryBlobs,
+    MemoryConsumers,
     MemoryControl,
     MemoryElections,
     MemoryEvents,
@@ -109,8 +110,8 @@ class World:
         ledger = MemoryLedger(self.clock)
         self.ports = ports = Ports(
             ledger, self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock),
-            MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), MemoryMemos(), MemoryLimits(), MemoryTimers(self.clock, self.queues),
-            MemorySchedules(), self.clock, SeededEntropy(seed), self.telemetry,
+            MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), MemoryMemos(), MemoryLimits(), MemoryConsumers(self.queues),
+            MemoryTimers(self.clock, self.queues), MemorySchedules(), self.clock, SeededEntropy(seed), self.telemetry,
         )  # fmt: skip
         self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())
         self.router = Router(app.registry, ports, Host("memory.2.00000000", 2))

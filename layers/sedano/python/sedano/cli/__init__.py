@@ -14,6 +14,7 @@ from sedano.errors import SedanoError
 VERBS = {
     "cluster": "who works, and what was worked on last",
     "discover": "what an app declares, and so what a deployment brings for it",
+    "explain": "why has this task not run",
     "history": "tables and a report from the event history, with Spark",
     "parked": "what was set aside and why; send it again to the queue it came from",
     "workflow": "check, draw and start workflows; list and control their runs",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sedano.memory.consumers import MemoryConsumers
 from sedano.memory.control import MemoryControl
 from sedano.memory.elections import MemoryElections
 from sedano.memory.flow_runs import MemoryFlowRuns
@@ -30,6 +31,7 @@ from sedano.ports import EVENTS, PARKED, RECORDS, Ports, command_queue
 
 __all__ = [
     "MemoryBlobs",
+    "MemoryConsumers",
     "MemoryControl",
     "MemoryElections",
     "MemoryEvents",
@@ -90,6 +92,7 @@ def ports(
         flow_runs=MemoryFlowRuns(),
         memos=MemoryMemos(),
         limits=MemoryLimits(),
+        consumers=MemoryConsumers(own_queues),
         timers=MemoryTimers(clock, own_queues),
         schedules=MemorySchedules(),
         clock=clock,

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sedano.errors import SedanoError, UnknownQueue
+from sedano.model.budget import Load
 from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, objection
 from sedano.ports import PARKED, Clock, Delivery, Outgoing
 
@@ -121,6 +122,14 @@ class MemoryQueues:
         """Return how many messages lie in *queue*: visible, delayed and in flight."""
         with self._lock:
             return len(self._queue(queue).kept)
+
+    def load(self, queue: str) -> Load:
+        """Return how many messages of *queue* wait and could be received, and how many were received and are still hidden."""
+        now = self._clock.now()
+        with self._lock:
+            every = self._queue(queue).kept.values()
+            hidden = sum(kept.visible > now and kept.receives > 0 for kept in every)
+            return Load(sum(kept.visible <= now for kept in every), hidden)
 
     def next_visible(self, queue: str) -> float | None:
         """Return when (epoch s) the next message of *queue* becomes or became visible; None when the queue is empty."""

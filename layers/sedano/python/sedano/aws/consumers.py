@@ -1,0 +1,92 @@
+"""What consumes the command queues, over SQS and Lambda: `sedano.ports.Consumers`.
+
+Numbers come from the queue's own attributes, which are approximate and a minute old at worst. The limit is the `MaximumConcurrency` of the
+queue's event source mapping: a call of Lambda's control plane, which allows about one a second for a whole account, so it is made when
+something changes and not otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sedano.aws.faults import AWS_ERRORS, fault
+from sedano.aws.queues import SqsQueues
+from sedano.errors import ConfigurationError, UnknownQueue
+from sedano.model.budget import Load
+from sedano.ports import Delivery
+
+_NUMBERS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+EMPTY_POLLS = 3
+"""SQS may answer a poll with nothing though something is there; after so many in a row the queue counts as looked through."""
+
+
+class LambdaConsumers:
+    """The consumers of one deployment's queues.
+
+    Args:
+        sqs: an SQS client of botocore.
+        functions: a Lambda client of botocore.
+        urls: each queue's URL by its key.
+        mappings: the UUID of the event source mapping of each command queue, by its key; only whoever sets limits needs them.
+    """
+
+    def __init__(self, sqs: Any, functions: Any, urls: Mapping[str, str], mappings: Mapping[str, str]) -> None:
+        """Look through these clients; no call is made yet."""
+        self._sqs, self._functions, self._urls, self._mappings = sqs, functions, urls, mappings
+
+    def load(self, queue: str) -> Load:
+        """Return how many messages wait and could be received, and how many were received and are not deleted yet."""
+        found = self._attributes(queue, *_NUMBERS)
+        return Load(*(int(found.get(name, 0)) for name in _NUMBERS))
+
+    def limit(self, queue: str) -> int | None:
+        """Return how many invocations *queue* may have at once; None when its mapping is not known, or states none."""
+        if queue not in self._mappings:
+            return None
+        try:
+            answer = self._functions.get_event_source_mapping(UUID=self._mappings[queue])
+        except AWS_ERRORS as error:
+            raise fault(error, "lambda.GetEventSourceMapping") from error
+        found: int | None = answer.get("ScalingConfig", {}).get("MaximumConcurrency")
+        return found
+
+    def set_limit(self, queue: str, limit: int) -> None:
+        """Let *queue* have *limit* invocations at once."""
+        if queue not in self._mappings:
+            raise ConfigurationError(f"SEDANO_MAPPINGS does not name the event source mapping of {queue}; the deployed controller has it")
+        try:
+            scaling = {"MaximumConcurrency": limit}
+            self._functions.update_event_source_mapping(UUID=self._mappings[queue], ScalingConfig=scaling)
+        except AWS_ERRORS as error:
+            raise fault(error, "lambda.UpdateEventSourceMapping") from error
+
+    def dead(self, queue: str, most: int) -> list[Delivery]:
+        """Return up to *most* dead letters of *queue*: they are received and given back."""
+        policy = json.loads(self._attributes(queue, "RedrivePolicy").get("RedrivePolicy", "{}"))
+        name = str(policy.get("deadLetterTargetArn", "")).rpartition(":")[2]
+        if not name:
+            return []
+        try:
+            url = self._sqs.get_queue_url(QueueName=name)["QueueUrl"]
+        except AWS_ERRORS as error:
+            raise fault(error, "sqs.GetQueueUrl") from error
+        letters, found, empty = SqsQueues(self._sqs, {queue: url}), dict[str, Delivery](), 0
+        while empty < EMPTY_POLLS and len(found) < most:
+            received = letters.receive(queue, min(10, most - len(found)))
+            empty = 0 if received else empty + 1
+            found |= {delivery.message_id: delivery for delivery in received}
+        for delivery in found.values():
+            letters.hold(delivery, 0.0)
+        return [*found.values()]
+
+    def _attributes(self, queue: str, *names: str) -> Mapping[str, str]:
+        if queue not in self._urls:
+            raise UnknownQueue(f"{queue}: not a queue of this deployment; known are {', '.join(self._urls)}")
+        try:
+            answer = self._sqs.get_queue_attributes(QueueUrl=self._urls[queue], AttributeNames=[*names])
+        except AWS_ERRORS as error:
+            raise fault(error, "sqs.GetQueueAttributes") from error
+        found: Mapping[str, str] = answer.get("Attributes", {})
+        return found

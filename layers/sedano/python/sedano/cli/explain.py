@@ -1,0 +1,32 @@
+"""`sedano explain ID`: why has this task not run? One sentence, and with `--json` its evidence.
+
+    python -m sedano explain 0c7f…
+    python -m sedano explain 0c7f… --json
+
+Which app is meant: `--app module:attribute`, or `SEDANO_APP`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from sedano.cli.desk import app_of, takes_app
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the command line says; return the exit code."""
+    parser = argparse.ArgumentParser(prog="sedano explain", description="why a task has not run")
+    takes_app(parser)
+    parser.add_argument("id", help="of the task")
+    parser.add_argument("--json", action="store_true", help="as one JSON object, with the evidence")
+    asked = parser.parse_args(arguments)
+    found = app_of(asked).control.explain(asked.id)
+    if asked.json:
+        print(json.dumps({**found._asdict(), "evidence": dict(found.evidence)}, default=str))
+        return 0
+    print(f"{found.task_id} is {found.state}: {found.sentence}")
+    for name, value in found.evidence.items():
+        print(f"  {name}: {value}")
+    return 0

@@ -1,0 +1,179 @@
+"""Why has this task not run? One sentence and its evidence, read off what is there: nothing is asked of any worker.
+
+Looked at in this order, each only while nothing before it answers: the ledger (it ran, it runs, it waits for its next try), the timers (it
+waits for its moment), the history of today and yesterday (a worker held it back, and why), the control record (it is paused, or revoked),
+the parked queue, the dead letters, and at last how much waits before it. Publishing writes nothing, so a task of which nothing is known
+anywhere waits in a queue unseen, or was never published: which of the two, nobody can know.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sedano.engine.redriving import give_back, parked
+from sedano.errors import MessageRefused, SedanoError
+from sedano.model import breaker, codec, states
+from sedano.model.memo import CIRCUIT, memo_name
+from sedano.model.messages import Command
+from sedano.model.pauses import QUEUE, in_force
+from sedano.model.records import TaskRecord
+from sedano.model.timer import Timer
+from sedano.ports import Ports, command_queue
+
+DAYS_S = 86_400.0
+MOST_LETTERS = 100
+NO_EVIDENCE: Mapping[str, Any] = {}
+
+
+class Explanation(NamedTuple):
+    """Why a task has not run, or that it did: its *state*, one *sentence*, and the *evidence* that the sentence rests on."""
+
+    task_id: str
+    state: str
+    sentence: str
+    evidence: Mapping[str, Any] = NO_EVIDENCE
+
+
+def explain(ports: Ports, queues: Sequence[str], task_id: str) -> Explanation:
+    """Return why the task *task_id* has not run; *queues* are the names of the app's command queues.
+
+    Raises:
+        Unavailable: a store did not answer.
+    """
+    return next(_answers(ports, queues, task_id))
+
+
+def _answers(ports: Ports, queues: Sequence[str], task_id: str) -> Iterator[Explanation]:
+    now = ports.clock.now()
+    record = ports.ledger.read([task_id]).get(task_id)
+    if record is not None and record.state != states.PENDING and not (record.state == states.RETRY and record.not_before <= now):
+        yield _recorded(record, now)
+    timer = next((timer for timer in ports.timers.list() if _task_id(timer) == task_id), None)
+    if timer is not None:
+        yield _waits(task_id, timer, now)
+    told = _held(ports, task_id, now)
+    if told is not None and told["until"] > now:
+        yield _held_back(ports, task_id, told, now)
+    yield from _set_aside(ports, queues, task_id)
+    yield from _stopped(ports, queues, task_id, now)
+    if record is not None and record.state == states.RETRY:
+        yield _recorded(record, now)
+    yield _unseen(ports, queues, task_id, told)
+
+
+def _recorded(record: TaskRecord, now: float) -> Explanation:
+    """Tell what the ledger knows."""
+    evidence = {
+        "name": record.name, "attempt": record.attempt, "claims": record.claims, "owner": record.owner, "fence": record.fence,
+        "message_id": record.message_id, "expires": record.expires, "not_before": record.not_before,
+    }  # fmt: skip
+    ended = moment(record.clock / 1_000_000)
+    if record.state == states.RUNNING and record.expires > now:
+        sentence = f"it runs: claimed by {record.owner} until {moment(record.expires)}"
+    elif record.state == states.RUNNING:
+        sentence = (
+            f"claimed by {record.owner} until {moment(record.expires)}, which is over: that worker was lost; "
+            "another takes over when the message comes again"
+        )
+    elif record.state == states.RETRY:
+        why = f" after {record.error.type_name}: {record.error.message}" if record.error is not None else ""
+        sentence = f"it is tried again, attempt {record.attempt}, from {moment(record.not_before)}{why}"
+    elif record.error is not None:
+        sentence = f"it ended as {record.state} at {ended}: {record.error.type_name}: {record.error.message}"
+    else:
+        sentence = f"it ended as {record.state} at {ended}"
+    return Explanation(record.task_id, record.state, sentence, evidence)
+
+
+def _waits(task_id: str, timer: Timer, now: float) -> Explanation:
+    evidence = {"at": timer.at, "seconds": round(timer.at - now, 3), "queue": timer.queue, "timer": timer.name}
+    return Explanation(task_id, states.PENDING, f"it waits for its moment, {moment(timer.at)}", evidence)
+
+
+def _held(ports: Ports, task_id: str, now: float) -> dict[str, Any] | None:
+    """Return what a worker told last of holding it back; None when none did since yesterday."""
+    since = datetime.fromtimestamp(now - DAYS_S, UTC).strftime("%Y-%m-%d")
+    found: list[dict[str, Any]] = []
+    for line in (line for blob in ports.events.read(since) for line in blob.splitlines() if task_id.encode() in line):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if event.get("type") == "task-held" and event.get("uuid") == task_id:
+            found.append(event)
+    return max(found, key=lambda event: float(event["timestamp"]), default=None)
+
+
+def _held_back(ports: Ports, task_id: str, told: Mapping[str, Any], now: float) -> Explanation:
+    evidence = {key: told[key] for key in ("name", "reason", "until", "timestamp", "hostname") if key in told}
+    reason = str(told["reason"])
+    if reason.startswith("circuit "):
+        name = reason.removeprefix("circuit ").partition(" is open")[0]
+        memo = ports.memos.read([memo_name(CIRCUIT, name)]).get(memo_name(CIRCUIT, name))
+        if memo is not None:
+            circuit = breaker.from_text(memo.text)
+            evidence |= {"since": circuit.since, "cause": circuit.cause, "open": circuit.is_open(now)}
+    return Explanation(task_id, states.PENDING, f"{reason}; its message comes again at {moment(float(told['until']))}", evidence)
+
+
+def _stopped(ports: Ports, queues: Sequence[str], task_id: str, now: float) -> Iterator[Explanation]:
+    """Tell what an operator stopped and would stop this task too, as far as its id alone says."""
+    control = ports.control.read()
+    pauses = in_force(control.paused, now)
+    by_id = next((pause for pause in pauses if pause.name == task_id), None)
+    if by_id is not None:
+        yield Explanation(task_id, states.PENDING, "it is paused by its id", by_id._asdict())
+    paused = {pause.name for pause in pauses if pause.kind == QUEUE}
+    stopped = [queue for queue in queues if queue in paused]
+    if stopped:
+        loads = {queue: ports.consumers.load(command_queue(queue))._asdict() for queue in stopped}
+        which = "its queue is" if len(stopped) == len(queues) == 1 else "it may lie in a queue that is"
+        yield Explanation(task_id, states.PENDING, f"{which} paused: {', '.join(stopped)}", {"paused": sorted(paused), "load": loads})
+
+
+def _set_aside(ports: Ports, queues: Sequence[str], task_id: str) -> Iterator[Explanation]:
+    """Tell what a worker, or its queue, set aside."""
+    some = parked(ports, lambda one: one.is_named(task_id))
+    give_back(ports, some)
+    for one in some[-1:]:
+        evidence = {"reason": one.reason, "field": one.field, "detail": one.detail, "queue": one.queue, "at": one.at}
+        what = "`sedano parked redrive` sends it again"
+        yield Explanation(task_id, states.PENDING, f"parked: {one.reason}, {one.detail}; {what}", evidence)
+    for queue in queues:
+        for letter in ports.consumers.dead(command_queue(queue), MOST_LETTERS):
+            if task_id in (letter.message_id, _id_of(letter.body)):
+                why = "it was received too often without an end, which kills its workers or outlasts their time"
+                evidence = {"queue": queue, "receives": letter.receives, "sent": letter.sent}
+                yield Explanation(task_id, states.PENDING, f"it lies in the dead letters of {queue}: {why}", evidence)
+
+
+def _unseen(ports: Ports, queues: Sequence[str], task_id: str, told: Mapping[str, Any] | None) -> Explanation:
+    loads = {queue: ports.consumers.load(command_queue(queue)) for queue in queues}
+    waiting = ", ".join(f"{load.waiting} wait in {queue}" for queue, load in loads.items())
+    evidence: dict[str, Any] = {"load": {queue: load._asdict() for queue, load in loads.items()}}
+    if told is None:
+        sentence = f"no worker has seen it: it waits in its queue ({waiting}), or it was never published"
+    else:
+        evidence |= {"reason": told["reason"], "until": told["until"]}
+        sentence = f"it was held back until {moment(float(told['until']))} ({told['reason']}) and waits in its queue now ({waiting})"
+    return Explanation(task_id, states.PENDING, sentence, evidence)
+
+
+def moment(seconds: float) -> str:
+    """Return epoch *seconds* for a person, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def _task_id(timer: Timer) -> str:
+    return _id_of(timer.body)
+
+
+def _id_of(body: str) -> str:
+    try:
+        command = codec.decode(body)
+    except (MessageRefused, SedanoError):
+        return ""
+    return command.task_id if isinstance(command, Command) else command.id

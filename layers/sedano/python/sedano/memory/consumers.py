@@ -1,0 +1,38 @@
+"""What consumes the queues, in memory: the tests' worlds, which take whatever there is."""
+
+from __future__ import annotations
+
+from sedano.memory.queues import MemoryQueues
+from sedano.model.budget import Load
+from sedano.ports import Delivery
+
+
+class MemoryConsumers:
+    """The consumers of one deployment's queues, each allowed *limit* invocations at once to begin with."""
+
+    def __init__(self, queues: MemoryQueues, limit: int = 10) -> None:
+        """Look at *queues*."""
+        self._queues = queues
+        self._limits: dict[str, int] = {}
+        self._limit = limit
+        self.changes = 0
+
+    def load(self, queue: str) -> Load:
+        """Return how many messages wait and could be received, and how many are in flight."""
+        return self._queues.load(queue)
+
+    def limit(self, queue: str) -> int | None:
+        """Return how many invocations *queue* may have at once."""
+        self._queues.depth(queue)
+        return self._limits.get(queue, self._limit)
+
+    def set_limit(self, queue: str, limit: int) -> None:
+        """Let *queue* have *limit* invocations at once; *changes* counts the calls."""
+        self._queues.depth(queue)
+        self._limits[queue] = limit
+        self.changes += 1
+
+    def dead(self, queue: str, most: int) -> list[Delivery]:
+        """Return up to *most* dead letters of *queue*, which stay where they are."""
+        letters = self._queues.dead(queue)[:most]
+        return [Delivery(queue, f"dead-{number}", "", letter.body) for number, letter in enumerate(letters)]

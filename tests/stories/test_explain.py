@@ -1,0 +1,165 @@
+"""Stories of the question why a task has not run: each answer in one sentence, with its evidence."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from sedano import Breaker, Retry, testing
+from sedano.cli import main
+from sedano.engine.explaining import Explanation
+from sedano.model import states
+from sedano.model.records import Claim
+from sedano.ports import PARKED, command_queue
+from tests.stories.kitchen import SETTINGS, Kitchen
+
+COMMANDS = command_queue("default")
+CLI = Kitchen(circuit=Breaker(failures=1, shared=True))
+"""What the command line loads."""
+app = CLI.app
+
+
+@pytest.fixture
+def world() -> Iterator[testing.World]:
+    """The kitchen in memory."""
+    CLI.broken = False
+    with testing.world(CLI.app, settings=SETTINGS) as world:
+        yield world
+
+
+def explained(world: testing.World, task_id: str) -> Explanation:
+    """Why it has not run, after the history was written."""
+    return world.app.control.explain(task_id)
+
+
+def claim(world: testing.World, task_id: str, seconds: float) -> None:
+    """Let a worker hold the task."""
+    world.ports.ledger.claim([Claim(task_id, 0, "m", "n", world.clock.now() + seconds, 1, "cook", owner="w-1")])
+
+
+def test_it_ran(world: testing.World) -> None:
+    result = CLI.cook.delay(1)
+    world.drain()
+    found = explained(world, result.id)
+    assert (found.state, found.sentence) == (states.SUCCESS, "it ended as SUCCESS at 2026-01-01 00:00:00Z")
+
+
+def test_it_failed_with_its_error(world: testing.World) -> None:
+    CLI.broken = True
+    result = CLI.cook.delay(1)
+    world.drain()
+    assert explained(world, result.id).sentence.endswith(": RuntimeError: the stove is broken")
+
+
+def test_it_runs_claimed_by_a_worker(world: testing.World) -> None:
+    claim(world, "t", 60)
+    found = explained(world, "t")
+    assert (found.state, found.sentence) == (states.RUNNING, "it runs: claimed by w-1 until 2026-01-01 00:01:00Z")
+    world.clock.advance(61)
+    assert "that worker was lost" in explained(world, "t").sentence
+    assert explained(world, "t").evidence["owner"] == "w-1"
+
+
+def test_it_waits_for_its_next_try() -> None:
+    kitchen = Kitchen(circuit=False, retry=Retry(interval_start=600, interval_max=600, jitter=False))
+    with testing.world(kitchen.app, settings=SETTINGS) as world:
+        kitchen.broken = True
+        result = kitchen.cook.delay(1)
+        world.step()
+        found = explained(world, result.id)
+        assert found.state == states.RETRY
+        assert found.sentence.startswith("it is tried again, attempt 1, from 2026-01-01 00:10:00Z")
+
+
+def test_it_waits_for_its_moment(world: testing.World) -> None:
+    result = CLI.cook.apply_async((1,), eta=datetime.fromtimestamp(world.clock.now(), UTC) + timedelta(days=2))
+    found = explained(world, result.id)
+    assert found.sentence == "it waits for its moment, 2026-01-03 00:00:00Z"
+    assert found.evidence["seconds"] == 2 * 86_400
+
+
+def test_its_circuit_is_open(world: testing.World) -> None:
+    CLI.broken = True
+    CLI.cook.delay(1)
+    world.step()
+    CLI.broken = False
+    waits = CLI.cook.delay(2)
+    world.step()
+    found = explained(world, waits.id)
+    assert found.sentence.startswith("circuit cook is open: 1 × failure within 60 s; its message comes again at 2026-01-01 00:00:3")
+    assert (found.evidence["open"], found.evidence["since"]) == (True, 1_767_225_600.0)
+    (view,) = world.app.control.inspect().circuits()
+    assert (view.name, view.open, view.tasks) == ("cook", True, ("cook",))
+    world.clock.advance(40)
+    assert "and waits in its queue now (1 wait in default)" in explained(world, waits.id).sentence
+
+
+@pytest.mark.parametrize("kind", ["task", "tenant", "circuit"])
+def test_an_operator_paused_it(world: testing.World, kind: str) -> None:
+    name = {"task": "cook", "tenant": "acme", "circuit": "cook"}[kind]
+    world.app.control.pause(**{kind: name})
+    waits = CLI.cook.apply_async((1,), tenant="acme")
+    world.step()
+    assert explained(world, waits.id).sentence.startswith(f"paused: {kind} {name}; its message comes again at ")
+
+
+def test_it_is_paused_by_its_id_before_a_worker_saw_it(world: testing.World) -> None:
+    world.app.control.pause(id="t-1")
+    assert explained(world, "t-1").sentence == "it is paused by its id"
+
+
+def test_its_queue_is_paused(world: testing.World) -> None:
+    waits = CLI.cook.delay(1)
+    world.app.control.pause(queue="default")
+    found = explained(world, waits.id)
+    assert found.sentence == "its queue is paused: default"
+    assert found.evidence["load"] == {"default": {"waiting": 1, "running": 0}}
+
+
+def test_it_was_parked_because_nobody_knows_its_task(world: testing.World) -> None:
+    waits = CLI.app.send_task("kitchen.gone", task_id="t-2")
+    world.drain()
+    found = explained(world, waits.id)
+    assert found.sentence == "parked: unknown-task, no task 'kitchen.gone' in this deployment; `sedano parked redrive` sends it again"
+    assert found.evidence["queue"] == COMMANDS
+    assert len(world.queues.peek(PARKED)) == 1
+
+
+def test_it_lies_in_the_dead_letters(world: testing.World) -> None:
+    waits = CLI.cook.delay(1)
+    for _ in range(testing.MOST_RECEIVES + 1):
+        for delivery in world.queues.receive(COMMANDS):
+            world.queues.hold(delivery, 0.0)
+    assert explained(world, waits.id).sentence.startswith("it lies in the dead letters of default: it was received too often")
+
+
+def test_nobody_has_seen_it(world: testing.World) -> None:
+    waits = CLI.cook.delay(1)
+    for task_id in (waits.id, "never-published"):
+        sentence = explained(world, task_id).sentence
+        assert sentence == "no worker has seen it: it waits in its queue (1 wait in default), or it was never published"
+
+
+def test_the_command_line_says_the_same(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
+    claim(world, "t", 60)
+    reference = ["--app", "tests.stories.test_explain:app"]
+    assert main(["explain", *reference, "t"]) == 0
+    assert capsys.readouterr().out.startswith("t is RUNNING: it runs: claimed by w-1 until 2026-01-01 00:01:00Z\n")
+    assert main(["explain", *reference, "t", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["evidence"]["owner"] == "w-1"
+
+
+def test_the_cluster_is_looked_at_with_celerys_names(world: testing.World) -> None:
+    CLI.cook.apply_async((1,), countdown=3_600, task_id="later")
+    CLI.cook.delay(1)
+    world.step()
+    look = world.app.control.inspect()
+    assert look.registered() == ["cook", "serve"]
+    assert [task.task_id for task in look.scheduled()] == ["later"]
+    assert look.active() == {"memory.1.00000000": []}
+    assert look.reserved() == {"default": 0}
+    assert look.limits() == {"default": 10}
+    assert look.stats()["workers"]["memory.1.00000000"]["state"] == "ACTIVE"
+    world.app.control.pause(task="cook")
+    assert look.paused() == {"task=cook"}
