@@ -74,7 +74,8 @@ CUT = {("fails", states.FAILURE): 1, ("add", states.FAILURE): 1}
 COLLECTED = {("sedano.collect", states.SUCCESS): 2}
 SCENARIOS = [
     Scenario("plain", lambda s: s.add.delay(2, 3), succeeded(add=1)),
-    Scenario("a batch", lambda s: group(s.add.s(n, n) for n in range(4)).delay(), succeeded(add=4)),
+    Scenario("a batch", lambda s: s.together(s.add.s(n, n) for n in range(4)), succeeded(add=4)),
+    Scenario("group", lambda s: group(s.add.s(n, n) for n in range(4)).delay(), succeeded(launch=1, add=4)),
     Scenario("retry", lambda s: s.flaky.delay(1), succeeded(flaky=1, pack=1)),
     Scenario("outbox and event", lambda s: s.buy.delay("tea"), succeeded(buy=1, pack=1, label=1, mail=1, count=1), calls=60),
     Scenario("chord", lambda s: chord(s.add.s(n, 1) for n in range(3))(s.total.s()), succeeded(launch=1, add=3, total=1), calls=60),
@@ -86,8 +87,8 @@ SCENARIOS = [
     Scenario("recorded once", lambda s: s.once.delay(4), succeeded(once=1, pack=1)),
     Scenario("at least once", lambda s: s.loose.delay(4), succeeded(pack=1)),
     Scenario("router", lambda s: s.Bought.delay(what="tea"), succeeded(mail=1, count=1)),
-    Scenario("async", lambda s: group(s.soon.s(n) for n in range(3)).delay(), succeeded(soon=3, pack=3)),
-    Scenario("singleton", lambda s: group(s.alone.s(n) for n in range(3)).delay(), succeeded(alone=3), calls=60),
+    Scenario("async", lambda s: s.together(s.soon.s(n) for n in range(3)), succeeded(soon=3, pack=3)),
+    Scenario("singleton", lambda s: s.together(s.alone.s(n) for n in range(3)), succeeded(alone=3), calls=60),
     Scenario("chord from a task", lambda s: s.plan.delay(2), succeeded(plan=1, launch=1, add=2, total=1), calls=60),
     Scenario("chord with a late member", _late_member, {**succeeded(launch=1, add=1), **LATE}, ("expired",), calls=60),
     Scenario("chain", lambda s: chain(s.add.s(1, 1), s.add.s(1), s.add.s(1)).delay(), succeeded(add=3), calls=40),

@@ -3,10 +3,11 @@
 import functools
 import inspect
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from sedano import Retry, Sedano, chord, current
-from sedano.canvas import Sig
+from sedano.canvas import Form, Sig
 from sedano.event import EventType
 from sedano.model.signature import Signature
 from sedano.task import Task
@@ -34,6 +35,11 @@ class Shop:
     def app_sig(self, name: str) -> Sig:
         """Return the signature of the task *name* without arguments."""
         return Sig(Signature(name), self.app)
+
+    def together(self, signatures: Iterable[Form]) -> list[Any]:
+        """Publish *signatures* in tens, as tasks that have nothing to do with one another, and return their results."""
+        with self.app.batch():
+            return [signature.delay() for signature in signatures]
 
     def _plain(self) -> None:
         self.add = self.task("add", lambda a, b: a + b)

@@ -25,7 +25,7 @@ def test_ten_tasks_that_wait_a_second_cost_little_more_than_one(shop: Shop) -> N
 
     shop.task("wait", wait)
     processes = Processes(stage, shop.app)
-    group(shop.app_sig("wait") for _ in range(10)).delay()
+    shop.together(shop.app_sig("wait") for _ in range(10))
     began = time.monotonic()
     processes.deliver()
     assert time.monotonic() - began <= 1.2
@@ -49,7 +49,7 @@ def test_each_body_sees_its_own_task(stage: Stage, shop: Shop) -> None:
 
 def test_a_mixed_batch_runs_both_kinds(stage: Stage, shop: Shop) -> None:
     processes = Processes(stage, shop.app)
-    group([shop.soon.s(1), shop.add.s(1, 2), shop.soon.s(2), shop.fails.s()]).delay()
+    shop.together([shop.soon.s(1), shop.add.s(1, 2), shop.soon.s(2), shop.fails.s()])
     processes.drain()
     assert_kept(stage, {**succeeded(soon=2, pack=2, add=1), ("fails", states.FAILURE): 1})
 
@@ -70,9 +70,9 @@ def test_threads_run_while_the_loop_waits(shop: Shop) -> None:
     shop.task("press", press)
     shop.task("answer", answer)
     processes = Processes(stage, shop.app, WorkerSettings(concurrency=2, lanes=2))
-    results = group([shop.app_sig("answer"), shop.app_sig("press")]).delay()
+    results = shop.together([shop.app_sig("answer"), shop.app_sig("press")])
     processes.drain()
-    assert results.get() == [True, True]
+    assert [result.get() for result in results] == [True, True]
     assert_kept(stage, succeeded(press=1, answer=1))
 
 
@@ -80,9 +80,9 @@ def test_as_many_bodies_run_at_once_as_the_concurrency_allows(shop: Shop) -> Non
     stage, meeting = in_memory(), threading.Barrier(3, timeout=20)
     shop.task("meet", lambda: meeting.wait() >= 0)
     processes = Processes(stage, shop.app, WorkerSettings(concurrency=3))
-    results = group(shop.app_sig("meet") for _ in range(9)).delay()
+    results = shop.together(shop.app_sig("meet") for _ in range(9))
     processes.drain()
-    assert results.get() == [True] * 9
+    assert [result.get() for result in results] == [True] * 9
     assert_kept(stage, succeeded(meet=9))
 
 
@@ -105,7 +105,7 @@ def test_a_body_that_hangs_is_cancelled_at_the_deadline_and_comes_back(shop: Sho
     shop.task("hang", hang)
     processes = Processes(stage, shop.app)
     processes.invocation = 1.05
-    hanging, neighbour = group([shop.app_sig("hang"), shop.soon.s(1)]).delay()
+    hanging, neighbour = shop.together([shop.app_sig("hang"), shop.soon.s(1)])
     processes.deliver()
     assert cancelled == [hanging.id]
     assert (hanging.state, neighbour.state) == (states.RUNNING, states.SUCCESS)

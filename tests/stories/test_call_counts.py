@@ -58,36 +58,42 @@ def counted(resources: Resources) -> Counted:
     return Counted(stage, shop, processes, session)
 
 
-def test_publishing_costs_a_tenth_of_a_call_a_task_in_a_group_and_in_a_batch(counted: Counted) -> None:
+def test_publishing_costs_a_tenth_of_a_call_a_task_in_a_batch(counted: Counted) -> None:
     def in_a_batch() -> None:
         with counted.shop.app.batch():
             for n in range(50):
                 counted.shop.add.delay(n, n)
 
-    assert counted.calls(lambda: group(counted.shop.add.s(n, n) for n in range(50)).delay()) == {SEND: 5}
     assert counted.calls(in_a_batch) == {SEND: 5}
 
 
+def test_a_group_costs_its_publisher_one_call_and_a_worker_a_tenth_of_a_call_a_member(counted: Counted) -> None:
+    assert counted.calls(lambda: group(counted.shop.add.s(n, n) for n in range(50)).delay()) == {SEND: 1}
+    launch = counted.stage.ports.queues.receive(COMMANDS)
+    work = lambda: counted.processes.worker.work(launch, counted.stage.clock.now() + 30)  # noqa: E731 - what is counted
+    assert counted.calls(work) == {WRITE: 2, SEND: 5 + 1}, "one more send for the worker events"
+
+
 def test_a_claimed_task_with_a_result_costs_two_writes_and_no_read(counted: Counted) -> None:
-    group(counted.shop.add.s(n, n) for n in range(10)).delay()
+    counted.shop.together(counted.shop.add.s(n, n) for n in range(10))
     assert counted.work() == {WRITE: 20, SEND: 1}
 
 
 def test_a_task_recorded_once_costs_one_write_and_no_read(counted: Counted) -> None:
     counted.shop.task("kept", lambda: 1, delivery="record_once")
-    group(counted.shop.app_sig("kept") for _ in range(10)).delay()
+    counted.shop.together(counted.shop.app_sig("kept") for _ in range(10))
     assert counted.work() == {WRITE: 10, SEND: 1}
 
 
 def test_a_task_at_least_once_without_a_result_costs_no_write(counted: Counted) -> None:
     counted.shop.task("told", lambda: None, delivery="at_least_once", ignore_result=True)
-    group(counted.shop.app_sig("told") for _ in range(10)).delay()
+    counted.shop.together(counted.shop.app_sig("told") for _ in range(10))
     assert counted.work() == {SEND: 1}, "one call for the worker events of the whole batch"
 
 
 def test_a_task_at_least_once_with_a_result_costs_one_write(counted: Counted) -> None:
     counted.shop.task("told", lambda: 5, delivery="at_least_once")
-    group(counted.shop.app_sig("told") for _ in range(10)).delay()
+    counted.shop.together(counted.shop.app_sig("told") for _ in range(10))
     assert counted.work() == {WRITE: 10, SEND: 1}
 
 
@@ -98,12 +104,12 @@ def test_ten_members_of_a_chord_arrive_in_one_write(counted: Counted) -> None:
 
 
 def test_follow_ups_of_ten_tasks_leave_in_tens(counted: Counted) -> None:
-    group(counted.shop.once.s(n) for n in range(10)).delay()
+    counted.shop.together(counted.shop.once.s(n) for n in range(10))
     assert counted.work() == {WRITE: 10, SEND: 2}
 
 
 def test_exact_copies_of_finished_messages_cost_nothing_but_their_mention(counted: Counted) -> None:
-    group(counted.shop.add.s(n, n) for n in range(10)).delay()
+    counted.shop.together(counted.shop.add.s(n, n) for n in range(10))
     bodies = [message.body for message in counted.stage.peek(COMMANDS)]
     counted.processes.deliver()
     counted.stage.ports.queues.send(COMMANDS, [Outgoing(body) for body in bodies])
@@ -111,7 +117,7 @@ def test_exact_copies_of_finished_messages_cost_nothing_but_their_mention(counte
 
 
 def test_a_batch_leaves_one_record_of_what_happened(counted: Counted) -> None:
-    group(counted.shop.add.s(n, n) for n in range(10)).delay()
+    counted.shop.together(counted.shop.add.s(n, n) for n in range(10))
     before = len(counted.stage.peek(RECORDS))
     counted.work()
     assert len(counted.stage.peek(RECORDS)) == before + 1
@@ -119,7 +125,7 @@ def test_a_batch_leaves_one_record_of_what_happened(counted: Counted) -> None:
 
 def test_waiting_for_results_costs_one_read_a_hundred(counted: Counted) -> None:
     results = group(counted.shop.add.s(n, n) for n in range(20)).delay()
-    for _ in range(2):
+    for _ in range(3):
         counted.processes.deliver()
     assert {result.state for result in results} == {states.SUCCESS}
     assert counted.calls(results.get) == {"dynamodb.BatchGetItem": 1}

@@ -57,6 +57,7 @@ def test_values_come_as_the_tasks_end(stage: Stage, shop: Shop, processes: Proce
     some = group([shop.add.s(1, 1).set(countdown=60), shop.add.s(2, 2), shop.add.s(3, 3).set(countdown=30)]).delay()
     arriving = some.iterate()
     got = []
+    processes.deliver(COMMANDS)
     for wait in (0, 30, 30):
         stage.pass_time(wait + 0.001)
         processes.deliver(COMMANDS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sedano import chord, group
+from sedano import chord
 from sedano.errors import RemoteError
 from sedano.model import states
 from sedano.ports import PARKED
@@ -66,9 +66,9 @@ def test_waiting_for_a_poison_tells_what_it_did(stage: Stage, shop: Shop) -> Non
 def test_nine_good_messages_beside_a_poison_succeed_once_each(stage: Stage, shop: Shop) -> None:
     kills(shop)
     processes = Processes(stage, shop.app)
-    group(shop.add.s(n, n) for n in range(4)).delay()
+    shop.together(shop.add.s(n, n) for n in range(4))
     shop.app.send_task("kills")
-    group(shop.add.s(n, n) for n in range(5)).delay()
+    shop.together(shop.add.s(n, n) for n in range(5))
     assert survive(processes) == KILLS
     assert_kept(stage, {**succeeded(add=9), **POISONED}, ("poison",))
 

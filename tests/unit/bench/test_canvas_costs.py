@@ -20,8 +20,10 @@ def test_no_message_grows_with_its_canvas() -> None:
     assert max(e.value for e in entries) < 700
 
 
-def test_a_group_is_published_in_tens_and_nothing_else() -> None:
-    assert canvas.group_calls(1_000) == {"sqs.SendMessageBatch": 100}
+def test_a_group_is_one_message_of_its_publisher_and_is_sent_in_tens_by_its_launches() -> None:
+    assert canvas.group_calls(3) == ({"send": 1}, {"send": 1, "claim": 1, "record": 1})
+    assert canvas.group_calls(50) == ({"send": 1, "put": 1}, {"send": 5, "get": 1, "claim": 1, "record": 1})
+    assert canvas.group_calls(2_000) == ({"send": 1, "put": 5}, {"send": 201, "get": 5, "claim": 5, "record": 5})
 
 
 def test_a_chord_costs_a_little_more_than_its_members_and_grows_with_them() -> None:

@@ -1,8 +1,8 @@
 """Publishing a canvas: what is sent for it, and the results that it will have.
 
-A task without company is one message. A plain group is its members, sent in tens. Everything else is one message, whatever its size: its
-pages are written first, and the workers carry it on from there. So a canvas with a mistake is not published at all, and one that is
-published goes on through every crash.
+A canvas is one message, whatever its size: its pages are written first, and the workers carry it on from there. So a canvas with a mistake
+is not published at all, a publisher that dies leaves a whole one or none, and one that is published goes on through every crash. What a
+running task publishes lies in the record of its end until it is sent, so there the members of a plain group need nobody who launches them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ from sedano.model.plan import Plan
 from sedano.outlet import Outlet
 from sedano.result import AsyncResult, Derived, GroupResult
 
-MOST_DIRECT = 10_000
-"""A plain group of up to so many members is sent by its publisher; larger ones are launched by a tree of workers."""
 MOST_OUTBOX = 100
-"""Likewise, inside a task, whose messages lie in its record until they are sent."""
+"""A plain group of up to so many members that a task publishes lies in its outbox; larger ones are launched, as everywhere else."""
 MOST_EAGER = 100
 """A group of more plain tasks has results that are made when they are looked at."""
 Result = AsyncResult[Any] | GroupResult
@@ -40,7 +38,7 @@ def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Result:
         return outlet.publish(made.signature if task_id is None else made.signature.set(task_id=task_id))
     canvas_id = task_id or _own_id(made) or outlet.fresh_id()
     result = answer(outlet, made, canvas_id)
-    if isinstance(made, Group) and _is_plain(made):
+    if isinstance(made, Group) and _is_direct(made):
         outlet.post([outlet.draft(m.signature, _member(m, canvas_id, n)) for n, m in enumerate(made.members) if isinstance(m, Step)])
     else:
         outlet.post([begun(outlet, made, canvas_id)])
@@ -71,7 +69,7 @@ def refuse_used(outlet: Outlet, canvas_id: str) -> None:
 def begun(outlet: Outlet, made: Tree, canvas_id: str, watch: Sequence[str] = (), extra: str = "") -> CommandDraft:
     """Return the message that begins the normal tree *made*, whose pages are written now; *watch*: what watches it, each an item's text."""
     plans, ports = Plans(outlet.ports.blobs), outlet.ports
-    written, name = Plan(outlet.entry, ports.blobs.put).page(made, tuple(watch), extra)
+    written, name = Plan(outlet.entry, plans.put).page(made, tuple(watch), extra)
     item = plans.load(name)["item"]
     ask = begin(item, Place(canvas_id, "", name), (), plans.load, watched=bool(watch))
     context = CURRENT.get()
@@ -97,7 +95,7 @@ def results(
     """
     outer = group if isinstance(group, AsyncResult) else None
     if isinstance(made, Group):
-        direct = parent is None and group is None and not followed and _is_plain(made)
+        direct = parent is None and group is None and not followed and _is_direct(made)
         launch = None if direct else AsyncResult[Any](outlet, canvas_id, parent=parent, follows=False, name=LAUNCH, launch=outer)
         return _group(outlet, made, canvas_id, parent, canvas_id if followed else None, launch)
     if isinstance(made, Step):
@@ -145,8 +143,8 @@ def _own_id(tree: Tree) -> str | None:
     return tree.signature.options.task_id if isinstance(tree, Step) else None
 
 
-def _is_plain(made: Group) -> bool:
-    """Tell whether *made* is a group whose members its publisher sends by itself."""
-    if made.watch or len(made.members) > (MOST_DIRECT if CURRENT.get() is None else MOST_OUTBOX):
+def _is_direct(made: Group) -> bool:
+    """Tell whether *made* is a group whose members its publisher sends by itself: one, or several that lie in its outbox together."""
+    if made.watch or len(made.members) > (1 if CURRENT.get() is None else MOST_OUTBOX):
         return False
     return all(isinstance(m, Step) and not (m.links or m.errors or m.forks or m.watch) for m in made.members)

@@ -18,13 +18,24 @@ MOST_PAGES = 64
 class Plans:
     """Reads pages by name and keeps the last few. Thread-safe."""
 
-    __slots__ = ("_blobs", "_lock", "_pages")
+    __slots__ = ("_blobs", "_lock", "_pages", "_written")
 
     def __init__(self, blobs: Blobs) -> None:
         """Read from *blobs* what does not stand in a message itself."""
         self._blobs = blobs
         self._pages: OrderedDict[str, Item] = OrderedDict()
         self._lock = threading.Lock()
+        self._written: tuple[BlobRef, bytes] | None = None
+
+    def put(self, page: bytes) -> BlobRef:
+        """Put a page away; the last one is remembered, for a canvas begins in the page that is written last.
+
+        Raises:
+            Unavailable: the blob store does not answer.
+        """
+        ref = self._blobs.put(page)
+        self._written = (ref, page)
+        return ref
 
     def load(self, name: str) -> Item:
         """Return the page *name*.
@@ -50,4 +61,6 @@ class Plans:
         digest, _, size = rest.partition(":")
         if kind != "blob" or not size.isdigit():
             raise MessageRefused(refusals.SCHEMA, "canvasplan", "names no page of a canvas")
-        return self._blobs.get(BlobRef(digest, int(size)))
+        ref = BlobRef(digest, int(size))
+        written = self._written
+        return written[1] if written is not None and written[0] == ref else self._blobs.get(ref)

@@ -29,6 +29,8 @@ INLINE_BYTES = 300
 PAGE_BYTES = 30_000
 PAGE_MEMBERS = 500
 """The most members that one worker publishes before it hands on."""
+SENT_TOGETHER = 10
+"""Pages of members break where a call to SQS is full, so that a group of any size is sent in tens."""
 PAGE_DEPTH = 8
 """How deep items stand inside one another before the inner one gets a page of its own."""
 
@@ -144,7 +146,7 @@ class Plan:
         shared = items[0].shared if len({i.shared for i in items}) == 1 else ""
         marks = [t for t in (f'"queue":{quote(queue)}' if queue else "", shared) if t]
         marks += [t for t in (_named("watch", own), '"outcomes":true' if group.outcomes else "") if t]
-        parts = _parts([i.text for i in items], PAGE_MEMBERS)
+        parts = _parts([i.text for i in items], PAGE_MEMBERS, SENT_TOGETHER)
         if len(parts) <= 1:
             head = f'"group":[{",".join(i.text for i in items)}]'
         else:
@@ -208,14 +210,16 @@ def _listed(pages: Sequence[Sequence[object]]) -> str:
     return "[" + ",".join(f"[{quote(str(page))},{size}]" for page, size in pages) + "]"
 
 
-def _parts(texts: Sequence[str], most: int = 10**9) -> list[tuple[int, list[str]]]:
-    """Return *texts* in runs of about a page, each with the number of its first."""
+def _parts(texts: Sequence[str], most: int = 10**9, together: int = 1) -> list[tuple[int, list[str]]]:
+    """Return *texts* in runs of about a page, each with the number of its first; so many of them stay *together*."""
     parts: list[tuple[int, list[str]]] = [(0, [])]
     room = PAGE_BYTES
-    for number, text in enumerate(texts):
-        if parts[-1][1] and (room < len(text) or len(parts[-1][1]) >= most):
+    for number in range(0, len(texts), together):
+        some = texts[number : number + together]
+        size = sum(map(len, some))
+        if parts[-1][1] and (room < size or len(parts[-1][1]) >= most):
             parts.append((number, []))
             room = PAGE_BYTES
-        parts[-1][1].append(text)
-        room -= len(text)
+        parts[-1][1].extend(some)
+        room -= size
     return parts

@@ -1,0 +1,114 @@
+"""A canvas is published whole or not at all: its publisher is killed at each of its calls, and its launches at each of theirs."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import NamedTuple
+
+import pytest
+
+from sedano import chain, chord, fork, group
+from sedano.canvas import Form
+from sedano.model import states
+from sedano.model.messages import COLLECT, MAP
+from sedano.model.plan import PAGE_MEMBERS
+from tests.stories.conftest import Stages
+from tests.stories.kept import Effects, assert_kept, succeeded
+from tests.stories.processes import Processes
+from tests.stories.shop import Shop
+from tests.stories.stage import Stage, in_memory
+from tests.stories.taps import OUTSIDE, SIDES, Crash, Side, Watch, tapped
+
+LARGE = PAGE_MEMBERS + 100
+LONG = 600
+
+
+class Canvas(NamedTuple):
+    """A canvas: how it is made, what it comes to, and the least number of calls that its publication takes."""
+
+    make: Callable[[Shop], Form]
+    effects: Effects
+    calls: int = 1
+
+
+def _mixed(shop: Shop) -> Form:
+    members = (shop.add.s(n) | shop.add.s(1) for n in range(12))
+    return chain(shop.add.s(1, 1), group(members), fork(shop.pack.s() | shop.mail.s()), shop.label.s())
+
+
+MIXED = succeeded(launch=1, add=1 + 24, pack=1, mail=1, label=1) + Counter({(COLLECT, states.SUCCESS): 1})
+CANVASES: Mapping[str, Canvas] = {
+    "a small group": Canvas(lambda s: group(s.add.s(n, 1) for n in range(3)), succeeded(launch=1, add=3)),
+    "a group of more than a call of SQS takes": Canvas(lambda s: group(s.add.s(n, 1) for n in range(25)), succeeded(launch=1, add=25)),
+    "a group over several queues": Canvas(lambda s: group(s.pack.s("a"), s.count.s("b")), succeeded(launch=1, pack=1, count=1)),
+    "a group on several pages": Canvas(lambda s: group(s.add.s(n, 1) for n in range(LARGE)), succeeded(launch=3, add=LARGE), 3),
+    "chunks": Canvas(lambda s: s.add.chunks(((n, 1) for n in range(20)), 2), Counter({(MAP, states.SUCCESS): 10}) + succeeded(launch=1)),
+    "a chord": Canvas(lambda s: chord((s.add.s(n, 1) for n in range(25)), s.total.s()), succeeded(launch=1, add=25, total=1), 2),
+    "a group of chains, with a fork": Canvas(_mixed, MIXED),
+    "a chain": Canvas(lambda s: chain(s.add.s(1, 1), *(s.add.s(1) for _ in range(LONG - 1))), succeeded(add=LONG), 2),
+}
+
+
+def killed(canvas: Canvas, stage: Stage, at: int, side: Side) -> tuple[Watch, Processes]:
+    """Publish *canvas* in a process that dies at one of its calls, if it comes to that one; return what it called, and the workers."""
+    shop, watch = Shop(), Watch(at, side, ports=OUTSIDE)
+    processes = Processes(stage, shop.app)
+    form = canvas.make(shop)
+    shop.app.attach(tapped(stage.ports, watch))
+    if at < 0:
+        form.delay()
+    else:
+        with pytest.raises(Crash):
+            form.delay()
+    shop.app.attach(stage.ports)
+    return watch, processes
+
+
+def assert_whole(canvas: Canvas, stage: Stage, at: int, side: Side, calls: list[str]) -> None:
+    """Assert that a publisher that dies there has published the whole of *canvas* when it died after its last call, else nothing of it."""
+    _, processes = killed(canvas, stage, at, side)
+    processes.drain()
+    published = at == len(calls) - 1 and side == "after"
+    assert_kept(stage, canvas.effects if published else {})
+
+
+@pytest.mark.parametrize("name", CANVASES)
+def test_a_canvas_is_published_whole_or_not_at_all_wherever_its_publisher_dies(name: str) -> None:
+    canvas = CANVASES[name]
+    stage = in_memory()
+    watch, processes = killed(canvas, stage, -1, "before")
+    processes.drain()
+    assert_kept(stage, canvas.effects)
+    assert len(watch.calls) >= canvas.calls
+    assert watch.calls.count("queues.send") == 1
+    assert watch.calls[-1] == "queues.send"
+    for at in range(len(watch.calls)):
+        for side in SIDES:
+            assert_whole(canvas, in_memory(), at, side, watch.calls)
+
+
+@pytest.mark.parametrize("name", ["a group of more than a call of SQS takes", "a chord"])
+def test_on_aws_a_canvas_is_published_whole_or_not_at_all_wherever_its_publisher_dies(name: str, moto_stages: Stages) -> None:
+    canvas = CANVASES[name]
+    with moto_stages() as stage:
+        calls = killed(canvas, stage, -1, "before")[0].calls
+    for at in range(len(calls)):
+        for side in SIDES:
+            with moto_stages() as stage:
+                assert_whole(canvas, stage, at, side, calls)
+
+
+def test_a_group_on_several_pages_goes_on_wherever_a_worker_that_launches_it_dies() -> None:
+    canvas = CANVASES["a group on several pages"]
+    for at in count():
+        stage = in_memory()
+        _, processes = killed(canvas, stage, -1, "before")
+        processes.restart(tapped(stage.ports, Watch(at, "after", ports=frozenset({"ledger", "queues"}))))
+        with pytest.raises(Crash):
+            processes.drain()
+        begun = stage.audit.effects()["add", states.SUCCESS]
+        processes.recover()
+        assert_kept(stage, canvas.effects)
+        if begun:
+            break
+    assert at > 10
