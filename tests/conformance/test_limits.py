@@ -113,11 +113,11 @@ def test_only_its_holder_gives_a_permit_back(world: World) -> None:
 
 
 def test_messages_wait_in_order_while_the_permit_is_held_and_there_is_room(world: World) -> None:
-    assert not world.limits.wait(NAME, HELD, "first", NOW_MS)
+    assert not world.limits.wait(NAME, HELD, "first", NOW_MS).done
     world.limits.take(NAME, HELD, "m-1", NOW_MS)
-    assert [world.limits.wait(NAME, HELD, f"message {n}", NOW_MS) for n in range(11)] == [True] * 10 + [False]
-    assert not world.limits.wait(NAME, HELD._replace(token=1), "another holder's", NOW_MS)
-    assert not world.limits.wait(NAME, HELD, "too late", HELD.expires)
+    assert [world.limits.wait(NAME, HELD, f"message {n}", NOW_MS).done for n in range(11)] == [True] * 10 + [False]
+    assert not world.limits.wait(NAME, HELD._replace(token=1), "another holder's", NOW_MS).done
+    assert not world.limits.wait(NAME, HELD, "too late", HELD.expires).done
     assert world.limits.board(NAME).waiting == tuple(f"message {n}" for n in range(10))
 
 

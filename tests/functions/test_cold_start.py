@@ -34,6 +34,8 @@ RARE = (
     "model.election", "model.lease", "model.live", "model.order", "model.partitions", "model.registers", "model.snapshot",
     "model.store_clock", "model.workflow", "aws.dated", "aws.elections", "aws.fencing", "aws.flow_runs", "aws.leases",
     "limits", "model.rates", "model.permits", "model.holding", "aws.limits", "aws.expressions.limits",
+    "limiting", "limit_control", "model.limiting", "engine.limiting", "engine.pacing", "engine.permitting", "engine.collecting",
+    "engine.resending",
     "aws.expressions.elections", "aws.expressions.leases",
     "schedules", "scheduling", "engine.scheduler", "model.agenda", "model.cron", "model.schedule", "model.timetable", "aws.schedules",
     "aws.expressions.schedules",

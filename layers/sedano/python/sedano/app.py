@@ -264,6 +264,8 @@ class Sedano(PeriodicTasks):
             raise OptionError(f"task {spec.name}: declared twice; give one of them another name")
         if declaration.circuit:
             spec = importlib.import_module("sedano.health").guarded(spec, declaration.circuit, self.registry)
+        if declaration.limits:
+            spec = importlib.import_module("sedano.limiting").limited(spec, declaration.limits, self.registry, self.queues)
         task: Task[Any, Any] = Task(spec, self)
         if declaration.bind:
             task.spec = spec = spec._replace(function=functools.partial(function, task))

@@ -22,6 +22,7 @@ from sedano.engine.registry import Registry
 from sedano.engine.revocation import revoke
 from sedano.errors import OptionError
 from sedano.inspecting import Inspect
+from sedano.limit_control import LimitControl
 from sedano.model import pauses
 from sedano.model.cluster import STALE_S, Member
 from sedano.model.control import ControlRecord, pair, with_pauses, with_revoked, without
@@ -46,7 +47,7 @@ class Publishes(Protocol):
         """Its tasks, checks and circuits."""
 
 
-class Control:
+class Control(LimitControl):
     """The control panel of one app."""
 
     def __init__(self, app: Publishes) -> None:
@@ -223,6 +224,10 @@ class Control:
 
     def _queues(self, paused: frozenset[str]) -> frozenset[str]:
         return pauses.queues_of(paused, self._app.outlet.ports.clock.now())
+
+    @property
+    def _registry(self) -> Registry:
+        return self._app.registry
 
     @property
     def _controlling(self) -> Controlling:

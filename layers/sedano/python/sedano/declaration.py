@@ -30,6 +30,17 @@ class Declaration:
     singleton: Singleton = False
     on_busy: OnBusy = "wait"
     circuit: object = False
+    rate: object = None
+    burst: object = None
+    key: object = None
+    per: object = None
+    concurrency: object = None
+    concurrency_key: object = None
+    priority: object = None
+    tenant: object = None
+    debounce: object = None
+    batch: object = None
+    serial_key: object = None
     bind: bool = False
 
     def __post_init__(self) -> None:
@@ -44,6 +55,11 @@ class Declaration:
             raise OptionError(f"bind: {self.bind!r} is neither True nor False")
         if self.expires is not None and not _is_span(self.expires):
             raise OptionError(f"expires: {self.expires!r} is not a number of seconds above 0")
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The options of limits that were given."""
+        return {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
 
     def spec(self, function: Callable[..., Any], default: Retry) -> TaskSpec:
         """Return the task that *function* is under these options; *default* is the policy of tasks that declare none.
@@ -73,6 +89,10 @@ class Declaration:
         return name
 
 
+LIMITS = (
+    "rate", "burst", "key", "per", "concurrency", "concurrency_key", "priority", "tenant", "debounce", "batch", "serial_key",
+)  # fmt: skip
+"""Options that `sedano.limiting` reads, which only those apps load that give one."""
 OPTIONS = tuple(f.name for f in fields(Declaration))
 
 

@@ -35,8 +35,8 @@ class Limits(Protocol):
     def give_back(self, name: str, permit: Permit) -> BoardChanged:
         """Give back *permit* where it is still its holder's."""
 
-    def wait(self, name: str, seen: Permit, message: str, now: int) -> bool:
-        """Leave *message* (at most ten) to be woken, where *seen* is still held at *now*; False when it is not, or there is no room."""
+    def wait(self, name: str, seen: Permit, message: str, now: int) -> BoardChanged:
+        """Leave *message* (at most ten) to be woken, where *seen* is still held at *now* and there is room."""
 
     def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
         """Take the message *first* off, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""

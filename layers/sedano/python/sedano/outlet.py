@@ -18,7 +18,7 @@ from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, EventDraft, weight_of
 from sedano.engine.gathering import Gathering
 from sedano.engine.publisher import BATCH, Publisher
-from sedano.engine.registry import BUILT_IN, Registry
+from sedano.engine.registry import BUILT_IN, Registry, TaskSpec
 from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, UnknownQueue, WaitInsideTask
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import MAX_HOPS, ROOT, Lineage, dedup_id, derived_id
@@ -193,7 +193,8 @@ class Outlet:
         return CommandDraft(
             options.queue or (spec.queue if spec is not None else "default"), task_id, signature.task, signature.args, signature.kwargs,
             delay_of(options, now), expires=expiry_of(options, spec.expires if spec is not None else None, now),
-            tenant=options.tenant or tenant, traceparent=options.traceparent, ignore_result=ignore, stamps=joined(stamps, options.stamps),
+            tenant=options.tenant or _tenant(spec, signature) or tenant, traceparent=options.traceparent, ignore_result=ignore,
+            stamps=joined(stamps, options.stamps),
         )  # fmt: skip
 
     def _checked(self, draft: CommandDraft) -> CommandDraft:
@@ -237,6 +238,11 @@ class Outlet:
         if unknown is not None:  # told now, while the body can hear it: the outbox is sent when it has ended
             raise UnknownQueue(f"queue: {unknown!r} is none of this app's queues {tuple(self.queues)}; name it in Sedano(queues=…)")
         context.outbox += [self._checked(d) if isinstance(d, CommandDraft) else d for d in drafts]
+
+
+def _tenant(spec: TaskSpec | None, signature: Signature) -> str | None:
+    """Return who a call is for by its arguments, where its task says how to find that."""
+    return (spec.tenant(signature.args, signature.kwargs) or None) if spec is not None and spec.tenant is not None else None
 
 
 def _taken(pending: list[Addressed]) -> list[Addressed]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Callable, Sequence
+from typing import Literal, TypedDict
 
 from sedano.engine.registry import OnBusy
 from sedano.model.breaker import Breaker
+from sedano.model.limiting import Concurrency
+from sedano.model.rates import RateText
 from sedano.model.retry import Retry
 from sedano.model.signature import Delivery
 from sedano.singleton import Singleton
@@ -26,6 +29,20 @@ class TaskOptions(TypedDict, total=False):
     on_busy: what becomes of a singleton that finds another run: ``wait`` (as a message, woken when the run ends), ``drop`` (it
         ends as revoked) or ``raise`` (it fails).
     circuit: ``True``, or a `sedano.Breaker(…)`: after failures of the task, or of health checks, it is left alone for a while.
+    rate: how often it may start, as ``"200/m"``, ``"10/s"``, or a number a second; several windows as a tuple. Who is refused gets a slot
+        and comes again then.
+    burst: how many may start at once, 1 by default; one number, or one for each window. In any stretch of W at most ``W x rate + burst``
+        start, give or take two seconds.
+    key: each key has a rate (a batch, a quiet) of its own: a text with the names of parameters in braces, ``"{user_id}"``, or a function
+        of the arguments.
+    per: ``"worker"``: each worker has a rate of its own; by default all together.
+    concurrency: how many run at a time in the whole deployment, 0 to stop it; or a `sedano.Range(low, high, function)`.
+    concurrency_key: so many at a time for each key; as *key*.
+    priority: the band: the task is sent to the queue ``<queue>-<band>``, which must be one of the app's.
+    tenant: who a call is for, as *key*, unless its publication says: one tenant's calls do not hold up another's (SQS fair queues).
+    debounce: seconds, or ``"30s"``: of calls that come without so much quiet between them only the last one runs.
+    batch: ``(100, "5s")``: up to so many calls, collected for so long, are one call of the function with a list of `sedano.Call`.
+    serial_key: refused: order within a key takes a FIFO queue.
     """
 
     name: str | None
@@ -37,3 +54,14 @@ class TaskOptions(TypedDict, total=False):
     singleton: Singleton
     on_busy: OnBusy
     circuit: Breaker | bool
+    rate: RateText | Sequence[RateText]
+    burst: int | Sequence[int]
+    key: str | Callable[..., object]
+    per: Literal["worker"]
+    concurrency: Concurrency
+    concurrency_key: str | Callable[..., object]
+    priority: str
+    tenant: str | Callable[..., object]
+    debounce: float | str
+    batch: tuple[int, float | str]
+    serial_key: str

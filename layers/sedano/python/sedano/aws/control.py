@@ -35,6 +35,7 @@ class DynamoControl:
             ":nc": {"S": record.nonce},
             ":clk": {"N": str(record.clock)},
             ":revoked": {"M": {found: {"N": str(since)} for found, since in sorted(record.revoked.items())}},
+            ":lims": {"M": {task: {"S": text} for task, text in sorted(record.limits.items())}},
             ":paused": {"L": [{"S": queue} for queue in sorted(record.paused)]},
         }
         if seen.nonce:
@@ -48,4 +49,6 @@ class DynamoControl:
 
 def _record(item: Item) -> ControlRecord:
     revoked = {found: int(since["N"]) for found, since in item["revoked"]["M"].items()}
-    return ControlRecord(int(item["clk"]["N"]), item["nc"]["S"], revoked, frozenset(queue["S"] for queue in item["paused"]["L"]))
+    limits = {task: text["S"] for task, text in item["lims"]["M"].items()} if "lims" in item else {}
+    paused = frozenset(queue["S"] for queue in item["paused"]["L"])
+    return ControlRecord(int(item["clk"]["N"]), item["nc"]["S"], revoked, paused, limits)

@@ -72,10 +72,10 @@ class DynamoLimits:
         """Give back *permit* where it is still its holder's."""
         return self._change("give back", name, permit, _mine(permit))
 
-    def wait(self, name: str, seen: Permit, message: str, now: int) -> bool:
-        """Leave *message* (at most ten) to be woken, where *seen* is still held at *now*; False when it is not, or there is no room."""
+    def wait(self, name: str, seen: Permit, message: str, now: int) -> BoardChanged:
+        """Leave *message* (at most ten) to be woken, where *seen* is still held at *now* and there is room."""
         values = {":tok": _number(seen.token), ":now": _number(now), ":message": {"L": [{"S": message}]}}
-        return self._change("wait", name, seen, values).done
+        return self._change("wait", name, seen, values)
 
     def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
         """Take the message *first* off, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""

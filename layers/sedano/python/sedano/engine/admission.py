@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sedano.engine.circuits import Circuits
     from sedano.engine.execution import Ready
     from sedano.engine.gossip import Gossip
+    from sedano.engine.limiting import Limiting
     from sedano.engine.singletons import Singletons
 
 
@@ -31,9 +32,10 @@ class Admission:
     """Lets jobs in on behalf of the worker *name*. *arguments* fetches those of a command."""
 
     def __init__(
-        self, registry: Registry, ports: Ports, lamport: LamportClock, name: str, arguments: Callable[[Command], Arguments]
+        self, registry: Registry, ports: Ports, lamport: LamportClock, name: str, arguments: Callable[[Command], Arguments], lanes: int = 1
     ) -> None:
-        """Load what the tasks of *registry* will need."""
+        """Load what the tasks of *registry* will need; *lanes*: `def` bodies that run at once."""
+        self.lanes = lanes
         self.registry, self.ports, self.lamport, self.name, self.arguments = registry, ports, lamport, name, arguments
         if registry.led:
             self.gossip  # noqa: B018 - loaded while the function starts, not while a message waits
@@ -42,6 +44,8 @@ class Admission:
 
         if self.guards:
             self.circuits  # noqa: B018 - the same
+        if any(task.limits is not None for task in registry.tasks.values()):
+            self.limiting  # noqa: B018 - the same
 
     @property
     def guards(self) -> bool:
@@ -67,6 +71,13 @@ class Admission:
         found: Singletons = importlib.import_module("sedano.engine.singletons").Singletons(self.ports, leasing, self.arguments)
         return found
 
+    @cached_property
+    def limiting(self) -> Limiting:
+        """What lets limited tasks in."""
+        module = importlib.import_module("sedano.engine.limiting")
+        found: Limiting = module.Limiting(self.ports, self.lamport, self.name, self.lanes, self.arguments)
+        return found
+
     def unpaused(self, deliveries: Sequence[Delivery], paused: Collection[str], batch: Batch) -> list[Delivery]:
         """Return those of *deliveries* whose queue is not among the *paused*; give the others back in *batch*."""
         if not paused:
@@ -87,6 +98,8 @@ class Admission:
             jobs = importlib.import_module("sedano.engine.pausing").going(self.ports, jobs, paused, batch)
         if any(job.task.circuit is not None for job in jobs):
             jobs = self.circuits.admit(jobs, batch)
+        if batch.limits or any(job.task.limits is not None for job in jobs):
+            jobs = self.limiting.admit(jobs, batch.limits, batch)
         if self.registry.led:
             jobs = self.gossip.admit(jobs, batch)
         if any(job.task.singleton is not None for job in jobs):
@@ -100,9 +113,11 @@ class Admission:
             self.circuits.learn([one for one in ended if one.ran.held.job.delivery.message_id in ran], batch)
 
     def release(self, batch: Batch) -> None:
-        """Give back the leases of the singletons that have ended, and wake the next in line."""
+        """Give back the leases and permits of what has ended, and wake the next in line."""
         if batch.terms:
             self.singletons.release(batch)
+        if batch.permits:
+            self.limiting.release(batch)
 
     def vote(self, context: TaskContext, election_id: str, last: bool, about: Sequence[Any] = ()) -> None:
         """Open an election, or take part in one, on behalf of the running command; see `Gossip.vote`."""

@@ -25,6 +25,7 @@ from sedano.ports import Delivery
 
 if TYPE_CHECKING:
     from sedano.model.lease import Term
+    from sedano.model.permits import Permit
 
 
 class Stillborn(NamedTuple):
@@ -41,7 +42,8 @@ class Job(NamedTuple):
     """A command that was let in: the delivery, the message, the task; when and at which clock it was received.
 
     *mode*: how it is delivered (`TaskSpec.mode`). One that came too late is let in as *stillborn*: its claim decides whether it ends, or
-    had ended or begun before. *token*: the fencing token of its singleton lease; 0 for other tasks.
+    had ended or begun before. *token*: the fencing token of its singleton lease or its permit; 0 for other tasks. *permit*: the permit's
+    number.
     """
 
     delivery: Delivery
@@ -52,6 +54,7 @@ class Job(NamedTuple):
     mode: Mode
     stillborn: Stillborn | None = None
     token: int = 0
+    permit: int = 0
 
 
 class Held(NamedTuple):
@@ -100,7 +103,9 @@ class Parking(NamedTuple):
 
 @dataclass(slots=True)
 class Batch:
-    """What this invocation has decided so far. *deadline*: when it will be stopped (epoch s)."""
+    """What this invocation has decided so far. *deadline*: when it will be stopped (epoch s). *limits*: those that were changed at run
+    time, by task.
+    """
 
     deadline: float
     chronicle: Chronicle
@@ -110,6 +115,8 @@ class Batch:
     parkings: list[Parking] = field(default_factory=list)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     terms: list[Term] = field(default_factory=list)
+    permits: list[tuple[str, Permit]] = field(default_factory=list)
+    limits: Mapping[str, str] = field(default_factory=dict)
 
     def give_back(self, delivery: Delivery) -> None:
         """Let the queue deliver this message again."""

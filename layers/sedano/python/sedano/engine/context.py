@@ -32,22 +32,22 @@ class TaskContext:
     """The running task. *deadline* is when its claim ends (epoch s); *fence* rises with every claim: hand it to what you write to.
 
     *added*: what it adds to the chord that it is a member of. *before*: attempts of what it stands in for. *token*: the fencing token of
-    a singleton, which rises with each run of it; 0 for other tasks. *over*: the body has ended; what was taken for it (a lease) is void
-    from then on.
+    a singleton, or of a permit, which rises with each run under it; 0 for other tasks. *permit*: the number of the permit, from 0. *over*:
+    the body has ended; what was taken for it (a lease) is void from then on.
     """
 
     __slots__ = (
-        "added", "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "published", "sections", "token",
-        "vote",
+        "added", "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "permit", "published", "sections",
+        "token", "vote",
     )  # fmt: skip
 
     def __init__(
-        self, command: Command, fence: int, deadline: float, clock: int, *, token: int = 0,
+        self, command: Command, fence: int, deadline: float, clock: int, *, token: int = 0, permit: int = 0,
         checkpoint: Callable[[], None] | None = None, vote: Vote | None = None, before: int = 0,
     ) -> None:  # fmt: skip
         """Run *command*; *checkpoint* is what `check` asks, *vote* how a task takes part in an election."""
         self.command, self.fence, self.deadline, self.clock = command, fence, deadline, clock
-        self.token, self.checkpoint, self.vote, self.before = token, checkpoint, vote, before
+        self.token, self.permit, self.checkpoint, self.vote, self.before = token, permit, checkpoint, vote, before
         self.outbox: list[Draft] = []
         self.added: list[CommandDraft] = []
         self.published = self.sections = 0

@@ -40,6 +40,7 @@ from sedano.model.records import ErrorRecord
 from sedano.ports import Ports, Telemetry
 
 _UNRUN = {states.POISON: "Poison", states.FAILURE: "SingletonBusy"}
+_UNRUN_BY_CODE = {refusals.CIRCUIT: "CircuitOpen", refusals.KEY: "LimitKey"}
 """What is recorded as the error of a task that was not run."""
 TRACEBACK_CHARACTERS = 4_000
 MESSAGE_CHARACTERS = 2_000
@@ -92,7 +93,9 @@ class Execution(NamedTuple):
         if record is None:
             return TaskContext(job.command, 0, deadline, clock, vote=self.vote, before=before)
         asks = Checkpoint(self.ports, job.command.task_id, record.fence)
-        return TaskContext(job.command, record.fence, deadline, clock, token=job.token, checkpoint=asks, vote=self.vote, before=before)
+        return TaskContext(
+            job.command, record.fence, deadline, clock, token=job.token, permit=job.permit, checkpoint=asks, vote=self.vote, before=before
+        )
 
     def ended(self, held: Held, run: Run, context: TaskContext | None, started: float | None = None) -> Ran:
         """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""
@@ -148,7 +151,7 @@ class Execution(NamedTuple):
         earlier = self.conducting.gathering.failure(gather) if gather is not None and why.state == states.REVOKED else None
         if why.park and why.code != refusals.REVOKED:
             batch.park(held.job.delivery, why.code, why.field, why.detail)
-        kind = "CircuitOpen" if why.code == refusals.CIRCUIT else _UNRUN.get(why.state)
+        kind = _UNRUN_BY_CODE.get(why.code) or _UNRUN.get(why.state)
         error = ErrorRecord(kind, why.detail) if kind is not None else None
         return Run(error=earlier or error, poisonous=True)
 

@@ -15,6 +15,7 @@ from sedano.model.signature import Delivery
 if TYPE_CHECKING:
     from sedano.engine.checking import Check
     from sedano.model.breaker import Breaker
+    from sedano.model.limiting import Key, TaskLimits
 
 OnBusy = Literal["wait", "drop", "raise"]
 
@@ -28,7 +29,7 @@ class TaskSpec(NamedTuple):
     """One task: its function and how it is delivered, retried and kept. *expires* is seconds after publication.
 
     *singleton* returns the key of which one run at a time is let in; *on_busy* says what becomes of the others. *circuit*: when it is left
-    alone for a while.
+    alone for a while. *limits*: how often and how many at a time; *tenant*: who a call is for, by its arguments.
     """
 
     name: str
@@ -43,6 +44,8 @@ class TaskSpec(NamedTuple):
     singleton: Callable[[Sequence[Any], Mapping[str, Any]], str] | None = None
     on_busy: OnBusy = "wait"
     circuit: Breaker | None = None
+    limits: TaskLimits | None = None
+    tenant: Key | None = None
 
     def mode(self, command: Command) -> Delivery:
         """Return how *command* is delivered: a member of a join always leaves a record, since the join's body needs its result."""

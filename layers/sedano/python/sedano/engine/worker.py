@@ -121,7 +121,7 @@ class Worker:
         self._following = Following(ports, composer, self.publisher, conducting, Joining(ports, conducting), window)
         self._claiming = Claiming(ports, self.lamport, self._following, self.membership, settings.poison_after)
         pool = ThreadPoolExecutor(settings.concurrency, "sedano-body") if settings.concurrency > 1 else None
-        self._admission = Admission(registry, ports, self.lamport, host.hostname, conducting.gathering.arguments)
+        self._admission = Admission(registry, ports, self.lamport, host.hostname, conducting.gathering.arguments, settings.concurrency)
         self._execution = Execution(ports, self.lamport, conducting, pool, run_loop, settings.guard, self._admission.vote)
         self._judging = Judging(ports, self.lamport, composer, conducting)
         self._parking = ParkingLot(ports, self.lamport)
@@ -137,6 +137,7 @@ class Worker:
         began, calls = self.ports.clock.monotonic(), dict(self.ports.telemetry.calls())
         batch = Batch(deadline, Chronicle(self.host))
         self.membership.hello()
+        batch.limits = self.membership.control.limits
         going = self._admission.unpaused(deliveries, self.membership.control.paused, batch)
         jobs = self._intake.open(self._admission.due(going, batch), batch)
         self.membership.beat(len(deliveries), jobs, batch.chronicle)

@@ -68,15 +68,15 @@ class MemoryLimits:
                 return BoardChanged(False, board)
             return self._pin(board, found._replace(expires=0))
 
-    def wait(self, name: str, seen: Permit, message: str, now: int) -> bool:
-        """Leave *message* to be woken, where *seen* is still held at *now*; False when it is not, or there is no room."""
+    def wait(self, name: str, seen: Permit, message: str, now: int) -> BoardChanged:
+        """Leave *message* to be woken, where *seen* is still held at *now* and there is room."""
         with self._lock:
             board = self._board(name)
             found = board.permits.get(seen.number)
             if found is None or found.token != seen.token or found.expires <= now or len(board.waiting) >= MOST_WAITING:
-                return False
-            self._boards[name] = board._replace(waiting=(*board.waiting, message))
-            return True
+                return BoardChanged(False, board)
+            new = self._boards[name] = board._replace(waiting=(*board.waiting, message))
+            return BoardChanged(True, new)
 
     def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
         """Take the message *first* off, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""

@@ -29,6 +29,7 @@ MOST_BYTES = 300_000
 _EACH_BYTES = 20
 _MICRO = 1_000_000
 NO_PAIRS: Mapping[str, int] = MappingProxyType({})
+NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
 class ControlRecord(NamedTuple):
@@ -39,6 +40,7 @@ class ControlRecord(NamedTuple):
     nonce: str = ""
     revoked: Mapping[str, int] = NO_PAIRS
     paused: frozenset[str] = frozenset()
+    limits: Mapping[str, str] = NO_TEXTS
 
 
 class Changed(NamedTuple):
@@ -117,13 +119,21 @@ def with_pauses(record: ControlRecord, paused: frozenset[str], clock: int, nonce
     return _changed(record, clock, nonce, paused=paused)
 
 
+def with_limits(record: ControlRecord, task: str, text: str, clock: int, nonce: str) -> ControlRecord:
+    """Return *record* with the changed limits of *task* (`sedano.model.limiting`); an empty text takes them away."""
+    rest = {name: kept for name, kept in record.limits.items() if name != task}
+    return _changed(record, clock, nonce, limits={**rest, task: text} if text else rest)
+
+
 def _done(found: str, since: int, now: int) -> bool:
     return found.partition("=")[0] in ONE_TREE and since < now - RECORD_LIFETIME_S
 
 
 def _changed(
-    record: ControlRecord, clock: int, nonce: str, *, revoked: Mapping[str, int] | None = None, paused: frozenset[str] | None = None
-) -> ControlRecord:
+    record: ControlRecord, clock: int, nonce: str, *, revoked: Mapping[str, int] | None = None, paused: frozenset[str] | None = None,
+    limits: Mapping[str, str] | None = None,
+) -> ControlRecord:  # fmt: skip
     return ControlRecord(
-        max(clock, record.clock + 1), nonce, record.revoked if revoked is None else revoked, record.paused if paused is None else paused
-    )
+        max(clock, record.clock + 1), nonce, record.revoked if revoked is None else revoked, record.paused if paused is None else paused,
+        record.limits if limits is None else limits,
+    )  # fmt: skip

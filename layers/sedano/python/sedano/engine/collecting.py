@@ -1,0 +1,182 @@
+"""Calls that wait for others: of a debounced task the last of a quiet period runs; those of a batched task run together as one call.
+
+Debounce. Each call is noted where it is received, the latest by its publisher's logical clock, and sent anew to come when it has been quiet
+for long enough. Only then is it asked whether it still is the latest; an earlier one ends as REVOKED. The latest one's message is never
+acknowledged before its copy is in the queue, so no crash loses it.
+
+Batch. Calls go into a basket, one for each slice of time and key. A worker sends the command that runs a basket before it puts anything
+into it, to come when the slice is over; whichever of these copies comes first shuts the basket, the others meet its claim. So whatever is
+in a basket has somebody who comes for it. A call whose worker died between putting it in and acknowledging it may be in two baskets: calls
+are received at least once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from sedano.engine.batch import Arguments, Batch, Job, Stillborn
+from sedano.engine.drafts import CommandDraft, Composer
+from sedano.engine.resending import Later, resend
+from sedano.errors import SedanoError, Unavailable
+from sedano.model import refusals, states
+from sedano.model.clock import LamportClock
+from sedano.model.holding import MOST_BASKET_BYTES, MOST_PARTS, Latest, overdue, slice_of, written
+from sedano.model.limiting import QUIET, TaskLimits
+from sedano.model.lineage import derived_id
+from sedano.model.messages import Command
+from sedano.ports import Ports
+
+MARGIN_S = 1.0
+"""A basket is fetched so much later than its slice is over, so that clocks may differ a little."""
+ALONE_BYTES = MOST_BASKET_BYTES // 4
+"""A call that is longer than this runs in a basket of its own, without one."""
+MOST_SENT = 1_000
+RUNS = ".batch"
+"""What the name of a batched task is followed by in the name of the task that gets its calls."""
+
+
+class Asked(NamedTuple):
+    """A job of a debounced or batched task, its limits and its *key*."""
+
+    job: Job
+    limits: TaskLimits
+    key: str
+
+    @property
+    def name(self) -> str:
+        """What calls of the same task and key have in common."""
+        return f"{self.job.task.name}/{self.key}"
+
+
+class Collecting:
+    """Notes calls and collects them. One per worker; *arguments* fetches those of a command."""
+
+    def __init__(self, ports: Ports, lamport: LamportClock, source: str, arguments: Callable[[Command], Arguments]) -> None:
+        """Have sent for no basket yet."""
+        self.ports, self.arguments = ports, arguments
+        self._composer = Composer(source, lamport, ports.clock, ports.entropy, ports.blobs)
+        self._sent: OrderedDict[str, None] = OrderedDict()
+        self._parts: OrderedDict[str, int] = OrderedDict()
+
+    def quieten(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
+        """Return the jobs that are the latest after the quiet, and those that are not any more, to end; send the others anew."""
+        going: list[Job] = []
+        waiting: list[Later] = []
+        for one in asked:
+            try:
+                found = self._quieten(one)
+            except SedanoError as away:
+                self.ports.telemetry.log("warning", "debounce not answered", task_id=one.job.command.task_id, error=str(away))
+                batch.give_back(one.job.delivery)
+                continue
+            if isinstance(found, Later):
+                waiting.append(found)
+            else:
+                going.append(found)
+        resend(self.ports, waiting, batch)
+        return going
+
+    def collect(self, asked: Sequence[Asked], batch: Batch) -> None:
+        """Put the calls into baskets; those that could not be put into one are given back."""
+        groups: dict[str, list[Asked]] = {}
+        for one in asked:
+            groups.setdefault(one.name, []).append(one)
+        for name, some in groups.items():
+            most, seconds = some[0].limits.batch or (1, 1.0)
+            for start in range(0, len(some), most):
+                self._collect(name, some[start : start + most], most, seconds, batch)
+
+    def opened(self, job: Job) -> Job:
+        """Return the job that runs a basket with the calls that are in it.
+
+        Raises:
+            Unavailable: the store did not answer.
+        """
+        args, kwargs = self.arguments(job.command)
+        if kwargs or len(args) != 1 or not isinstance(args[0], str):
+            return job  # a call that was too long for a basket is here by itself
+        calls = self.ports.limits.shut(args[0], self.ports.clock.now()).calls
+        if not calls:
+            why = "nothing was put into its basket"
+            return job._replace(stillborn=Stillborn(states.REVOKED, refusals.SUPERSEDED, "batch", why, park=False))
+        return job._replace(command=job.command._replace(args=[list(calls.values())], data_ref=None))
+
+    def _quieten(self, asked: Asked) -> Job | Later:
+        job, now = asked.job, self.ports.clock.now()
+        text = job.delivery.attributes.get(QUIET, "")
+        until = int(text) / 1_000_000 if text.isascii() and text.isdigit() and len(text) <= 18 else None
+        if until is not None and now < until:
+            return Later(job, until, {}, "debounce: waiting for quiet")
+        call = Latest(job.command.clock, job.command.task_id)
+        latest = self.ports.limits.note(asked.name, call, now) if until is None else self.ports.limits.latest(asked.name)
+        if overdue(latest, call.task_id):
+            why = f"a later call, {latest.task_id if latest else ''}, took its place"
+            return job._replace(stillborn=Stillborn(states.REVOKED, refusals.SUPERSEDED, "debounce", why, park=False))
+        if until is not None:
+            return job
+        until = now + asked.limits.debounce
+        return Later(job, until, {QUIET: str(int(until * 1_000_000))}, "debounce: waiting for quiet")
+
+    def _collect(self, name: str, some: Sequence[Asked], most: int, seconds: float, batch: Batch) -> None:
+        try:
+            entries = []
+            for one in some:
+                args, kwargs = self.arguments(one.job.command)
+                entry = written(one.job.command.task_id, args, kwargs)
+                if len(entry.encode()) > ALONE_BYTES:
+                    self._run(one.job, [entry], f"{name}/{one.job.command.task_id}", 0)
+                else:
+                    entries.append(entry)
+            if entries:
+                self._put(name, some[0].job, entries, most, seconds)
+        except SedanoError as away:
+            for one in some:
+                self.ports.telemetry.log("warning", "call not collected", task_id=one.job.command.task_id, error=str(away))
+                batch.give_back(one.job.delivery)
+            return
+        for one in some:
+            batch.count("CallsCollected", one.job.task.name)
+
+    def _put(self, name: str, job: Job, entries: Sequence[str], most: int, seconds: float) -> None:
+        now = self.ports.clock.now()
+        number, end = slice_of(now, seconds)
+        while True:
+            first = self._parts.get(f"{name}/{number}", 0)
+            for part in range(first, MOST_PARTS):
+                basket = f"{name}/{number}.{part}"
+                self._send_for(basket, job, max(0.0, end - now) + MARGIN_S)
+                found = self.ports.limits.put(basket, entries, most, now)
+                if found is not None:
+                    _remember(self._parts, f"{name}/{number}", part)
+                    if len(found.calls) >= most:
+                        self._run(job, basket, basket, 0)
+                    return
+            number, end = number + 1, end + seconds
+
+    def _send_for(self, basket: str, job: Job, seconds: float) -> None:
+        """Send the command that runs *basket*, unless this worker has sent it."""
+        if basket in self._sent:
+            return
+        self._run(job, basket, basket, -int(-seconds // 1))
+        _remember(self._sent, basket, None)
+
+    def _run(self, job: Job, calls: str | Sequence[str], name: str, delay: int) -> None:
+        """Send the command that runs *calls*, or what is in the basket of that name."""
+        task = job.task.name + RUNS
+        draft = CommandDraft(
+            job.task.queue, derived_id(name, "batch"), task, [calls], delay=delay, tenant=job.command.tenant,
+            ignore_result=job.task.ignore_result, stamps=job.command.stamps,
+        )  # fmt: skip
+        message = self._composer.compose(draft)
+        (error,) = self.ports.queues.send(message.queue, [message.outgoing])
+        if error is not None:
+            raise Unavailable(f"the command that runs a batch of {task} was not sent: {error}")
+
+
+def _remember(known: OrderedDict[str, Any], name: str, value: Any) -> None:
+    known[name] = value
+    known.move_to_end(name)
+    if len(known) > MOST_SENT:
+        known.popitem(last=False)

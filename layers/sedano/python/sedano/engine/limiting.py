@@ -1,0 +1,125 @@
+"""Limits: what a task declared, or was given at run time, before it may run. Debounce and batch first, then the rate, then permits.
+
+Most apps have no limits: this room is entered by workers of apps that declare some, or when the control record holds some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sedano.engine.batch import Arguments, Batch, Job, Stillborn
+from sedano.engine.collecting import Asked as Gathered
+from sedano.engine.collecting import Collecting
+from sedano.engine.gathering import HeaderFailed
+from sedano.engine.pacing import Asked, Pacing
+from sedano.engine.permitting import Permitting, Wanted
+from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
+from sedano.model import refusals, states
+from sedano.model.clock import LamportClock
+from sedano.model.limiting import Concurrency, Key, TaskLimits, changed
+from sedano.model.messages import Command
+from sedano.ports import Ports
+
+
+class Limiting:
+    """Lets limited tasks in. *lanes*: `def` bodies that this worker runs at once."""
+
+    def __init__(self, ports: Ports, lamport: LamportClock, name: str, lanes: int, arguments: Callable[[Command], Arguments]) -> None:
+        """Be ready for tasks with limits."""
+        self.ports, self.arguments, self.lanes = ports, arguments, lanes
+        self.pacing, self.permitting = Pacing(ports), Permitting(ports, name)
+        self.collecting = Collecting(ports, lamport, name, arguments)
+
+    def admit(self, jobs: Sequence[Job], changes: Mapping[str, str], batch: Batch) -> list[Job]:
+        """Return the jobs that may go on; *changes* are those of the control record, by task."""
+        limited = [(job, _limits(job, changes)) for job in jobs]
+        free = [job for job, limits in limited if limits is None]
+        going = self._collected([(job, limits) for job, limits in limited if limits is not None], batch)
+        going = self._paced(going, free, batch)
+        return self._permitted(going, free, batch)
+
+    def release(self, batch: Batch) -> None:
+        """Give back the permits of the runs that have ended."""
+        self.permitting.release(batch)
+
+    def _collected(self, limited: Sequence[tuple[Job, TaskLimits]], batch: Batch) -> list[tuple[Job, TaskLimits]]:
+        """Debounce and collect; return what goes on."""
+        going: list[tuple[Job, TaskLimits]] = []
+        noisy: list[Gathered] = []
+        calls: list[Gathered] = []
+        for job, limits in limited:
+            if limits.runs:
+                opened = self._opened(job, batch)
+                going += [(opened, limits)] if opened is not None else []
+            elif (limits.debounce or limits.batch) and not job.command.attempt:
+                key = self._key(job, limits.key, going, limits, batch)
+                if key is not None:
+                    (calls if limits.batch else noisy).append(Gathered(job, limits, key))
+            else:
+                going.append((job, limits))
+        self.collecting.collect(calls, batch)
+        by_message = {one.job.delivery.message_id: one.limits for one in noisy}
+        return going + [(job, by_message[job.delivery.message_id]) for job in self.collecting.quieten(noisy, batch)]
+
+    def _opened(self, job: Job, batch: Batch) -> Job | None:
+        try:
+            return self.collecting.opened(job)
+        except SedanoError as away:
+            self.ports.telemetry.log("warning", "basket not opened", task_id=job.command.task_id, error=str(away))
+            batch.give_back(job.delivery)
+            return None
+
+    def _paced(self, going: Sequence[tuple[Job, TaskLimits]], free: list[Job], batch: Batch) -> list[tuple[Job, TaskLimits]]:
+        passed = [(job, limits) for job, limits in going if not limits.paces and job.stillborn is None]
+        asked: list[Asked] = []
+        for job, limits in going:
+            if job.stillborn is not None:
+                free.append(job)
+            elif limits.paces:
+                key = self._key(job, limits.key, passed, limits, batch)
+                asked += [Asked(job, limits, key)] if key is not None else []
+        by_message = {one.job.delivery.message_id: one.limits for one in asked}
+        return passed + [(job, by_message[job.delivery.message_id]) for job in self.pacing.admit(asked, batch)]
+
+    def _permitted(self, going: Sequence[tuple[Job, TaskLimits]], free: list[Job], batch: Batch) -> list[Job]:
+        wanted: dict[tuple[str, str], list[Job]] = {}
+        limit: dict[tuple[str, str], Concurrency] = {}
+        for job, limits in going:
+            if job.stillborn is not None or limits.concurrency is None:
+                free.append(job)
+                continue
+            unfit: list[tuple[Job, TaskLimits]] = []
+            key = self._key(job, limits.concurrency_key, unfit, limits, batch)
+            free += [one for one, _ in unfit]
+            if key is not None:
+                wanted.setdefault((job.task.name, key), []).append(job)
+                limit[job.task.name, key] = limits.concurrency
+        for (task, key), jobs in wanted.items():
+            lanes = len(jobs) if jobs[0].task.is_async else self.lanes
+            number = self.permitting.limit_of(task, limit[task, key])
+            free += self.permitting.admit(Wanted(f"{task}/{key}", jobs, number, lanes), batch)
+        return free
+
+    def _key(self, job: Job, key: Key | None, unfit: list[tuple[Job, TaskLimits]], limits: TaskLimits, batch: Batch) -> str | None:
+        """Return the key of *job*; None when it has none to be found: then it is given back, or goes to *unfit*, to end unrun."""
+        if key is None:
+            return ""
+        try:
+            return key(*self.arguments(job.command))
+        except (Unavailable, ConfigurationError) as away:
+            self.ports.telemetry.log("warning", "arguments out of reach", task_id=job.command.task_id, error=str(away))
+            batch.give_back(job.delivery)
+        except (ArgumentError, MessageRefused, HeaderFailed):
+            unfit.append((job, limits._replace(paces=(), concurrency=None)))  # it is told why where its arguments are read again
+        except Exception as error:  # noqa: BLE001 - the key may be the user's function
+            why = f"the key of its limit: {type(error).__name__}: {error}"
+            unfit.append((job._replace(stillborn=Stillborn(states.FAILURE, refusals.KEY, "key", why, park=False)), limits))
+        return None
+
+
+def _limits(job: Job, changes: Mapping[str, str]) -> TaskLimits | None:
+    """Return the limits of a job that has some; a task that shall end unrun needs none."""
+    if job.stillborn is not None:
+        return None
+    change = changes.get(job.task.name, "")
+    return changed(job.task.limits, change) if change else job.task.limits

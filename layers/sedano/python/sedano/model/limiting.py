@@ -1,0 +1,150 @@
+"""What a task may be limited by, as it was declared and as it was changed at run time. Pure.
+
+A change at run time stands in the control record, a text for each task, which every worker reads anyhow; it takes the place of what was
+declared for as long as it stands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sedano.errors import OptionError
+from sedano.model.permits import MOST_PERMITS
+from sedano.model.rates import SECOND, Pace, Paces
+
+Key = Callable[[Sequence[Any], Mapping[str, Any]], str]
+"""Returns the key of a call from its arguments."""
+
+
+class Range(NamedTuple):
+    """From *low* to *high* at a time: as many as *strategy* says when it is asked, at most once in *every* seconds.
+
+    ``concurrency=Range(2, 10, free_connections)``
+    """
+
+    low: int
+    high: int
+    strategy: Callable[[], int]
+    every: float = 10.0
+
+    def within(self, wanted: int) -> int:
+        """Return *wanted* within the range."""
+        return min(max(wanted, self.low), self.high)
+
+
+Concurrency = int | Range
+
+
+class TaskLimits(NamedTuple):
+    """The limits of one task.
+
+    *paces* and their *key*, for all workers or for each of them (*per_worker*); *concurrency*, and the key of which so many run at a time;
+    *debounce*: seconds of quiet; *batch*: the most calls and seconds of a basket, *runs*: this is the task that gets them; *batch_key*.
+    """
+
+    paces: Paces = ()
+    key: Key | None = None
+    per_worker: bool = False
+    concurrency: Concurrency | None = None
+    concurrency_key: Key | None = None
+    debounce: float = 0.0
+    batch: tuple[int, float] | None = None
+    runs: bool = False
+
+
+NO_LIMITS = TaskLimits()
+
+
+class Change(NamedTuple):
+    """What was changed at run time; None: as declared. No paces: no limit of the rate. *concurrency* -1: no limit."""
+
+    paces: Paces | None = None
+    concurrency: int | None = None
+
+
+UNLIMITED = -1
+
+
+def changed(limits: TaskLimits | None, text: str) -> TaskLimits:
+    """Return *limits* with the change that *text* describes."""
+    found, change = limits or NO_LIMITS, read(text)
+    if change.paces is not None:
+        found = found._replace(paces=change.paces)
+    if change.concurrency is not None:
+        found = found._replace(concurrency=None if change.concurrency == UNLIMITED else change.concurrency)
+    return found
+
+
+def write(change: Change) -> str:
+    """Return *change* as a text."""
+    paces = None if change.paces is None else [list(pace) for pace in change.paces]
+    return json.dumps({"paces": paces, "concurrency": change.concurrency})
+
+
+def read(text: str) -> Change:
+    """Return the change that *text* describes; an empty text describes none."""
+    if not text:
+        return Change()
+    found = json.loads(text)
+    paces = None if found["paces"] is None else tuple(Pace(*pace) for pace in found["paces"])
+    return Change(paces, found["concurrency"])
+
+
+def concurrency(value: object, name: str = "concurrency") -> Concurrency:
+    """Return *value* as a limit: 0 (suspended) to 1 000, or a range.
+
+    Raises:
+        OptionError: it is neither.
+    """
+    if isinstance(value, Range):
+        ends: tuple[object, object] = value.low, value.high
+        if not all(_is_whole(end) for end in ends) or not 0 <= value.low <= value.high <= MOST_PERMITS:
+            raise OptionError(f"{name}: Range({value.low!r}, {value.high!r}): give whole numbers, 0 <= low <= high <= {MOST_PERMITS}")
+        strategy: object = value.strategy
+        if not callable(strategy) or not value.every > 0:
+            raise OptionError(f"{name}: a Range takes a function without arguments that returns how many, and seconds above 0")
+        return value
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_PERMITS:
+        raise OptionError(f"{name}: {value!r} is not a whole number from 0 (suspended) to {MOST_PERMITS}, nor a Range(low, high, function)")
+    return value
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+class Slot(NamedTuple):
+    """The slot that a message was given: *at* (epoch µs), for the *rule* (`rates.told`); *late*: how often it came too late before."""
+
+    at: int
+    late: int
+    rule: str
+
+
+SLOT, QUIET = "sedano-slot", "sedano-quiet"
+"""Attributes of a message that was sent anew: its slot; and since when it waits for quiet (epoch µs)."""
+LATE_US, LATE_FACTOR, LATE_MOST_US = 2 * SECOND, 4, 3_600 * SECOND
+"""For how long a slot is kept, the first time; each time that it is missed the next one is kept for four times as long, so that a task
+runs even where workers are far behind."""
+
+
+def slot_text(slot: Slot) -> str:
+    """Return *slot* as the attribute of a message."""
+    return f"{slot.at}/{slot.late}/{slot.rule}"
+
+
+def slot_of(text: str) -> Slot | None:
+    """Return the slot that an attribute names; None when it is none."""
+    at, _, rest = text.partition("/")
+    late, _, rule = rest.partition("/")
+    if not (at.isascii() and at.isdigit() and late.isascii() and late.isdigit() and rule) or len(at) > 18 or len(late) > 3:
+        return None
+    return Slot(int(at), int(late), rule)
+
+
+def kept(slot: Slot) -> int:
+    """Return until when *slot* is good (epoch µs)."""
+    patience: int = LATE_US * LATE_FACTOR ** min(slot.late, 10)
+    return slot.at + min(patience, LATE_MOST_US)

@@ -1,0 +1,120 @@
+"""Concurrency limits as their users see them: permits are taken, given back, waited for and handed on."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sedano import Range, Sedano, current, testing
+from sedano.model.permits import Permit
+
+app = Sedano("permits")
+starts: list[tuple[float, Any]] = []
+clock: Any = None
+
+
+def _started(what: Any) -> None:
+    starts.append((clock.now(), what))
+
+
+@pytest.fixture
+def world() -> Iterator[testing.World]:
+    """The app in memory."""
+    global clock  # noqa: PLW0603 - bodies have no other way to the test's clock
+    starts.clear()
+    with testing.world(app) as built:
+        clock = built.clock
+        yield built
+
+
+@app.task(name="draw", concurrency=2)
+def draw(n: int) -> tuple[int, int]:
+    """Draw, two at a time."""
+    _started((current().permit, current().token))
+    return current().permit, current().token
+
+
+@app.task(name="paint", concurrency=1, concurrency_key="{wall}")
+def paint(wall: str) -> None:
+    """Paint one wall at a time."""
+    _started(wall)
+
+
+@app.task(name="never", concurrency=0)
+def never() -> None:
+    """Wait until it is resumed."""
+    _started("never")
+
+
+free = [3]
+
+
+@app.task(name="elastic", concurrency=Range(1, 2, lambda: free[0]))
+def elastic() -> None:
+    """Run as often at a time as there is room for."""
+    _started(current().permit)
+
+
+def hold(world: testing.World, name: str, permits: int) -> list[Any]:
+    """Let another worker hold so many permits of *name*, each for a minute longer than the one before."""
+    now = int(world.clock.now() * 1000)
+    held = [Permit(n, now, f"other-{n}", f"other {n}", now + 60_000 * (n + 1)) for n in range(permits)]
+    for permit in held:
+        assert world.ports.limits.take(name, permit, "", now).done
+    return held
+
+
+def test_tasks_run_under_permits_and_give_them_back(world: testing.World) -> None:
+    draw.delay(1)
+    world.drain()
+    draw.delay(2)
+    world.drain()
+    assert [permit for _, (permit, _) in starts] <= [1, 1]
+    assert all(permit.expires == 0 for permit in world.ports.limits.board("draw/").permits.values())
+
+
+def test_who_finds_no_permit_waits_until_one_is_over(world: testing.World) -> None:
+    hold(world, "draw/", 2)
+    began = world.clock.now()
+    draw.delay(1)
+    world.drain()
+    assert starts[0][0] - began == pytest.approx(61.5, abs=1.5), "the dead holder's lease, and the guard"
+
+
+def test_who_waits_is_woken_when_a_permit_is_given_back(world: testing.World) -> None:
+    held = hold(world, "paint/hall", 1)
+    paint.delay("hall")
+    paint.delay("cellar")
+    world.step()
+    assert [wall for _, wall in starts] == ["cellar"]
+    board = world.ports.limits.give_back("paint/hall", held[0]).board
+    assert len(board.waiting) == 1
+    world.worker._admission.limiting.permitting._wake(board, held[0])
+    world.step()
+    assert [wall for _, wall in starts] == ["cellar", "hall"]
+
+
+def test_a_limit_of_none_suspends_and_control_resumes(world: testing.World) -> None:
+    never.delay()
+    for _ in range(3):
+        world.step()
+        world.clock.advance(1_000)
+    assert not starts
+    assert not world.parked()
+    app.control.concurrency("never", 1)
+    world.drain()
+    assert [what for _, what in starts] == ["never"]
+    app.control.restore_limits("never")
+    assert dict(app.control.hello().limits) == {}
+
+
+def test_a_range_asks_its_strategy_and_stays_within(world: testing.World) -> None:
+    limiting = world.worker._admission.limiting.permitting
+    spec = app.registry.tasks["elastic"]
+    assert spec.limits is not None
+    assert spec.limits.concurrency is not None
+    assert limiting.limit_of("elastic", spec.limits.concurrency) == 2
+    free[0] = 0
+    assert limiting.limit_of("elastic", spec.limits.concurrency) == 2, "it is asked every ten seconds"
+    world.clock.advance(11)
+    assert limiting.limit_of("elastic", spec.limits.concurrency) == 1

@@ -1,0 +1,76 @@
+"""Options of limits that cannot be honoured say what to do instead."""
+
+from typing import Any
+
+import pytest
+
+from sedano import Range, Sedano, testing
+from sedano.errors import OptionError
+
+app = Sedano("options")
+
+
+@app.task(name="send")
+def send(n: int) -> int:
+    """Send."""
+    return n
+
+
+@app.task(name="loose", delivery="at_least_once")
+def loose() -> None:
+    """Run now and then twice."""
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"rate": "-1/s"}, "rate: '-1/s' is no rate"),
+        ({"rate": "0/m"}, "concurrency=0"),
+        ({"burst": 3}, "burst: says nothing without rate="),
+        ({"rate": "1/s", "per": "queue"}, "per='worker'"),
+        ({"rate": "1/s", "key": "{user_id}"}, "'user_id' is no parameter"),
+        ({"rate": "1/s", "key": "{n.real}"}, "'n.real' is no parameter"),
+        ({"rate": "1/s", "key": "{n"}, "write a brace that is meant as one twice"),
+        ({"rate": "1/s", "key": 7}, "neither a text"),
+        ({"rate": "1/s", "delivery": "at_least_once"}, "only a claimed one can be limited"),
+        ({"concurrency": -1}, "concurrency: -1 is not a whole number from 0"),
+        ({"concurrency": True}, "concurrency: True"),
+        ({"concurrency": 1_001}, "1000"),
+        ({"concurrency": Range(3, 2, len)}, "low <= high"),  # type: ignore[arg-type]
+        ({"concurrency": Range(1, 2, 3)}, "function without arguments"),  # type: ignore[arg-type]
+        ({"concurrency_key": "{n}"}, "says nothing without concurrency="),
+        ({"concurrency": 2, "singleton": True}, "a singleton runs one at a time already"),
+        ({"priority": "low"}, "'default-low', which is none of this app's"),
+        ({"priority": 3}, "is not the name of a band"),
+        ({"serial_key": "{n}"}, "FIFO queue"),
+        ({"debounce": "soon"}, "write '30s'"),
+        ({"debounce": 0}, "no time above 0"),
+        ({"batch": 100}, "(100, '5s')"),
+        ({"batch": (1, 5)}, "from 2 to 1000"),
+        ({"batch": (10, 5), "rate": "1/s"}, "batch: cannot go with rate="),
+    ],
+)
+def test_what_cannot_be_honoured_says_what_to_do(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(OptionError) as refused:
+
+        @app.task(name="refused", **options)
+        def refused_task(n: int) -> None:
+            return None
+
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("wrong", [-1, 1_001, 1.5])
+def test_control_refuses_what_is_no_limit(wrong: Any) -> None:
+    with testing.world(app), pytest.raises(OptionError, match="concurrency"):
+        app.control.concurrency("send", wrong)
+
+
+def test_control_knows_the_tasks_that_can_be_limited() -> None:
+    with testing.world(app):
+        with pytest.raises(OptionError, match="none of this app's tasks"):
+            app.control.rate_limit("unknown", "1/s")
+        with pytest.raises(OptionError, match="delivered at_least_once"):
+            app.control.concurrency("loose", 1)
+        with pytest.raises(OptionError, match="a Range is declared with the task"):
+            app.control.concurrency("send", Range(1, 2, int))  # type: ignore[arg-type]
