@@ -45,6 +45,7 @@ def loose() -> None:
         ({"serial_key": "{n}"}, "FIFO queue"),
         ({"debounce": "soon"}, "write '30s'"),
         ({"debounce": 0}, "no time above 0"),
+        ({"batch": (2, 1), "bind": True}, "bind: the calls of a batch"),
         ({"batch": 100}, "(100, '5s')"),
         ({"batch": (1, 5)}, "from 2 to 1000"),
         ({"batch": (10, 5), "rate": "1/s"}, "batch: cannot go with rate="),

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sedano.control import Control
     from sedano.health import Check
     from sedano.locks import Leader, Lock
+    from sedano.model.holding import Call
     from sedano.partitions import Partitions
     from sedano.result import AsyncResult, GroupResult
     from sedano.scheduled import Scheduled
@@ -77,6 +78,11 @@ class Sedano(PeriodicTasks):
 
     @overload
     def task(
+        self, /, *, batch: tuple[int, float | str], **options: Unpack[TaskOptions]
+    ) -> Callable[[Callable[[list[Call]], R]], Task[..., R]]: ...
+
+    @overload
+    def task(
         self, /, *, bind: Literal[True], **options: Unpack[TaskOptions]
     ) -> Callable[[Callable[Concatenate[Any, P], R]], Task[P, R]]: ...
 
@@ -86,7 +92,8 @@ class Sedano(PeriodicTasks):
         Args:
             function: the function that is the task.
             options: see `sedano.task_options.TaskOptions`; and ``bind=True``: the function takes the task itself first:
-                `self.request`, `self.replace(…)`, `self.add_to_chord(…)`.
+                `self.request`, `self.replace(…)`, `self.add_to_chord(…)`; ``batch=(100, "5s")``: up to so many calls, collected for so
+                long, are one call of the function, with a list of `sedano.Call`.
 
         Raises:
             OptionError: an option is unknown or cannot be honoured, or another task has the name.

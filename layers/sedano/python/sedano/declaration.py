@@ -53,6 +53,8 @@ class Declaration:
             raise OptionError(f"ignore_result: {self.ignore_result!r} is neither True nor False")
         if not isinstance(self.bind, bool):
             raise OptionError(f"bind: {self.bind!r} is neither True nor False")
+        if self.bind and self.batch is not None:
+            raise OptionError("bind: the calls of a batch are no running task; leave bind out, `current()` is the batch that runs")
         if self.expires is not None and not _is_span(self.expires):
             raise OptionError(f"expires: {self.expires!r} is not a number of seconds above 0")
 

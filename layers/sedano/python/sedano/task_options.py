@@ -41,7 +41,6 @@ class TaskOptions(TypedDict, total=False):
     priority: the band: the task is sent to the queue ``<queue>-<band>``, which must be one of the app's.
     tenant: who a call is for, as *key*, unless its publication says: one tenant's calls do not hold up another's (SQS fair queues).
     debounce: seconds, or ``"30s"``: of calls that come without so much quiet between them only the last one runs.
-    batch: ``(100, "5s")``: up to so many calls, collected for so long, are one call of the function with a list of `sedano.Call`.
     serial_key: refused: order within a key takes a FIFO queue.
     """
 
@@ -63,5 +62,4 @@ class TaskOptions(TypedDict, total=False):
     priority: str
     tenant: str | Callable[..., object]
     debounce: float | str
-    batch: tuple[int, float | str]
     serial_key: str
