@@ -66,6 +66,7 @@ class StageConfig:
         code_signing: the ARN of a Lambda code signing configuration that every function gets.
         alarm_topic: the ARN of the SNS topic that alarms tell.
         budget: dollars a month above which an alarm says what the stage costs.
+        schedules: run the scheduler though the application declares no periodic task, because some are added at run time.
         pipeline: what runs the history job: `glue`, `emr` or `none`.
         pipeline_schedule: when it runs by itself: a Glue schedule such as `cron(15 * * * ? *)`.
         pipeline_lag: hours without a good run until an alarm says that the tables are behind.
@@ -93,6 +94,7 @@ class StageConfig:
     code_signing: str | None = None
     alarm_topic: str | None = None
     budget: float | None = None
+    schedules: bool = False
     pipeline: str = "glue"
     pipeline_schedule: str | None = None
     pipeline_lag: int = 6
@@ -109,6 +111,7 @@ class StageConfig:
         self._check_pipeline()
         require(self.production is None or isinstance(self.production, bool), "production", self.production, "True or False")
         require(isinstance(self.local, bool), "local", self.local, "True or False")
+        require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
         for name in ("queue_concurrency", "tags"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 

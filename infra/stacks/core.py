@@ -1,8 +1,9 @@
-"""What a stage runs: the queues, and the three functions that consume them.
+"""What a stage runs: the queues, the three functions that consume them, and the scheduler where tasks come round.
 
     command queues -> worker -> command queues, events, records, parked
     events         -> router -> command queues, records, parked
     records        -> recorder -> history bucket, parked
+    each minute    -> scheduler -> command queues
 
 All three keep in the blobs bucket what is too large for a message. Every permission is written here,
 where the two things that it joins are both known.
@@ -22,8 +23,10 @@ from ..config import StageConfig
 from ..constructs.function import Content, Function
 from ..constructs.layers import application_layers, library_layer
 from ..constructs.metrics import Watched
+from ..constructs.minute import Minute
 from ..constructs.queue import ParkedQueue, WorkQueue
 from ..constructs.timers import Timers
+from ..nag import acknowledge
 from ..places import FUNCTIONS
 from .stage_stack import StageStack
 from .state import BLOBS, CONTROL, HISTORY, LEDGER, SETTINGS, StateStack
@@ -41,6 +44,7 @@ class CoreStack(StageStack):
     def __init__(self, scope: Construct, *, config: StageConfig, application: Application, state: StateStack) -> None:
         super().__init__(scope, "core", config=config, about="what runs")
         self._config, self._app = config, application.reference
+        self._scheduled = config.schedules or bool(application.declared.schedules)
         self._ledger = dynamodb.Table.from_table_name(self, "Ledger", state.output(LEDGER))
         self._control = dynamodb.Table.from_table_name(self, "Control", state.output(CONTROL))
         self._blobs = s3.Bucket.from_bucket_name(self, "Blobs", state.output(BLOBS))
@@ -60,6 +64,8 @@ class CoreStack(StageStack):
         self._add_worker(environment)
         self._add_router(environment)
         self._add_recorder(environment)
+        if self._scheduled:
+            self._add_scheduler(environment)
         self._add_outputs()
 
     def _work_queue(self, name: str, wait: int = 0) -> sqs.Queue:
@@ -77,7 +83,12 @@ class CoreStack(StageStack):
             "SEDANO_PARKED_QUEUE": self._parked.queue_url,
             "SEDANO_TIMERS_GROUP": self._timers.group,
             "SEDANO_TIMERS_ROLE": self._timers.role.role_arn,
+            "SEDANO_SCHEDULER": self._scheduler_state(),
         }
+
+    def _scheduler_state(self) -> str:
+        """Whether periodic tasks may be added at run time: a client that adds one where nobody looks must be told so."""
+        return "on" if self._scheduled else "off"
 
     def _command_urls(self) -> str:
         return self.to_json_string({name: queue.queue_url for name, queue in self._commands.items()})
@@ -102,7 +113,7 @@ class CoreStack(StageStack):
         self._allow_blobs(worker, "s3:GetObject", "s3:PutObject")
         worker.allow(["iam:PassRole"], self._timers.role.role_arn)
         worker.allow_objects(
-            ["scheduler:CreateSchedule"],
+            ["scheduler:CreateSchedule", "scheduler:DeleteSchedule"],
             self._timers.schedules,
             reason="A timer is named by the id of its task, so the names cannot be listed beforehand.",
         )
@@ -125,6 +136,20 @@ class CoreStack(StageStack):
             self._history.arn_for_objects(f"{HISTORY_PREFIX}*"),
             reason="The key of a record is its day and a hash of its content, so the keys cannot be listed beforehand.",
         )
+
+    def _add_scheduler(self, environment: Mapping[str, str]) -> None:
+        made = self._function("scheduler", environment, may_loop=False)
+        Minute(self, "EachMinute", function=made.target)
+        made.allow(["sqs:SendMessage"], *self._command_arns())
+        made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
+        made.allow(["dynamodb:BatchGetItem", "dynamodb:UpdateItem"], self._control.table_arn)
+        made.allow(["iam:PassRole"], self._timers.role.role_arn)
+        made.allow_objects(
+            ["scheduler:CreateSchedule"],
+            self._timers.schedules,
+            reason="An occurrence that jitter puts off by more than 900 s becomes a timer, named by the id of its task.",
+        )
+        acknowledge(made.function, "Serverless-LambdaDLQ", "What a round does not do, the round of the next minute does: nothing is lost.")
 
     def _allow_blobs(self, function: Function, *actions: str) -> None:
         function.allow_objects(
@@ -159,3 +184,4 @@ class CoreStack(StageStack):
         CfnOutput(self, "SedanoParkedQueue", value=self._parked.queue_url)
         CfnOutput(self, "SedanoTimersGroup", value=self._timers.group)
         CfnOutput(self, "SedanoTimersRole", value=self._timers.role.role_arn)
+        CfnOutput(self, "SedanoScheduler", value=self._scheduler_state())

@@ -108,7 +108,7 @@ def test_the_edges_of_every_range_are_usable() -> None:
 def test_every_field_is_a_setting_of_the_command_line() -> None:
     texts = {
         "account": "123456789012", "region": "eu-central-1", "stage": "staging", "queue_concurrency": "mail=2, bulk=50",
-        "tags": "team=shop,cost centre=42", "local": "yes", "production": "no", "budget": "12.50", "alarm_topic": TOPIC,
+        "tags": "team=shop,cost centre=42", "local": "yes", "production": "no", "schedules": "yes", "budget": "12.50", "alarm_topic": TOPIC,
         "permissions_boundary": "arn:aws:iam::123456789012:policy/b", "pipeline": "glue", "pipeline_schedule": "cron(15 * * * ? *)",
         "code_signing": "arn:aws:lambda:eu-central-1:123456789012:code-signing-config:csc-0123456789abcdefg", "retention": "90",
     }  # fmt: skip
@@ -120,6 +120,7 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
     assert (config.concurrency_of("mail"), config.concurrency_of("default")) == (2, 10)
     assert {name: getattr(config, name) for name in numbers} == {name: int(text) for name, text in numbers.items()}
     assert (dict(config.tags), config.budget, config.local, config.production) == ({"team": "shop", "cost centre": "42"}, 12.5, True, False)
+    assert config.schedules
 
 
 def test_a_config_does_not_change_after_it_was_judged() -> None:

@@ -28,6 +28,7 @@ def test_every_service_that_a_function_may_call_is_named_here(templates: Templat
         "worker": {"logs", "sqs", "dynamodb", "s3", "scheduler", "iam"},
         "router": {"logs", "sqs", "s3"},
         "recorder": {"logs", "sqs", "s3"},
+        "scheduler": {"logs", "sqs", "dynamodb", "scheduler", "iam"},
     }
 
 
@@ -45,18 +46,40 @@ def test_messages_go_only_where_the_walk_of_a_message_leads(templates: Templates
         "worker": commands | {"Events", "Records", "Parked"},
         "router": commands | {"Records", "Parked"},
         "recorder": {"Parked"},
+        "scheduler": commands,
     }
 
 
-def test_only_the_worker_reaches_the_tables_and_nobody_can_delete_or_list_an_item(templates: Templates) -> None:
+def test_nobody_can_delete_or_list_an_item_of_the_tables_and_the_scheduler_writes_agendas_alone(templates: Templates) -> None:
+    calls = {function: _tables(templates, function) for function in templates.functions()}
+    assert calls == {
+        "worker": {
+            "SedanoLedgerTable": READ_AND_WRITE | {"dynamodb:BatchGetItem"},
+            "SedanoControlTable": READ_AND_WRITE | {"dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"},
+        },
+        "router": {},
+        "recorder": {},
+        "scheduler": {
+            "SedanoLedgerTable": {"dynamodb:GetItem", "dynamodb:BatchGetItem"},
+            "SedanoControlTable": {"dynamodb:BatchGetItem", "dynamodb:UpdateItem"},
+        },
+    }
+
+
+def _tables(templates: Templates, function: str) -> dict[str, set[str]]:
+    """What a function may do to each of the tables."""
     calls: dict[str, set[str]] = {}
-    for statement in templates.allowed("worker"):
+    for statement in templates.allowed(function):
         for table in {"SedanoLedgerTable", "SedanoControlTable"} & {name.split("/")[-1] for name in statement.resources}:
             calls.setdefault(table, set()).update(statement.actions)
-    assert calls == {
-        "SedanoLedgerTable": READ_AND_WRITE | {"dynamodb:BatchGetItem"},
-        "SedanoControlTable": READ_AND_WRITE | {"dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"},
-    }
+    return calls
+
+
+def test_the_scheduler_is_invoked_by_the_minute_and_only_where_tasks_come_round(templates: Templates) -> None:
+    (schedule,) = templates.of_type("Scheduler::Schedule").values()
+    assert schedule["ScheduleExpression"] == "rate(1 minute)"
+    assert schedule["FlexibleTimeWindow"] == {"Mode": "OFF"}
+    assert templates.function_named(schedule["Target"]["Arn"]) == "scheduler"
 
 
 def test_the_worker_sets_timers_whose_role_sends_to_command_queues_and_the_parked_one_only(templates: Templates) -> None:
@@ -73,7 +96,7 @@ def test_objects_are_written_and_read_but_never_deleted(templates: Templates) ->
     blobs, history = "SedanoBlobsBucket/*", "SedanoHistoryBucket/events/*"
     reading = {"s3:GetObject": {blobs}, "s3:PutObject": {blobs}, "s3:ListBucket": {"SedanoBlobsBucket"}}
     calls = {name: _calls(templates, name, "s3:") for name in templates.functions()}
-    assert calls == {"worker": reading, "router": reading, "recorder": {"s3:PutObject": {blobs, history}}}
+    assert calls == {"worker": reading, "router": reading, "recorder": {"s3:PutObject": {blobs, history}}, "scheduler": {}}
 
 
 def _calls(templates: Templates, function: str, service: str) -> dict[str, set[str]]:

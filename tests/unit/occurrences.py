@@ -89,4 +89,5 @@ class Play:
     def _judged(self) -> list[str]:
         due = Counter(between(self.schedule.timetable, START, self.state.cursor))
         wrong = [f"{moment} ran {self.ran[moment]} times" for moment in {*due, *self.ran} if self.ran[moment] != due[moment]]
-        return wrong if self.state.cursor >= START + LENGTH_S else [*wrong, "the cursor did not arrive"]
+        left = [*between(self.schedule.timetable, self.state.cursor, START + LENGTH_S)]
+        return [*wrong, f"{left} were not decided"] if left else wrong

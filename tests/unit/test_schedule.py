@@ -5,7 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
-from sedano.model.schedule import AHEAD_S, MOST_AT_ONCE, Schedule, State, decided, occurrence, published
+from sedano.model.schedule import (
+    AHEAD_S,
+    MOST_AT_ONCE,
+    MOST_RUNNING,
+    Schedule,
+    State,
+    decided,
+    edited,
+    ended,
+    occurrence,
+    published,
+    withdrawn,
+)
 from sedano.model.timetable import At, Every
 from tests.unit.occurrences import Play
 
@@ -81,8 +93,47 @@ def test_an_occurrence_is_derived_from_its_schedule_and_moment_alone_and_its_jit
         {"misfire_grace": 40_000_000},
         {"name": ""},
         {"name": "x" * 257},
+        {"max_instances": 0},
+        {"max_instances": True},
+        {"max_instances": 101},
+        {"coalesce": None},
+        {"paused": 1},
     ],
 )
 def test_a_schedule_that_cannot_be_honoured_is_refused_by_field(changes):
     with pytest.raises(OptionError, match=f"^{next(iter(changes))}: "):
         MINUTE._replace(**changes).checked()
+
+
+def test_where_nothing_comes_round_nothing_changes_so_nothing_is_written():
+    yearly, state = Schedule("s", At((10_000_000,))), State(0)
+    assert decided(yearly, state, 5_000_000.0) is state
+    assert decided(yearly, state, 9_999_999.0).pending == (10_000_000,)
+
+
+def test_an_edit_does_not_run_by_the_new_timetable_what_has_passed():
+    daily = Schedule("s", Every(86_400))
+    state = edited(State(86_400), daily, Schedule("s", Every(60)), 100_000.0)
+    assert state == State(100_000)
+    assert decided(Schedule("s", Every(60)), state, 100_000.0).pending == (100_020, 100_080)
+    resumed = edited(State(86_400), daily._replace(paused=True), daily, 200_000.0)
+    assert decided(daily, resumed, 200_000.0) is resumed
+
+
+def test_an_edit_writes_down_what_is_new_and_withdraws_what_is_not_any_more_before_the_cursor():
+    old, new = Schedule("s", Every(30)), Schedule("s", Every(20))
+    state = published(decided(old, State(0), 0.0))
+    assert edited(state, old, new, 5.0).pending == (20, 40, 80)
+    assert [one.scheduled for one in withdrawn(state, old, new, 5.0)] == [30, 90]
+    assert [one.scheduled for one in withdrawn(state, old, None, 35.0)] == [60, 90]
+    assert [one.scheduled for one in withdrawn(state, old, old._replace(paused=True), 65.0)] == [90]
+    assert withdrawn(state, old._replace(paused=True), None, 5.0) == []
+
+
+def test_what_is_limited_is_remembered_until_it_has_ended():
+    limited = Schedule("s", Every(30), max_instances=2).checked()
+    state = published(decided(limited, State(0), 0.0))
+    assert state.running == (30, 60, 90)
+    assert ended(state, {30, 90}).running == (60,)
+    assert edited(state, limited, limited._replace(max_instances=None), 0.0).running == ()
+    assert len(decided(limited, State(0, running=tuple(range(-200, 0))), 0.0).running) == MOST_RUNNING

@@ -1,10 +1,11 @@
-"""The smallest application: one task and two queues, for the tests that deploy it."""
+"""The smallest application: one task that also comes round and two queues, for the tests that deploy it."""
 
-from sedano import Sedano
+from sedano import Sedano, every
 
 app = Sedano("tiny", queues=("default", "bulk"))
 
 
+@app.periodic(every(days=1), schedule="daily", args=(1, 1))
 @app.task
 def add(a: int, b: int) -> int:
     """The sum of two numbers."""

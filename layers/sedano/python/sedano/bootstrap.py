@@ -16,6 +16,7 @@ from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
 from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.engine.chronicle import Host
+from sedano.errors import ConfigurationError
 from sedano.model.messages import NOTHING
 from sedano.ports import (
     EVENTS,
@@ -195,6 +196,11 @@ def _flow_runs(dynamodb: Any, settings: Settings) -> FlowRuns:
 
 
 def _schedules(dynamodb: Any, settings: Settings) -> Schedules:
+    if not settings.scheduler:
+        raise ConfigurationError(
+            "SEDANO_SCHEDULER is not on: this stage runs no scheduler, because the app declared no periodic task when it was deployed; "
+            "declare one with @app.periodic(…), or deploy with the setting schedules=true"
+        )
     made: DynamoSchedules = importlib.import_module("sedano.aws.schedules").DynamoSchedules(dynamodb, settings.control_table)
     return made
 

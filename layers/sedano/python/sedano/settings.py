@@ -15,7 +15,8 @@ _HINT = "the deployed functions have it from the stack; a client gets it from th
 
 class Settings(NamedTuple):
     """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs, *mappings* those of
-    command queues to the UUIDs of their event source mappings."""
+    command queues to the UUIDs of their event source mappings. *scheduler*: somebody looks after periodic tasks.
+    """
 
     queues: Mapping[str, str]
     ledger_table: str
@@ -26,6 +27,7 @@ class Settings(NamedTuple):
     app: str = ""
     timers_group: str = ""
     timers_role: str = ""
+    scheduler: bool = False
     mappings: Mapping[str, str] = MappingProxyType({})
 
 
@@ -45,6 +47,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         app=environment.get("SEDANO_APP", ""),
         timers_group=environment.get("SEDANO_TIMERS_GROUP", ""),
         timers_role=environment.get("SEDANO_TIMERS_ROLE", ""),
+        scheduler=environment.get("SEDANO_SCHEDULER", "") == "on",
         mappings=_mappings(environment),
     )
 

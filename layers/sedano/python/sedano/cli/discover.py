@@ -91,3 +91,5 @@ def _show(found: Discovered) -> None:
     table(("task", "queue", "delivery", "result"), rows)
     for event, tasks in found.subscriptions.items():
         print(f"\n{event}: {', '.join(tasks) or 'nobody subscribes'}")
+    for schedule, task in found.schedules.items():
+        print(f"\n{schedule}: {task} comes round")

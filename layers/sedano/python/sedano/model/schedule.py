@@ -94,7 +94,7 @@ def occurrence(schedule: Schedule, scheduled: int) -> Occurrence:
 
 
 def decided(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S) -> State:
-    """Return *state* with what comes round until *ahead* seconds from *now* decided; unchanged while moments are pending.
+    """Return *state* with what comes round until *ahead* seconds from *now* decided; unchanged while moments are pending, or none comes.
 
     The cursor never moves back, also when the clock does: what was decided once is not decided again, nor is what an edit of the schedule
     would now put before it.
@@ -108,6 +108,8 @@ def decided(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S
             until = moments[-1]
             break
         moments.append(moment)
+    if not moments:  # what changes nothing costs no write: the same seconds are looked at again
+        return state
     if schedule.paused:
         return state._replace(cursor=until, missed=state.missed + len(moments))
     late = [moment for moment in moments if moment <= now]
@@ -130,15 +132,15 @@ def ended(state: State, moments: Container[int]) -> State:
 def edited(state: State, old: Schedule, new: Schedule, now: float) -> State:
     """Return *state* for a schedule that was *old* and is *new* from *now* on.
 
-    The cursor stays. What the new timetable has before it and the old one had not is written down; what it has not any more, `withdrawn`
-    names.
+    The cursor stays, or comes to *now*: what has passed does not run by another timetable. What the new timetable has before the cursor and
+    the old one had not is written down; what it has not any more, `withdrawn` names.
     """
     if new.paused or (new.timetable == old.timetable and not old.paused):
         return state._replace(running=state.running if new.max_instances else ())
     known = {*state.pending} if old.paused else {*state.pending, *between(old.timetable, now, state.cursor)}
     fresh = [moment for moment in between(new.timetable, now, state.cursor) if moment not in known]
     pending = (*state.pending, *fresh)
-    return state._replace(pending=pending, running=_running(new, state, tuple(fresh)))
+    return state._replace(cursor=max(state.cursor, int(now)), pending=pending, running=_running(new, state, tuple(fresh)))
 
 
 def withdrawn(state: State, old: Schedule, new: Schedule | None, now: float) -> list[Occurrence]:

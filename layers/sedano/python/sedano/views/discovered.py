@@ -22,7 +22,7 @@ class DiscoveredTask(NamedTuple):
 
 
 class Discovered(NamedTuple):
-    """An app: its name, its command queues, its tasks by name, and which tasks hear of each event.
+    """An app: its name, its command queues, its tasks by name, which tasks hear of each event, and its schedules with their tasks.
 
     Everything is in order of name, so that the same declarations in another order are the same record.
     """
@@ -31,6 +31,7 @@ class Discovered(NamedTuple):
     queues: tuple[str, ...]
     tasks: Mapping[str, DiscoveredTask]
     subscriptions: Mapping[str, tuple[str, ...]]
+    schedules: Mapping[str, str]
 
 
 def discovered(app: Sedano) -> Discovered:
@@ -42,6 +43,7 @@ def discovered(app: Sedano) -> Discovered:
         tuple(sorted(app.queues)),
         {name: _task(registry.tasks[name]) for name in sorted(own)},
         {event: _in_order(registry.subscriptions[event]) for event in sorted(registry.subscriptions)},
+        {name: app.periodics[name].call.task for name in sorted(app.periodics)},
     )
 
 

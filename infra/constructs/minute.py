@@ -1,0 +1,23 @@
+"""What invokes a function by the minute, while nothing stands and waits."""
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_scheduler as scheduler
+from constructs import Construct
+
+
+class Minute(Construct):
+    """A schedule of EventBridge Scheduler that invokes `function` once a minute, now and then twice."""
+
+    def __init__(self, scope: Construct, name: str, *, function: lambda_.IFunction) -> None:
+        super().__init__(scope, name)
+        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("scheduler.amazonaws.com"))
+        role.add_to_policy(iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[function.function_arn]))
+        late = scheduler.CfnSchedule.RetryPolicyProperty(maximum_event_age_in_seconds=60, maximum_retry_attempts=2)  # then comes the next
+        scheduler.CfnSchedule(
+            self,
+            "Schedule",
+            schedule_expression="rate(1 minute)",
+            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
+            target=scheduler.CfnSchedule.TargetProperty(arn=function.function_arn, role_arn=role.role_arn, retry_policy=late),
+        )
