@@ -17,6 +17,8 @@ UV := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --gener
 SOURCES ?=
 FILES ?= 300
 APP ?= examples.census.tasks:app
+SET ?=
+CDK ?=
 CODE ?= .
 STAGE ?= dev
 SCALE ?= 1.0
@@ -26,9 +28,11 @@ ifeq ($(SEED),random)
 override SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
 TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requirements benchmarks examples)
-CONTEXT := -c stage=$(STAGE) -c app=$(APP) -c code=$(CODE)
+# What is deployed must be named: a default would put an example into somebody's account.
+named = $(if $(filter file,$(origin $(1))),,$($(1)))
+ON_AWS = $(RUN) -m infra.command $@ --app "$(call named,APP)" --code "$(call named,CODE)" --stage "$(STAGE)" $(SET) $(if $(CDK),-- $(CDK))
 
-.PHONY: help demo test test-spark35 prove bench bench-pipeline lint local synth deploy pins clean setup setup-all
+.PHONY: help demo test test-spark35 prove bench bench-pipeline lint local synth bootstrap diff deploy destroy pins clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -62,11 +66,20 @@ lint: setup ## ruff and mypy
 local: setup-all ## your app on a local AWS until Ctrl-C (APP=module:attribute CODE=dir)
 	@$(RUN) -m sedano.local --app "$(APP)" --code "$(CODE)"
 
-synth: setup ## the CloudFormation templates in build/cdk.out (APP= CODE= STAGE=)
-	@$(IN) cdk synth --quiet --no-notices $(CONTEXT)
+synth: setup ## the CloudFormation templates in build/cdk.out, and what they cost (APP= CODE= STAGE= SET="memory=1024")
+	@$(ON_AWS)
 
-deploy: setup ## your app into the AWS account of your credentials (APP= CODE= STAGE=)
-	@$(IN) cdk deploy --all $(CONTEXT)
+bootstrap: setup ## prepare the AWS account of your credentials for the CDK, once (APP= CODE= STAGE=)
+	@$(ON_AWS)
+
+diff: setup ## what deploying would change (APP= CODE= STAGE= SET=)
+	@$(ON_AWS)
+
+deploy: setup ## your app into the AWS account of your credentials (APP= CODE= STAGE= SET= CDK="--require-approval never")
+	@$(ON_AWS)
+
+destroy: setup ## the stage away, with all it remembers unless it is production (APP= CODE= STAGE= SET= CDK=--force)
+	@$(ON_AWS)
 
 pins: setup ## pin what requirements/*.in ask for to today's versions
 	@cd requirements && for set in build layer dev ministack bench spark35; do ../$(UV) $$set.in -o $$set.txt; done

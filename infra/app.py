@@ -6,10 +6,11 @@ Settings come from the context (`-c name=value`); `infra/README.md` lists them.
 """
 
 import sys
+from pathlib import Path
 
 import aws_cdk as cdk
 
-from . import nag
+from . import cost, limits, nag
 from .application import DiscoveryError
 from .assets import AssetError
 from .config import ConfigError
@@ -19,7 +20,7 @@ from .sedano_stacks import SedanoStacks
 
 def main() -> int:
     """Writes the cloud assembly; a setting that cannot be used ends it with one sentence."""
-    app = cdk.App()
+    app = cdk.App(context={"@aws-cdk/core:stackResourceLimit": 0})  # `limits` says it in a sentence
     nag.check(app)
     try:
         asked = from_context(app.node.get_all_context())
@@ -27,8 +28,20 @@ def main() -> int:
     except (ConfigError, AssetError, DiscoveryError) as error:
         sys.stderr.write(f"sedano: {error}\n")
         return 2
-    app.synth()
-    return 0
+    assembly = Path(app.synth().directory)
+    refused = list(limits.problems(assembly))
+    for problem in refused:
+        sys.stderr.write(f"sedano: {problem}\n")
+    if not asked.config.local:  # this machine asks no money
+        tell_the_cost(assembly)
+    return 2 if refused else 0
+
+
+def tell_the_cost(assembly: Path) -> None:
+    """Writes what the stage costs beside its templates, and says it in a line."""
+    stage = cost.read(assembly)
+    (assembly / "cost.md").write_text(cost.page(stage), encoding="utf-8")
+    sys.stderr.write(f"sedano: {cost.summary(stage)}: cost.md beside the templates tells how.\n")
 
 
 if __name__ == "__main__":

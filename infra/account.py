@@ -1,0 +1,65 @@
+"""Whose account would be deployed to: asked before anything is, and each refusal says what to do."""
+
+from typing import NamedTuple
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError, NoCredentialsError, PartialCredentialsError
+
+from .config import StageConfig
+
+#: Where `cdk bootstrap` notes that an account is prepared.
+BOOTSTRAPPED = "/cdk-bootstrap/hnb659fds/version"
+_LOG_IN = "log in (`aws sso login`, `aws configure`), or name a profile in AWS_PROFILE"
+
+
+class AccountError(RuntimeError):
+    """The credentials at hand cannot deploy this stage; the message says what to do."""
+
+
+class Target(NamedTuple):
+    """An account and a Region."""
+
+    account: str
+    region: str
+
+
+def target(session: boto3.Session, config: StageConfig) -> Target:
+    """Return where the credentials of *session* lead.
+
+    Raises:
+        AccountError: there are none, AWS refuses them, no Region is set, or they are not those of the stage.
+    """
+    region = config.region or session.region_name
+    if region is None:
+        raise AccountError("no Region: set AWS_REGION, or give the stage one with region= and account=")
+    try:
+        account = str(session.client("sts", region_name=region).get_caller_identity()["Account"])
+    except (NoCredentialsError, PartialCredentialsError) as error:
+        raise AccountError(f"no AWS credentials are set: {_LOG_IN}") from error
+    except EndpointConnectionError as error:
+        raise AccountError(f"AWS cannot be reached to ask whose credentials these are: {error}; look at the network") from error
+    except ClientError as error:
+        raise AccountError(f"AWS refuses the credentials ({error.response['Error']['Code']}): {_LOG_IN}") from error
+    except BotoCoreError as error:
+        raise AccountError(f"the AWS credentials cannot be used: {error}; {_LOG_IN}") from error
+    if config.account not in (None, account):
+        raise AccountError(
+            f"account: the stage {config.stage} belongs to {config.account}, and the credentials are those of {account}: "
+            "name the profile of the right account in AWS_PROFILE"
+        )
+    return Target(account, region)
+
+
+def require_prepared(session: boto3.Session, where: Target) -> None:
+    """Refuse an account and Region that the CDK was never prepared for.
+
+    Raises:
+        AccountError: `cdk bootstrap` was not run there.
+    """
+    try:
+        session.client("ssm", region_name=where.region).get_parameter(Name=BOOTSTRAPPED)
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ParameterNotFound":
+            place = f"account {where.account} in {where.region}"
+            raise AccountError(f"{place} is not prepared for the CDK: run `make bootstrap` once") from error
+        # Whoever may not look may still deploy: the CDK looks again, with its own role.

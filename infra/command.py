@@ -1,0 +1,95 @@
+"""`make synth|diff|deploy|destroy|bootstrap`: the CDK's own command line, after what can be known beforehand was checked.
+
+    python -m infra.command deploy --app shop.tasks:app --code src --stage prod memory=1024 tags=team=shop -- --require-approval never
+
+The templates are made first, then the credentials are looked at, then the CDK of package.json does the work. What stands
+behind `--` goes to it as it is.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import boto3
+
+from . import buckets
+from .account import AccountError, require_prepared, target
+from .config import ConfigError, StageConfig, require
+from .context import from_context
+from .places import ROOT
+
+ASSEMBLY = ROOT / "build" / "cdk.out"
+TOOLCHAIN = ROOT / "requirements" / "toolchain.py"
+VERBS = ("synth", "diff", "deploy", "destroy", "bootstrap")
+#: What differs from the CDK's own defaults: all stacks of the stage; notices are about the CDK, not about the stage.
+_ALWAYS = ("--app", str(ASSEMBLY), "--no-notices")
+
+
+def main(given: Sequence[str]) -> int:
+    """Do what the command line says; return the exit code."""
+    mark = list(given).index("--") if "--" in given else len(given)
+    asked, further = _arguments(given[:mark]), given[mark + 1 :]
+    try:
+        context = _context(asked)
+        config = from_context(context).config
+        if asked.verb != "bootstrap" and synthesise(context):
+            return 2
+        return 0 if asked.verb == "synth" else _act(asked.verb, config, further)
+    except (ConfigError, AccountError) as error:
+        sys.stderr.write(f"sedano: {error}\n")
+        return 2
+
+
+def synthesise(context: Mapping[str, str]) -> int:
+    """Write the templates to `build/cdk.out`; return the exit code of the app, which has said what is wrong."""
+    flags = json.loads((ROOT / "cdk.json").read_text())["context"]
+    environment = {**os.environ, "CDK_CONTEXT_JSON": json.dumps({**flags, **context}), "CDK_OUTDIR": str(ASSEMBLY)}
+    return subprocess.run([sys.executable, "-m", "infra.app"], cwd=ROOT, env=environment, check=False).returncode
+
+
+def _act(verb: str, config: StageConfig, further: Sequence[str]) -> int:
+    session = boto3.Session()
+    where = target(session, config)
+    sys.stderr.write(f"Account {where.account}, {where.region}.\n")
+    if verb == "bootstrap":
+        return _cdk(verb, [f"aws://{where.account}/{where.region}", *further], where.region)
+    require_prepared(session, where)
+    if verb != "destroy":
+        return _cdk(verb, ["--all", *further], where.region)
+    agreed, further = "--force" in further, [word for word in further if word != "--force"]
+    if not buckets.empty_all(session, where.region, config, agreed=agreed):
+        return 1
+    return _cdk(verb, ["--all", "--force", *further], where.region)
+
+
+def _cdk(verb: str, words: Sequence[str], region: str) -> int:
+    command = [sys.executable, str(TOOLCHAIN), "cdk", verb, *_ALWAYS, *words]
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, "AWS_REGION": region}, check=False).returncode
+
+
+def _arguments(given: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m infra.command", description="Deploy a stage.")
+    parser.add_argument("verb", choices=VERBS)
+    for name, words in (("app", "module:attribute"), ("code", "the directory of its modules"), ("stage", "such as dev or prod")):
+        parser.add_argument(f"--{name}", default="", help=words)
+    parser.add_argument("settings", nargs="*", metavar="name=value", help="further settings of the stage")
+    return parser.parse_intermixed_args(given)
+
+
+def _context(asked: argparse.Namespace) -> dict[str, str]:
+    """Return the settings as the CDK app reads them; a path is meant from where the command was given."""
+    require(asked.stage, "stage", asked.stage, "the stage's name, such as dev or prod")
+    context = {"app": asked.app, "code": str(Path(asked.code).resolve()) if asked.code else "", "stage": asked.stage}
+    for setting in asked.settings:
+        name, sign, value = setting.partition("=")
+        require(sign and name, setting, value, "name=value")
+        context[name] = str(Path(value).resolve()) if name == "requirements" else value
+    return context
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

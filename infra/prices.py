@@ -1,0 +1,31 @@
+"""What AWS asks for what a stage uses: list prices of one Region on one day, in US dollars, without the free tiers.
+
+Sources: the pricing pages of SQS, Lambda, DynamoDB, S3, CloudWatch, EventBridge Scheduler and KMS.
+"""
+
+from typing import NamedTuple
+
+REGION = "us-east-1"
+DAY = "2026-11-21"
+MILLION = 1_000_000
+
+
+class Prices(NamedTuple):
+    """Dollars; of requests for a million."""
+
+    sqs_request: float = 0.40
+    lambda_request: float = 0.20
+    #: A million GB-seconds on arm64.
+    lambda_gb_s: float = 13.3334
+    dynamodb_write: float = 0.625
+    dynamodb_read: float = 0.125
+    s3_put: float = 5.00
+    scheduler_invocation: float = 1.00
+    #: A month each.
+    alarm: float = 0.10
+    dashboard: float = 3.00
+    metric: float = 0.30
+    key: float = 1.00
+
+
+LIST = Prices()
