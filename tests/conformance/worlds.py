@@ -136,21 +136,28 @@ def over_aws(resources: Resources) -> World:
         queues=SqsQueues(sqs, urls),
         blobs=S3Blobs(s3, bucket),
         events=S3Events(s3, settings["SEDANO_HISTORY_BUCKET"]),
-        members=DynamoMembers(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         leases=DynamoLeases(dynamodb, settings["SEDANO_CONTROL_TABLE"], SystemClock()),
-        control=DynamoControl(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         elections=DynamoElections(dynamodb, settings["SEDANO_CONTROL_TABLE"], settings["SEDANO_LEDGER_TABLE"]),
-        flow_runs=DynamoFlowRuns(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
-        memos=DynamoMemos(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
-        limits=DynamoLimits(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         consumers=LambdaConsumers(sqs, session.later("lambda"), urls, {}),
         timers=timers_of(session.client("scheduler"), urls),
-        schedules=DynamoSchedules(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
         losing=lambda operation: losing_answers(dynamodb, operation, send=real),
         damage=damage,
         concurrent=real,
         max_receives=_max_receives(sqs, urls[COMMANDS]),
+        **in_the_control_table(dynamodb, settings["SEDANO_CONTROL_TABLE"]),
     )
+
+
+def in_the_control_table(dynamodb: Any, table: str) -> dict[str, Any]:
+    """The ports that keep their things in the control table and nowhere else, by name."""
+    return {
+        "members": DynamoMembers(dynamodb, table),
+        "control": DynamoControl(dynamodb, table),
+        "flow_runs": DynamoFlowRuns(dynamodb, table),
+        "memos": DynamoMemos(dynamodb, table),
+        "limits": DynamoLimits(dynamodb, table),
+        "schedules": DynamoSchedules(dynamodb, table),
+    }
 
 
 def timers_of(scheduler: Any, urls: dict[str, str]) -> SchedulerTimers:

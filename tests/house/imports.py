@@ -40,6 +40,7 @@ LATE = {
     "layers/sedano/python/sedano/cli/__init__.py": "loads the one verb that was asked for",
     "layers/sedano/python/sedano/cli/discover.py": "the app that it is about is named on the command line",
     "layers/sedano/python/sedano/cli/history.py": "Spark is an extra, and the job stands beside the library",
+    "layers/sedano/python/sedano/guarding.py": "whoever declares health checks and budgets loads what that takes",
     "layers/sedano/python/sedano/elections.py": "whoever holds an election loads what that takes",
     "layers/sedano/python/sedano/engine/admission.py": "an app without singletons and winners loads neither leases nor elections",
     "layers/sedano/python/sedano/engine/publisher.py": "whoever delays nothing by more than 900 s loads no timers",

@@ -34,7 +34,7 @@ def test_while_it_rests_nothing_changes():
 
 
 def test_it_shrinks_to_what_runs_but_never_below_its_least():
-    assert scaled(BUDGET, Level(50), Load(3, 9), NOW).limit == 9
+    assert scaled(BUDGET, Level(50), Load(3, 9), NOW).limit == 12, "what waits could run at once"
     assert scaled(BUDGET, Level(50), Load(0, 0), NOW).limit == 2
 
 

@@ -26,6 +26,7 @@ from sedano.declaration import Declaration, declared
 from sedano.engine.registry import Registry
 from sedano.errors import ConfigurationError, OptionError
 from sedano.event import EventType
+from sedano.guarding import Guarded
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.signature import Signature
 from sedano.outlet import Outlet
@@ -36,7 +37,6 @@ from sedano.task import P, R, Task
 if TYPE_CHECKING:
     from sedano.canvas import Sig
     from sedano.control import Control
-    from sedano.health import Check
     from sedano.locks import Leader, Lock
     from sedano.model.holding import Call
     from sedano.partitions import Partitions
@@ -49,7 +49,7 @@ AWS = "sedano.bootstrap:connect"
 """What binds an app to AWS, by name: `import sedano` does not import boto3."""
 
 
-class Sedano(PeriodicTasks):
+class Sedano(PeriodicTasks, Guarded):
     """An application: its tasks, its events, and its way to the outside.
 
     Args:
@@ -116,23 +116,6 @@ class Sedano(PeriodicTasks):
             raise OptionError(f"event {event.name}: declared twice")
         self.registry.subscriptions[event.name] = []
         return event
-
-    def health_check(
-        self, name: str, *, states: Sequence[str] | None = None, every: float = 30.0, shared: bool = False
-    ) -> Check:
-        """Declare a health check, for the circuits of tasks: `web = app.health_check("web")`, then `@web` on functions that look.
-
-        Args:
-            name: the check's name.
-            states: what a look may find, from best to worst; by default the CEP's five.
-            every: seconds for which what was found holds.
-            shared: what one worker finds holds for all; otherwise each worker looks for itself.
-
-        Raises:
-            OptionError: an option cannot be honoured, or another check has the name.
-        """
-        check: Check = importlib.import_module("sedano.health").declared(self, name, states, every, shared)
-        return check
 
     def election_topic(
         self, name: str, *, on_winner: bool = False, queue: str = "default"

@@ -5,11 +5,19 @@ For people and for the controller; no worker asks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from sedano.model.budget import Load
-    from sedano.ports import Delivery
+
+
+class DeadLetter(NamedTuple):
+    """A message that was received too often: the queue's own id, its *body*, how often it was received, when it was sent (epoch s)."""
+
+    message_id: str
+    body: str
+    receives: int = 0
+    sent: float = 0.0
 
 
 class Consumers(Protocol):
@@ -24,5 +32,5 @@ class Consumers(Protocol):
     def set_limit(self, queue: str, limit: int) -> None:
         """Let *queue* have *limit* invocations at once (2 to 1 000); `ConfigurationError` when nothing is known of its consumer."""
 
-    def dead(self, queue: str, most: int) -> list[Delivery]:
+    def dead(self, queue: str, most: int) -> list[DeadLetter]:
         """Return up to *most* dead letters of *queue*, which stay where they are."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from sedano.aws.faults import AWS_ERRORS, fault
 from sedano.aws.queues import SqsQueues
+from sedano.consumers import DeadLetter
 from sedano.errors import ConfigurationError, UnknownQueue
 from sedano.model.budget import Load
 from sedano.ports import Delivery
@@ -62,7 +63,7 @@ class LambdaConsumers:
         except AWS_ERRORS as error:
             raise fault(error, "lambda.UpdateEventSourceMapping") from error
 
-    def dead(self, queue: str, most: int) -> list[Delivery]:
+    def dead(self, queue: str, most: int) -> list[DeadLetter]:
         """Return up to *most* dead letters of *queue*: they are received and given back."""
         policy = json.loads(self._attributes(queue, "RedrivePolicy").get("RedrivePolicy", "{}"))
         name = str(policy.get("deadLetterTargetArn", "")).rpartition(":")[2]
@@ -79,7 +80,7 @@ class LambdaConsumers:
             found |= {delivery.message_id: delivery for delivery in received}
         for delivery in found.values():
             letters.hold(delivery, 0.0)
-        return [*found.values()]
+        return [DeadLetter(d.message_id, d.body, d.receives, d.sent) for d in found.values()]
 
     def _attributes(self, queue: str, *names: str) -> Mapping[str, str]:
         if queue not in self._urls:

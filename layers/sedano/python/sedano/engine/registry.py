@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sedano.engine.checking import Check
     from sedano.model.breaker import Breaker
     from sedano.model.limiting import Key, TaskLimits
+    from sedano.model.rounds import QueueBudget
 
 OnBusy = Literal["wait", "drop", "raise"]
 
@@ -79,7 +80,7 @@ BUILT_IN = {LAUNCH: LAUNCH_TASK, COLLECT: COLLECT_TASK, ELECT: ELECT_TASK}
 @dataclass(slots=True)
 class Registry:
     """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health
-    checks by name.
+    checks by name, the budgets by queue.
 
     Filled while the user's module is imported, then only read.
     """
@@ -88,3 +89,4 @@ class Registry:
     subscriptions: dict[str, list[str]] = field(default_factory=dict)
     led: set[str] = field(default_factory=set)
     checks: dict[str, Check] = field(default_factory=dict)
+    budgets: dict[str, QueueBudget] = field(default_factory=dict)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sedano.consumers import DeadLetter
 from sedano.memory.queues import MemoryQueues
 from sedano.model.budget import Load
-from sedano.ports import Delivery
 
 
 class MemoryConsumers:
@@ -32,7 +32,7 @@ class MemoryConsumers:
         self._limits[queue] = limit
         self.changes += 1
 
-    def dead(self, queue: str, most: int) -> list[Delivery]:
+    def dead(self, queue: str, most: int) -> list[DeadLetter]:
         """Return up to *most* dead letters of *queue*, which stay where they are."""
         letters = self._queues.dead(queue)[:most]
-        return [Delivery(queue, f"dead-{number}", "", letter.body) for number, letter in enumerate(letters)]
+        return [DeadLetter(f"dead-{number}", letter.body) for number, letter in enumerate(letters)]

@@ -1,9 +1,9 @@
 """The concurrency budget and its autoscaler: how much may run at once, from what waits and what runs. Pure.
 
 The CEP's algorithm. More tasks wait than may run: the first time the limit grows by that number; after the cool-down, while there are
-still more, it grows exponentially: by ``2 ** (exponent × increases)``, rounded up. Fewer tasks than the limit: it shrinks to what runs.
-After each change nothing changes for a cool-down, which doubles with each change in a row up to a limit (Celery 4 looks every second, and
-thrashes). A look after the cool-down that finds nothing to change ends the row.
+still more, it grows exponentially: by ``2 ** (exponent × increases)``, rounded up. Fewer tasks than the limit: it shrinks to what runs,
+what could run at once included. After each change nothing changes for a cool-down, which doubles with each change in a row up to a limit
+(Celery 4 looks every second, and thrashes). A look after the cool-down that finds nothing to change ends the row.
 
 Any function with the signature of `Strategy` can take its place.
 """
@@ -66,13 +66,17 @@ class Load(NamedTuple):
 
 
 class Level(NamedTuple):
-    """The limit now. *increases*: how often it grew in a row; *changes* in a row; changed at *at*, to stay so until *until* (epoch s)."""
+    """The limit now. *increases*: how often it grew in a row; *changes* in a row; changed at *at*, to stay so until *until* (epoch s).
+
+    *applied*: whoever decided it has also seen to it.
+    """
 
     limit: int
     increases: int = 0
     changes: int = 0
     at: float = 0.0
     until: float = 0.0
+    applied: bool = True
 
 
 Strategy = Callable[[Budget, Level, Load, float], Level]
@@ -89,7 +93,7 @@ def scaled(budget: Budget, level: Level, load: Load, now: float) -> Level:
         grown = level.limit + load.waiting if increases == 1 else ceil(level.limit * 2.0 ** min(budget.exponent * increases, 30.0))
         wanted = max(grown, level.limit)
     elif load.waiting + load.running < level.limit:
-        wanted = load.running
+        wanted = load.waiting + load.running
     wanted = min(max(wanted, budget.least), budget.most)
     if wanted == level.limit:
         return level._replace(changes=0, increases=increases and level.increases) if level.changes or level.increases else level
@@ -109,8 +113,8 @@ def from_text(text: str) -> Level:
         ConfigurationError: it is no such text; another version may have written it.
     """
     try:
-        limit, increases, changes, at, until = json.loads(text)
-        return Level(int(limit), int(increases), int(changes), float(at), float(until))
+        limit, increases, changes, at, until, applied = json.loads(text)
+        return Level(int(limit), int(increases), int(changes), float(at), float(until), bool(applied))
     except (TypeError, ValueError) as wrong:
         raise ConfigurationError(f"a budget in the control table cannot be read: {wrong}") from None
 

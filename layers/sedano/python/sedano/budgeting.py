@@ -1,0 +1,47 @@
+"""Budgets of queues as an app declares them, checked where they are written; see `Sedano.budget`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Protocol
+
+from sedano.engine.registry import Registry
+from sedano.errors import OptionError
+from sedano.model.budget import Budget, Strategy, scaled
+from sedano.model.rounds import QueueBudget
+
+LEAST, MOST = 2, 1_000
+"""What the maximum concurrency of an event source mapping may be (AWS)."""
+
+
+class Budgets(Protocol):
+    """What declaring a budget needs of the app."""
+
+    @property
+    def queues(self) -> Sequence[str]:
+        """The names of its command queues."""
+
+    @property
+    def registry(self) -> Registry:
+        """What it declared before."""
+
+
+def budget_of(app: Budgets, queue: str, strategy: Strategy | None, options: Mapping[str, Any]) -> QueueBudget:
+    """Return the budget of *queue* under these *options*.
+
+    Raises:
+        OptionError: one of them is unknown or cannot be honoured, or the queue has a budget.
+    """
+    if queue not in app.queues:
+        raise OptionError(f"budget: {queue!r} is none of this app's queues {tuple(app.queues)}")
+    if queue in app.registry.budgets:
+        raise OptionError(f"budget: the queue {queue} has one already")
+    known = tuple(field.name for field in fields(Budget))
+    unknown = sorted(set(options) - {*known})
+    if unknown:
+        raise OptionError(f"{unknown[0]}: not an option of a budget; known are {', '.join(known)}")
+    budget = Budget(**{"least": LEAST, **options})
+    if budget.least < LEAST or budget.most > MOST:
+        raise OptionError(f"budget: {budget.least} to {budget.most} invocations; an event source mapping takes {LEAST} to {MOST}")
+    return QueueBudget(budget, strategy or scaled)

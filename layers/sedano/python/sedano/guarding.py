@@ -1,0 +1,56 @@
+"""What an app declares to be looked after: health checks, and budgets of its queues. Part of `Sedano`, loaded when it is used."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sedano.engine.registry import Registry
+from sedano.outlet import Outlet
+
+if TYPE_CHECKING:
+    from sedano.health import Check
+    from sedano.model.budget import Strategy
+
+
+class Guarded(ABC):
+    """What an app knows of the health of what it needs, and of how much may run at once."""
+
+    name: str
+    queues: tuple[str, ...]
+    registry: Registry
+
+    @property
+    @abstractmethod
+    def outlet(self) -> Outlet:
+        """The way out."""
+
+    def health_check(self, name: str, *, states: Sequence[str] | None = None, every: float = 30.0, shared: bool = False) -> Check:
+        """Declare a health check, for the circuits of tasks: `web = app.health_check("web")`, then `@web` on functions that look.
+
+        Args:
+            name: the check's name.
+            states: what a look may find, from best to worst; by default the CEP's five.
+            every: seconds for which what was found holds.
+            shared: what one worker finds holds for all; otherwise each worker looks for itself.
+
+        Raises:
+            OptionError: an option cannot be honoured, or another check has the name.
+        """
+        check: Check = importlib.import_module("sedano.health").declared(self, name, states, every, shared)
+        return check
+
+    def budget(self, queue: str, *, strategy: Strategy | None = None, **options: Any) -> None:
+        """Let the controller decide how many invocations *queue* may have at once, between `least` and `most`.
+
+        Args:
+            queue: one of the app's command queues.
+            strategy: decides instead of the CEP's algorithm (`sedano.model.budget.scaled`), with the same arguments.
+            options: see `sedano.model.budget.Budget`; `least` is at least 2 and `most` at most 1 000, as Lambda has it.
+
+        Raises:
+            OptionError: an option cannot be honoured, or the queue has a budget.
+        """
+        self.registry.budgets[queue] = importlib.import_module("sedano.budgeting").budget_of(self, queue, strategy, options)
