@@ -43,6 +43,8 @@ LATE = {
     "layers/sedano/python/sedano/guarding.py": "whoever declares health checks and budgets loads what that takes",
     "layers/sedano/python/sedano/elections.py": "whoever holds an election loads what that takes",
     "layers/sedano/python/sedano/engine/admission.py": "an app without singletons and winners loads neither leases nor elections",
+    "layers/sedano/python/sedano/engine/time_limits.py": "ctypes is for the threads of a worker that has more than one; others load none",
+    "layers/sedano/python/sedano/engine/execution.py": "a worker whose tasks have no time limits loads nothing that keeps them",
     "layers/sedano/python/sedano/engine/publisher.py": "whoever delays nothing by more than 900 s loads no timers",
     "layers/sedano/python/sedano/locks.py": "whoever awaits a lock has an event loop; whoever does not, pays for none",
     "layers/sedano/python/sedano/outlet.py": "whoever publishes loads results, whoever takes a lease or makes a canvas what that takes, "
@@ -63,6 +65,7 @@ TYPED = {
     "layers/sedano/python/sedano/limits.py": "names in annotations what only those who use limits have to load",
     "layers/sedano/python/sedano/engine/registry.py": "names circuits, health checks and limits in annotations",
     "layers/sedano/python/sedano/engine/batch.py": "names the lease of a singleton and permits in annotations",
+    "layers/sedano/python/sedano/engine/loop.py": "names in an annotation what keeps a body within its time limits",
     "layers/sedano/python/sedano/ports.py": "names in annotations what only those who use a port have to load",
 }
 """Beside the places in LATE: what only annotations name is imported for the type checker alone. For floors and circles it counts."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any
 
-from sedano.engine.registry import OnBusy, TaskSpec
+from sedano.engine.registry import OnBusy, TaskSpec, TimeLimits
 from sedano.errors import OptionError
 from sedano.model.parameters import Parameters
 from sedano.model.retry import NEVER, Retry
@@ -42,6 +42,8 @@ class Declaration:
     batch: object = None
     serial_key: object = None
     bind: bool = False
+    time_limit: float | None = None
+    soft_time_limit: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse an option that cannot be honoured, naming it."""
@@ -55,8 +57,15 @@ class Declaration:
             raise OptionError(f"bind: {self.bind!r} is neither True nor False")
         if self.bind and self.batch is not None:
             raise OptionError("bind: the calls of a batch are no running task; leave bind out, `current()` is the batch that runs")
-        if self.expires is not None and not _is_span(self.expires):
-            raise OptionError(f"expires: {self.expires!r} is not a number of seconds above 0")
+        self._check_spans()
+
+    def _check_spans(self) -> None:
+        for span in ("expires", "time_limit", "soft_time_limit"):
+            given = getattr(self, span)
+            if given is not None and not _is_span(given):
+                raise OptionError(f"{span}: {given!r} is not a number of seconds above 0")
+        if self.time_limit is not None and self.soft_time_limit is not None and self.soft_time_limit >= self.time_limit:
+            raise OptionError(f"soft_time_limit: {self.soft_time_limit} is not below time_limit: {self.time_limit}")
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -77,9 +86,11 @@ class Declaration:
         policy = default if self.retry is None or self.retry is True else NEVER if self.retry is False else self.retry
         parameters, is_async = Parameters(function, skip=int(self.bind)), inspect.iscoroutinefunction(function)
         key = key_of(self.singleton, self.on_busy, self.delivery, parameters)
+        limits = TimeLimits(self.soft_time_limit, self.time_limit) if self.time_limit or self.soft_time_limit else None
         return TaskSpec(
-            name, function, parameters, is_async, self.delivery, policy, self.ignore_result, self.queue, self.expires, key, self.on_busy
-        )
+            name, function, parameters, is_async, self.delivery, policy, self.ignore_result, self.queue, self.expires, key, self.on_busy,
+            time_limits=limits,
+        )  # fmt: skip
 
     def name_for(self, function: Callable[..., Any]) -> str:
         """Return how messages name the task; raise `OptionError` when no message can bear it."""

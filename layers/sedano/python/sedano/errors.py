@@ -156,6 +156,14 @@ class TaskRevoked(SedanoError):
     """The task was revoked or expired before it ran."""
 
 
+class SoftTimeLimitExceeded(SedanoError):
+    """The running task is over its soft time limit: clean up and end. Raised inside it, once."""
+
+    def __init__(self, detail: str = "the task ran longer than its soft time limit") -> None:
+        """Say so."""
+        super().__init__(detail)
+
+
 class WaitInsideTask(SedanoError, RuntimeError):
     """A task waited for another task's result; use a chord or a follow-up instead, waiting would deadlock the workers."""
 

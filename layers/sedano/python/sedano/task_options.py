@@ -28,6 +28,8 @@ class TaskOptions(TypedDict, total=False):
         each value. `current().token` rises with each run, for guards.
     on_busy: what becomes of a singleton that finds another run: ``wait`` (as a message, woken when the run ends), ``drop`` (it
         ends as revoked) or ``raise`` (it fails).
+    time_limit: seconds after which the running body is ended; the task has failed, for good.
+    soft_time_limit: seconds after which `SoftTimeLimitExceeded` is raised inside the running body; an async one is cancelled.
     circuit: ``True``, or a `sedano.Breaker(…)`: after failures of the task, or of health checks, it is left alone for a while.
     rate: how often it may start, as ``"200/m"``, ``"10/s"``, or a number a second; several windows as a tuple. Who is refused gets a slot
         and comes again then.
@@ -52,6 +54,8 @@ class TaskOptions(TypedDict, total=False):
     expires: float | None
     singleton: Singleton
     on_busy: OnBusy
+    time_limit: float | None
+    soft_time_limit: float | None
     circuit: Breaker | bool
     rate: RateText | Sequence[RateText]
     burst: int | Sequence[int]

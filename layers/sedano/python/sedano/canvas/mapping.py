@@ -21,7 +21,10 @@ def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> 
 
     Raises:
         ArgumentError: the arguments of one call do not fit.
+        OptionError: the task has time limits: one message runs all calls, so none of them could be ended by itself.
     """
+    if spec.time_limits is not None:
+        raise OptionError(f"{spec.name} has time limits, and a map runs all its calls as one; publish a group: group(task.s(x) for x in …)")
     every = [list(item) for item in items] if star else list(items)
     for item in every:
         spec.parameters.takes(0, item if star else (item,), {})

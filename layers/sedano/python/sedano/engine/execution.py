@@ -7,16 +7,19 @@ on the threads of the concurrency budget, inline when that is one.
 from __future__ import annotations
 
 import contextvars
+import importlib
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Held, Ran, Stillborn
 from sedano.engine.conducting import Conducting
 from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.gathering import HeaderFailed
 from sedano.engine.notices import TELEMETRY
+from sedano.engine.registry import TimeLimits
 from sedano.engine.revocation import Checkpoint
 from sedano.engine.sections import mark_of
 from sedano.errors import (
@@ -39,6 +42,9 @@ from sedano.model.outcome import Run
 from sedano.model.records import ErrorRecord
 from sedano.ports import Ports, Telemetry
 
+if TYPE_CHECKING:
+    from sedano.engine.time_limits import Limited
+
 _UNRUN = {states.POISON: "Poison", states.FAILURE: "SingletonBusy"}
 _UNRUN_BY_CODE = {refusals.CIRCUIT: "CircuitOpen", refusals.KEY: "LimitKey"}
 """What is recorded as the error of a task that was not run."""
@@ -52,7 +58,7 @@ RunLoop = Callable[[Sequence[Ready], "Execution", float, Callable[[Ran], None]],
 
 
 class Execution(NamedTuple):
-    """Runs bodies. *guard*: seconds before the deadline after which no body is started."""
+    """Runs bodies. *guard*: seconds before the deadline after which no body is started. *record* records a run."""
 
     ports: Ports
     lamport: LamportClock
@@ -60,6 +66,7 @@ class Execution(NamedTuple):
     pool: ThreadPoolExecutor | None
     run_loop: RunLoop | None
     guard: float
+    record: Callable[[Ran], object]
     vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
 
     def prepare(self, held: Sequence[Held], batch: Batch) -> tuple[list[Ready], list[Ran]]:
@@ -132,6 +139,8 @@ class Execution(NamedTuple):
             args, kwargs = self.conducting.gathering.arguments(command)
             if command.place is not None or command.task == LAUNCH:
                 self.conducting.check(command)
+            if job.task.time_limits is not None and _needed(held) > batch.deadline - self.guard - job.received:
+                return Run(error=_too_long(held, batch.deadline - job.received), poisonous=True)
             return job.task.parameters.fit(args, kwargs)
         except (MessageRefused, ArgumentError) as refused:
             code = refused.code if isinstance(refused, MessageRefused) else refusals.ARGUMENTS
@@ -160,11 +169,12 @@ class Execution(NamedTuple):
             return
         if self.run_loop is None:
             raise SedanoError("an async task was registered after the worker was built")
-        if self.ports.clock.now() > batch.deadline - self.guard:
-            for held, _ in waiting:
+        left = batch.deadline - self.guard - self.ports.clock.now()
+        for held, _ in waiting:
+            if _needed(held) > left:
                 self._finish(held, None, batch, finished)
-            return
-        for held in self.run_loop(waiting, self, batch.deadline - self.guard, finished):
+        waiting = [ready for ready in waiting if _needed(ready[0]) <= left]
+        for held in self.run_loop(waiting, self, batch.deadline - self.guard, finished) if waiting else ():
             self._out_of_time(held, batch)
 
     def _submit(self, plain: Sequence[Ready], batch: Batch) -> list[Future[Ran | None]] | None:
@@ -181,16 +191,43 @@ class Execution(NamedTuple):
             finished(ran)
 
     def _one(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | None:
-        started = self.ports.clock.now()
-        if started > batch.deadline - self.guard:
+        started, limits = self.ports.clock.now(), held.job.task.time_limits
+        if _needed(held) > batch.deadline - self.guard - started:
             return None
         context = self.context(held, batch.deadline)
-        run = contextvars.copy_context().run(_call, held.job.task.function, arguments, context, self.ports.telemetry)
+        body, telemetry = held.job.task.function, self.ports.telemetry
+        if limits is None:
+            run = contextvars.copy_context().run(_call, body, arguments, context, telemetry)
+        else:
+            call = partial(_call, body, arguments, context, telemetry)
+            run = contextvars.copy_context().run(self.limited(held, limits, context, started).run, call)
         return self.ended(held, run, context, started)
+
+    def limited(self, held: Held, limits: TimeLimits, context: TaskContext, started: float) -> Limited:
+        """Return what keeps the body of *held* within its *limits*; of one that does not go, the failure is recorded meanwhile."""
+
+        def late(run: Run) -> None:
+            task_id = held.job.command.task_id
+            self.ports.telemetry.log("error", "a body does not end at its hard time limit; its failure is recorded", task_id=task_id)
+            self.record(self.ended(held, run, None, started))
+
+        limited: Limited = importlib.import_module("sedano.engine.time_limits").Limited(limits, self.ports.clock, context, late)
+        return limited
 
     def _out_of_time(self, held: Held, batch: Batch) -> None:
         self.ports.telemetry.log("warning", "no time left in this invocation", task_id=held.job.command.task_id)
         batch.give_back(held.job.delivery)
+
+
+def _needed(held: Held) -> float:
+    """Return the seconds that must be left so that the body of *held* is begun: those of its time limit."""
+    limits = held.job.task.time_limits
+    return limits.longest if limits is not None else 0.0
+
+
+def _too_long(held: Held, whole: float) -> ErrorRecord:
+    given = f"a time limit of {_needed(held):g} s cannot be honoured: an invocation of this worker lasts {whole:.0f} s"
+    return ErrorRecord("OptionError", f"{given}; lower the limit, or give the function that runs {held.job.task.name} more time")
 
 
 def _encoded(value: Any) -> str:

@@ -6,13 +6,17 @@ Bound late by the front door: importing asyncio costs 40 ms of a cold start, and
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sedano.engine.batch import Arguments, Held, Ran
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.execution import Execution, Ready, failed
 from sedano.engine.notices import TELEMETRY
 from sedano.model.outcome import Run
+
+if TYPE_CHECKING:
+    from sedano.engine.time_limits import Limited
 
 
 def run_together(
@@ -41,7 +45,30 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, until: fl
     context = execution.context(held, until + execution.guard)
     CURRENT.set(context)
     TELEMETRY.set(execution.ports.telemetry)
-    finished(execution.ended(held, await _call(held, arguments, context), context, started))
+    limits = held.job.task.time_limits
+    if limits is None:
+        run = await _call(held, arguments, context)
+    else:
+        run = await _within(execution.limited(held, limits, context, started), _call(held, arguments, context))
+    finished(execution.ended(held, run, context, started))
+
+
+async def _within(limited: Limited, body: Coroutine[Any, Any, Run]) -> Run:
+    """Cancel *body* at its soft limit, and again at its hard one."""
+    watch = limited.beside()
+    watch.begin()
+    try:
+        async with asyncio.timeout(limited.limits.hard):
+            try:
+                async with asyncio.timeout(limited.limits.soft):
+                    run = await body
+            except TimeoutError:
+                run = limited.softly()
+    except (TimeoutError, limited.hard_limit):
+        run = limited.ended()
+    finally:
+        watch.close()
+    return limited.settled(run)
 
 
 async def _call(held: Held, arguments: Arguments, context: TaskContext) -> Run:

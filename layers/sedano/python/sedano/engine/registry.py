@@ -26,11 +26,24 @@ def alone(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     return ""
 
 
+class TimeLimits(NamedTuple):
+    """The seconds after which a running body is told to end (*soft*), and after which it is ended (*hard*); None: never."""
+
+    soft: float | None = None
+    hard: float | None = None
+
+    @property
+    def longest(self) -> float:
+        """The seconds that a body may take."""
+        return self.hard if self.hard is not None else self.soft or 0.0
+
+
 class TaskSpec(NamedTuple):
     """One task: its function and how it is delivered, retried and kept. *expires* is seconds after publication.
 
     *singleton* returns the key of which one run at a time is let in; *on_busy* says what becomes of the others. *circuit*: when it is left
     alone for a while. *limits*: how often and how many at a time; *tenant*: who a call is for, by its arguments.
+    *time_limits*: how long its body may run.
     """
 
     name: str
@@ -47,6 +60,7 @@ class TaskSpec(NamedTuple):
     circuit: Breaker | None = None
     limits: TaskLimits | None = None
     tenant: Key | None = None
+    time_limits: TimeLimits | None = None
 
     def mode(self, command: Command) -> Delivery:
         """Return how *command* is delivered: a member of a join always leaves a record, since the join's body needs its result."""

@@ -122,7 +122,8 @@ class Worker:
         self._claiming = Claiming(ports, self.lamport, self._following, self.membership, settings.poison_after)
         pool = ThreadPoolExecutor(settings.concurrency, "sedano-body") if settings.concurrency > 1 else None
         self._admission = Admission(registry, ports, self.lamport, host.hostname, conducting.gathering.arguments, settings.concurrency)
-        self._execution = Execution(ports, self.lamport, conducting, pool, run_loop, settings.guard, self._admission.vote)
+        record, vote = self._judge_and_record, self._admission.vote
+        self._execution = Execution(ports, self.lamport, conducting, pool, run_loop, settings.guard, record, vote)
         self._judging = Judging(ports, self.lamport, composer, conducting)
         self._parking = ParkingLot(ports, self.lamport)
         self._lanes = Lanes(settings.lanes)
