@@ -28,11 +28,14 @@ def complaints(
         result: of the canvas; reading it needs no more work by anybody.
         records: of all tasks, by id.
         runs: the bodies that began.
-        parked: the reasons of the messages that were set aside; those of tasks that came too late are.
+        parked: the reasons of the messages that were set aside; those of tasks that came too late and of those that reject theirs are.
         exactly: nothing was repeated, so a body began as often as it had to and never more often.
     """
     found = [f"{task_id} ({r.name}) is {r.state}" for task_id, r in records.items() if r.state not in states.TERMINAL]
-    found += [f"parked: {reason}" for reason in parked if reason != refusals.EXPIRED]
+    found += [f"parked: {reason}" for reason in parked if reason not in (refusals.EXPIRED, refusals.REJECTED)]
+    rejected = sum(times for (name, value), times in meaning.effects.items() if value == FAILED and kind_of(name) == "rejected")
+    if parked.count(refusals.REJECTED) < rejected or (exactly and parked.count(refusals.REJECTED) > rejected):
+        found.append(f"{parked.count(refusals.REJECTED)} rejected messages were set aside, of {rejected}")
     found += _differences("effects", meaning.effects, _effects(records))
     found += _differences("calls", meaning.calls, _calls(records))
     found += _answer(meaning, result)
@@ -89,7 +92,8 @@ def _one_answer(what: str, expected: Ended | list[Ended], get: Callable[[], Any]
     try:
         value = get()
     except RemoteError as error:
-        if not isinstance(first, Failure) or error.message not in first.first or error.type_name != RAISES.get(kind_of(error), "Boom"):
+        raised = RAISES.get(kind_of(error.message), "Boom")
+        if not isinstance(first, Failure) or error.message not in first.first or error.type_name != raised:
             yield f"{what}: {error!r} where {expected} was expected"
         return
     except TaskRevoked as error:
@@ -129,6 +133,6 @@ def _differences(what: str, expected: Counter[Any], found: Counter[Any]) -> Iter
         yield f"{what}: {more} is too much{f' {times} times' if times > 1 else ''}"
 
 
-def kind_of(error: RemoteError) -> str:
-    """Return the kind of the task that raised *error*."""
-    return error.message.partition("-")[0]
+def kind_of(name: str) -> str:
+    """Return the kind of the task *name*."""
+    return name.partition("-")[0]

@@ -22,7 +22,7 @@ def test_the_page_runs_from_top_to_bottom() -> None:
             exec(block, names)  # noqa: S102 - the page is ours
         world.drain()
         assert names["noted"] == []
-        assert world.parked() == []
+        assert [message.attributes["reason"] for message in world.parked()] == ["rejected"]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,9 @@ from sedano.errors import (
     WaitInsideTask,
 )  # fmt: skip
 from sedano.model import states
+from sedano.model.records import RESERVATION_S
 from tests.stories.guide import Guide
+from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import COMMANDS
 from tests.stories.stage import Stage
 
@@ -191,8 +193,28 @@ def test_a_group_whose_id_is_used_again_is_told(stage: Stage) -> None:
     for made in (chord([g.add.s(1, 1)], g.sig("tsum")), group(g.add.s(1, 1), g.add.s(2, 2)), g.add.s(1, 1) | g.add.s(1)):
         made.freeze()
         first = made.delay()
-        g.processes.deliver()
-        with pytest.raises(DuplicateTask, match=str(first.id)):
-            made.delay()
-        g.processes.drain()
+        for step in (lambda: None, g.processes.deliver, g.processes.drain):
+            step()
+            with pytest.raises(DuplicateTask, match=str(first.id)):
+                made.delay()
         assert first.get() is not None
+
+
+def test_an_id_that_is_used_again_before_anything_of_the_first_is_known_runs_once(g: Guide) -> None:
+    canvas = chord([g.add.s(1, 1), g.add.s(2, 2)], g.sig("tsum"))
+    canvas.freeze()
+    first = canvas.delay()
+    g.stage.pass_time(RESERVATION_S + 1)
+    second = canvas.delay()
+    g.processes.drain()
+    assert (first.get(), second.get(), g.ran["tsum"]) == (6, 6, 1)
+    assert_kept(g.stage, succeeded(launch=1, add=2, tsum=1))
+
+
+def test_a_canvas_with_a_mistake_does_not_use_its_id_up(g: Guide) -> None:
+    known = "5f0f7a6e-9f0f-4a57-8f25-55b3a3f8f0a1"
+    with pytest.raises(ArgumentError):
+        (g.add.s(1, 1) | g.add.s(1, 2)).apply_async(task_id=known)
+    (g.add.s(1, 1) | g.add.s(1)).apply_async(task_id=known)
+    g.processes.drain()
+    assert g.app.result(known).get() == 3

@@ -12,6 +12,7 @@ from sedano.canvas import Form
 from sedano.model import states
 from sedano.model.messages import COLLECT, MAP
 from sedano.model.plan import PAGE_MEMBERS
+from sedano.model.records import RESERVATION_S
 from tests.stories.conftest import Stages
 from tests.stories.kept import Effects, assert_kept, succeeded
 from tests.stories.processes import Processes
@@ -21,6 +22,7 @@ from tests.stories.taps import OUTSIDE, SIDES, Crash, Side, Watch, tapped
 
 LARGE = PAGE_MEMBERS + 100
 LONG = 600
+KNOWN = "9d7a9c4e-6a0b-4c6e-9a55-0d1d3b8c1f10"
 
 
 class Canvas(NamedTuple):
@@ -49,17 +51,21 @@ CANVASES: Mapping[str, Canvas] = {
 }
 
 
-def killed(canvas: Canvas, stage: Stage, at: int, side: Side) -> tuple[Watch, Processes]:
-    """Publish *canvas* in a process that dies at one of its calls, if it comes to that one; return what it called, and the workers."""
-    shop, watch = Shop(), Watch(at, side, ports=OUTSIDE)
+def killed(canvas: Canvas, stage: Stage, at: int = -1, side: Side = "before", shop: Shop | None = None) -> tuple[Watch, Processes]:
+    """Publish *canvas* in a process that dies at one of its calls (-1: at none); return what it called, and the workers.
+
+    With a *shop* that is known before, the canvas has the id `KNOWN`.
+    """
+    known, shop = (KNOWN, shop) if shop is not None else (None, Shop())
+    watch = Watch(at, side, ports=OUTSIDE)
     processes = Processes(stage, shop.app)
     form = canvas.make(shop)
     shop.app.attach(tapped(stage.ports, watch))
     if at < 0:
-        form.delay()
+        form.apply_async(task_id=known)
     else:
         with pytest.raises(Crash):
-            form.delay()
+            form.apply_async(task_id=known)
     shop.app.attach(stage.ports)
     return watch, processes
 
@@ -76,7 +82,7 @@ def assert_whole(canvas: Canvas, stage: Stage, at: int, side: Side, calls: list[
 def test_a_canvas_is_published_whole_or_not_at_all_wherever_its_publisher_dies(name: str) -> None:
     canvas = CANVASES[name]
     stage = in_memory()
-    watch, processes = killed(canvas, stage, -1, "before")
+    watch, processes = killed(canvas, stage)
     processes.drain()
     assert_kept(stage, canvas.effects)
     assert len(watch.calls) >= canvas.calls
@@ -87,11 +93,26 @@ def test_a_canvas_is_published_whole_or_not_at_all_wherever_its_publisher_dies(n
             assert_whole(canvas, in_memory(), at, side, watch.calls)
 
 
+@pytest.mark.parametrize("name", ["a small group", "a chord"])
+def test_a_publisher_that_died_publishes_again_under_the_same_id_and_nothing_runs_twice(name: str) -> None:
+    canvas = CANVASES[name]
+    watch, _ = killed(canvas, in_memory(), shop=Shop())
+    assert watch.calls[-2:] == ["ledger.reserve", "queues.send"]
+    for at in range(len(watch.calls)):
+        for side in SIDES:
+            stage, shop = in_memory(), Shop()
+            _, processes = killed(canvas, stage, at, side, shop)
+            stage.pass_time(RESERVATION_S + 1)
+            canvas.make(shop).apply_async(task_id=KNOWN)
+            processes.drain()
+            assert_kept(stage, canvas.effects)
+
+
 @pytest.mark.parametrize("name", ["a group of more than a call of SQS takes", "a chord"])
 def test_on_aws_a_canvas_is_published_whole_or_not_at_all_wherever_its_publisher_dies(name: str, moto_stages: Stages) -> None:
     canvas = CANVASES[name]
     with moto_stages() as stage:
-        calls = killed(canvas, stage, -1, "before")[0].calls
+        calls = killed(canvas, stage)[0].calls
     for at in range(len(calls)):
         for side in SIDES:
             with moto_stages() as stage:
@@ -102,7 +123,7 @@ def test_a_group_on_several_pages_goes_on_wherever_a_worker_that_launches_it_die
     canvas = CANVASES["a group on several pages"]
     for at in count():
         stage = in_memory()
-        _, processes = killed(canvas, stage, -1, "before")
+        _, processes = killed(canvas, stage)
         processes.restart(tapped(stage.ports, Watch(at, "after", ports=frozenset({"ledger", "queues"}))))
         with pytest.raises(Crash):
             processes.drain()

@@ -105,7 +105,19 @@ class Ignore(SedanoError):
 
 
 class Reject(SedanoError):
-    """A task raises it to refuse its message for good: it ends as a failure of this type and is not tried again."""
+    """A task raises it to refuse its message for good: it ends as a failure of this type, is not tried again, and its message is set
+    aside in the parked queue with the reason ``rejected`` (Celery's `Reject`, whose message goes to the dead letters).
+    """
+
+    def __init__(self, reason: object = "", requeue: bool = False) -> None:
+        """Say why; *requeue* is Celery's, and cannot be honoured.
+
+        Raises:
+            OptionError: *requeue* is set: a message that was given back without being counted could come again for ever.
+        """
+        if requeue:
+            raise OptionError("requeue: a task that shall be tried again raises what it likes under a retry policy (`with retry(…):`)")
+        super().__init__(str(reason))
 
 
 class NoResult(SedanoError):

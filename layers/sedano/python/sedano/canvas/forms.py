@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, Self, TypeVar
 
-from sedano.canvas.publishing import answer, publish, refuse_used
+from sedano.canvas.publishing import answer, publish
 from sedano.errors import CanvasError, OptionError
 from sedano.model.canvas import Chain, Fork, Group, Step, Tree, applied, guarded, linked, normal, optioned
 from sedano.model.signature import given
@@ -71,7 +71,7 @@ class Form:
         Raises:
             CanvasError: it cannot be what it was put together from.
             OptionError: an option is unknown, or cannot be honoured within a canvas.
-            DuplicateTask: a task or canvas of this ``task_id`` is known already.
+            DuplicateTask: a canvas of this ``task_id`` was published in the last minute, has begun, or has ended and is not forgotten yet.
             UnknownTask: it names a task that the app does not know.
             ArgumentError, Unserialisable, TooLarge: what a task is given does not fit, and where. Nothing is published then.
         """
@@ -80,8 +80,6 @@ class Form:
         if changed.app is None and not has_tasks(changed.tree):
             return nothing(changed.tree)
         outlet = changed.needs_app().outlet
-        if changed.task_id is not None and not isinstance(changed.tree, Step):
-            refuse_used(outlet, changed.task_id)
         return publish(outlet, applied(changed.tree, first, named), changed.task_id)
 
     def __invert__(self) -> Any:

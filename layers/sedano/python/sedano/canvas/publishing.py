@@ -21,6 +21,7 @@ from sedano.model.lineage import ROOT
 from sedano.model.messages import COLLECT, LAUNCH, Place
 from sedano.model.place import begin, branch_id, step_id
 from sedano.model.plan import Plan
+from sedano.model.records import RESERVATION_S
 from sedano.outlet import Outlet
 from sedano.result import AsyncResult, Derived, GroupResult
 
@@ -39,9 +40,12 @@ def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Result:
     canvas_id = task_id or _own_id(made) or outlet.fresh_id()
     result = answer(outlet, made, canvas_id)
     if isinstance(made, Group) and _is_direct(made):
-        outlet.post([outlet.draft(m.signature, _member(m, canvas_id, n)) for n, m in enumerate(made.members) if isinstance(m, Step)])
+        drafts = [outlet.draft(m.signature, _member(m, canvas_id, n)) for n, m in enumerate(made.members) if isinstance(m, Step)]
     else:
-        outlet.post([begun(outlet, made, canvas_id)])
+        drafts = [begun(outlet, made, canvas_id)]
+    if task_id is not None and not isinstance(made, Step):
+        _reserve(outlet, canvas_id, max((draft.delay for draft in drafts), default=0))
+    outlet.post(drafts)
     return result
 
 
@@ -56,13 +60,20 @@ def answer(outlet: Outlet, made: Tree, canvas_id: str) -> Result:
     return members
 
 
-def refuse_used(outlet: Outlet, canvas_id: str) -> None:
-    """Raise `DuplicateTask` when a canvas of the id *canvas_id* has been published and has begun; inside a task, whose publications are
-    repeated under their ids, never.
+def _reserve(outlet: Outlet, canvas_id: str, delay: int) -> None:
+    """Keep the id that its user chose for a canvas to this publication until it begins, or for a minute beyond its *delay* (seconds).
+
+    A publisher that dies between this and its message has published nothing, and the id is free again after that minute. Inside a task,
+    whose publications are repeated under their ids, nothing is reserved.
+
+    Raises:
+        DuplicateTask: a canvas of this id was published in the last minute, or has begun, or ended and is not forgotten yet.
     """
     if CURRENT.get() is not None:
         return
-    if outlet.ports.ledger.read([canvas_id, step_id(canvas_id, 0), member_id(canvas_id, 0)]):
+    ports, now = outlet.ports, outlet.ports.clock.now()
+    known = ports.ledger.read([step_id(canvas_id, 0), member_id(canvas_id, 0)])
+    if known or ports.ledger.reserve(canvas_id, ports.entropy.uuid(), now, now + RESERVATION_S + delay) is not None:
         raise DuplicateTask(canvas_id)
 
 

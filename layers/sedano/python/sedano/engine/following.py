@@ -18,7 +18,7 @@ from sedano.engine.joining import Ending, Joining
 from sedano.engine.outbox import restored
 from sedano.engine.publisher import Publisher
 from sedano.engine.telling import tell_again, tell_exit
-from sedano.errors import MessageRefused, SedanoError
+from sedano.errors import MessageRefused, Reject, SedanoError
 from sedano.model import refusals, states
 from sedano.model.lineage import derived_id
 from sedano.model.messages import LAUNCH, Command, Section
@@ -27,6 +27,7 @@ from sedano.model.window import Window
 from sedano.ports import Ports
 
 COMMANDS = "commands:"
+REJECT = Reject.__name__
 
 
 @dataclass(slots=True)
@@ -37,6 +38,8 @@ class Due:
     owners: list[Job] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
     exits: list[tuple[Job, Outcome]] = field(default_factory=list)
+    rejected: dict[str, str] = field(default_factory=dict)
+    """Why the body of a message, by its id, refused it."""
 
     def add(self, job: Job, found: Consequences) -> None:
         """Add what follows from *job*."""
@@ -44,6 +47,11 @@ class Due:
         self.owners += [job] * len(found.messages)
         self.endings += [Ending(job, member, failed) for member, failed in found.arrivals]
         self.exits += [(job, outcome) for outcome in found.exits]
+
+    def reject(self, job: Job, error: ErrorRecord | None) -> None:
+        """Note that *job* failed with *error*; when its own body raised `Reject`, its message is set aside once everything has followed."""
+        if error is not None and error.type_name == REJECT and not error.cause:
+            self.rejected[job.command.id] = error.message or "its task refused it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,8 @@ class Following:
         due = Due()
         for one in judged:
             job = one.ran.held.job
+            if one.verdict.state == states.FAILURE:
+                due.reject(job, one.ran.run.error)
             if not one.posted and _is_last(job.command, one.verdict.state):
                 jobs.append(job)
                 continue
@@ -72,12 +82,14 @@ class Following:
                 self._not_followed(job, error, batch)
                 continue
             jobs.append(job)
-        self._settle(jobs, self._sent(due, batch), batch)
+        self._settle(jobs, self._sent(due, batch), due.rejected, batch)
 
     def follow_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
         """Publish and tell again what follows from the terminal *record* that this message left behind."""
         tell_again(job, record, batch)
         due = Due()
+        if record.state == states.FAILURE:
+            due.reject(job, record.error)
         try:
             found = self._ended(job, record.state, lambda: self.conducting.gathering.value(record), record.error, record.added)
             found.messages = [*restored(record, self.ports.blobs), *found.messages]
@@ -85,7 +97,7 @@ class Following:
         except SedanoError as error:
             self._not_followed(job, error, batch)
             return
-        self._settle([job], self._sent(due, batch), batch)
+        self._settle([job], self._sent(due, batch), due.rejected, batch)
 
     def retry_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
         """Publish and tell again the retry that this message recorded, or what replaced its task."""
@@ -98,7 +110,7 @@ class Following:
             self._not_followed(job, error, batch)
             return
         due.add(job, Consequences(instead or [self._retry(job, record.attempt, wait, record.section)]))
-        self._settle([job], self._sent(due, batch), batch)
+        self._settle([job], self._sent(due, batch), {}, batch)
 
     def _follows(self, job: Job, judged: Judged) -> Consequences:
         state = judged.verdict.state
@@ -159,11 +171,14 @@ class Following:
                     tell_exit(outcome if answer.accepted or record is None else outcome._replace(clock=record.clock), batch)
         return {job.command.id: answer for (job, _), answer in zip(exits, answers, strict=True) if isinstance(answer, SedanoError)}
 
-    def _settle(self, jobs: Sequence[Job], failures: Mapping[str, SedanoError], batch: Batch) -> None:
+    def _settle(self, jobs: Sequence[Job], failures: Mapping[str, SedanoError], rejected: Mapping[str, str], batch: Batch) -> None:
         for job in jobs:
             error = failures.get(job.command.id) if failures else None
             if error is not None:
                 self._not_followed(job, error, batch)
+            elif job.command.id in rejected:
+                # Not in the window: when it cannot be set aside now it comes again, to be followed and set aside again.
+                batch.park(job.delivery, refusals.REJECTED, "subject", rejected[job.command.id])
             else:
                 self.window.add(job.command.id)
 

@@ -24,12 +24,14 @@ QUARANTINE: Final = "quarantine"
 BLOB: Final = "blob"
 """A claim check that is missing, inflates beyond its declared size, or whose digest differs."""
 BUDGET: Final = "budget"
+REJECTED: Final = "rejected"
+"""Its task refused it by raising `Reject`."""
 RECORD: Final = "bad-record"
 """A packed record of worker events that cannot be read."""
 
 ALL: Final = frozenset({
     MALFORMED, TOO_DEEP, TOO_LARGE, SCHEMA, NEWER, UNKNOWN_TASK, UNKNOWN_EVENT, ARGUMENTS, EXPIRED, CLOCK_AHEAD, HOPS, POISON, EXECUTIONS,
-    QUARANTINE, BLOB, BUDGET, RECORD,
+    QUARANTINE, BLOB, BUDGET, REJECTED, RECORD,
 })  # fmt: skip
 
 REVOKED: Final = "revoked"
