@@ -22,12 +22,14 @@ from .places import LIBRARY
 
 #: For so many seconds an application may be imported.
 MOST_SECONDS = 120
+#: What `sedano discover` says before the one sentence; before that stands the user's own traceback.
+_REFUSED = "sedano discover: "
 _APP = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _QUEUE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
 class DiscoveryError(RuntimeError):
-    """An application does not import, or what it declares cannot be deployed; the message ends with what to do."""
+    """An application does not import; its own traceback was written to stderr, and the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Declared:
     tasks: Mapping[str, Mapping[str, Any]]
     subscriptions: Mapping[str, tuple[str, ...]]
     schedules: tuple[str, ...]
+    tended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +142,10 @@ def _discover(app: str, code: Path, packages: Path | None) -> Declared:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise DiscoveryError(f"app: importing {app} takes more than {MOST_SECONDS} s; move work out of what runs at import") from error
+    said, _, refusal = done.stderr.rpartition(_REFUSED) if done.returncode else (done.stderr, "", "")
+    sys.stderr.write(said)
     if done.returncode:
-        raise DiscoveryError(done.stderr.strip().replace("sedano discover: ", ""))
-    sys.stderr.write(done.stderr)
+        raise DiscoveryError(refusal.strip())
     found = json.loads(done.stdout)
     heard = {event: tuple(tasks) for event, tasks in found["subscriptions"].items()}
-    return Declared(tuple(found["queues"]), found["tasks"], heard, tuple(found["schedules"]))
+    return Declared(tuple(found["queues"]), found["tasks"], heard, tuple(found["schedules"]), found.get("tended", False))

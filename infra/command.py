@@ -2,8 +2,8 @@
 
     python -m infra.command deploy --app shop.tasks:app --code src --stage prod memory=1024 tags=team=shop -- --require-approval never
 
-The templates are made first, then the credentials are looked at, then the CDK of package.json does the work. What stands
-behind `--` goes to it as it is.
+What costs least to know comes first: settings and code, then whose credentials these are, then the templates; then the CDK
+of package.json does the work. What stands behind `--` goes to it as it is.
 """
 
 import argparse
@@ -18,6 +18,8 @@ import boto3
 
 from . import buckets
 from .account import AccountError, require_prepared, target
+from .application import DiscoveryError, application
+from .assets import AssetError
 from .config import ConfigError, StageConfig, require
 from .context import from_context
 from .places import ROOT
@@ -35,11 +37,10 @@ def main(given: Sequence[str]) -> int:
     asked, further = _arguments(given[:mark]), given[mark + 1 :]
     try:
         context = _context(asked)
-        config = from_context(context).config
-        if asked.verb != "bootstrap" and synthesise(context):
-            return 2
-        return 0 if asked.verb == "synth" else _act(asked.verb, config, further)
-    except (ConfigError, AccountError) as error:
+        wanted = from_context(context)
+        application(wanted.app, wanted.code, wanted.config, wanted.requirements)
+        return synthesise(context) if asked.verb == "synth" else _act(asked.verb, context, wanted.config, further)
+    except (ConfigError, AssetError, DiscoveryError, AccountError) as error:
         sys.stderr.write(f"sedano: {error}\n")
         return 2
 
@@ -51,13 +52,16 @@ def synthesise(context: Mapping[str, str]) -> int:
     return subprocess.run([sys.executable, "-m", "infra.app"], cwd=ROOT, env=environment, check=False).returncode
 
 
-def _act(verb: str, config: StageConfig, further: Sequence[str]) -> int:
-    session = boto3.Session()
+def _act(verb: str, context: Mapping[str, str], config: StageConfig, further: Sequence[str]) -> int:
+    # The CDK reads AWS_REGION, botocore AWS_DEFAULT_REGION.
+    session = boto3.Session(region_name=os.environ.get("AWS_REGION") or None)
     where = target(session, config)
     sys.stderr.write(f"Account {where.account}, {where.region}.\n")
     if verb == "bootstrap":
         return _cdk(verb, [f"aws://{where.account}/{where.region}", *further], where.region)
     require_prepared(session, where)
+    if failed := synthesise(context):
+        return failed
     if verb != "destroy":
         return _cdk(verb, ["--all", *further], where.region)
     agreed, further = "--force" in further, [word for word in further if word != "--force"]

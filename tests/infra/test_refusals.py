@@ -1,0 +1,145 @@
+"""What cannot be deployed ends the real command with a sentence that says what to do, before anything is deployed."""
+
+import hashlib
+import os
+import subprocess
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from sedano.local import Endpoint
+from sedano.local.stage import ENDPOINT_PYTHON
+from sedano.local.synth import ROOT
+from tests.infra.test_native import elf
+
+MORE = "\n@app.task\ndef add() -> None: ...\n\n@app.task(name='shop.add')\ndef more() -> None: ...\n"
+GOOD = "from sedano import Sedano\n\napp = Sedano('shop')\n"
+NOBODY = {
+    "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    "AWS_REGION": "eu-central-1",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """An account that was never prepared for the CDK."""
+    with Endpoint(ENDPOINT_PYTHON, tmp_path_factory.mktemp("endpoint")) as running:
+        running.wait_until_ready()
+        yield running
+
+
+def _make(*words: str, environment: Mapping[str, str] = NOBODY) -> str:
+    """Run `make` with these words, which must fail; return what it said, without make's own last line."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "MAKE"))}
+    everything = {**inherited, **environment}
+    done = subprocess.run(["make", "-s", *words], cwd=ROOT, env=everything, capture_output=True, text=True, check=False)
+    assert done.returncode != 0, done.stdout
+    assert "infra/" not in done.stderr, "no line of ours is shown"
+    return "\n".join(line for line in done.stderr.splitlines() if not line.startswith("make: "))
+
+
+def _shop(directory: Path, source: str = GOOD) -> list[str]:
+    (directory / "shop.py").write_text(source)
+    return ["deploy", "APP=shop:app", f"CODE={directory}", "STAGE=dev"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["STAGE="], "sedano: stage: '' cannot be used; expected the stage's name, such as dev or prod"),
+        (["STAGE=Prod"], "sedano: stage: 'Prod' cannot be used; expected a-z, then a-z, 0-9 and -, at most 16 in all"),
+        (["APP=shop"], "sedano: app: 'shop' cannot be used; expected module:attribute, such as shop.tasks:app"),
+        (["CODE=nowhere"], "cannot be used; expected the directory that holds the application's modules"),
+        (["SET=memry=1024"], "sedano: memry: '1024' cannot be used; expected a setting that is known; did you mean memory?"),
+        (["SET=queue_concurrency=mail=2"], "queue_concurrency: 'mail' cannot be used; expected one of the queues of shop:app: default"),
+    ],
+)
+def test_a_setting_that_cannot_be_used(tmp_path: Path, words: list[str], said: str) -> None:
+    told = _make(*_shop(tmp_path), *words)
+    assert said in told
+    assert len(told.splitlines()) == 1
+
+
+def test_nothing_is_deployed_that_nobody_named() -> None:
+    assert _make("deploy").startswith("sedano: app: '' cannot be used; expected module:attribute")
+
+
+def test_code_that_does_not_import_shows_its_own_traceback(tmp_path: Path) -> None:
+    told = _make(*_shop(tmp_path, f"{GOOD}\nPRICES = {{}}\nCHEAPEST = min(PRICES)\n"))
+    lines = told.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert f'"{tmp_path / "shop.py"}", line 6, in <module>' in lines[1]
+    assert "CHEAPEST = min(PRICES)" in told
+    assert told.count("  File ") == 1, "the user's frames alone"
+    assert lines[-1].startswith("sedano: app: shop cannot be imported: ValueError: min() ")
+    assert lines[-1].endswith("the traceback above shows where, correct it there")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import stripe\n", "shop needs the module stripe, which is neither in"),
+        ("import sys\nsys.exit(1)\n", "importing shop ends the process; keep what runs a program below `if __name__"),
+        ("app = (\n", "shop cannot be imported: SyntaxError"),
+        (f"{GOOD}{MORE}", "task shop.add: declared twice; give one of them another name"),
+        (f"{GOOD}from sedano import cron\n\nNEVER = cron('0 0 30 2 *')\n", "cron: '0 0 30 2 *' never comes: no year has such a day"),
+        (GOOD.replace("'shop'", "'shop', queues=('default', 'e mail')"), "queues: 'e mail' cannot be used; expected a letter, then"),
+        (GOOD.replace("'shop'", "'shop', queues=('default', 'Default')"), "expected names that differ by more than their case"),
+        ("app = 7\n", "is a int, not a Sedano app"),
+    ],
+)
+def test_an_application_that_cannot_be_deployed(tmp_path: Path, source: str, said: str) -> None:
+    assert said in _make(*_shop(tmp_path, source)).splitlines()[-1]
+
+
+def test_compiled_code_among_the_modules_for_another_processor(tmp_path: Path) -> None:
+    (tmp_path / "fast.so").write_bytes(elf(0x3E))
+    told = _make(*_shop(tmp_path))
+    assert told.startswith("sedano: fast.so is compiled for x86_64, and the functions run on aarch64: leave it out of")
+
+
+def test_a_requirement_that_has_compiled_code_for_another_processor_alone(tmp_path: Path) -> None:
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    wheel = wheels / "fastshop-1.0-cp313-cp313-manylinux2014_x86_64.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("fastshop.so", elf(0x3E))
+        archive.writestr("fastshop-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: fastshop\nVersion: 1.0\n")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    pins = f"--no-index\n--find-links {wheels}\nfastshop==1.0 --hash=sha256:{digest}\n"
+    (tmp_path / "requirements.txt").write_text(pins)
+    told = _make(*_shop(tmp_path))
+    assert told.startswith("sedano: requirements.txt: fastshop==1.0 has no wheel for Python 3.13 on Linux aarch64, and nothing is compiled")
+    assert "pin a version that has one, or a package without compiled code" in told
+
+
+def test_more_queues_than_one_template_takes(tmp_path: Path) -> None:
+    source = GOOD.replace("'shop'", "'shop', queues=('default', *(f'q{n}' for n in range(60)))")
+    (tmp_path / "shop.py").write_text(source)
+    quick = {**NOBODY, "CDK_VALIDATION": "false"}
+    told = _make("synth", "APP=shop:app", f"CODE={tmp_path}", "STAGE=prod", environment=quick)
+    assert "bytes of environment variables, and Lambda takes 4096: declare fewer queues, or deploy two applications" in told
+
+
+def test_no_credentials(tmp_path: Path) -> None:
+    told = _make(*_shop(tmp_path))
+    assert told == "sedano: no AWS credentials are set: log in (`aws sso login`, `aws configure`), or name a profile in AWS_PROFILE"
+
+
+def test_no_region(tmp_path: Path) -> None:
+    told = _make(*_shop(tmp_path), environment={**NOBODY, "AWS_REGION": ""})
+    assert told == "sedano: no Region: set AWS_REGION, or give the stage one with region= and account="
+
+
+@pytest.mark.ministack
+def test_credentials_of_another_account(tmp_path: Path, endpoint: Endpoint) -> None:
+    told = _make(*_shop(tmp_path), "SET=account=123456789012 region=us-east-1", environment={**NOBODY, **endpoint.environment})
+    assert told.startswith("sedano: account: the stage dev belongs to 123456789012, and the credentials are those of 000000000000: name")
+
+
+@pytest.mark.ministack
+def test_an_account_that_was_never_prepared(tmp_path: Path, endpoint: Endpoint) -> None:
+    told = _make(*_shop(tmp_path), environment={**NOBODY, **endpoint.environment})
+    assert "is not prepared for the CDK: run `make bootstrap` once" in told.splitlines()[-1]
