@@ -57,6 +57,7 @@ LATE = {
     "layers/sedano/python/sedano/workflow/__init__.py": "a worker whose workflows are classes loads no reader of files",
     "layers/sedano/python/sedano/workflow/drawing.py": "whoever draws loads what draws; no worker does",
     "layers/sedano/python/sedano/workflow/enlisting.py": "every worker can direct workflows; the first command loads what that takes",
+    "layers/sedano/python/sedano/workflow/flow_result.py": "whoever awaits a run has an event loop; no worker does",
     "layers/sedano/python/sedano/workflow/files.py": "PyYAML is an extra: only whoever declares workflows in YAML needs it",
 }
 TYPED = {

@@ -1,5 +1,6 @@
 """How workflows are begun, how large they may be, and what is told of mistakes."""
 
+import re
 import types
 from collections import Counter
 from typing import Any
@@ -24,7 +25,7 @@ from tests.stories.kept import assert_kept, lines
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.stage import Stage, in_memory
 from tests.stories.taps import Watch, tapped
-from tests.stories.workshop import Workshop, commands, declared
+from tests.stories.workshop import Workshop, commands, declared, states_of
 
 PATROLLED = ("sedano.workflow.patrol", "SUCCESS")
 
@@ -175,6 +176,22 @@ def test_a_running_flow_is_drawn_with_the_states_of_its_steps(stage: Stage, work
     assert result.svg().count('class="b FAILED"') == 2
     assert "fulfil · version 1 · FAILED" in result.svg()
     assert "classDef" not in workshop.fulfil.mermaid()
+
+
+def test_a_drawn_run_tells_how_far_its_map_is(stage: Stage, workshop: Workshop) -> None:
+    processes = Processes(stage, workshop.app)
+    workshop.lines, workshop.broken = ["tea", "pot", "cup", "jar"], {"pack tea"}
+    result = workshop.fulfil.delay(order=7)
+    processes.deliver()
+    assert "done" not in result.svg() + result.mermaid()
+    while len([call for call in workshop.done if call.startswith("pack")]) < 3:
+        processes.deliver()
+    assert states_of(result)["pack"] == "RUNNING"
+    assert "3 of 4 done, 1 failed" in result.svg()
+    assert "3 of 4 done, 1 failed" in result.mermaid()
+    widths = {kind: float(x) for kind, x in re.findall(r'<rect class="(p(?: [A-Z]+)?)" .*?width="([0-9.]+)"', result.svg())}
+    assert widths["p SUCCEEDED"] == pytest.approx(3 * widths["p FAILED"], rel=0.02)
+    assert widths["p"] == pytest.approx(4 * widths["p FAILED"], rel=0.02)
 
 
 def test_a_result_cannot_be_decided_upon_where_it_is_declared(workshop: Workshop) -> None:

@@ -1,10 +1,12 @@
 """Workflows: steps in their time and once, compensated backwards when one fails, paused, cancelled, retried, through crashes and copies."""
 
+import asyncio
 from collections import Counter
 from typing import Any
 
 import pytest
 
+from sedano import testing
 from sedano.errors import FlowFailed, WrongFlowState
 from sedano.model import states
 from sedano.ports import PARKED
@@ -37,6 +39,14 @@ def test_a_run_does_every_step_once_and_in_its_time(stage: Stage, workshop: Work
     assert states_of(result)["wrap"] == "SKIPPED"
     assert [step.calls for step in result.show().steps if step.calls] == [(2, 0, 2)]
     assert_kept(stage, WHOLE)
+
+
+def test_a_run_is_awaited_as_a_result_is(workshop: Workshop) -> None:
+    async def later() -> dict[str, Any]:
+        return await workshop.fulfil.delay(order=7)
+
+    with testing.world(workshop.app):
+        assert asyncio.run(later()) == {"ship": ["TEA", "POT", None]}
 
 
 def test_a_failed_run_is_undone_backwards_and_each_once(stage: Stage, workshop: Workshop) -> None:

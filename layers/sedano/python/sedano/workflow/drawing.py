@@ -7,12 +7,17 @@ from collections.abc import Mapping
 
 from sedano.model.workflow.definition import Definition
 
-
-def as_mermaid(definition: Definition, states: Mapping[str, str]) -> str:
-    """Return the graph of *definition* in Mermaid's language, with the *states* of its steps by name."""
-    return str(importlib.import_module("sedano.model.workflow.mermaid").mermaid(definition, states))
+Calls = Mapping[str, tuple[int, int, int]]
 
 
-def as_svg(definition: Definition, states: Mapping[str, str], note: str = "") -> str:
-    """Return the graph of *definition* as an SVG picture, with the *states* of its steps by name and a *note* beside the title."""
-    return str(importlib.import_module("sedano.model.workflow.svg").svg(definition, states, note))
+def as_mermaid(definition: Definition, states: Mapping[str, str], calls: Calls) -> str:
+    """Return the graph of *definition* in Mermaid's language; *states* and *calls*: of its steps, by name, see `as_svg`."""
+    return str(importlib.import_module("sedano.model.workflow.mermaid").mermaid(definition, states, calls))
+
+
+def as_svg(definition: Definition, states: Mapping[str, str], calls: Calls, note: str = "") -> str:
+    """Return the graph of *definition* as an SVG picture, with a *note* beside the title.
+
+    *states* are those of its steps by name; *calls* of each `map`: how many ended well, how many ended otherwise, how many there are.
+    """
+    return str(importlib.import_module("sedano.model.workflow.svg").svg(definition, states, note, calls))

@@ -108,11 +108,11 @@ class Flow:
 
     def mermaid(self) -> str:
         """Return the graph of its steps in Mermaid's language."""
-        return as_mermaid(self.definition, {})
+        return as_mermaid(self.definition, {}, {})
 
     def svg(self) -> str:
         """Return the graph of its steps as an SVG picture."""
-        return as_svg(self.definition, {})
+        return as_svg(self.definition, {}, {})
 
     def _definition(self, outlet: Outlet) -> BlobRef:
         """Keep the definition, once a day, for the blob store forgets what is old; return its claim check."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import importlib
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from sedano.model.workflow.flow_run import (
 )  # fmt: skip
 from sedano.model.workflow.progress import COMPENSATED, COMPENSATING, COMPENSATION_FAILED, READY, WAITING, Progress
 from sedano.model.workflow.progress import FAILED as STEP_FAILED
+from sedano.model.workflow.progress import RUNNING as STEP_RUNNING
 from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
 from sedano.workflow.drawing import as_mermaid, as_svg
 from sedano.workflow.enlisting import Publishes
@@ -121,6 +123,12 @@ class FlowResult:
         needed = {name for before in progress.definition.needs().values() for name in before}
         return {s.name: self._value(progress, s.name) for s in progress.definition.steps if s.name not in needed}
 
+    def __await__(self) -> Generator[Any, None, dict[str, Any]]:
+        """Wait for the run without blocking the event loop, and return what `get` does: ``results = await run``."""
+        self._app.outlet.before_waiting()
+        found: Generator[Any, None, dict[str, Any]] = importlib.import_module("sedano.result.later").awaited(self.get)
+        return found
+
     def value(self, step: str) -> Any:
         """Return the result of one *step*, None when it was skipped; raise `WrongFlowState` when it has not ended well."""
         progress = progress_of(self._app.outlet, self._run())
@@ -179,14 +187,14 @@ class FlowResult:
         return self._change({FAILED: again, CANCELLED: again}, "be retried")
 
     def mermaid(self) -> str:
-        """Return the graph of its steps with their states in Mermaid's language."""
+        """Return the graph of its steps with their states in Mermaid's language, and how far each `map` is."""
         progress = self._progress()
-        return as_mermaid(progress.definition, _states(progress))
+        return as_mermaid(progress.definition, _states(progress), _calls(progress))
 
     def svg(self) -> str:
-        """Return the graph of its steps with their states as an SVG picture."""
+        """Return the graph of its steps with their states as an SVG picture, and how far each `map` is."""
         progress = self._progress()
-        return as_svg(progress.definition, _states(progress), progress.run.state)
+        return as_svg(progress.definition, _states(progress), _calls(progress), progress.run.state)
 
     def _progress(self) -> Progress:
         return progress_of(self._app.outlet, self._run(), whole=True)
@@ -249,6 +257,12 @@ def _states(progress: Progress) -> dict[str, str]:
     return {s.name: _view(progress, s.name).state for s in progress.definition.steps}
 
 
+def _calls(progress: Progress) -> dict[str, tuple[int, int, int]]:
+    """Return of each `map` whose list is known how many calls ended well, how many did not, and how many there are."""
+    found = {s.name: progress.counted(s) for s in progress.definition.steps if s.each is not None}
+    return {name: calls for name, calls in found.items() if calls[2]}
+
+
 def _view(progress: Progress, name: str) -> StepView:
     step, status = progress.definition.step(name), progress.status(name)
     state, detail, calls = status.state, status.detail, None
@@ -259,4 +273,6 @@ def _view(progress: Progress, name: str) -> StepView:
             detail = undone.detail or detail
     if step.each is not None:
         calls = progress.counted(step)
+        if state == READY and any(task_id in progress.records for task_id in progress.calls(step).values()):
+            state = STEP_RUNNING  # what collects its results has not begun, but its calls have
     return StepView(name, state, step.call.task, status.task_id, status.attempt, detail, calls)

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from sedano.model.workflow.colours import COLOURS
 from sedano.model.workflow.definition import Definition
-from sedano.model.workflow.svg import lines, only_after
+from sedano.model.workflow.svg import NO_CALLS, Calls, lines, only_after
 
 
-def mermaid(definition: Definition, states: Mapping[str, str]) -> str:
-    """Return the flowchart of *definition*; *states* holds the states of steps by name, for a run."""
+def mermaid(definition: Definition, states: Mapping[str, str], calls: Calls = NO_CALLS) -> str:
+    """Return the flowchart of *definition*; for a run *states* holds the states of steps by name, *calls* how far each `map` is."""
     ids = {s.name: f"s{number}" for number, s in enumerate(definition.steps)}
     written = ["flowchart TD"]
     for step in definition.steps:
-        name, *rest = lines(step)
+        name, *rest = lines(step, calls)
         state = states.get(step.name)
         label = "<br/>".join([f"<b>{_text(name)}</b>", *(f"<small>{_text(line)}</small>" for line in rest)])
         left, right = ("[[", "]]") if step.each is not None else ("(", ")")

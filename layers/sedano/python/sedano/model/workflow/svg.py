@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 
 from sedano.model.workflow.colours import COLOURS
 from sedano.model.workflow.conditions import said
@@ -14,10 +15,15 @@ MARGIN, HEAD, BETWEEN, LINE = 28.0, 56.0, 54.0, 16.0
 PAD = 14.0
 COLUMNS, COLUMN, ROW = 4, 150.0, 22.0
 LONGEST = 44
+BAR = 5.0
+Calls = Mapping[str, tuple[int, int, int]]
+"""Of a `map`, by the step's name: how many calls ended well, how many ended otherwise, and how many there are."""
+NO_CALLS: Calls = MappingProxyType({})
 _STYLE = """
 text{font:400 12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:#5b6475}
 .t{font-size:17px;font-weight:650;fill:#1f2430}.n{font-size:13.5px;font-weight:650;fill:#1f2430}.s{font-size:11px}
 .c{font-size:11px;font-style:italic}.e{fill:none;stroke:#9aa3b2;stroke-width:1.6}.a{stroke-dasharray:5 4}.h{fill:#9aa3b2}
+.p{fill:#d5d9e1}.p.SUCCEEDED{fill:#2a9d57}.p.FAILED{fill:#d33a32}
 .g{fill:#ffffff}.b{stroke-width:1.6}.SKIPPED.b{stroke-dasharray:4 3}.NONE{fill:#ffffff;stroke:#8b95a7}
 @media(prefers-color-scheme:dark){text{fill:#aab3c5}.t,.n{fill:#f2f4f8}.g{fill:#14171e}.e{stroke:#5d6779}.h{fill:#5d6779}.NONE{fill:#1c2029}}
 """
@@ -30,12 +36,15 @@ _ARROW = (
 _GROUND = '<rect class="g" width="100%" height="100%"/>'
 
 
-def lines(step: Step) -> list[str]:
-    """Return what a step's box says: its name, its task, and what else there is to know."""
+def lines(step: Step, calls: Calls = NO_CALLS) -> list[str]:
+    """Return what a step's box says: its name, its task, and what else there is to know; of a `map` that has begun how far it is."""
     name = f"{step.name} × each" if step.each is not None else step.name
     told = [name, step.call.task]
     if step.each is not None:
         told.append(f"of {step.each}")
+    if step.name in calls:
+        done, failed, size = calls[step.name]
+        told.append(f"{done} of {size} done" + (f", {failed} failed" if failed else ""))
     told += [f"when {said(condition)}" for condition in step.when]
     if step.compensation is not None:
         told.append(f"↩ {step.compensation.task}")
@@ -47,21 +56,24 @@ def only_after(step: Step) -> set[str]:
     return set(step.after) - {ref.name for ref in step.takes()}
 
 
-def svg(definition: Definition, states: Mapping[str, str], note: str = "") -> str:
-    """Return the picture of *definition*; *states* holds the states of steps by name, for a run; *note* is said beside the title."""
-    return _Picture(definition, states, note).text()
+def svg(definition: Definition, states: Mapping[str, str], note: str = "", calls: Calls = NO_CALLS) -> str:
+    """Return the picture of *definition*; *note* is said beside the title.
+
+    For a run *states* holds the states of steps by name, and *calls* how far each `map` is.
+    """
+    return _Picture(definition, states, note, calls).text()
 
 
 class _Picture:
     """One picture while it is drawn: what each box says, how large it is, and where it stands."""
 
-    def __init__(self, definition: Definition, states: Mapping[str, str], note: str) -> None:
-        self.definition, self.states = definition, states
+    def __init__(self, definition: Definition, states: Mapping[str, str], note: str, calls: Calls) -> None:
+        self.definition, self.states, self.calls = definition, states, calls
         self.title = f"{definition.name} · version {definition.version}" + (f" · {note}" if note else "")
-        self.said = {s.name: lines(s) for s in definition.steps}
+        self.said = {s.name: lines(s, calls) for s in definition.steps}
         self.widths = {name: max(_breadth(line, n == 0) for n, line in enumerate(told)) + 2 * PAD for name, told in self.said.items()}
         self.found: Layout = layout(definition.needs(), self.widths)
-        self.heights = {name: PAD + LINE * len(told) + 6 for name, told in self.said.items()}
+        self.heights = {name: PAD + LINE * len(told) + 6 + 2 * BAR * (name in calls) for name, told in self.said.items()}
         layers = [max(self.heights[name] for name in layer) for layer in self.found.layers]
         self.tops = [MARGIN + HEAD + sum(layers[:n]) + BETWEEN * n for n in range(len(layers))]
         self.depth = {name: n for n, layer in enumerate(self.found.layers) for name in layer}
@@ -122,7 +134,16 @@ class _Picture:
         ]
         hint = f"<title>{_text(step.name)}{f': {state}' if state else ''}</title>"
         box = f'<rect class="{kind}" x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" rx="9"/>'
-        return "".join(["<g>", hint, *(behind if step.each is not None else []), box, *rows, "</g>"])
+        bar = self._bar(left + PAD, top + height - 2 * BAR - 3, width - 2 * PAD, self.calls[step.name]) if step.name in self.calls else ()
+        return "".join(["<g>", hint, *(behind if step.each is not None else []), box, *rows, *bar, "</g>"])
+
+    def _bar(self, left: float, top: float, width: float, calls: tuple[int, int, int]) -> Iterator[str]:
+        """Yield how far a `map` is as a bar: what ended well from the left, what failed beside it."""
+        done, failed, size = calls
+        for kind, begin, count in (("p", 0, size), ("p SUCCEEDED", 0, done), ("p FAILED", done, failed)):
+            if size and count:
+                at, long = left + width * begin / size, width * count / size
+                yield f'<rect class="{kind}" x="{at:.1f}" y="{top:.1f}" width="{long:.1f}" height="{BAR:.0f}"/>'
 
     def _legend(self) -> Iterator[str]:
         for number, state in enumerate(self.legend):
