@@ -106,8 +106,10 @@ class Function(Construct):
         self.allow(actions, objects)
         acknowledge_wildcard(self._role.node.find_child("DefaultPolicy"), objects, reason)
 
-    def consume(self, name: str, queue: sqs.IQueue, *, concurrency: int, batch: int | None = None, window: int = 0) -> None:
+    def consume(self, name: str, queue: sqs.IQueue, *, concurrency: int, batch: int | None = None, window: int = 0) -> str:
         """Feeds batches of `queue` to the function, at most `concurrency` at once; it answers which messages failed.
+
+        Returns the UUID of the mapping.
 
         A `batch` (default: the setting) waits up to `window` seconds until it is full.
         """
@@ -127,3 +129,4 @@ class Function(Construct):
         )
         reason = "Lambda takes no destination for a queue's mapping: what fails goes to the queue's own dead-letter queue."
         acknowledge(mapping, "Serverless-LambdaEventSourceMappingDestination", reason)
+        return mapping.event_source_mapping_id

@@ -4,6 +4,7 @@
     events         -> router -> command queues, records, parked
     records        -> recorder -> history bucket, parked
     each minute    -> scheduler -> command queues
+                   -> controller -> limits of command queues, events (where the application needs one)
 
 All three keep in the blobs bucket what is too large for a message. Every permission is written here,
 where the two things that it joins are both known.
@@ -11,7 +12,7 @@ where the two things that it joins are both known.
 
 from collections.abc import Mapping
 
-from aws_cdk import CfnOutput
+from aws_cdk import ArnFormat, CfnOutput
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
@@ -51,6 +52,7 @@ class CoreStack(StageStack):
         self._history = s3.Bucket.from_bucket_name(self, "History", state.output(HISTORY))
         self._work_queues: dict[str, WorkQueue] = {}
         self._functions: dict[str, Function] = {}
+        self._mappings: dict[str, str] = {}
         self._commands = {queue: self._work_queue(f"Commands-{queue}") for queue in application.declared.queues}
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
@@ -66,6 +68,8 @@ class CoreStack(StageStack):
         self._add_recorder(environment)
         if self._scheduled:
             self._add_scheduler(environment)
+        if application.declared.tended:
+            self._add_controller(environment)
         self._add_outputs()
 
     def _work_queue(self, name: str, wait: int = 0) -> sqs.Queue:
@@ -104,7 +108,7 @@ class CoreStack(StageStack):
     def _add_worker(self, environment: Mapping[str, str]) -> None:
         worker = self._function("worker", environment, may_loop=True)
         for name, queue in self._commands.items():
-            worker.consume(f"From-{name}", queue, concurrency=self._config.concurrency_of(name))
+            self._mappings[name] = worker.consume(f"From-{name}", queue, concurrency=self._config.concurrency_of(name))
         targets = [self._events.queue_arn, self._records.queue_arn, self._parked.queue_arn]
         worker.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
         read_and_write = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
@@ -149,6 +153,21 @@ class CoreStack(StageStack):
             self._timers.schedules,
             reason="An occurrence that jitter puts off by more than 900 s becomes a timer, named by the id of its task.",
         )
+        acknowledge(made.function, "Serverless-LambdaDLQ", "What a round does not do, the round of the next minute does: nothing is lost.")
+
+    def _add_controller(self, environment: Mapping[str, str]) -> None:
+        made = self._function("controller", {**environment, "SEDANO_MAPPINGS": self.to_json_string(self._mappings)}, may_loop=False)
+        Minute(self, "ControlEachMinute", function=made.target)
+        made.allow(["sqs:GetQueueAttributes"], *self._command_arns())
+        made.allow(["sqs:SendMessage"], self._events.queue_arn)
+        made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
+        made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem", "dynamodb:Scan"], self._control.table_arn)
+        colon = ArnFormat.COLON_RESOURCE_NAME
+        mappings = [
+            self.format_arn(service="lambda", resource="event-source-mapping", resource_name=one, arn_format=colon)
+            for one in self._mappings.values()
+        ]
+        made.allow(["lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping"], *mappings)
         acknowledge(made.function, "Serverless-LambdaDLQ", "What a round does not do, the round of the next minute does: nothing is lost.")
 
     def _allow_blobs(self, function: Function, *actions: str) -> None:

@@ -49,13 +49,17 @@ if TYPE_CHECKING:
     from sedano.aws.schedules import DynamoSchedules
     from sedano.aws.timers import SchedulerTimers
     from sedano.consumers import Consumers
+    from sedano.engine.controller import Controller
     from sedano.engine.recorder import Recorder
     from sedano.engine.router import Router
     from sedano.engine.scheduler import Scheduler
     from sedano.engine.worker import Worker
     from sedano.limits import Limits
 
-NEEDED = {"client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3",), "scheduler": ("dynamodb", "sqs")}
+NEEDED = {
+    "client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3",), "scheduler": ("dynamodb", "sqs"),
+    "controller": ("dynamodb", "sqs"),
+}  # fmt: skip
 """The services that a component calls whatever comes: a client is made while a function starts, not while a message waits."""
 Event = Mapping[str, Any]
 Work = Callable[[Sequence[Delivery], float], list[Delivery]]
@@ -138,6 +142,23 @@ def scheduler() -> Handler:
     def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
         try:
             return built.round(app.periodics)._asdict()
+        finally:
+            ports.telemetry.flush()
+
+    return handle
+
+
+def controller() -> Handler:
+    """Return the handler of the controller function, which is invoked by the minute; it answers what the round did."""
+    app, _, ports = _deployed("controller")
+    module, outlet = importlib.import_module("sedano.engine.controller"), app.outlet
+    announce: Callable[[str], object] = lambda name: outlet.announce(name, {})  # noqa: E731 - an event without fields
+    registry = app.registry
+    built: Controller = module.Controller(ports, outlet.lamport, app.queues, registry.budgets, registry.checks, announce)
+
+    def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
+        try:
+            return built.round()._asdict()
         finally:
             ports.telemetry.flush()
 

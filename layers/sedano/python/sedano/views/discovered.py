@@ -24,6 +24,8 @@ class DiscoveredTask(NamedTuple):
 class Discovered(NamedTuple):
     """An app: its name, its command queues, its tasks by name, which tasks hear of each event, and its schedules with their tasks.
 
+    *tended*: a controller has to look after it, for a queue has a budget or a health check is shared.
+
     Everything is in order of name, so that the same declarations in another order are the same record.
     """
 
@@ -32,6 +34,7 @@ class Discovered(NamedTuple):
     tasks: Mapping[str, DiscoveredTask]
     subscriptions: Mapping[str, tuple[str, ...]]
     schedules: Mapping[str, str]
+    tended: bool = False
 
 
 def discovered(app: Sedano) -> Discovered:
@@ -44,6 +47,7 @@ def discovered(app: Sedano) -> Discovered:
         {name: _task(registry.tasks[name]) for name in sorted(own)},
         {event: _in_order(registry.subscriptions[event]) for event in sorted(registry.subscriptions)},
         {name: app.periodics[name].call.task for name in sorted(app.periodics)},
+        bool(registry.budgets) or any(check.spec.shared for check in registry.checks.values()),
     )
 
 

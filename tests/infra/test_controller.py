@@ -1,0 +1,50 @@
+"""The controller's function: there only where an application needs it, by the minute, with exactly what its round calls."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sedano.local.stage import stage_context
+from sedano.local.synth import synthesise
+from tests.infra.template import Templates, read
+
+CODE = Path(__file__).parent / "tended"
+
+
+@pytest.fixture(scope="module")
+def tended(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    """The templates of an application with a budget and a shared check. Judged: a finding without a reason fails the synthesis."""
+    return read(synthesise(stage_context("tended:app", CODE), tmp_path_factory.mktemp("tended") / "cdk.out", judged=True))
+
+
+def test_an_app_without_budgets_and_shared_checks_has_none_and_pays_for_none(templates: Templates) -> None:
+    assert "controller" not in templates.functions()
+
+
+def test_it_is_invoked_by_the_minute(tended: Templates) -> None:
+    (schedule,) = tended.of_type("Scheduler::Schedule").values()
+    assert schedule["ScheduleExpression"] == "rate(1 minute)"
+    assert tended.function_named(schedule["Target"]["Arn"]) == "controller"
+
+
+def test_it_may_do_what_its_round_calls_and_nothing_else(tended: Templates) -> None:
+    actions = {action for statement in tended.allowed("controller") for action in statement.actions if not action.startswith("logs:")}
+    assert actions == {
+        "sqs:GetQueueAttributes", "sqs:SendMessage", "sqs:SendMessageBatch", "dynamodb:GetItem", "dynamodb:BatchGetItem",
+        "dynamodb:UpdateItem", "dynamodb:Scan", "lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping",
+    } - ({"sqs:SendMessageBatch"} - tended_batches(tended))  # fmt: skip
+    assert all("Ledger" not in name for name in tended.may("controller", "dynamodb:UpdateItem") | tended.may("controller", "dynamodb:Scan"))
+    assert {"Events" in name for name in tended.may("controller", "sqs:SendMessage")} == {True}
+
+
+def tended_batches(tended: Templates) -> set[str]:
+    """What the local endpoint calls a batch, where this stage is local."""
+    return {"sqs:SendMessageBatch"} if tended.may("controller", "sqs:SendMessageBatch") else set()
+
+
+def test_it_knows_the_mapping_of_each_command_queue(tended: Templates) -> None:
+    given = json.dumps(tended.functions()["controller"]["Environment"]["Variables"]["SEDANO_MAPPINGS"])
+    assert "default" in given
+    assert "bulk" in given
+    assert given.count('"Ref"') == 2
