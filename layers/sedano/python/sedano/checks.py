@@ -1,0 +1,173 @@
+"""Built-in looks for health checks: memory, disk, DynamoDB, SQS, an HTTP endpoint. Each makes a function for `@app.health_check(…)`.
+
+    web = app.health_check("web", every=15)
+    web(checks.http("https://api.example.com/charges", method="POST", content_type="application/json"))
+    room = app.health_check("room")
+    room(checks.memory(least_mb=200))
+    room(checks.disk("/tmp", least_mb=500))
+
+A look that cannot tell (no such directory, no such file of the system) raises; that is ignored and told as an error, like any failing look.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from sedano.errors import OptionError, SedanoError
+from sedano.model.health import DEGRADED, HEALTHY, INSECURE, UNAVAILABLE, UNHEALTHY
+from sedano.outlet import Outlet
+from sedano.ports import command_queue
+
+Found = tuple[str, str]
+"""A state, and why in a few words."""
+Look = Callable[[], Found]
+MB = 1_000_000
+ALMOST = 0.8
+"""An answer that takes this share of its time limit is almost late: the endpoint counts as degraded."""
+_MEMINFO = Path("/proc/meminfo")
+
+
+class Looks(Protocol):
+    """What looking at a deployment needs of its app."""
+
+    @property
+    def outlet(self) -> Outlet:
+        """The way out."""
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The names of its command queues."""
+
+
+def memory(least_mb: float) -> Look:
+    """Return a look that is healthy while at least *least_mb* megabytes of memory are available to this machine, else unhealthy."""
+    _require_positive("least_mb", least_mb)
+
+    def look() -> Found:
+        lines = dict(line.split(":", 1) for line in _MEMINFO.read_text().splitlines() if ":" in line)
+        left = int(lines["MemAvailable"].split()[0]) * 1024 / MB
+        return (HEALTHY if left >= least_mb else UNHEALTHY), f"{left:.0f} MB of memory are available, {least_mb:g} are needed"
+
+    return look
+
+
+def disk(path: str, least_mb: float) -> Look:
+    """Return a look that is healthy while *path* has at least *least_mb* megabytes left, else unhealthy."""
+    _require_positive("least_mb", least_mb)
+
+    def look() -> Found:
+        found = os.statvfs(path)
+        left = found.f_bavail * found.f_frsize / MB
+        return (HEALTHY if left >= least_mb else UNHEALTHY), f"{left:.0f} MB are left on {path}, {least_mb:g} are needed"
+
+    return look
+
+
+def dynamodb(app: Looks, slow: float = 1.0) -> Look:
+    """Return a look that reads an item of the control table: degraded when that takes more than *slow* seconds, unhealthy when it fails."""
+    _require_positive("slow", slow)
+    return lambda: _asked(app.outlet.ports.control.read, slow, "the control table")
+
+
+def sqs(app: Looks, slow: float = 1.0) -> Look:
+    """Return a look that asks the first command queue what it holds: degraded when that is *slow* (seconds), unhealthy when it fails."""
+    _require_positive("slow", slow)
+    return lambda: _asked(lambda: app.outlet.ports.consumers.load(command_queue(app.queues[0])), slow, f"the queue {app.queues[0]}")
+
+
+def http(
+    url: str, *, method: str = "GET", content_type: str = "", timeout: float = 2.0, headers: Mapping[str, str] | None = None,
+    context: ssl.SSLContext | None = None,
+) -> Look:  # fmt: skip
+    """Return a look that sends an OPTIONS request to *url*, and the CEP's five states for what comes back.
+
+    * healthy: 200 in good time, over TLS that is valid, and *method* and *content_type* are allowed, where the answer says what is
+    * degraded: another status that is no error of the server, or an answer that takes more than four fifths of *timeout*
+    * insecure: a certificate that is not valid, or TLS that cannot be agreed on
+    * unhealthy: a status of 500 or more, no answer within *timeout* seconds, no address for the name, no connection
+    * permanently unavailable: 404, or the method or content type is not allowed
+
+    Args:
+        url: where to; http or https.
+        method: of the requests that the task makes; looked for in the answer's `Allow`.
+        content_type: of what the task sends; looked for in the answer's `Accept`; empty: not looked for.
+        timeout: seconds.
+        headers: of the OPTIONS request, such as an API key.
+        context: of TLS; by default the system's certificates.
+
+    Raises:
+        OptionError: the url cannot be asked, or the timeout is none.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise OptionError(f"url: {url!r} is no http or https address")
+    _require_positive("timeout", timeout)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    secure = (context or ssl.create_default_context()) if parts.scheme == "https" else None
+    host, port = parts.hostname, parts.port
+
+    def look() -> Found:
+        began = time.monotonic()
+        connection = HTTPSConnection(host, port, timeout=timeout, context=secure) if secure else HTTPConnection(host, port, timeout=timeout)
+        try:
+            connection.request("OPTIONS", path, headers=dict(headers or {}))
+            answer = connection.getresponse()
+            answer.read()
+            said = {name.lower(): value for name, value in answer.getheaders()}
+            return _judged(answer.status, said, method, content_type, (time.monotonic() - began) / timeout)
+        except ssl.SSLError as error:
+            return INSECURE, f"TLS with {host}: {error}"
+        except (TimeoutError, socket.gaierror, ConnectionError, HTTPException, OSError) as error:
+            return UNHEALTHY, f"{host}: {type(error).__name__}: {error}"
+        finally:
+            connection.close()
+
+    return look
+
+
+def _judged(status: int, said: Mapping[str, str], method: str, content_type: str, share: float) -> Found:
+    """Return the state that an answer with this *status* means, which took this *share* of its time limit."""
+    if status == 404 or status == 405:
+        return UNAVAILABLE, f"it answers {status}"
+    if status >= 500:
+        return UNHEALTHY, f"it answers {status}"
+    if not _allows(said.get("allow"), method):
+        return UNAVAILABLE, f"{method} is not allowed, only {said['allow']}"
+    if content_type and not _allows(said.get("accept"), content_type):
+        return UNAVAILABLE, f"{content_type} is not accepted, only {said['accept']}"
+    if not 200 <= status < 300:
+        return DEGRADED, f"it answers {status}"
+    if share > ALMOST:
+        return DEGRADED, f"it took {share:.0%} of its time limit"
+    return HEALTHY, f"it answers {status}"
+
+
+def _allows(listed: str | None, wanted: str) -> bool:
+    """Tell whether *wanted* is among what a header lists; an answer without the header forbids nothing."""
+    if listed is None:
+        return True
+    every = {one.split(";")[0].strip().lower() for one in listed.split(",")}
+    return bool({wanted.lower(), "*", "*/*", wanted.lower().split("/")[0] + "/*"} & every)
+
+
+def _asked(ask: Callable[[], object], slow: float, what: str) -> Found:
+    began = time.monotonic()
+    try:
+        ask()
+    except SedanoError as error:
+        return UNHEALTHY, f"{what}: {error}"
+    took = time.monotonic() - began
+    return (HEALTHY if took <= slow else DEGRADED), f"{what} answered in {took * 1000:.0f} ms"
+
+
+def _require_positive(name: str, value: float) -> None:
+    if not value > 0:
+        raise OptionError(f"{name}: {value!r} is not a number above 0")
