@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
+from random import Random
 from typing import Any, NamedTuple
 
 from tests.canvas.storm import CanvasWorld
@@ -18,19 +19,22 @@ from tests.simulation.elections import ElectionWorld
 from tests.simulation.exhaustive.sizes import LARGE
 from tests.simulation.flows import FlowWorld
 from tests.simulation.leases import LeaseWorld
+from tests.simulation.limits import LimitWorld, PermitWorld
 from tests.simulation.members import MemberWorld
 from tests.simulation.mutants import EQUIVALENT, every
 from tests.simulation.partitions import PartitionWorld
 from tests.simulation.revocations import RevocationWorld
+from tests.simulation.schedules import ScheduleWorld
 from tests.simulation.singletons import SingletonWorld
 from tests.simulation.sizes import Sizes
 from tests.simulation.topics import TopicWorld
 from tests.stories import crowd
+from tests.unit.cron_oracle import disagreements
 
 WORLDS: Mapping[str, Callable[..., Schedule]] = {
     "claims": ClaimWorld, "leases": LeaseWorld, "elections": ElectionWorld, "revocations": RevocationWorld, "partitions": PartitionWorld,
     "singletons": SingletonWorld, "topics": TopicWorld, "members": MemberWorld, "flows": FlowWorld,
-    "canvases": CanvasWorld,
+    "canvases": CanvasWorld, "limits": LimitWorld, "permits": PermitWorld, "schedules": ScheduleWorld,
 }  # fmt: skip
 CHUNK = 1_000
 FIRST = 10_000_000
@@ -64,7 +68,8 @@ def pieces(sizes: Sizes, scale: float) -> list[Piece]:
     fights = [Piece("fight", (max(10.0, 60.0 * min(1.0, scale)),))]
     compared = [comparisons(name, sizes, scale, parts) for name, parts in (("moto", 20), ("ministack", 4))]
     crowds = [Piece("crowd", (seed,)) for seed in range(1, 1 + max(1, round(sizes.crowds * scale)))]
-    return [*mixed([*schedules, kills, searches, fights, crowds, *compared]), Piece("baselines", ())]
+    timetables = crons(max(1, round(sizes.crons * scale)))
+    return [*mixed([*schedules, kills, searches, fights, crowds, timetables, *compared]), Piece("baselines", ())]
 
 
 def chunks(world: str, count: int) -> list[Piece]:
@@ -76,6 +81,11 @@ def comparisons(name: str, sizes: Sizes, scale: float, parts: int) -> list[Piece
     """Return the comparisons with the service *name* in so many *parts*."""
     expressions, sequences = max(10, round(sizes.expressions * scale / parts)), max(1, round(sizes.sequences * scale / parts))
     return [Piece(name, (FIRST + part * CHUNK * 10, expressions, sequences)) for part in range(parts)]
+
+
+def crons(count: int) -> list[Piece]:
+    """Return *count* pairs of cron expressions to compare in pieces."""
+    return [Piece("cron", (FIRST + first, min(CHUNK, count - first))) for first in range(0, count, CHUNK)]
 
 
 def mixed(kinds: Sequence[Sequence[Piece]]) -> list[Piece]:
@@ -120,6 +130,11 @@ def gathered(seed: int) -> dict[str, Any]:
     return {"members": CROWD, "broken": crowd.play(CROWD, seed).complaints()}
 
 
+def compared_crons(seed: int, pairs: int) -> dict[str, Any]:
+    """Compare so many pairs of expressions with cronsim and with a walk through the minutes; return where they differ."""
+    return {"expressions": 2 * pairs, "broken": list(disagreements(Random(seed), pairs))}
+
+
 def baselines() -> dict[str, Any]:
     """Return in how many schedules others break a promise."""
     some = range(MOST_GOSSIP)
@@ -132,7 +147,7 @@ def baselines() -> dict[str, Any]:
 
 WORK: Mapping[str, Callable[..., dict[str, Any]]] = {
     "search": search, "kill": kill, "baselines": baselines, "play": play, "moto": compared_with_moto, "ministack": compared_with_ministack,
-    "fight": fought, "crowd": gathered,
+    "fight": fought, "crowd": gathered, "cron": compared_crons,
 }  # fmt: skip
 
 

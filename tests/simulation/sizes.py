@@ -4,35 +4,43 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FLOW = ("schedules",)
+"""The worlds of time and flow."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """Schedules of each kind, blocks and schedules a mutant gets, histories to check, expressions and sequences to compare.
 
-    *others*: schedules of each world that has no number of its own; *crowds*: chords of 10 000 members.
+    *others*: schedules of each world that has no number of its own; *flow*: of each world of time and flow (`FLOW`); *crowds*: chords of
+    10 000 members; *crons*: pairs of cron expressions, each compared on a change of the clocks and anywhere.
     """
 
     claims: int
     leases: int
     elections: int
+    limits: int
     others: int
+    flow: int
     blocks: int
     block: int
     histories: int
     expressions: int
     sequences: int
     crowds: int
+    crons: int
 
     def schedules(self, world: str) -> int:
         """Return how many schedules of a *world* are played."""
-        return {"claims": self.claims, "leases": self.leases, "elections": self.elections}.get(world, self.others)
+        known = {"claims": self.claims, "leases": self.leases, "elections": self.elections, **dict.fromkeys(FLOW, self.flow)}
+        return known.get(world, self.others)
 
 
 CI = Sizes(
-    claims=50_000, leases=20_000, elections=20_000, others=1_000, blocks=1, block=2_000, histories=5_000, expressions=5_000, sequences=40,
-    crowds=0,
+    claims=50_000, leases=20_000, elections=20_000, limits=1_000, others=1_000, flow=250, blocks=1, block=2_000, histories=5_000, expressions=5_000,
+    sequences=40, crowds=0, crons=0,
 )  # fmt: skip
 RELEASE = Sizes(
-    claims=5_000_000, leases=1_000_000, elections=1_000_000, others=20_000, blocks=20, block=2_000, histories=100_000, expressions=100_000,
-    sequences=2_000, crowds=10,
+    claims=5_000_000, leases=1_000_000, elections=1_000_000, limits=60_000, others=20_000, flow=50_000, blocks=20, block=2_000, histories=100_000,
+    expressions=100_000, sequences=2_000, crowds=10, crons=50_000,
 )  # fmt: skip

@@ -30,6 +30,7 @@ def summed(known: Mapping[str, Any], wanted: Sequence[Piece], wall: float) -> di
         "compared_with_ministack": _agreed(known, wanted, "ministack"),
         "fight": _only(known, wanted, "fight"),
         "chords": {str(piece.given[0]): found for piece, found in of(known, wanted, "crowd")},
+        "cron": _crons([one for _, one in of(known, wanted, "cron")]),
     }  # fmt: skip
     return {**found, "broken": broken(found)}
 
@@ -40,6 +41,7 @@ def broken(summary: Mapping[str, Any]) -> list[str]:
     found += [f"{world} {seed}: {what}" for world, one in summary["worlds"].items() for seed, what in one["violations"].items()]
     found += (summary["fight"] or {"broken": []})["broken"]
     found += [f"chord {seed}: {what}" for seed, one in summary["chords"].items() for what in one["broken"]]
+    found += [f"cron: {what}" for what in summary["cron"]["broken"]]
     return found + [f"survives {times} blocks: {name}" for name, times in summary["planted_faults"]["survivors"].items()]
 
 
@@ -73,6 +75,11 @@ def _faults(known: Mapping[str, Any], wanted: Sequence[Piece]) -> dict[str, Any]
         "schedules_needed": {"mean": round(sum(needed) / len(needed), 1), "most": max(needed)} if needed else {},
         "survivors": dict(missed), "equivalent": dict(EQUIVALENT),
     }  # fmt: skip
+
+
+def _crons(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how many cron expressions came to the same as elsewhere, and which did not."""
+    return {"expressions": sum(one["expressions"] for one in found), "broken": [what for one in found for what in one["broken"]]}
 
 
 def _agreed(known: Mapping[str, Any], wanted: Sequence[Piece], name: str) -> dict[str, int]:

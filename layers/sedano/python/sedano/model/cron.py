@@ -2,7 +2,7 @@
 
 The meaning is that of Vixie's cron as Debian keeps it: where day-of-month or day-of-week begins with a star both must fit, else one of the
 two is enough. Added, as in Quartz: `L` (last day of the month), `LW` (last Monday to Friday of the month), `FRI#2` (second Friday), `5L`
-(last Friday). Checked against the independent library cronsim in `tests/unit/test_timetable_oracle.py`.
+(last Friday). Checked against the independent library cronsim by `tests/unit/cron_oracle.py`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,167 @@
+"""Planted faults of schedulers: writes without their conditions, drawn ids, what is crossed off too early, clocks that lead back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from sedano.aws.expressions import schedules
+from sedano.engine.scheduler import Alter, Scheduler
+from sedano.errors import SedanoError
+from sedano.model.agenda import Agenda, AgendaChanged, Periodic
+from sedano.ports import Ports
+from tests.simulation.campaign import Schedule, Stage
+from tests.simulation.schedules import LENGTH_S, Planted, ScheduleWorld
+from tests.simulation.weaken import without
+
+
+class Through:
+    """Stands before the agendas and changes what is written."""
+
+    def __init__(self, inner: Any) -> None:
+        """Stand before *inner*."""
+        self.inner = inner
+
+    def read(self) -> list[Agenda]:
+        """Read as it is."""
+        found: list[Agenda] = self.inner.read()
+        return found
+
+    def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
+        """Write what `alter` makes of it."""
+        periodics = {name: self.alter(one, seen.periodics.get(name)) for name, one in agenda.periodics.items()}
+        answer: AgendaChanged = self.inner.change(agenda._replace(periodics=periodics), seen)
+        return answer
+
+    def alter(self, periodic: Periodic, seen: Periodic | None) -> Periodic:
+        """Return *periodic* with the fault in it."""
+        raise NotImplementedError
+
+
+class Rewinds(Through):
+    """Counts from its own clock, wherever the cursor stood."""
+
+    def alter(self, periodic: Periodic, seen: Periodic | None) -> Periodic:
+        """Set the cursor back."""
+        state = periodic.state
+        return periodic._replace(state=state._replace(cursor=state.cursor - 100)) if seen is not None else periodic
+
+
+class WritesNothingDown(Through):
+    """Moves the cursor on and keeps to itself what is to be published."""
+
+    def alter(self, periodic: Periodic, seen: Periodic | None) -> Periodic:
+        """Leave the pending moments out."""
+        return periodic._replace(state=periodic.state._replace(pending=()))
+
+
+class KeepsTheLastOnly(Through):
+    """Coalesces what was not asked to be."""
+
+    def alter(self, periodic: Periodic, seen: Periodic | None) -> Periodic:
+        """Leave all pending moments out but the last."""
+        return periodic._replace(state=periodic.state._replace(pending=periodic.state.pending[-1:]))
+
+
+class SkipsAhead(Through):
+    """Moves the cursor further than it has decided."""
+
+    def alter(self, periodic: Periodic, seen: Periodic | None) -> Periodic:
+        """Set the cursor forward."""
+        state, begun = periodic.state, seen.state.cursor if seen is not None else periodic.state.cursor
+        return periodic._replace(state=state._replace(cursor=state.cursor + 50 * (state.cursor > begun)))
+
+
+class DrawsIds(Scheduler):
+    """Publishes each time under another id."""
+
+    def publish(self, found: Periodic, moments: Sequence[int]) -> list[SedanoError | None]:
+        """Publish under a name that nobody else has."""
+        renamed = found._replace(schedule=found.schedule._replace(name=self._ports.entropy.uuid()))
+        return super().publish(renamed, moments)
+
+
+class PublishesAtOnce(Scheduler):
+    """Sends what comes in a minute without holding it back."""
+
+    def publish(self, found: Periodic, moments: Sequence[int]) -> list[SedanoError | None]:
+        """Publish as if it were later."""
+        ahead = replace(self._ports, clock=_Ahead(self._ports.clock))
+        return Scheduler(ahead, self._lamport, "ahead").publish(found, moments)
+
+
+class _Ahead:
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def now(self) -> float:
+        return float(self.inner.now()) + LENGTH_S
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+class CrossesOffFirst(Scheduler):
+    """Crosses off what it is going to publish."""
+
+    def _publish(self, found: Periodic) -> dict[int, SedanoError | None]:
+        return dict.fromkeys(found.state.pending)
+
+    def _swapped(self, seen: Agenda, alter: Alter, tries: int = 8) -> Agenda:
+        agenda = super()._swapped(seen, alter, tries)
+        if tries == 1:
+            for one in seen.periodics.values():
+                super()._publish(one)
+        return agenda
+
+
+class CrossesOffAnyway(Scheduler):
+    """Crosses off what no queue accepted."""
+
+    def _publish(self, found: Periodic) -> dict[int, SedanoError | None]:
+        return {**dict.fromkeys(found.state.pending), **super()._publish(found)}
+
+
+class WritesOverOthers(Scheduler):
+    """Takes what it read an hour ago for what is there: its plan replaces whatever stands in the way."""
+
+    def _swapped(self, seen: Agenda, alter: Alter, tries: int = 8) -> Agenda:
+        new = alter(seen)
+        if new.periodics == seen.periodics:
+            return seen
+        standing = self._ports.schedules.read()[seen.number]
+        return self._ports.schedules.change(new._replace(nonce=self._ports.entropy.nonce()), standing).agenda
+
+
+def _through(kind: type[Through]) -> Planted:
+    def mutate(ports: Ports) -> Ports:
+        faulty: Any = kind(ports.schedules)
+        return replace(ports, schedules=faulty)
+
+    return Planted(ports=mutate)
+
+
+def stages() -> dict[str, Stage]:
+    """Return the worlds of periodic tasks with each of the faults, by name."""
+    planted: Mapping[str, Planted] = {
+        "CHANGE without a condition": Planted(rewrite=without(schedules.CHANGE)),
+        "CHANGE of what changed": Planted(rewrite=without(schedules.CHANGE, "nc = :seen")),
+        "CHANGE_ABSENT without a condition": Planted(rewrite=without(schedules.CHANGE_ABSENT)),
+        "counts from its own clock": _through(Rewinds),
+        "writes nothing down": _through(WritesNothingDown),
+        "coalesces what was not asked to be": _through(KeepsTheLastOnly),
+        "moves the cursor further than it decided": _through(SkipsAhead),
+        "draws ids": Planted(scheduler=DrawsIds),
+        "publishes at once": Planted(scheduler=PublishesAtOnce),
+        "crosses off before it publishes": Planted(scheduler=CrossesOffFirst),
+        "crosses off what was not accepted": Planted(scheduler=CrossesOffAnyway),
+        "writes over others": Planted(scheduler=WritesOverOthers),
+    }
+    return {f"schedules: {name}": partial(_stage, fault) for name, fault in planted.items()}
+
+
+def _stage(fault: Planted, seed: int, allowed: AbstractSet[int] | None) -> Schedule:
+    return ScheduleWorld(seed, fault, allowed)

@@ -1,0 +1,218 @@
+"""A world of periodic tasks: three schedulers that are invoked by the minute, now and then twice or not at all, in the weather of tasks.
+
+Everything is the shipped code: `engine.scheduler` over `aws.schedules`, the publisher, the worker that runs what comes. O1: whatever is
+written down was decided by the rule, once: the cursor never goes back, and no moment before it is left out. O2: nothing is crossed off that
+no queue has accepted. O3: each moment becomes one task, which does not come before its time. O4: what an operator changes is not lost to a
+scheduler that writes at the same time. What becomes of the tasks is judged by `ClaimReferee`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from sedano.aws import keys
+from sedano.aws.schedules import DynamoSchedules
+from sedano.engine.scheduler import Scheduler
+from sedano.errors import SedanoError
+from sedano.model.agenda import Call, Periodic, agenda_of, declaration, read_agenda
+from sedano.model.clock import LamportClock
+from sedano.model.schedule import Schedule, State, occurrence
+from sedano.model.timetable import At, Every, Timetable, between
+from sedano.ports import Ports
+from tests.simulation.claim_referee import command_of, text
+from tests.simulation.claims import COMMANDS, SETTINGS, URLS, ClaimWorld, Plan, plan_of
+from tests.simulation.claims import Planted as PlantedClaim
+from tests.simulation.dynamodb import Change
+from tests.simulation.network import Client, Rewrite
+from tests.simulation.process import Process
+from tests.simulation.sqs import Message
+from tests.simulation.world import START
+
+CONTROL = "control"
+NAME = "comes round"
+FIRST = int(START)
+LENGTH_S = 240
+SCHEDULERS, FIRST_NUMBER = 3, 500
+CALL = Call("plain", "default", '{"args":[1],"kwargs":{}}')
+EDITED = CALL._replace(stamps="edited=yes")
+SKEW_S = 1.0
+"""By how much a scheduler's clock may be wrong here."""
+TABLES: tuple[Timetable, ...] = (Every(60), Every(90, FIRST), At((FIRST + 5, FIRST + 6, FIRST + 70, FIRST + 200)), Every(45))
+KEY = keys.agenda(agenda_of(NAME))
+
+
+def _as_they_are(ports: Ports) -> Ports:
+    return ports
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A fault planted on purpose: *rewrite* changes what is sent to DynamoDB, *ports* and *scheduler* change the code."""
+
+    rewrite: Rewrite | None = None
+    ports: Callable[[Ports], Ports] = _as_they_are
+    scheduler: type[Scheduler] = Scheduler
+
+
+NOTHING = Planted()
+
+
+class Agendas:
+    """The referee of one schedule: watches each write of its agenda and each message that is accepted."""
+
+    def __init__(self, world: Any, schedule: Schedule) -> None:
+        """Know of nothing yet."""
+        self.world, self.schedule = world, schedule
+        self.sent: set[str] = set()
+        self.decided: set[int] = set()
+        self.due: dict[str, float] = {}
+        self.last: Periodic | None = None
+
+    def changed(self, change: Change) -> None:
+        """Judge a write (O1, O2)."""
+        if change.table != CONTROL or change.key != KEY:
+            return
+        found, before = periodic(change.new), periodic(change.old)
+        if found is None:
+            self.world.fail("O1", "the schedule is gone")
+            return
+        now, was = found.state, before.state if before is not None else State(FIRST)
+        self._require(now.cursor >= was.cursor, "O1", f"the cursor went back by {was.cursor - now.cursor} s")
+        self._require(now.missed == 0, "O1", f"{now.missed} moments were left out")
+        more, known = set(now.pending) - set(was.pending), set(was.pending)
+        wanted = set(between(self.schedule.timetable, was.cursor, now.cursor))
+        if before is None:  # it begins when its writer looked at his clock
+            wanted = more | set(between(self.schedule.timetable, self.world.now + SKEW_S, now.cursor))
+        self._require(more == wanted, "O1", f"{sorted(more)} are written down where {sorted(wanted)} come round")
+        crossed = [moment for moment in known - set(now.pending) if occurrence(self.schedule, moment).task_id not in self.sent]
+        self._require(not crossed, "O2", f"{crossed} are crossed off and were not sent")
+        self.decided |= more
+        self.due |= {one.task_id: one.runs_at for one in (occurrence(self.schedule, moment) for moment in more)}
+        self.world.branches["decided" if more else "crossed off" if known else "agenda changed"] += 1
+
+    def accepted(self, url: str, message: Message) -> None:
+        """Judge a message that is an occurrence (O3)."""
+        command = command_of(message.body) if url == URLS[COMMANDS] else None
+        if command is None or command.attempt > 0:
+            return
+        self._require(command.task_id in self.due, "O3", f"{command.task_id} is no occurrence of what was written down")
+        early = self.due.get(command.task_id, 0.0) - message.visible
+        self._require(early <= SKEW_S, "O3", f"a task can come {early:.1f} s before its moment")
+        self.world.branches["occurrence sent again" if command.task_id in self.sent else "occurrence sent"] += 1
+        self.sent.add(command.task_id)
+
+    def _require(self, holds: bool, promise: str, what: str) -> None:
+        if not holds:
+            self.world.fail(promise, what)
+
+
+def periodic(item: Any) -> Periodic | None:
+    """Return the periodic task that an agenda's item holds."""
+    if item is None:
+        return None
+    return read_agenda(agenda_of(NAME), text(item, "body"), text(item, "nc")).periodics.get(NAME)
+
+
+class ScheduleWorld(ClaimWorld):
+    """One schedule of the simulator: one periodic task, schedulers that come and go, and an operator who edits what it calls."""
+
+    def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
+        """Set the stage of *seed*."""
+        self.fault = planted
+        super().__init__(seed, _plan(seed), PlantedClaim(rewrite=planted.rewrite), allowed)
+        dice = Random(f"schedules of {seed}")
+        schedule = Schedule(NAME, dice.choice(TABLES), dice.choice((0, 0, 7)), coalesce=False)
+        self.declared = {NAME: declaration(schedule, CALL)}
+        self.agendas = Agendas(self.world, schedule)
+        self.edited = False
+        self.database.watchers.append(self.agendas.changed)
+        self.queues.sent_watchers.append(self.agendas.accepted)
+        self.schedulers: list[Process] = []
+
+    def ports(self, process: Process) -> Ports:
+        """Return the ports of *process*, with simulated agendas."""
+        client = Client(process, self.database.call, self.plan.weather, self.planted.rewrite)
+        return self.fault.ports(replace(super().ports(process), schedules=DynamoSchedules(client, CONTROL)))
+
+    def at_rest(self) -> None:
+        """Judge the world when nothing is left to happen."""
+        found = periodic(self.database.table(CONTROL).get(KEY))
+        if found is None or [*between(found.schedule.timetable, found.state.cursor, FIRST + LENGTH_S)]:
+            self.world.fail("O1", "moments were not decided")
+            return
+        ids = {occurrence(found.schedule, moment).task_id for moment in self.agendas.decided}
+        if found.state.pending or not ids <= self.agendas.sent:
+            self.world.fail("O2", f"moments that were written down were not published: {found.state.pending}")
+        if self.edited and found.call != EDITED:
+            self.world.fail("O4", "the operator's edit is lost")
+        self.referee.at_rest(Counter(plain=len(ids)), SETTINGS.poison_after)
+
+    def _publish(self) -> None:
+        """Let schedulers be invoked by the minute, and an operator edit the call once, patiently."""
+        world = self.world
+        for minute in range(0, int(max(LENGTH_S, self.plan.calm_after)) + 180, 60):
+            calm = world.now + minute > world.calm_from + 60
+            for number in range(SCHEDULERS):
+                if number == 0 if calm else world.dice.random() < 0.6:
+                    world.at(START + minute + 8 * world.dice.random() ** 3, self._invoke)
+        if world.dice.random() < 0.4:
+            world.sleep(LENGTH_S * world.dice.random())
+            self._edit()
+
+    def _edit(self) -> None:
+        publisher = next(process for process in self.world.processes if process.name == "publisher")
+        scheduler = self._scheduler(publisher)
+
+        def alter(found: Periodic | None) -> Periodic | None:
+            return found._replace(call=EDITED) if found is not None else None
+
+        for _ in range(20):
+            try:
+                self.edited = scheduler.change(NAME, alter) is not None
+                return
+            except SedanoError as error:
+                self.world.branches[f"operator: {type(error).__name__}"] += 1
+                self.world.sleep(20.0)
+
+    def _invoke(self) -> None:
+        """Invoke an idle scheduler; where none is, start one cold."""
+        self.schedulers = [process for process in self.schedulers if process.alive]
+        idle = [process for process in self.schedulers if process.actor is None or process.actor.over]
+        process = idle[int(len(idle) * self.world.dice.random())] if idle else self._started()
+        process.invocation += 1
+        process.actor = self.world.spawn(process, lambda: self._round(process))
+
+    def _started(self) -> Process:
+        process = Process(self.world, FIRST_NUMBER + len(self.world.processes), "scheduler")
+        process.clock.offset = SKEW_S / 2 * (2 * self.world.dice.random() - 1)
+        self.schedulers.append(process)
+        return process
+
+    def _round(self, process: Process) -> None:
+        try:
+            found = self._scheduler(process).round(self.declared)
+        except SedanoError as error:
+            self.world.branches[f"round: {type(error).__name__}"] += 1
+            return
+        self.world.branches["round failed"] += found.failed
+
+    def _scheduler(self, process: Process) -> Scheduler:
+        clock: Any = process.clock
+        return self.fault.scheduler(self.ports(process), LamportClock(lambda: int(clock.now() * 1_000_000)), process.name)
+
+
+def _plan(seed: int) -> Plan:
+    """Draw the weather of *seed*."""
+    plan = plan_of(seed)
+    weather = replace(plan.weather, chance=min(plan.weather.chance, 0.4))
+    return replace(plan, kinds=(), weather=weather)
+
+
+def stage(seed: int, allowed: AbstractSet[int] | None) -> ScheduleWorld:
+    """The shipped library."""
+    return ScheduleWorld(seed, allowed=allowed)
