@@ -1,4 +1,4 @@
-"""`make bench`: measure everything, print it, write it to build/bench/task_path.json and build/bench/canvas.json.
+"""`make bench`: measure everything, print it, write it to build/bench: task_path.json, canvas.json, flow.json.
 
 Nothing here fails because a machine is slow or busy: counts and bytes are held by tests (tests/unit/bench), CPU is told beside the peers'.
 """
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import calls, canvas, codec, cold, framework, publishing, report, sizes, waiting
+from benchmarks import autoscaler, calls, canvas, codec, cold, framework, publishing, report, sizes, waiting
 from benchmarks.report import Section
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,15 +57,17 @@ def main() -> None:
         "bytes of a canvas's messages": canvas.section_of_sizes,
         "calls of a canvas": canvas.section_of_calls,
     }
+    flows: dict[str, Callable[[], Section]] = {"autoscaler": lambda: autoscaler.section(BUILD)}
     found: dict[str, Section] = {}
-    for number, (title, measure) in enumerate({**steps, **canvases}.items(), 1):
-        progress.begin(number, len(steps) + len(canvases), title)
+    for number, (title, measure) in enumerate({**steps, **canvases, **flows}.items(), 1):
+        progress.begin(number, len(steps) + len(canvases) + len(flows), title)
         found[title] = measure()
     progress.end()
-    for name, titles in (("task_path.json", steps), ("canvas.json", canvases)):
+    for name, titles in (("task_path.json", steps), ("canvas.json", canvases), ("flow.json", flows)):
         report.write(BUILD / name, [found[title] for title in titles], time.monotonic() - began)
     print(report.table(list(found.values())))
-    print(f"\n{time.monotonic() - began:.0f} s; the same as JSON: {(BUILD / 'task_path.json').relative_to(ROOT)}, canvas.json beside it")
+    first = (BUILD / "task_path.json").relative_to(ROOT)
+    print(f"\n{time.monotonic() - began:.0f} s; the same as JSON: {first}, canvas.json and flow.json beside it")
 
 
 if __name__ == "__main__":
