@@ -36,11 +36,10 @@ class Circuits:
 
     def __init__(self, registry: Registry, ports: Ports) -> None:
         """Begin with every circuit closed and nothing known; the watchers of the checks begin to watch."""
-        self._ports, self._checks = ports, registry.checks
-        self._breakers = {task.circuit.name: task.circuit for task in registry.tasks.values() if task.circuit is not None}
+        self._ports, self._registry, self._checks = ports, registry, registry.checks
         self._mine: dict[str, Circuit] = {}
         self._memos: dict[str, Memo] = {}
-        self._health = {name: Health(name) for name in self._checks}
+        self._health: dict[str, Health] = {}
         for check in self._checks.values():
             for watch in check.watchers:
                 threading.Thread(target=self._watch, args=(check, watch), name=f"sedano-watch-{check.name}", daemon=True).start()
@@ -89,7 +88,7 @@ class Circuits:
         checks = [self._checks[name] for name in sorted(names)]
         self._refresh([check for check in checks if check.spec.shared], batch)
         for check in checks:
-            if check.functions and health.is_due(check.spec, self._health[check.name], now):
+            if check.functions and health.is_due(check.spec, self._known(check.name), now):
                 found = look(check, self._ports.telemetry.log)
                 if found is not None:
                     self._report(check, *found, batch)
@@ -102,7 +101,7 @@ class Circuits:
             self._ports.telemetry.log("warning", "health not read; what was known holds", error=str(error))
             return
         for check in checks:
-            is_news = found[check.name].at > self._health[check.name].at
+            is_news = found[check.name].at > self._known(check.name).at
             self._health[check.name] = found[check.name]
             if is_news:
                 self._mark(check, found[check.name].state, batch, shared=False)
@@ -115,7 +114,7 @@ class Circuits:
 
     def _report(self, check: Check, state: str, why: str, batch: Batch) -> None:
         now = self._ports.clock.now()
-        before, change = self._health[check.name], partial(_found, check, state, now, why)
+        before, change = self._known(check.name), partial(_found, check, state, now, why)
         try:
             self._health[check.name] = after = share(self._ports, change, check.name) if check.spec.shared else change(before)
         except SedanoError as error:
@@ -127,7 +126,8 @@ class Circuits:
         self._mark(check, state, batch)
 
     def _mark(self, check: Check, state: str, batch: Batch, *, shared: bool = True) -> None:
-        for breaker in self._breakers.values():
+        breakers = {task.circuit.name: task.circuit for task in self._registry.tasks.values() if task.circuit is not None}
+        for breaker in breakers.values():
             if check.name in breaker.checks and (shared or not breaker.shared):
                 self._failed(breaker, f"{check.name}:{state}", batch)
 
@@ -162,6 +162,9 @@ class Circuits:
             row=circuit.row,
         )
         batch.chronicle.line("circuit-tripped", int(now * 1_000_000), now, circuit=circuit.name, cause=circuit.cause, until=circuit.until)
+
+    def _known(self, check: str) -> Health:
+        return self._health.get(check) or Health(check)
 
     def _circuit(self, breaker: Breaker) -> Circuit:
         return self._mine.get(breaker.name) or Circuit(breaker.name)
