@@ -123,5 +123,6 @@ class Lambda:
             "receiptHandle": str(message.number),
             "body": message.body,
             "eventSourceARN": f"arn:aws:sqs:here:0:{self.url}",
+            "messageAttributes": {name: {"stringValue": value["StringValue"]} for name, value in message.attributes.items()},
             "attributes": {"ApproximateReceiveCount": str(message.receives), "SentTimestamp": str(int(message.sent * 1000))},
         }

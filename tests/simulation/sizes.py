@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FLOW = ("schedules",)
+FLOW = ("schedules", "limits", "permits")
 """The worlds of time and flow."""
 
 
@@ -19,7 +19,6 @@ class Sizes:
     claims: int
     leases: int
     elections: int
-    limits: int
     others: int
     flow: int
     blocks: int
@@ -37,10 +36,10 @@ class Sizes:
 
 
 CI = Sizes(
-    claims=50_000, leases=20_000, elections=20_000, limits=1_000, others=1_000, flow=250, blocks=1, block=2_000, histories=5_000, expressions=5_000,
+    claims=50_000, leases=20_000, elections=20_000, others=1_000, flow=250, blocks=1, block=2_000, histories=5_000, expressions=5_000,
     sequences=40, crowds=0, crons=0,
 )  # fmt: skip
 RELEASE = Sizes(
-    claims=5_000_000, leases=1_000_000, elections=1_000_000, limits=60_000, others=20_000, flow=50_000, blocks=20, block=2_000, histories=100_000,
+    claims=5_000_000, leases=1_000_000, elections=1_000_000, others=20_000, flow=50_000, blocks=20, block=2_000, histories=100_000,
     expressions=100_000, sequences=2_000, crowds=10, crons=50_000,
 )  # fmt: skip

@@ -55,18 +55,29 @@ class Pacing:
         going: list[Job] = []
         waiting: list[Later] = []
         lines: dict[str, list[tuple[Asked, int]]] = {}
+        slotted: list[tuple[Asked, Slot]] = []
         for one in asked:
             slot = self._slot(one)
-            if slot is not None and slot.at > now:
-                waiting.append(_later(one, slot))
-            elif slot is not None and now <= kept(slot) and one.job.delivery.receives == 1:
-                going.append(one.job)
-            else:
+            if slot is None or now > kept(slot) or (now >= slot.at and one.job.delivery.receives > 1):
                 lines.setdefault(one.name, []).append((one, slot.late + 1 if slot is not None else 0))
+            else:
+                slotted.append((one, slot))
         for name, some in lines.items():
             self._ticket(name, some, going, waiting, batch)
+        self._use(slotted, going, waiting, batch)
         resend(self.ports, waiting, batch)
         return going
+
+    def _use(self, slotted: Sequence[tuple[Asked, Slot]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
+        """Decide about those that have a slot: looked at last, for to take tickets may have taken a while."""
+        now = self._now()
+        for one, slot in slotted:
+            if slot.at > now:
+                waiting.append(_later(one, slot))
+            elif now <= kept(slot):
+                going.append(one.job)
+            else:
+                batch.give_back(one.job.delivery)
 
     def _slot(self, asked: Asked) -> Slot | None:
         """Return the slot that the message was given under the limits that hold now."""

@@ -1,0 +1,164 @@
+"""A world of limited tasks, in the weather of tasks: how often and how many at a time they start, whoever dies and whatever gets lost.
+
+Everything is the shipped code: `engine.limiting` over `aws.limits`, inside the shipped worker. Clocks differ by a second at most.
+
+What is promised stands in `tests.simulation.limit_referee`; that nothing is lost is the referee's of tasks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from functools import partial
+from random import Random
+from typing import Any
+
+import greenlet
+
+from sedano import current
+from sedano.aws.limits import DynamoLimits
+from sedano.engine.batch import Batch, Job
+from sedano.engine.pacing import Asked, Pacing
+from sedano.engine.resending import Later
+from sedano.engine.worker import Worker
+from sedano.model.limiting import SLOT, slot_of
+from sedano.ports import Ports
+from tests.simulation import chores
+from tests.simulation.claims import SETTINGS, ClaimWorld, Plan, Planted, plan_of
+from tests.simulation.lease_referee import CONTROL
+from tests.simulation.limit_referee import LIMIT, SKEW_S, Holders, Starts, line_changed, permits_changed
+from tests.simulation.network import Client, Fault, Weather
+from tests.simulation.process import Process
+
+NOTHING = Planted()
+
+
+@chores.app.task(name="paced", rate="2/s", burst=2)
+def paced(n: int) -> int:
+    """Start twice a second, two at once."""
+    return n
+
+
+@chores.app.task(name="windowed", rate=("4/s", "60/m"), burst=(1, 4))
+def windowed(n: int) -> int:
+    """Start four times a second, and after four of them once."""
+    return n
+
+
+@chores.app.task(name="shared", concurrency=LIMIT, concurrency_key="{key}")
+def shared(key: str) -> str:
+    """Be one of two with *key*."""
+    owner: Process = greenlet.getcurrent().owner  # type: ignore[attr-defined] # bodies run in actors
+    world: Any = owner.world
+    context = current()
+    run = world.holders.enter(owner, key, context.permit, context.token, context.deadline - owner.clock.offset)
+    world.sleep(3 * world.dice.random() if world.dice.random() < 0.8 else 25 * world.dice.random())
+    world.holders.leave(run)
+    return key
+
+
+class Watched(Pacing):
+    """The shipped pacing; the world is told whom it let start, and under which slot."""
+
+    starts: Starts
+
+    def admit(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
+        """Let the shipped code decide, and tell."""
+        self.fresh: set[str] = set()
+        going = super().admit(asked, batch)
+        ids = {job.delivery.message_id for job in going}
+        for one in asked:
+            delivery = one.job.delivery
+            if delivery.message_id in ids:
+                own = None if delivery.message_id in self.fresh else slot_of(delivery.attributes.get(SLOT, ""))
+                self.starts.note(one, own, delivery)
+        return going
+
+    def _ticket(self, name: str, some: list[tuple[Asked, int]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
+        """Remember whose slot is one that was taken just now."""
+        super()._ticket(name, some, going, waiting, batch)
+        self.fresh |= {one.job.delivery.message_id for one, _ in some}
+
+
+class LimitWorld(ClaimWorld):
+    """One schedule: a backlog of tasks of one rate."""
+
+    tasks: tuple[Any, ...] = (paced, windowed)
+
+    def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None, pacing: type[Watched] = Watched):
+        """Set the stage of *seed*; *pacing* is what decides."""
+        super().__init__(seed, self.drawn(seed), planted, allowed)
+        self.database.clock = lambda: self.world.now
+        self.starts = Starts(self.world)
+        self.pacing = pacing
+        self.database.watchers.append(partial(line_changed, self.world))
+
+    def drawn(self, seed: int) -> Plan:
+        """Draw what the schedule of *seed* is about: processes do not pause between a decision and what it decides about."""
+        return _plan(seed, ("paced", "paced", "windowed"), (3, 6, 12), tuple(f for f in Fault if f is not Fault.PAUSE))
+
+    def ports(self, process: Process) -> Ports:
+        """Return the ports of *process*, with simulated limits."""
+        client = Client(process, self.database.call, self.plan.weather, self.planted.rewrite)
+        limits: Any = DynamoLimits(client, CONTROL)
+        return replace(super().ports(process), limits=limits)
+
+    def at_rest(self) -> None:
+        """Judge the world when nothing is left to happen (R2)."""
+        self.referee.at_rest(Counter(self.plan.kinds), SETTINGS.poison_after)
+
+    def _environment(self, number: int) -> Any:
+        planted = self.planted
+
+        def watched(worker: Worker) -> None:
+            limiting = worker._admission.limiting
+            limiting.pacing = self.pacing(limiting.ports)
+            limiting.pacing.starts = self.starts
+            planted.worker(worker)
+
+        self.planted = replace(planted, worker=watched)
+        try:
+            return super()._environment(number)
+        finally:
+            self.planted = planted
+
+    def _publish(self) -> None:
+        for number, kind in enumerate(self.plan.kinds):
+            task: Any = paced if kind == "paced" else windowed
+            task.delay(number)
+            if self.world.dice.random() < 0.2:
+                self.world.sleep(6 * self.world.dice.random() ** 2)
+
+
+class PermitWorld(LimitWorld):
+    """One schedule: tasks of which two run at a time for each of two keys."""
+
+    def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
+        """Set the stage of *seed*."""
+        super().__init__(seed, planted, allowed)
+        self.holders = self.world.holders = Holders(self.world)  # type: ignore[attr-defined] # where bodies find it
+        self.database.watchers.append(partial(permits_changed, self.world))
+
+    def drawn(self, seed: int) -> Plan:
+        """Draw what the schedule of *seed* is about."""
+        return _plan(seed, ("shared",), (3, 4, 6), tuple(Fault))
+
+    def _publish(self) -> None:
+        for _ in self.plan.kinds:
+            shared.delay("ab"[int(1.2 * self.world.dice.random())])
+            self.world.sleep(4 * self.world.dice.random() ** 2)
+
+
+def _plan(seed: int, kinds: Sequence[str], counts: Sequence[int], faults: Sequence[Fault]) -> Plan:
+    """Draw a schedule of some of *counts* tasks, all of one of *kinds*."""
+    dice, plan = Random(f"limits of {seed}"), plan_of(seed)
+    drawn = tuple(fault for fault in plan.weather.kinds if fault in faults) or (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
+    weather = Weather(min(plan.weather.chance, 0.2), drawn)
+    quick = tuple(fault for fault in drawn if fault in (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)) or (Fault.CRASH_AFTER,)
+    limits = replace(plan.limits, environments=dice.choice((2, 3, 4)), batch=dice.choice((1, 5, 10)))
+    chosen = (dice.choice(kinds),) * dice.choice(counts)
+    return replace(
+        plan, kinds=chosen, weather=weather, limits=limits, skew=min(plan.skew, SKEW_S), queues=Weather(min(weather.chance, 0.1), quick)
+    )
