@@ -39,8 +39,8 @@ RARE = (
     "limiting", "limit_control", "model.limiting", "engine.limiting", "engine.pacing", "engine.permitting", "engine.collecting",
     "engine.resending",
     "aws.expressions.elections", "aws.expressions.leases",
-    "schedules", "scheduling", "engine.scheduler", "model.agenda", "model.cron", "model.schedule", "model.timetable", "aws.schedules",
-    "aws.expressions.schedules",
+    "schedules", "scheduling", "engine.scheduler", "engine.withdrawing", "model.agenda", "model.cron", "model.schedule", "model.timetable",
+    "aws.schedules", "aws.expressions.schedules",
 )  # fmt: skip
 """What only an app that uses it loads: locks, singletons, elections, partitions, the control panel, canvas, results, workflows."""
 PROGRAM = """

@@ -141,6 +141,28 @@ def test_a_revoked_task_does_not_run_when_its_timer_fires():
         assert result.state == states.REVOKED
 
 
+def test_a_revoked_task_does_not_run_however_far_its_moment_is():
+    diary = Diary()
+    with diary.open() as here:
+        by_id = diary.note.apply_async((1,), countdown=300 * DAY)
+        by_result = diary.note.apply_async((2,), countdown=300 * DAY)
+        assert diary.app.control.revoke(by_id.id) == [states.REVOKED]
+        by_result.revoke()
+        assert list(diary.app.scheduled()) == []
+        here.drain()
+        assert diary.ran == []
+
+
+def test_a_task_that_has_expired_when_its_moment_comes_does_not_run():
+    diary = Diary()
+    with diary.open() as here:
+        too_late = diary.note.apply_async((1,), countdown=2_000, expires=1_900)
+        in_time = diary.note.apply_async((2,), countdown=2_000, expires=2_100)
+        here.drain()
+        assert (too_late.state, in_time.get()) == (states.REVOKED, 2)
+        assert [number for number, _ in diary.ran] == [2]
+
+
 def test_a_broken_envelope_is_set_aside_with_its_reason():
     diary = Diary()
     with diary.open() as here:

@@ -19,7 +19,7 @@ from sedano.engine import control as engine
 from sedano.engine.control import Controlling
 from sedano.engine.explaining import Explanation, explain
 from sedano.engine.registry import Registry
-from sedano.engine.revocation import revoke
+from sedano.engine.withdrawing import withdraw
 from sedano.errors import OptionError
 from sedano.inspecting import Inspect
 from sedano.limit_control import LimitControl
@@ -58,19 +58,20 @@ class Control(LimitControl):
     def revoke(self, task_id: str | Sequence[str], *, terminate: bool = False) -> list[str]:
         """Revoke tasks by id: durable, without a limit on how many.
 
-        A task that waits is REVOKED at once and will not run. One that runs is marked: it is not tried again, and with *terminate* its body
-        meets `TaskRevoked` at its next `current().check()`. One that ended stays as it is. A task that is delivered ``record_once`` may
-        still run, but what it returns is not recorded; one that is delivered ``at_least_once`` is revoked by header only.
+        A task that waits is REVOKED at once and will not run; its timer, if it waits for longer than 900 s, is taken off. One that runs is
+        marked: it is not tried again, and with *terminate* its body meets `TaskRevoked` at its next `current().check()`. One that ended
+        stays as it is. A task that is delivered ``record_once`` may still run, but what it returns is not recorded; one that is delivered
+        ``at_least_once`` is revoked by header only.
 
         Returns:
             for each id the task's state now: REVOKED, RUNNING (it is marked), or the state in which it had ended.
 
         Raises:
-            Unavailable: the ledger did not answer; revoking again is safe.
+            Unavailable: the ledger or the timers did not answer; revoking again is safe.
         """
         outlet = self._app.outlet
         ids = [task_id] if isinstance(task_id, str) else task_id
-        return [revoke(outlet.ports, outlet.lamport, one, terminate=terminate) for one in ids]
+        return [withdraw(outlet.ports, outlet.lamport, one, terminate=terminate) for one in ids]
 
     def revoke_by_header(self, header: str, value: str) -> frozenset[str]:
         """Revoke every task whose message bears *header* with *value*, retries and descendants too, until it is restored.

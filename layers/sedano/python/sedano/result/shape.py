@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from sedano.engine.revocation import revoke
+from sedano.engine.withdrawing import withdraw
 from sedano.model import states
 from sedano.model.clock import LamportClock
 from sedano.model.join import nodes_of
@@ -104,11 +105,12 @@ def revoke_all(outlet: Reads, results: Iterable[Any], *, terminate: bool) -> Non
     results = list(results)
     ids = [*(one.launch.id for one in results if is_set(one) and one.launch is not None), *ids_of(results)]
     lamport = LamportClock(lambda: int(outlet.ports.clock.now() * 1_000_000))
+    stop = withdraw if len(ids) == 1 else revoke  # what a canvas lets wait, it does for less time than a revocation is kept
     for some in in_hundreds(ids):
         ended = {task_id for task_id, record in read(outlet, some).items() if has_ended(record)} if len(ids) > 1 else set[str]()
         for task_id in some:
             if task_id not in ended:
-                revoke(outlet.ports, lamport, task_id, terminate=terminate)
+                stop(outlet.ports, lamport, task_id, terminate=terminate)
 
 
 def forget_all(outlet: Reads, results: list[Any]) -> None:
