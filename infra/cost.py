@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .prices import DAY, LIST, MILLION, REGION
+from .templates import templates
 
 #: Ledger writes a task, by how it is delivered; a batch tells its history in one message.
 WRITES: Mapping[str, int] = {"claimed": 2, "record_once": 1, "at_least_once": 0}
@@ -48,8 +49,8 @@ class Stage(NamedTuple):
 
 def read(assembly: Path) -> Stage:
     """Read the templates in *assembly*."""
-    templates = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(assembly.glob("*.template.json"))]
-    named = {name: resource for template in templates for name, resource in template.get("Resources", {}).items()}
+    found = [json.loads(text) for text in templates(assembly).values()]
+    named = {name: resource for template in found for name, resource in template.get("Resources", {}).items()}
     mappings = [one["Properties"] for one in named.values() if one["Type"] == "AWS::Lambda::EventSourceMapping"]
     sizes = {_consumer(one): one["BatchSize"] for one in mappings}
     memory = [one["Properties"]["MemorySize"] for name, one in named.items() if _is_function(one) and name.startswith("Worker")]

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from .templates import templates
+
 MOST_RESOURCES = 500
 MOST_OUTPUTS = 200
 MOST_BYTES = 1_000_000
@@ -21,9 +23,8 @@ _LONGEST = 100
 
 def problems(assembly: Path) -> Iterator[str]:
     """Yield what AWS would refuse of the templates in *assembly*, each with what to do."""
-    for path in sorted(assembly.glob("*.template.json")):
-        text = path.read_text(encoding="utf-8")
-        yield from of_template(path.name.removesuffix(".template.json"), json.loads(text), len(text.encode()))
+    for name, text in templates(assembly).items():
+        yield from of_template(name, json.loads(text), len(text.encode()))
 
 
 def of_template(name: str, template: Mapping[str, Any], size: int) -> Iterator[str]:

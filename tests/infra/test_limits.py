@@ -52,6 +52,11 @@ def test_production_is_far_from_every_limit(production: Templates) -> None:
     assert list(limits.problems(production.directory)) == []
 
 
-def test_a_template_on_disk_is_judged_under_its_name(tmp_path: Path) -> None:
-    (tmp_path / "shop.template.json").write_text(json.dumps({"Resources": {f"R{n}": {"Type": "X"} for n in range(501)}}))
-    assert [problem.split(":")[0] for problem in limits.problems(tmp_path)] == ["shop"]
+def test_the_stacks_of_the_manifest_are_judged_and_no_leftovers(tmp_path: Path) -> None:
+    large = json.dumps({"Resources": {f"R{n}": {"Type": "X"} for n in range(501)}})
+    for name in ("shop", "leftover"):
+        (tmp_path / f"{name}.template.json").write_text(large)
+    stack = {"type": "aws:cloudformation:stack", "properties": {"stackName": "sedano-dev-core", "templateFile": "shop.template.json"}}
+    plain = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "shop.template.json"}}
+    (tmp_path / "manifest.json").write_text(json.dumps({"artifacts": {"shop": stack, "plain": plain, "tree": {"type": "cdk:tree"}}}))
+    assert [problem.split(":")[0] for problem in limits.problems(tmp_path)] == ["sedano-dev-core", "plain"]
