@@ -13,13 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tests.canvas.sketch import Chain, Chord, Errback, Fork, Group, Sketch, Step
+from tests.canvas.sketch import Chain, Chord, Errback, Fork, Group, Mapped, Sketch, Step
 
 ATTEMPTS = {"retried": 3, "tired": 2, "late": 0}
 """How often a body begins when nothing is repeated; once for every other kind."""
 FAILED = "failed"
+ENDED = "ended well"
+"""In place of a value that is not kept."""
 COLLECTOR = ""
-"""What stands for the name of a task that sedano adds: it collects the list of a group where that has to be one value."""
+"""What stands for the name of a task that sedano adds, to collect the list of a group where that has to be one value, and of a map that
+never ran: its record does not tell what it would have called.
+"""
 
 
 class Value(NamedTuple):
@@ -45,7 +49,8 @@ Links = tuple[tuple[Sketch, frozenset[str]], ...]
 @dataclass
 class Meaning:
     """What has to have happened: *effects*, the tasks that ended by themselves, with value or FAILED; *runs*, the bodies that began;
-    *calls*, the error callbacks with the task that each was called about (None: it was not told); *stamps* that each task bears at least.
+    *calls*, the error callbacks with the task that each was called about (None: it was not told); *stamps* that each task bears at least;
+    *silent*: it ends in a task that keeps no result, so that there may be nothing to wait for.
     """
 
     effects: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -53,13 +58,14 @@ class Meaning:
     calls: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     stamps: dict[str, frozenset[str]] = field(default_factory=dict)
     result: Ended | list[Ended] = NOTHING
+    silent: bool = False
 
 
 def meaning_of(sketch: Sketch) -> Meaning:
     """Return what *sketch* means when it is published without arguments."""
     meaning = Meaning()
     evaluation = _Evaluation(meaning)
-    meaning.result = evaluation.top(sketch)
+    meaning.result, meaning.silent = evaluation.top(sketch), is_silent(sketch)
     return meaning
 
 
@@ -76,15 +82,29 @@ def plain(value: Any) -> Any:
     return [plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def stamp_of(sketch: Step | Chain | Group | Chord) -> str:
+def is_silent(sketch: Sketch | Fork) -> bool:
+    """Tell whether *sketch* ends in a task that keeps no result."""
+    if isinstance(sketch, Chain):
+        return is_silent([part for part in sketch.parts if not isinstance(part, Fork)][-1])
+    if isinstance(sketch, Group):
+        return any(map(is_silent, sketch.members))
+    return is_silent(sketch.body) if isinstance(sketch, Chord) else isinstance(sketch, Step) and sketch.kind == "quiet"
+
+
+def called_with(mapped: Mapped, item: int) -> list[int]:
+    """Return the arguments of the call for *item*."""
+    return [item, mapped.number] if mapped.star else [item]
+
+
+def stamp_of(sketch: Sketch) -> str:
     """Return the stamp that a stamped *sketch* gives: named after the first task in it, or none."""
     found = first_step(sketch)
     return f"{type(sketch).__name__.lower()}_{found.number}" if found is not None else ""
 
 
-def first_step(sketch: Sketch | Fork) -> Step | None:
+def first_step(sketch: Sketch | Fork) -> Step | Mapped | None:
     """Return the first task of *sketch* in reading order."""
-    if isinstance(sketch, Step):
+    if isinstance(sketch, Step | Mapped):
         return sketch
     parts: tuple[Sketch | Fork, ...] = (
         sketch.parts if isinstance(sketch, Chain) else sketch.members if isinstance(sketch, Group)
@@ -143,6 +163,8 @@ class _Evaluation:
     def _stage(self, stage: _Stage, args: list[Any]) -> Ended | list[Ended]:
         if isinstance(stage.sketch, Step):
             return self._step(stage.sketch, args, stage.watch, stage.stamps, stage.links)
+        if isinstance(stage.sketch, Mapped):
+            return self._mapped(stage.sketch, stage.watch, stage.stamps, stage.links)
         assert isinstance(stage.sketch, Group)
         members: list[Ended] = [self.single(m, args, stage.watch, stage.stamps | _own(m)) for m in stage.sketch.members]
         for member, end in list(zip(stage.sketch.members, members, strict=True)):
@@ -165,14 +187,29 @@ class _Evaluation:
             else:
                 self._linked(links, ended)
             return ended
-        if step.kind not in ("ok", "retried", "adds"):
+        if step.kind not in ("ok", "retried", "adds", "quiet", "once"):
             meaning.effects[step.name, FAILED] += 1
             self._call((*step.errors, *watch), step.name)
             return Failure(frozenset({step.name}), step.name)
         value = digest(step.name, taken, {"word": "w"} if step.keyword else {})
-        meaning.effects[step.name, value] += 1
+        meaning.effects[step.name, ENDED if step.kind == "quiet" else value] += 1
         self._linked(links, Value(value))
         return Value(value)
+
+    def _mapped(self, mapped: Mapped, watch: Watch, stamps: frozenset[str], links: Links) -> Ended:
+        """Call the task for one item after the other, until one fails; nothing is handed on to it."""
+        meaning, failing = self.meaning, 0 in mapped.items
+        calls = mapped.items.index(0) + 1 if failing else len(mapped.items)
+        meaning.runs += Counter({mapped.name: calls})
+        meaning.stamps[mapped.name] = meaning.stamps.get(mapped.name, stamps | _own(mapped)) & (stamps | _own(mapped))
+        if failing:
+            meaning.effects[mapped.name, FAILED] += 1
+            self._call((*mapped.errors, *watch), mapped.name)
+            return Failure(frozenset({mapped.name}), mapped.name)
+        values = [digest(mapped.name, called_with(mapped, item), {}) for item in mapped.items]
+        meaning.effects[mapped.name, str(values)] += 1
+        self._linked(links, Value(values))
+        return Value(values)
 
     def _body_never_runs(self, stage: _Stage, before: _Stage | None, why: Failure) -> Failure:
         """The body of a chord ends, although it never ran: its own error callbacks are called."""
@@ -180,6 +217,8 @@ class _Evaluation:
         if isinstance(stage.sketch, Step) and not collected:
             self._call(stage.sketch.errors, stage.sketch.name)
             return Failure(why.first, stage.sketch.name)
+        if isinstance(stage.sketch, Mapped) and not collected:
+            self._call(stage.sketch.errors, COLLECTOR, stage.sketch.name)
         return Failure(why.first, None)
 
     def _linked(self, links: Links, ended: Value) -> None:
@@ -197,7 +236,7 @@ class _Evaluation:
 class _Stage(NamedTuple):
     """A task, a group or a fork at its place in a chain."""
 
-    sketch: Step | Group | Fork
+    sketch: Step | Mapped | Group | Fork
     watch: Watch
     stamps: frozenset[str]
     links: Links = ()
@@ -206,7 +245,7 @@ class _Stage(NamedTuple):
 
 def _stages(sketch: Sketch | Fork, watch: Watch, stamps: frozenset[str]) -> list[_Stage]:
     """Return the stages of *sketch*: a chain of one is that one, chains in chains are one chain, a chord is a group and what follows it."""
-    if isinstance(sketch, Step):
+    if isinstance(sketch, Step | Mapped):
         return [_Stage(sketch, watch, stamps, _links(sketch, stamps))]
     if isinstance(sketch, Fork):
         return [_Stage(sketch, watch, stamps)]
@@ -236,7 +275,7 @@ def _links(sketch: Sketch, stamps: frozenset[str]) -> Links:
 def _trunk(before: list[_Stage]) -> _Stage:
     """Return where a fork after these stages hangs: on the task before, or, after a group, where the first fork stands."""
     stage = next(n for n in range(len(before) - 1, -1, -1) if not isinstance(before[n].sketch, Fork))
-    if isinstance(before[stage].sketch, Step):
+    if isinstance(before[stage].sketch, Step | Mapped):
         return before[stage]
     return before[stage + 1] if stage + 1 < len(before) else before[stage]._replace(watch=())
 

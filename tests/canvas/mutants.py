@@ -9,19 +9,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any
 
-from sedano.engine.batch import Job
+from sedano.canvas import Form, group
+from sedano.engine.batch import Batch, Job
 from sedano.engine.conducting import Conducting, Consequences
 from sedano.engine.drafts import Addressed, CommandDraft
 from sedano.engine.following import Following
 from sedano.engine.gathering import Gathering, HeaderFailed
 from sedano.engine.launching import Origin
+from sedano.engine.mapping import built_in
 from sedano.engine.worker import Worker
+from sedano.errors import SedanoError
 from sedano.model import codec
-from sedano.model.messages import Command, Gather, Place
+from sedano.model.canvas import Step
+from sedano.model.messages import MAP, Command, Gather, Place
 from sedano.model.place import Item, Spot
-from sedano.model.records import ErrorRecord
+from sedano.model.records import ErrorRecord, TaskRecord
 from sedano.model.retry import Retry
 from sedano.ports import Outgoing
+from tests.canvas.workshop import Workshop
 from tests.simulation.claims import Planted
 from tests.stories import mutants as stories
 
@@ -190,14 +195,50 @@ def _again(message: Addressed, task_id: str) -> Addressed:
     return Addressed(message.queue, Outgoing(body, message.outgoing.delay, message.outgoing.tenant))
 
 
+class DropsRejected(Following):
+    """Acknowledges the message of a task that rejected it."""
+
+    def _settle(self, jobs: Sequence[Job], failures: Mapping[str, SedanoError], rejected: Mapping[str, str], batch: Batch) -> None:
+        del rejected
+        super()._settle(jobs, failures, {}, batch)
+
+
+class LosesQuietMembers(Gathering):
+    """Hands on nothing for members that keep no result, as Celery's chord refuses them."""
+
+    def value(self, record: TaskRecord) -> Any:
+        """Know nothing of those."""
+        return None if record.name.startswith("quiet-") else super().value(record)
+
+
+def maps_one_item(worker: Worker) -> None:
+    """Let a map call its task for the first of its items only."""
+    tasks = worker._intake.registry.tasks
+    built_in(worker._intake.registry, MAP)
+    real = tasks[MAP].function
+    tasks[MAP] = tasks[MAP]._replace(function=lambda task, items, star=False: real(task, items[:1], star))
+
+
+def member_by_member(shop: Workshop) -> Any:
+    """Publish each member of a group by itself, as sedano did with plain groups before they were launched."""
+    members = shop.form.members if isinstance(shop.form, group) else ()
+    if len(members) < 2 or any(not isinstance(member, Step) for member in members) or shop.form.tree.links or shop.form.tree.watch:
+        return shop.publish()
+    result = shop.form.freeze()
+    for number, member in enumerate(members):
+        Form(member, shop.app).apply_async(task_id=result[number].id)
+    return result
+
+
 ALWAYS: Mapping[str, Plant] = {
     **{kind.__name__: conducting(kind) for kind in (
         LosesErrorCallbacks, CallsTwice, LeavesTheEndOpen, LetsTheFailedNotArrive, ForgetsStamps, HandsOnNothing, LosesAMember,
         ForgetsWhomItReplaces,
     )},
-    **{kind.__name__: gathering(kind) for kind in (GathersBackwards, RunsTheBodyAnyway, HidesTheCause)},
-    **{kind.__name__: following(kind) for kind in (RetriesAlone, RetriesElsewhere)},
+    **{kind.__name__: gathering(kind) for kind in (GathersBackwards, RunsTheBodyAnyway, HidesTheCause, LosesQuietMembers)},
+    **{kind.__name__: following(kind) for kind in (RetriesAlone, RetriesElsewhere, DropsRejected)},
     "NeverTriesAgain": never_tries_again,
+    "MapsOneItem": maps_one_item,
 }  # fmt: skip
 """Faults that show without any crash."""
 STORMY: Mapping[str, Planted] = {
@@ -209,4 +250,6 @@ STORMY: Mapping[str, Planted] = {
     "NeverSteals": Planted(ports=lambda ports: stories.on_ledger(ports, stories.NeverSteals)),
 }
 """Faults that a crash, a copy or a lost answer brings to light."""
+HASTY: Mapping[str, Callable[[Workshop], Any]] = {"MemberByMember": member_by_member}
+"""Faults of a publisher that show when it dies."""
 EVERY: Sequence[str] = (*ALWAYS, *STORMY)

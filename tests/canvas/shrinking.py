@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tests.canvas.sketch import Chain, Chord, Fork, Group, Sketch, Step, ends_in_fork
+from tests.canvas.sketch import Chain, Chord, Fork, Group, Mapped, Sketch, Step, ends_in_fork
 
 
 def smallest(sketch: Sketch, fails: Callable[[Sketch], bool]) -> Sketch:
@@ -26,6 +26,9 @@ def smaller_ones(sketch: Sketch) -> Iterator[Sketch]:
             yield sketch._replace(**{name: fewer})
     if sketch.stamped:
         yield sketch._replace(stamped=False)
+    if isinstance(sketch, Mapped):
+        yield from (sketch._replace(items=items) for items in _fewer(sketch.items) if items)
+        return
     if isinstance(sketch, Chain):
         chains = (parts for parts in _changed(sketch.parts) if parts and not isinstance(parts[0], Fork))
         yield from (sketch._replace(parts=parts) for parts in chains if _linkable(sketch, parts[-1]))
@@ -38,7 +41,9 @@ def smaller_ones(sketch: Sketch) -> Iterator[Sketch]:
 
 def told(sketch: Sketch | Fork) -> str:
     """Return *sketch* as a line: marks are / for immutable, > links, ! error callbacks, @ stamped, = what it is replaced by or adds."""
-    if isinstance(sketch, Step):
+    if isinstance(sketch, Mapped):
+        text = f"{sketch.name}{list(sketch.items)}{'*' * sketch.star}"
+    elif isinstance(sketch, Step):
         text = sketch.name + "/" * sketch.immutable + (f" = {told(sketch.instead)}" if sketch.instead is not None else "")
     elif isinstance(sketch, Chain):
         text = f"chain({', '.join(map(told, sketch.parts))})"
@@ -69,6 +74,8 @@ def _parts(sketch: Sketch | Fork) -> Sequence[Sketch | Fork]:
         return (*sketch.links, *((sketch.instead,) if sketch.instead is not None else ()))
     if isinstance(sketch, Fork):
         return sketch.branches
+    if isinstance(sketch, Mapped):
+        return sketch.links
     inner = sketch.parts if isinstance(sketch, Chain) else sketch.members if isinstance(sketch, Group) else (*sketch.header, sketch.body)
     return (*inner, *sketch.links)
 

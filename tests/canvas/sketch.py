@@ -31,7 +31,8 @@ class Errback(NamedTuple):
 class Step(NamedTuple):
     """One task. Its *kind*: ``ok``; ``fail``s at once; ``poisonous``, ``ignored``, ``rejected``: fails and is not tried again although it
     may be; ``retried``: fails twice and succeeds then; ``tired``: fails at every attempt; ``late``: expires before it can begin;
-    ``replace``: replaces itself by *instead*; ``adds``: adds *instead* to the chord that it is a member of.
+    ``replace``: replaces itself by *instead*; ``adds``: adds *instead* to the chord that it is a member of; ``quiet``: keeps no result
+    of its own; ``once``: is not claimed, its result is recorded once.
     """
 
     number: int
@@ -49,6 +50,22 @@ class Step(NamedTuple):
         return f"{self.kind}-{self.number}"
 
 
+class Mapped(NamedTuple):
+    """One message that calls a task for each of *items*, which fails at the item 0; *star*: each is a list of arguments."""
+
+    number: int
+    items: tuple[int, ...]
+    star: bool = False
+    links: tuple[Sketch, ...] = ()
+    errors: tuple[Errback, ...] = ()
+    stamped: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the task."""
+        return f"mapped-{self.number}"
+
+
 class Chain(NamedTuple):
     """One after another; *piped*: put together with ``|``."""
 
@@ -60,12 +77,13 @@ class Chain(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Side by side."""
+    """Side by side; *chunked*: the members are the chunks of one call of `chunks`, `CHUNK` items each."""
 
     members: tuple[Sketch, ...]
     links: tuple[Sketch, ...] = ()
     errors: tuple[Errback, ...] = ()
     stamped: bool = False
+    chunked: bool = False
 
 
 class Chord(NamedTuple):
@@ -85,10 +103,14 @@ class Fork(NamedTuple):
     branches: tuple[Sketch, ...]
 
 
-Sketch = Step | Chain | Group | Chord
-KINDS = ("ok",) * 36 + ("retried",) * 4 + ("replace",) * 4 + ("fail", "fail", "tired", "poisonous", "ignored", "rejected", "late")
-FORMS = ("step", "step", "chain", "chain", "chain", "group", "group", "chord", "chord")
+Sketch = Step | Mapped | Chain | Group | Chord
+KINDS = (
+    *("ok",) * 32, *("quiet", "once") * 2, *("retried", "replace") * 4, "fail", "fail", "tired", "poisonous", "ignored", "rejected", "late",
+)  # fmt: skip
+FORMS = ("step",) * 6 + ("mapped",) + ("chain",) * 9 + ("group",) * 5 + ("chunks",) + ("chord",) * 6
 SIZES = (2, 1, 3, 2, 0, 4, 8)
+CHUNK = 2
+"""Items in a chunk."""
 
 
 class Drawing:
@@ -108,6 +130,10 @@ class Drawing:
         if form == "group":
             members = self._several(SIZES[self._choose(len(SIZES))], depth - 1)
             return Group(members, self._links(depth - 1), self._errors(), self._rarely(9))
+        if form == "mapped":
+            return self._mapped(depth, self._rarely(2))
+        if form == "chunks":
+            return self._chunks(depth - 1)
         if form == "chord":
             header = tuple(self._adding(m, depth - 2) for m in self._several(SIZES[self._choose(len(SIZES))], depth - 1))
             body = self.sketch(depth - 1)
@@ -135,6 +161,23 @@ class Drawing:
             number, kind, self._rarely(6), self._rarely(6), self._links(depth - 1), self._errors(), self._rarely(9),
             self.sketch(depth - 1) if kind == "replace" else None,
         )  # fmt: skip
+
+    def _mapped(self, depth: int, star: bool) -> Mapped:
+        self._number += 1
+        self._left -= 1
+        return Mapped(self._number, self._items(1 + self._choose(4)), star, self._links(depth - 1), self._errors(), self._rarely(9))
+
+    def _chunks(self, depth: int) -> Group:
+        self._number += 1
+        self._left -= 1
+        items = self._items(1 + self._choose(5))
+        members = tuple(Mapped(self._number, items[n : n + CHUNK], star=True) for n in range(0, len(items), CHUNK))
+        return Group(members, self._links(depth), self._errors(), self._rarely(9), chunked=True)
+
+    def _items(self, size: int) -> tuple[int, ...]:
+        """Return items that are all different; one of them is 0, seldom."""
+        failing = self._choose(size) if self._rarely(8) else -1
+        return tuple(0 if n == failing else n + 1 for n in range(size))
 
     def _several(self, size: int, depth: int) -> tuple[Sketch, ...]:
         return tuple(self.sketch(depth) for _ in range(min(size, max(0, self._left))))

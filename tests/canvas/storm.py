@@ -1,11 +1,12 @@
 """Random canvases in bad weather: the shipped workers and AWS adapters over the simulator.
 
 It loses, delays and repeats their calls, kills them at any of these, and delivers messages twice. However it went, the canvas has to have
-meant what it means in memory. Its publisher dies at no call: what a publisher that died has published is another question.
+meant what it means in memory; a canvas whose publisher died has been published whole, and means the same, or not at all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from random import Random
@@ -43,19 +44,22 @@ REST_S = 6 * 3600.0
 CALM_AFTER_S = 60.0
 MOST_TASKS = 24
 TASKS = "TASK#"
-PUBLISHER_SUFFERS = (Fault.TWICE, Fault.DELAYED)
+DEADLY = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
+PUBLISHER_SUFFERS = (Fault.TWICE, Fault.DELAYED, *DEADLY)
+Publishing = Callable[[Workshop], Any]
 
 
 class CanvasWorld:
     """One canvas in one weather: `run` plays it to its end and raises the `Violation` that it finds (`tests.simulation.campaign`)."""
 
     def __init__(
-        self, seed: int, allowed: AbstractSet[int] | None = None, planted: Planted = NOTHING, sketch: Sketch | None = None
-    ) -> None:
+        self, seed: int, allowed: AbstractSet[int] | None = None, planted: Planted = NOTHING, sketch: Sketch | None = None,
+        publishing: Publishing = Workshop.publish,
+    ) -> None:  # fmt: skip
         """Set the stage of *seed*."""
         dice = Random(f"canvas in the storm {seed}")
         self.sketch = sketch or sketched(seed, MOST_TASKS)
-        self.planted = planted
+        self.planted, self.publishing = planted, publishing
         self.world = world = World(seed, allowed)
         world.calm_from = START + CALM_AFTER_S
         faults = tuple(dice.sample(tuple(Fault), dice.choice((1, 2, 3, 5))))
@@ -74,11 +78,15 @@ class CanvasWorld:
         world = self.world
         publisher = Process(world, 0, "publisher")
         suffered = tuple(kind for kind in self.weather.kinds if kind in PUBLISHER_SUFFERS)
-        self.shop.app.attach(self._ports(publisher, Weather(self.weather.chance if suffered else 0.0, suffered)))
+        chance = 0.4 if set(suffered) & set(DEADLY) else self.weather.chance if suffered else 0.0
+        self.shop.app.attach(self._ports(publisher, Weather(chance, suffered)))
         try:
             publisher.actor = world.spawn(publisher, self._publish)
             world.run(world.calm_from + REST_S)
             world.calm_from = START
+            if not publisher.alive:
+                world.branches["the publisher died"] += 1
+                publisher = Process(world, -1, "judge")
             publisher.actor = world.spawn(publisher, self._judge)
             world.run(world.now + REST_S)
         finally:
@@ -89,11 +97,16 @@ class CanvasWorld:
         return world
 
     def _publish(self) -> None:
-        self.result = self.shop.publish()
+        self.result = self.publishing(self.shop)
 
     def _judge(self) -> None:
+        records = self._records()
+        if self.result is None and not records and not self.shop.runs:
+            self.world.branches["nothing was published"] += 1
+            self.found = []
+            return
         parked = [message.attributes["reason"]["StringValue"] for message in self.queues.queue(URLS[PARKED]).values()]
-        self.found = complaints(meaning_of(self.sketch), self.result, self._records(), self.shop.runs, parked, exactly=False)
+        self.found = complaints(meaning_of(self.sketch), self.result, records, self.shop.runs, parked, exactly=False)
 
     def _records(self) -> dict[str, TaskRecord]:
         """Return the records of all tasks; ids of this world need no encoding in keys but that of `~` and the like."""

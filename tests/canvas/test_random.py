@@ -4,18 +4,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.canvas.mutants import ALWAYS, STORMY
+from tests.canvas.mutants import ALWAYS, HASTY, STORMY
 from tests.canvas.playing import in_memory, sketched
 from tests.canvas.shrinking import smallest, told
-from tests.canvas.sketch import MOST, Drawing, Sketch
+from tests.canvas.sketch import MOST, Drawing, Group, Sketch, Step
 from tests.canvas.storm import CanvasWorld, scale
 from tests.simulation.campaign import Tally, campaign, story
 
 PLAYED, LARGE, STORMS = 400, 15, 300
 """Canvases in memory; of them so many of full size; canvases in the storm."""
-TROUBLED = ("ok",) * 6 + ("replace",) * 3 + ("retried", "fail", "fail")
+TROUBLED = ("ok",) * 6 + ("replace",) * 3 + ("retried", "fail", "fail", "rejected", "quiet", "once")
 """What tasks do where planted faults are searched for."""
-MUST_FIRE = ("ClaimsStolen", "Duplicates", "TasksRetried", "duplicate message discarded", "follow-ups not sent; the message comes back")
+MUST_FIRE = (
+    "ClaimsStolen", "Duplicates", "TasksRetried", "duplicate message discarded", "follow-ups not sent; the message comes back",
+    "the publisher died", "nothing was published",
+)  # fmt: skip
 
 
 def fault(sketch: Sketch) -> str:
@@ -66,6 +69,13 @@ def test_a_seed_decides_everything() -> None:
 @pytest.mark.parametrize("name", ALWAYS)
 def test_a_planted_fault_is_caught(name: str) -> None:
     assert any(in_memory(sketched(seed, 20, TROUBLED), seed, lambda world: ALWAYS[name](world.worker)) for seed in range(300))
+
+
+@pytest.mark.parametrize("name", HASTY)
+def test_a_publisher_that_publishes_in_parts_is_caught_when_it_dies(name: str) -> None:
+    plain = Group(tuple(map(Step, range(1, 6))))
+    hasty = lambda seed, allowed: CanvasWorld(seed, allowed, sketch=plain, publishing=HASTY[name])  # noqa: E731 - a world of its own
+    assert campaign(hasty, range(300), most=1).violations
 
 
 @pytest.mark.parametrize("name", STORMY)

@@ -9,7 +9,7 @@ from sedano import Retry, Sedano, current, poisonous
 from sedano.canvas import chain, chord, fork, group
 from sedano.errors import Ignore, Reject
 from tests.canvas.meaning import digest, stamp_of
-from tests.canvas.sketch import Chain, Chord, Errback, Fork, Group, Sketch, Step
+from tests.canvas.sketch import CHUNK, Chain, Chord, Errback, Fork, Group, Mapped, Sketch, Step
 
 AGAIN = Retry(max_retries=2, interval_start=1, jitter=False)
 ONCE_MORE = Retry(max_retries=1, interval_start=1, jitter=False)
@@ -46,11 +46,22 @@ class Workshop:
         """Publish the canvas and return its result."""
         return self.form.apply_async()
 
-    def _declare(self, part: Step | Errback) -> None:
-        body = self._errback(part) if isinstance(part, Errback) else self._body(part)
-        if part.name not in self._tasks:
-            policy = POLICIES.get(part.kind, False) if isinstance(part, Step) else False
-            self._tasks[part.name] = self.app.task(name=part.name, retry=policy)(body)
+    def _declare(self, part: Step | Mapped | Errback) -> None:
+        if part.name in self._tasks:
+            return
+        kind = part.kind if isinstance(part, Step) else ""
+        body = self._errback(part) if isinstance(part, Errback) else self._called(part) if isinstance(part, Mapped) else self._body(part)
+        options: dict[str, Any] = {"delivery": "record_once"} if kind == "once" else {"ignore_result": kind == "quiet"}
+        self._tasks[part.name] = self.app.task(name=part.name, retry=POLICIES.get(kind, False), **options)(body)
+
+    def _called(self, mapped: Mapped) -> Callable[..., Any]:
+        def body(item: int, *more: int) -> Any:
+            self._note(mapped.name)
+            if not item:
+                raise Boom(mapped.name)
+            return digest(mapped.name, (item, *more), {})
+
+        return body
 
     def _body(self, step: Step) -> Callable[..., Any]:
         def body(*args: Any, **kwargs: Any) -> Any:
@@ -62,7 +73,7 @@ class Workshop:
             if step.kind == "poisonous":
                 with poisonous():
                     raise Boom(step.name)
-            if step.kind not in ("ok", "adds") and (step.kind != "retried" or current().attempt < AGAIN.max_retries):
+            if step.kind not in ("ok", "adds", "quiet", "once") and (step.kind != "retried" or current().attempt < AGAIN.max_retries):
                 raise RAISED.get(step.kind, Boom)(step.name)
             return digest(step.name, args, kwargs)
 
@@ -101,12 +112,23 @@ class Workshop:
             sign = self._tasks[sketch.name].si if sketch.immutable else self._tasks[sketch.name].s
             signature = sign(sketch.number, **({"word": "w"} if sketch.keyword else {}))
             return signature.set(expires=0) if sketch.kind == "late" else signature
+        if isinstance(sketch, Mapped):
+            task = self._tasks[sketch.name]
+            return task.starmap([(n, sketch.number) for n in sketch.items]) if sketch.star else task.map(list(sketch.items))
+        if isinstance(sketch, Group) and sketch.chunked:
+            return self._chunks([member for member in sketch.members if isinstance(member, Mapped)])
         if isinstance(sketch, Group):
             return group(self._form(member) for member in sketch.members)
         if isinstance(sketch, Chord):
             header = [self._form(member) for member in sketch.header]
             return chord(header, self._form(sketch.body), on_failure="outcomes" if sketch.outcomes else "fail")
         return self._chain(sketch)
+
+    def _chunks(self, members: list[Mapped]) -> Any:
+        if any(len(member.items) != CHUNK for member in members[:-1]) or not members:
+            return group(map(self._form, members))
+        calls = [(n, member.number) for member in members for n in member.items]
+        return self._tasks[members[0].name].chunks(calls, CHUNK)
 
     def _chain(self, sketch: Chain) -> Any:
         parts = [fork(*map(self._form, p.branches)) if isinstance(p, Fork) else self._form(p) for p in sketch.parts]
@@ -118,7 +140,7 @@ class Workshop:
         return whole
 
 
-def steps_of(sketch: Sketch | Fork) -> Iterator[Step | Errback]:
+def steps_of(sketch: Sketch | Fork) -> Iterator[Step | Mapped | Errback]:
     """Yield every task and error callback in *sketch*."""
     if isinstance(sketch, Fork):
         for branch in sketch.branches:
@@ -127,6 +149,9 @@ def steps_of(sketch: Sketch | Fork) -> Iterator[Step | Errback]:
     yield from sketch.errors
     for link in sketch.links:
         yield from steps_of(link)
+    if isinstance(sketch, Mapped):
+        yield sketch
+        return
     if isinstance(sketch, Step):
         yield sketch
         if sketch.instead is not None:

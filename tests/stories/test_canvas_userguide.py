@@ -1,9 +1,12 @@
 """The scenarios of Celery's userguide "Canvas: Designing Work-flows", one each, in its order. What differs is said where it differs."""
 
+from typing import Any
+
 import pytest
 
-from sedano import chain, chord, fork, group, signature
+from sedano import Retry, Sedano, chain, chord, fork, group, signature
 from sedano.errors import ArgumentError, RemoteError
+from sedano.task import Task
 from tests.stories.guide import Guide
 
 
@@ -231,6 +234,26 @@ def test_a_worker_that_never_made_a_map_runs_one(g: Guide) -> None:
     assert published.get(timeout=1) == [3, 7]
     assert worker.ran == {"add": 2}
     assert g.ran == {}
+
+
+def test_map_starmap_and_chunks_after_a_step_are_not_handed_its_value(g: Guide) -> None:
+    add, tsum = g.add, Task(g.app.registry.tasks["tsum"], g.app)
+    assert g.value(add.s(1, 1) | tsum.map([[1, 2], [3]])) == [3, 3]
+    assert g.value(add.s(1, 1) | add.chunks([(1, 2), (3, 4)], 1) | tsum.map([[5]]) | add.starmap([(1, 1)])) == [2]
+
+
+@pytest.mark.parametrize(("policy", "runs"), [(False, 1), (Retry(max_retries=1, interval_start=1), 2)])
+def test_a_map_that_fails_is_tried_again_as_its_task_would_be(g: Guide, policy: Any, runs: int) -> None:
+    fails = g.task("picky", lambda value: 1 // value, retry=policy)
+    with pytest.raises(RemoteError, match="ZeroDivisionError"):
+        g.value(fails.map([0, 2]))
+    assert g.ran["picky"] == runs
+
+
+def test_a_map_is_put_together_without_a_connection() -> None:
+    app = Sedano("elsewhere")
+    half = app.task(name="half")(lambda n: n // 2)
+    assert len(group(half.map([2, 4]), half.starmap([(2,)]), half.chunks([(2,), (4,)], 1)).members) == 3
 
 
 def test_chunks_are_a_group_of_few_messages(g: Guide) -> None:

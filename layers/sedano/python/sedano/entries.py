@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from sedano.engine.context import CURRENT
+from sedano.engine.mapping import built_in
 from sedano.engine.registry import Registry
 from sedano.errors import TooLarge, UnknownTask
 from sedano.model import codec
@@ -48,7 +49,8 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
         Unserialisable, TooLarge: an argument cannot travel.
     """
     refuse_options(signature)
-    options, spec = signature.options, outlet.registry.tasks.get(signature.task)
+    options, registry = signature.options, outlet.registry
+    spec = registry.tasks.get(signature.task) or built_in(registry, signature.task)
     if spec is None:
         raise UnknownTask(f"no task {signature.task!r} in this app: a canvas is checked before it is published; declare it here")
     if handed != CONTEXT:

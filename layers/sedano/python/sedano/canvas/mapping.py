@@ -9,7 +9,6 @@ from typing import Any
 from sedano.canvas.forms import Publishes
 from sedano.canvas.sig import Sig
 from sedano.canvas.together import chunks
-from sedano.engine.mapping import built_in
 from sedano.engine.registry import TaskSpec
 from sedano.errors import OptionError
 from sedano.model.messages import MAP, MAP_ASYNC
@@ -18,6 +17,8 @@ from sedano.model.signature import Options, Signature
 
 def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> Sig:
     """Return the signature of one message that calls the task of *spec* for each of *items*; *star*: each is a list of arguments.
+
+    It is immutable, as Celery's: after another step it is not handed that one's value.
 
     Raises:
         ArgumentError: the arguments of one call do not fit.
@@ -29,9 +30,8 @@ def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> 
     for item in every:
         spec.parameters.takes(0, item if star else (item,), {})
     name = MAP_ASYNC if spec.is_async else MAP
-    built_in(app.outlet.registry, name)
     options = Options(queue=spec.queue, expires=spec.expires, ignore_result=spec.ignore_result or None)
-    return Sig(Signature(name, (spec.name, every, *([True] if star else [])), {}, options), app)
+    return Sig(Signature(name, (spec.name, every, *([True] if star else [])), {}, options, immutable=True), app)
 
 
 def in_chunks(spec: TaskSpec, app: Publishes, items: Iterable[Sequence[Any]], size: object) -> chunks:

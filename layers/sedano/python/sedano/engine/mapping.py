@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.sections import retry
 from sedano.errors import UnknownTask
 from sedano.model.messages import MAP, MAP_ASYNC
 from sedano.model.parameters import Parameters
@@ -27,7 +29,8 @@ def built_in(registry: Registry, name: str) -> TaskSpec | None:
 def _mapping(registry: Registry) -> Callable[..., list[Any]]:
     def apply_to_each(task: str, items: list[Any], star: bool = False) -> list[Any]:
         spec = _spec(registry, task)
-        return [spec.function(*args, **kwargs) for args, kwargs in _fitted(spec, items, star)]
+        with _tried(spec):
+            return [spec.function(*args, **kwargs) for args, kwargs in _fitted(spec, items, star)]
 
     return apply_to_each
 
@@ -35,7 +38,8 @@ def _mapping(registry: Registry) -> Callable[..., list[Any]]:
 def _mapping_async(registry: Registry) -> Callable[..., Any]:
     async def apply_to_each(task: str, items: list[Any], star: bool = False) -> list[Any]:
         spec = _spec(registry, task)
-        return [await spec.function(*args, **kwargs) for args, kwargs in _fitted(spec, items, star)]
+        with _tried(spec):
+            return [await spec.function(*args, **kwargs) for args, kwargs in _fitted(spec, items, star)]
 
     return apply_to_each
 
@@ -45,6 +49,14 @@ def _spec(registry: Registry, task: str) -> TaskSpec:
     if found is None:
         raise UnknownTask(f"no task {task!r} in this deployment to map")
     return found
+
+
+def _tried(spec: TaskSpec) -> AbstractContextManager[None]:
+    """Return the section in which the calls are made: when one fails, all are tried again as the task itself would be."""
+    policy = spec.retry
+    return retry(
+        policy.max_retries, policy.interval_start, policy.interval_step, policy.interval_max, policy.backoff, policy.jitter
+    )
 
 
 def _fitted(spec: TaskSpec, items: Sequence[Any], star: bool) -> list[Any]:
