@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sedano import Breaker, Retry, testing
+from sedano import Breaker, Retry, Sedano, testing
 from sedano.cli import main
 from sedano.engine.explaining import Explanation
+from sedano.engine.leasing import Leasing
 from sedano.model import states
 from sedano.model.records import Claim
 from sedano.ports import PARKED, command_queue
@@ -102,6 +103,19 @@ def test_an_operator_paused_it(world: testing.World, kind: str) -> None:
     waits = CLI.cook.apply_async((1,), tenant="acme")
     world.step()
     assert explained(world, waits.id).sentence.startswith(f"paused: {kind} {name}; its message comes again at ")
+
+
+def test_a_singleton_waits_for_the_one_that_runs() -> None:
+    app = Sedano("k")
+
+    @app.task(name="tidy", singleton=True)
+    def tidy() -> None: ...
+
+    with testing.world(app, settings=SETTINGS) as world:
+        Leasing(world.ports).attempt("singleton/tidy/", "w-7", 60_000)
+        waits = tidy.delay()
+        world.step()
+        assert explained(world, waits.id).sentence.startswith("singleton held by w-7; its message comes again at ")
 
 
 def test_it_is_paused_by_its_id_before_a_worker_saw_it(world: testing.World) -> None:

@@ -85,3 +85,20 @@ def test_a_queue_that_the_app_does_not_have_is_refused(shop: Shop, processes: Pr
         shop.app.control.pause_queue("balk")
     with pytest.raises(OptionError, match="none of this app's queues"):
         shop.app.control.resume_queue("balk")
+
+
+def test_a_message_that_is_delivered_without_a_claim_is_not_taken_for_a_poison_after_a_pause() -> None:
+    stage, shop = in_memory(), Shop()
+    ran: list[int] = []
+    tick = shop.app.task(name="tick", delivery="at_least_once", ignore_result=True)(ran.append)
+    Processes(stage, shop.app, SETTINGS)
+    shop.app.control.pause_queue("default")
+    tick.delay(1)
+    began = stage.clock.now()
+    while stage.clock.now() - began < 6 * 3_600:
+        Processes(stage, shop.app, SETTINGS).deliver()
+        wait(stage, COMMANDS)
+    shop.app.control.resume_queue("default")
+    Processes(stage, shop.app, SETTINGS).drain()
+    assert ran == [1]
+    assert not stage.peek(PARKED)

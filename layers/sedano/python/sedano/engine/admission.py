@@ -82,7 +82,9 @@ class Admission:
         """Return those of *deliveries* whose queue is not among the *paused*; give the others back in *batch*."""
         if not paused:
             return list(deliveries)
-        found: list[Delivery] = importlib.import_module("sedano.engine.pausing").unpaused(self.ports, deliveries, paused, batch)
+        found: list[Delivery] = importlib.import_module("sedano.engine.pausing").unpaused(
+            self.ports, self.registry, deliveries, paused, batch
+        )
         return found
 
     def due(self, deliveries: list[Delivery], batch: Batch) -> list[Delivery]:

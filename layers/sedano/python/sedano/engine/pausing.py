@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 
 from sedano.engine.batch import Batch, Job
 from sedano.engine.holding import hold_back
+from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import codec
 from sedano.model.messages import Command
@@ -28,14 +29,16 @@ ANEW_DELAY_S = 900
 """The longest delay that the queue knows: until then the new message is not received at all."""
 
 
-def unpaused(ports: Ports, deliveries: Sequence[Delivery], paused: Collection[str], batch: Batch) -> list[Delivery]:
+def unpaused(
+    ports: Ports, registry: Registry, deliveries: Sequence[Delivery], paused: Collection[str], batch: Batch
+) -> list[Delivery]:  # fmt: skip
     """Return those of *deliveries* whose queue is not *paused* (texts of the control record); hold the others back, or send them anew."""
     keys = {command_queue(name) for name in queues_of(paused, ports.clock.now())}
     waiting = [delivery for delivery in deliveries if delivery.queue in keys]
     if waiting:
         ports.telemetry.count("MessagesPaused", len(waiting))
     for delivery in waiting:
-        postpone(ports, delivery, _patience(ports, delivery), batch)
+        postpone(ports, delivery, _patience(ports, delivery), batch, _anew_after(registry, delivery))
     return [delivery for delivery in deliveries if delivery.queue not in keys]
 
 
@@ -55,17 +58,36 @@ def going(ports: Ports, jobs: Sequence[Job], paused: Collection[str], batch: Bat
 
 def put_off(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:
     """Let *job* come again in *seconds*, unrun; the history keeps the *reason*, for whoever asks why it waits."""
+    tell_held(ports, job, reason, seconds, batch)
+    postpone(ports, job.delivery, seconds, batch, ANEW_AFTER if job.mode == "claimed" else ANEW_AFTER_UNCLAIMED)
+
+
+def tell_held(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:
+    """Note in the history that *job* is held back for *seconds*, and the *reason*."""
     now = ports.clock.now()
     batch.chronicle.line(
         "task-held", job.received_clock, now, uuid=job.command.task_id, name=job.task.name, reason=reason, until=round(now + seconds, 3)
     )
-    postpone(ports, job.delivery, seconds, batch, ANEW_AFTER if job.mode == "claimed" else ANEW_AFTER_UNCLAIMED)
 
 
 def postpone(ports: Ports, delivery: Delivery, seconds: float, batch: Batch, anew_after: int = ANEW_AFTER) -> None:
     """Let *delivery* come again in *seconds*; one that was received *anew_after* times is sent with a count of its own instead."""
     if delivery.receives < anew_after or not _sent_anew(ports, delivery, min(int(seconds) + 1, ANEW_DELAY_S)):
         hold_back(ports, delivery, seconds, batch)
+
+
+def _anew_after(registry: Registry, delivery: Delivery) -> int:
+    """Return after how many receipts *delivery* is sent anew: sooner where receipts are all that tells a poison."""
+    if delivery.receives < ANEW_AFTER_UNCLAIMED:
+        return ANEW_AFTER
+    try:
+        command = codec.decode(delivery.body)
+    except MessageRefused:
+        return ANEW_AFTER
+    if not isinstance(command, Command):
+        return ANEW_AFTER
+    task = registry.tasks.get(command.task)
+    return ANEW_AFTER if task is None or task.mode(command) == "claimed" else ANEW_AFTER_UNCLAIMED
 
 
 def _patience(ports: Ports, delivery: Delivery) -> float:

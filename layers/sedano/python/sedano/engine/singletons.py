@@ -20,6 +20,7 @@ from sedano.engine.batch import Arguments, Batch, Job, Stillborn
 from sedano.engine.gathering import HeaderFailed
 from sedano.engine.holding import hold_back
 from sedano.engine.leasing import Busy, Leasing
+from sedano.engine.pausing import tell_held
 from sedano.engine.registry import alone
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
@@ -110,6 +111,7 @@ class Singletons(NamedTuple):
         receipt = (delivery.queue, delivery.receipt, delivery.message_id, str(self.ports.clock.now() + seconds))
         if not busy.record.held or not self.ports.leases.wait(busy.record, _SEPARATOR.join(receipt)):
             seconds = again * (0.5 + unit)
+        tell_held(self.ports, job, f"singleton held by {busy.record.owner}", seconds, batch)
         hold_back(self.ports, delivery, seconds, batch)
 
     def _wake(self, released: LeaseRecord) -> None:
