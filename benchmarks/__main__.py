@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import autoscaler, calls, canvas, codec, cold, framework, publishing, report, sizes, waiting
+from benchmarks import autoscaler, calls, canvas, codec, cold, flow, framework, publishing, report, sizes, waiting
 from benchmarks.report import Section
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,7 +57,11 @@ def main() -> None:
         "bytes of a canvas's messages": canvas.section_of_sizes,
         "calls of a canvas": canvas.section_of_calls,
     }
-    flows: dict[str, Callable[[], Section]] = {"autoscaler": lambda: autoscaler.section(BUILD)}
+    flows: dict[str, Callable[[], Section]] = {
+        "rate limits": flow.section_of_rates,
+        "fairness": flow.section_of_fairness,
+        "autoscaler": lambda: autoscaler.section(BUILD),
+    }
     found: dict[str, Section] = {}
     for number, (title, measure) in enumerate({**steps, **canvases, **flows}.items(), 1):
         progress.begin(number, len(steps) + len(canvases) + len(flows), title)
