@@ -14,6 +14,7 @@ def test_the_page_runs_from_top_to_bottom() -> None:
     app = Sedano("page")
     names: dict[str, Any] = {"app": app}
     with testing.world(app) as world:
+        names["world"] = world
         for block in BLOCKS:
             exec(compile(block, "docs/time.md", "exec"), names)  # noqa: S102 - the page is ours
         world.drain()
