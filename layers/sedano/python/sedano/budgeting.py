@@ -13,6 +13,9 @@ from sedano.model.rounds import QueueBudget
 
 LEAST, MOST = 2, 1_000
 """What the maximum concurrency of an event source mapping may be (AWS)."""
+THREADS, THREADS_COOLDOWN_S = 10, 0.0
+"""The most threads of a worker unless more are asked for (CEP: more than ten of CPU-bound work slow each other down); an invocation
+is over before a cool-down would be."""
 
 
 class Budgets(Protocol):
@@ -37,11 +40,24 @@ def budget_of(app: Budgets, queue: str, strategy: Strategy | None, options: Mapp
         raise OptionError(f"budget: {queue!r} is none of this app's queues {tuple(app.queues)}")
     if queue in app.registry.budgets:
         raise OptionError(f"budget: the queue {queue} has one already")
+    budget = _budget({"least": LEAST, **options})
+    if budget.least < LEAST or budget.most > MOST:
+        raise OptionError(f"budget: {budget.least} to {budget.most} invocations; an event source mapping takes {LEAST} to {MOST}")
+    return QueueBudget(budget, strategy or scaled)
+
+
+def threads_of(strategy: Strategy | None, options: Mapping[str, Any]) -> tuple[Budget, Strategy]:
+    """Return the budget of a worker's threads, and the strategy by which it follows what waits.
+
+    Raises:
+        OptionError: an option is unknown or cannot be honoured.
+    """
+    return _budget({"most": THREADS, "cooldown": THREADS_COOLDOWN_S, **options}), strategy or scaled
+
+
+def _budget(options: Mapping[str, Any]) -> Budget:
     known = tuple(field.name for field in fields(Budget))
     unknown = sorted(set(options) - {*known})
     if unknown:
         raise OptionError(f"{unknown[0]}: not an option of a budget; known are {', '.join(known)}")
-    budget = Budget(**{"least": LEAST, **options})
-    if budget.least < LEAST or budget.most > MOST:
-        raise OptionError(f"budget: {budget.least} to {budget.most} invocations; an event source mapping takes {LEAST} to {MOST}")
-    return QueueBudget(budget, strategy or scaled)
+    return Budget(**options)

@@ -54,3 +54,15 @@ class Guarded(ABC):
             OptionError: an option cannot be honoured, or the queue has a budget.
         """
         self.registry.budgets[queue] = importlib.import_module("sedano.budgeting").budget_of(self, queue, strategy, options)
+
+    def threads(self, *, strategy: Strategy | None = None, **options: Any) -> None:
+        """Let each worker run its `def` bodies on threads, as many at once as wait in it, within a budget; without one they run in turn.
+
+        Args:
+            strategy: decides instead of the CEP's algorithm (`sedano.model.budget.scaled`), with the same arguments.
+            options: see `sedano.model.budget.Budget`: ``most`` is 10 unless it is given, as many as an invocation takes, ``cooldown`` 0 s.
+
+        Raises:
+            OptionError: an option cannot be honoured.
+        """
+        self.registry.threads = importlib.import_module("sedano.budgeting").threads_of(strategy, options)

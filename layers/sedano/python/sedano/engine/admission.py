@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,14 @@ class Admission:
     def guards(self) -> bool:
         """Whether a task of this app has a circuit."""
         return any(task.circuit is not None for task in self.registry.tasks.values())
+
+    def pool(self, concurrency: int) -> ThreadPoolExecutor | None:
+        """Return the threads for `def` bodies: as many as the app's budget says, else *concurrency*; None: they run inline."""
+        budget = self.registry.threads
+        if budget is not None:
+            made: ThreadPoolExecutor = importlib.import_module("sedano.engine.threads").BudgetedThreads(*budget, self.ports.clock)
+            return made
+        return ThreadPoolExecutor(concurrency, "sedano-body") if concurrency > 1 else None
 
     @cached_property
     def circuits(self) -> Circuits:

@@ -15,6 +15,7 @@ from sedano.model.signature import Delivery
 if TYPE_CHECKING:
     from sedano.engine.checking import Check
     from sedano.model.breaker import Breaker
+    from sedano.model.budget import Budget, Strategy
     from sedano.model.limiting import Key, TaskLimits
     from sedano.model.rounds import QueueBudget
 
@@ -94,7 +95,8 @@ BUILT_IN = {LAUNCH: LAUNCH_TASK, COLLECT: COLLECT_TASK, ELECT: ELECT_TASK}
 @dataclass(slots=True)
 class Registry:
     """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health
-    checks by name, the budgets by queue.
+    checks by name, the budgets by queue and
+    that of the threads of each worker.
 
     Filled while the user's module is imported, then only read.
     """
@@ -104,3 +106,4 @@ class Registry:
     led: set[str] = field(default_factory=set)
     checks: dict[str, Check] = field(default_factory=dict)
     budgets: dict[str, QueueBudget] = field(default_factory=dict)
+    threads: tuple[Budget, Strategy] | None = None

@@ -22,7 +22,6 @@ never fails its neighbours, and nothing is thrown out of `work` but the end of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
@@ -120,9 +119,9 @@ class Worker:
         conducting = Conducting(ports, self.lamport, composer, registry, Plans(ports.blobs), Gathering(ports))
         self._following = Following(ports, composer, self.publisher, conducting, Joining(ports, conducting), window)
         self._claiming = Claiming(ports, self.lamport, self._following, self.membership, settings.poison_after)
-        pool = ThreadPoolExecutor(settings.concurrency, "sedano-body") if settings.concurrency > 1 else None
         self._admission = Admission(registry, ports, self.lamport, host.hostname, conducting.gathering.arguments, settings.concurrency)
         record, vote = self._judge_and_record, self._admission.vote
+        pool = self._admission.pool(settings.concurrency)
         self._execution = Execution(ports, self.lamport, conducting, pool, run_loop, settings.guard, record, vote)
         self._judging = Judging(ports, self.lamport, composer, conducting)
         self._parking = ParkingLot(ports, self.lamport)
