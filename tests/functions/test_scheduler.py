@@ -5,6 +5,9 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from sedano.bootstrap import ports_of
+from sedano.errors import ConfigurationError
+from sedano.settings import from_environment
 from tests.functions.clockwork import app
 from tests.functions.conftest import Handler, Remaining, environment, handler_of
 from tests.plugins.resources import Resources
@@ -37,6 +40,12 @@ def test_what_comes_in_the_next_minute_and_a_half_is_published_once(
     assert waiting(resources, settings) == 3 + again
     (found,) = app.schedules.list()
     assert (found.name, found.task, found.args, found.declared) == ("often", "tests.functions.clockwork.tick", (7,), True)
+
+
+def test_where_no_scheduler_is_deployed_whoever_adds_a_schedule_is_told_so(settings: Mapping[str, str]) -> None:
+    without = from_environment({**settings, "SEDANO_SCHEDULER": "off"})
+    with pytest.raises(ConfigurationError, match=r"runs no scheduler.*deploy with the setting schedules=true"):
+        ports_of(without, "client").schedules.read()
 
 
 def test_what_a_client_pauses_rests(handler: Handler, resources: Resources, settings: Mapping[str, str]) -> None:

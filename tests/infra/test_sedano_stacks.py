@@ -74,6 +74,12 @@ def test_a_package_that_is_named_itself_is_deployed_under_its_name(foreign: Temp
     assert found == {"python/shop/__init__.py", "python/shop/tasks.py"}
 
 
+def test_where_nothing_comes_round_nothing_looks_by_the_minute_and_nothing_is_paid_for_it(foreign: Templates) -> None:
+    assert "scheduler" not in foreign.functions()
+    assert foreign.of_type("Scheduler::Schedule") == {}
+    assert foreign.outputs["SedanoScheduler"] == "off"
+
+
 def test_each_setting_reaches_every_resource_that_it_is_about(foreign: Templates) -> None:
     functions = foreign.functions().values()
     assert {function["MemorySize"] for function in functions} == {1024}
