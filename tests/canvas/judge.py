@@ -48,6 +48,40 @@ def complaints(
     return found
 
 
+def complaints_when_revoked(meaning: Meaning, result: Any, records: Mapping[str, TaskRecord], parked: Sequence[str]) -> list[str]:
+    """Return everything in which a world in which the canvas of *result* was revoked while it ran has come to a wrong rest.
+
+    What had ended stays, what is left ends as revoked or because of that, nothing else ends or runs that would not have, and whoever waits
+    gets an answer: the value, if the end of the canvas had come, or an error.
+    """
+    found = [f"{task_id} ({r.name}) is {r.state}" for task_id, r in records.items() if r.state not in states.TERMINAL]
+    found += [f"parked: {reason}" for reason in parked if reason not in (refusals.EXPIRED, refusals.REJECTED)]
+    own = {key: times for key, times in _effects(records).items() if not _was_revoked(key, records)}
+    wanted = Counter[str]()
+    for (name, _), times in meaning.effects.items():
+        wanted[name] += times
+    ended = Counter[str]()
+    for (name, _), times in own.items():
+        ended[name] += times
+    found += [f"{name} ended {times} times more than it would have" for name, times in (ended - wanted).items()]
+    failing = {name for name, value in meaning.effects if value == FAILED}
+    found += [f"{name} failed by itself, where it would not have" for name, value in own if value == FAILED and name not in failing]
+    called = Counter(call for call in _calls(records).elements() if call[1])
+    found += [f"{call} was called {times} times" for call, times in called.items() if times > max(1, meaning.calls[call])]
+    try:
+        if result is not None:
+            result.get(timeout=PATIENCE_S)
+    except ResultTimeout as endless:
+        found.append(f"nobody answers: {endless}")
+    except SedanoError:
+        pass
+    return found
+
+
+def _was_revoked(effect: tuple[str, str], records: Mapping[str, TaskRecord]) -> bool:
+    return effect[1] == FAILED and any(r.state == states.REVOKED for r in records.values() if _name(r) == effect[0])
+
+
 def _effects(records: Mapping[str, TaskRecord]) -> Counter[tuple[str, str]]:
     """Return the tasks that ended by themselves: those that only ended because of another one are not among them."""
     found: Counter[tuple[str, str]] = Counter()

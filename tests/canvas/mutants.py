@@ -21,6 +21,7 @@ from sedano.engine.worker import Worker
 from sedano.errors import SedanoError
 from sedano.model import codec
 from sedano.model.canvas import Step
+from sedano.model.lineage import Lineage
 from sedano.model.messages import MAP, Command, Gather, Place
 from sedano.model.place import Item, Spot
 from sedano.model.records import ErrorRecord, TaskRecord
@@ -79,8 +80,10 @@ class ForgetsStamps(Conducting):
 class HandsOnNothing(Conducting):
     """Hands on no value."""
 
-    def _handed_on(self, place: Place, salt: str, value: Callable[[], Any], job: Job, found: Consequences) -> bool:
-        return super()._handed_on(place, salt, lambda: None, job, found)
+    def _handed_on(
+        self, place: Place, salt: str, value: Callable[[], Any], job: Job, found: Consequences, lineage: Lineage | None = None
+    ) -> bool:
+        return super()._handed_on(place, salt, lambda: None, job, found, lineage)
 
 
 class LosesAMember(Conducting):

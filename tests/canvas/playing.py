@@ -10,7 +10,7 @@ from sedano import testing
 from sedano.engine.worker import WorkerSettings
 from sedano.memory import MemoryLedger
 from sedano.model.records import TaskRecord
-from tests.canvas.judge import complaints
+from tests.canvas.judge import complaints, complaints_when_revoked
 from tests.canvas.meaning import meaning_of
 from tests.canvas.sketch import KINDS, Drawing, Sketch
 from tests.canvas.workshop import Workshop
@@ -38,6 +38,20 @@ def in_memory(sketch: Sketch, seed: int = 0, planted: Planted = unharmed) -> lis
         parked = [message.attributes["reason"] for message in world.parked()]
         records = records_of(world.ports.ledger)
         return complaints(meaning_of(sketch), result, records, shop.runs, parked, exactly=True)
+
+
+def revoked_in_memory(sketch: Sketch, seed: int, planted: Planted = unharmed) -> list[str]:
+    """Play *sketch* in memory and revoke it after some of its batches were worked off; return what is not as it has to be then."""
+    shop, dice = Workshop(sketch), Random(f"revoked {seed}")
+    with testing.world(shop.app, seed=seed, settings=WorkerSettings(lanes=0)) as world:
+        planted(world)
+        result = shop.publish()
+        for _ in range(dice.randrange(8)):
+            world.step()
+        result.revoke(canvas=True, terminate=dice.random() < 0.5)
+        world.drain()
+        parked = [message.attributes["reason"] for message in world.parked()]
+        return complaints_when_revoked(meaning_of(sketch), result, records_of(world.ports.ledger), parked)
 
 
 def records_of(ledger: Any) -> dict[str, TaskRecord]:

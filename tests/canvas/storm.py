@@ -23,7 +23,7 @@ from sedano.engine.chronicle import Host
 from sedano.engine.worker import Worker, WorkerSettings
 from sedano.model.records import TaskRecord
 from sedano.ports import PARKED, Ports
-from tests.canvas.judge import complaints
+from tests.canvas.judge import complaints, complaints_when_revoked
 from tests.canvas.meaning import meaning_of
 from tests.canvas.playing import sketched
 from tests.canvas.sketch import Sketch
@@ -44,6 +44,8 @@ REST_S = 6 * 3600.0
 CALM_AFTER_S = 60.0
 MOST_TASKS = 24
 TASKS = "TASK#"
+REVOKED = 0.12
+"""So many of the canvases are revoked while they run."""
 DEADLY = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 PUBLISHER_SUFFERS = (Fault.TWICE, Fault.DELAYED, *DEADLY)
 Publishing = Callable[[Workshop], Any]
@@ -70,6 +72,8 @@ class CanvasWorld:
         self.common = memory.ports()
         self.shop = Workshop(self.sketch, _work)
         self.function = Lambda(world, self.queues, URLS[COMMANDS], limits, self._environment)
+        revoking = Random(f"revoked in the storm {seed}")
+        self.patience = revoking.choice((1.0, 5.0, 20.0)) * revoking.random() if revoking.random() < REVOKED else None
         self.result: Any = None
         self.found: list[str] = ["nobody judged"]
 
@@ -97,7 +101,11 @@ class CanvasWorld:
         return world
 
     def _publish(self) -> None:
-        self.result = self.publishing(self.shop)
+        result = self.publishing(self.shop)
+        if self.patience is not None:
+            self.world.sleep(self.patience)
+            result.revoke(canvas=True)
+        self.result = result
 
     def _judge(self) -> None:
         records = self._records()
@@ -106,6 +114,10 @@ class CanvasWorld:
             self.found = []
             return
         parked = [message.attributes["reason"]["StringValue"] for message in self.queues.queue(URLS[PARKED]).values()]
+        if self.patience is not None and records:
+            self.world.branches["revoked while it ran"] += self.result is not None
+            self.found = complaints_when_revoked(meaning_of(self.sketch), self.result, records, parked)
+            return
         self.found = complaints(meaning_of(self.sketch), self.result, records, self.shop.runs, parked, exactly=False)
 
     def _records(self) -> dict[str, TaskRecord]:

@@ -5,19 +5,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.canvas.mutants import ALWAYS, HASTY, STORMY
-from tests.canvas.playing import in_memory, sketched
+from tests.canvas.playing import in_memory, revoked_in_memory, sketched
 from tests.canvas.shrinking import smallest, told
 from tests.canvas.sketch import MOST, Drawing, Group, Sketch, Step
 from tests.canvas.storm import CanvasWorld, scale
 from tests.simulation.campaign import Tally, campaign, story
 
-PLAYED, LARGE, STORMS = 400, 15, 300
-"""Canvases in memory; of them so many of full size; canvases in the storm."""
+PLAYED, LARGE, REVOKED, STORMS = 400, 15, 100, 300
+"""Canvases in memory; of full size; that are revoked while they run; in the storm."""
 TROUBLED = ("ok",) * 6 + ("replace",) * 3 + ("retried", "fail", "fail", "rejected", "quiet", "once")
 """What tasks do where planted faults are searched for."""
 MUST_FIRE = (
     "ClaimsStolen", "Duplicates", "TasksRetried", "duplicate message discarded", "follow-ups not sent; the message comes back",
-    "the publisher died", "nothing was published",
+    "the publisher died", "nothing was published", "revoked while it ran",
 )  # fmt: skip
 
 
@@ -38,6 +38,18 @@ def test_a_canvas_does_what_it_means(seed: int) -> None:
 def test_a_large_canvas_does_what_it_means(seed: int) -> None:
     sketch = sketched(10_000 + seed, MOST)
     assert in_memory(sketch, seed) == [], f"seed {10_000 + seed}: {fault(sketch)}"
+
+
+@pytest.mark.parametrize("seed", range(0, REVOKED, 20))
+def test_a_canvas_that_is_revoked_while_it_runs_comes_to_rest_and_answers(seed: int) -> None:
+    for each in range(seed, seed + 20):
+        sketch = sketched(each, 30)
+        assert revoked_in_memory(sketch, each) == [], f"seed {each}: {told(sketch)}"
+
+
+@pytest.mark.parametrize("name", ["LetsTheFailedNotArrive", "CallsTwice", "LosesAMember"])
+def test_a_planted_fault_is_caught_when_a_canvas_is_revoked(name: str) -> None:
+    assert any(revoked_in_memory(sketched(seed, 30), seed, lambda world: ALWAYS[name](world.worker)) for seed in range(300))
 
 
 @given(st.data())
