@@ -118,6 +118,22 @@ def test_a_singleton_waits_for_the_one_that_runs() -> None:
         assert explained(world, waits.id).sentence.startswith("singleton held by w-7; its message comes again at ")
 
 
+def test_it_has_a_slot_of_its_rate_or_its_concurrency_is_zero() -> None:
+    app = Sedano("k")
+    paced = app.task(name="paced", rate="1/m")(lambda: None)
+    narrow = app.task(name="narrow", concurrency=1)(lambda: None)
+    with testing.world(app, settings=SETTINGS) as world:
+        results = [paced.delay() for _ in range(2)]
+        world.step()
+        (later,) = [result for result in results if not result.ready()]
+        assert explained(world, later.id).sentence.startswith("rate limit: slot at 2026-01-01T00:01:00")
+        app.control.concurrency("narrow", 0)
+        world.clock.advance(1)
+        waits = narrow.delay()
+        world.step()
+        assert explained(world, waits.id).sentence.startswith("suspended: concurrency is 0; its message comes again at ")
+
+
 def test_it_is_paused_by_its_id_before_a_worker_saw_it(world: testing.World) -> None:
     world.app.control.pause(id="t-1")
     assert explained(world, "t-1").sentence == "it is paused by its id"
