@@ -38,7 +38,7 @@ RARE = (
     "model.store_clock", "model.workflow", "aws.dated", "aws.elections", "aws.fencing", "aws.flow_runs", "aws.leases",
     "limits", "model.rates", "model.permits", "model.holding", "aws.limits", "aws.expressions.limits",
     "limiting", "limit_control", "model.limiting", "engine.limiting", "engine.pacing", "engine.permitting", "engine.collecting",
-    "engine.resending",
+    "engine.resending", "engine.preferring", "model.priority",
     "aws.expressions.elections", "aws.expressions.leases",
     "schedules", "scheduling", "engine.scheduler", "engine.withdrawing", "model.agenda", "model.cron", "model.schedule", "model.timetable",
     "aws.schedules", "aws.expressions.schedules",

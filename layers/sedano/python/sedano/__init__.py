@@ -24,21 +24,22 @@ if TYPE_CHECKING:
     from sedano.model.breaker import Breaker
     from sedano.model.holding import Call
     from sedano.model.limiting import Range
+    from sedano.model.priority import Candidate
     from sedano.model.retry import Retry
     from sedano.model.timetable import at, cron, every
     from sedano.result import AsyncResult, GroupResult, ResultSet
 
 __version__ = "0.1.0"
 __all__ = [
-    "AsyncResult", "Breaker", "Call", "DomainEvent", "GroupResult", "Ignore", "Range", "Reject", "ResultSet", "Retry", "Sedano",
-    "SedanoError", "Sig", "TaskContext", "at", "chain", "chord", "chunks", "cron", "current", "every", "fork", "group", "optional",
-    "poisonous", "retry", "signature",
+    "AsyncResult", "Breaker", "Call", "Candidate", "DomainEvent", "GroupResult", "Ignore", "Range", "Reject", "ResultSet", "Retry",
+    "Sedano", "SedanoError", "Sig", "TaskContext", "at", "chain", "chord", "chunks", "cron", "current", "every", "fork", "group",
+    "optional", "poisonous", "retry", "signature",
 ]  # fmt: skip
 _ROOMS = {
     "Sedano": "app", "Sig": "canvas", "chain": "canvas", "chord": "canvas", "chunks": "canvas", "fork": "canvas", "group": "canvas",
     "signature": "canvas", "TaskContext": "engine.context", "current": "engine.context", "optional": "engine.sections",
     "poisonous": "engine.sections", "retry": "engine.sections", "Ignore": "errors", "Reject": "errors", "SedanoError": "errors",
-    "DomainEvent": "event", "Breaker": "model.breaker", "Call": "model.holding", "Range": "model.limiting",
+    "DomainEvent": "event", "Breaker": "model.breaker", "Call": "model.holding", "Candidate": "model.priority", "Range": "model.limiting",
     "Retry": "model.retry", "at": "model.timetable", "cron": "model.timetable",
     "every": "model.timetable", "AsyncResult": "result", "GroupResult": "result", "ResultSet": "result",
 }  # fmt: skip

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sedano.control import Control
     from sedano.locks import Leader, Lock
     from sedano.model.holding import Call
+    from sedano.model.priority import Strategy as Preference
     from sedano.partitions import Partitions
     from sedano.result import AsyncResult, GroupResult
     from sedano.scheduled import Scheduled
@@ -116,6 +117,18 @@ class Sedano(PeriodicTasks, Guarded):
             raise OptionError(f"event {event.name}: declared twice")
         self.registry.subscriptions[event.name] = []
         return event
+
+    def prefer(self, strategy: Preference) -> None:
+        """Let workers begin those tasks of a batch first that *strategy* prefers; what one invocation is given is ordered, not the queue.
+
+        Args:
+            strategy: ``"short"``, ``"long"``, ``"rare"``, ``"saturation"`` (I/O-bound tasks while a worker is full of CPU-bound ones, and
+                the reverse), or a function of a `sedano.Candidate` that returns what to sort by, the least first.
+
+        Raises:
+            OptionError: it is none of these.
+        """
+        self.registry.prefer = importlib.import_module("sedano.limiting").preference(strategy)
 
     def election_topic(
         self, name: str, *, on_winner: bool = False, queue: str = "default"

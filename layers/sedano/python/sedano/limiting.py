@@ -8,7 +8,7 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, cast
 
 from sedano.engine.collecting import RUNS
 from sedano.engine.registry import Registry, TaskSpec
@@ -16,6 +16,7 @@ from sedano.errors import OptionError
 from sedano.model import holding, rates
 from sedano.model.limiting import Key, TaskLimits, concurrency
 from sedano.model.parameters import Parameters
+from sedano.model.priority import NAMED, Strategy
 from sedano.model.rates import Paces
 
 MOST_QUIET_S = 86_400.0
@@ -84,6 +85,13 @@ def seconds_of(name: str, span: object, most: float) -> float:
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not isfinite(seconds) or not 0 < seconds <= most:
         raise OptionError(f"{name}: {span!r} is no time above 0 and up to {most:.0f} s; write '30s', '5m', or a number of seconds")
     return float(seconds)
+
+
+def preference(strategy: object) -> Strategy:
+    """Return *strategy* as one that orders a batch; raise `OptionError` when it is none."""
+    if not callable(strategy) and strategy not in NAMED:
+        raise OptionError(f"prefer: {strategy!r} is none of {', '.join(NAMED)}, nor a function of a Candidate")
+    return cast("Strategy", strategy)
 
 
 def _band(queue: str, band: object, queues: Sequence[str]) -> str:

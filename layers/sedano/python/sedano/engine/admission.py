@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sedano.engine.execution import Ready
     from sedano.engine.gossip import Gossip
     from sedano.engine.limiting import Limiting
+    from sedano.engine.preferring import Preferring
     from sedano.engine.singletons import Singletons
 
 
@@ -87,6 +88,13 @@ class Admission:
         found: Limiting = module.Limiting(self.ports, self.lamport, self.name, self.lanes, self.arguments)
         return found
 
+    @cached_property
+    def preferring(self) -> Preferring:
+        """What orders a batch as the app prefers."""
+        module = importlib.import_module("sedano.engine.preferring")
+        found: Preferring = module.Preferring(self.ports, self.registry.prefer, self.lanes)
+        return found
+
     def unpaused(self, deliveries: Sequence[Delivery], paused: Collection[str], batch: Batch) -> list[Delivery]:
         """Return those of *deliveries* whose queue is not among the *paused*; give the others back in *batch*."""
         if not paused:
@@ -115,10 +123,12 @@ class Admission:
             jobs = self.gossip.admit(jobs, batch)
         if any(job.task.singleton is not None for job in jobs):
             jobs = self.singletons.admit(jobs, batch)
-        return jobs
+        return self.preferring.order(jobs, batch) if self.registry.prefer is not None and len(jobs) > 1 else jobs
 
     def learn(self, ended: Sequence[Judged], ready: Sequence[Ready], batch: Batch) -> None:
-        """Let circuits know how it went with those of *ended* whose bodies were *ready* to run."""
+        """Let circuits and preferences know how it went with those of *ended* whose bodies were *ready* to run."""
+        if self.registry.prefer is not None:
+            self.preferring.learn(ended)
         if any(one.job.task.circuit is not None for one, _ in ready) or any(check.inbox for check in self.registry.checks.values()):
             ran = {one.job.delivery.message_id for one, _ in ready}
             self.circuits.learn([one for one in ended if one.ran.held.job.delivery.message_id in ran], batch)

@@ -104,7 +104,7 @@ class Parking(NamedTuple):
 @dataclass(slots=True)
 class Batch:
     """What this invocation has decided so far. *deadline*: when it will be stopped (epoch s). *limits*: those that were changed at run
-    time, by task.
+    time, by task. *ordered*: its jobs stand in the order that the app prefers.
     """
 
     deadline: float
@@ -117,6 +117,7 @@ class Batch:
     terms: list[Term] = field(default_factory=list)
     permits: list[tuple[str, Permit]] = field(default_factory=list)
     limits: Mapping[str, str] = field(default_factory=dict)
+    ordered: bool = False
 
     def give_back(self, delivery: Delivery) -> None:
         """Let the queue deliver this message again."""

@@ -85,13 +85,17 @@ class Execution(NamedTuple):
         """Run every body and hand each that ended to *finished*; those that may not start any more are given back."""
         plain = [r for r in ready if not r[0].job.task.is_async]
         submitted = self._submit(plain, batch)
+        inline = plain if submitted is None else []
+        before = inline if batch.ordered and inline and ready[0] is inline[0] else []
+        self._run_inline(before, batch, finished)
         self._run_async([r for r in ready if r[0].job.task.is_async], batch, finished)
-        if submitted is None:
-            for held, arguments in plain:
-                self._finish(held, self._one(held, arguments, batch), batch, finished)
-        else:
-            for (held, _), run in zip(plain, submitted, strict=True):
-                self._finish(held, run.result(), batch, finished)
+        self._run_inline(inline[len(before) :], batch, finished)
+        for (held, _), run in zip(plain, submitted or (), strict=False):
+            self._finish(held, run.result(), batch, finished)
+
+    def _run_inline(self, plain: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
+        for held, arguments in plain:
+            self._finish(held, self._one(held, arguments, batch), batch, finished)
 
     def context(self, held: Held, deadline: float) -> TaskContext:
         """Return the context that the body of *held* sees."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sedano.model.breaker import Breaker
     from sedano.model.budget import Budget, Strategy
     from sedano.model.limiting import Key, TaskLimits
+    from sedano.model.priority import Strategy as Preference
     from sedano.model.rounds import QueueBudget
 
 OnBusy = Literal["wait", "drop", "raise"]
@@ -96,7 +97,7 @@ BUILT_IN = {LAUNCH: LAUNCH_TASK, COLLECT: COLLECT_TASK, ELECT: ELECT_TASK}
 class Registry:
     """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health
     checks by name, the budgets by queue and
-    that of the threads of each worker.
+    that of the threads of each worker, and which tasks of a batch begin first (*prefer*).
 
     Filled while the user's module is imported, then only read.
     """
@@ -107,3 +108,4 @@ class Registry:
     checks: dict[str, Check] = field(default_factory=dict)
     budgets: dict[str, QueueBudget] = field(default_factory=dict)
     threads: tuple[Budget, Strategy] | None = None
+    prefer: Preference | None = None
