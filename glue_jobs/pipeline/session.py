@@ -7,6 +7,10 @@ from pyspark.sql import SparkSession
 
 _Configuration = dict[str, bool | float | int | str | None]
 
+#: Everywhere. The JVM interprets a method above 8 000 bytes for ever; the one that Spark wrote for reading a task's row off its registers
+#: was 8 058 bytes long. With this limit it writes several shorter ones in its place.
+_ALWAYS: _Configuration = {"spark.sql.session.timeZone": "UTC", "spark.sql.codegen.hugeMethodLimit": "8000"}
+
 _LOCAL: _Configuration = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -29,7 +33,7 @@ def session(name: str, short: bool = False) -> SparkSession:
     On Glue, EMR or under spark-submit it is the one that was configured there. Otherwise Spark starts here, on
     Java 17 found by JAVA_HOME or PATH, with this very Python for its workers, and listens on 127.0.0.1 only.
     """
-    builder = SparkSession.builder.appName(name).config("spark.sql.session.timeZone", "UTC")
+    builder = SparkSession.builder.appName(name).config(map=_ALWAYS)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # set by whoever started the JVM before this script
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

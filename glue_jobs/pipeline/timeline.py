@@ -6,14 +6,17 @@ Registers of parts of the history are joined by `merged`, in any grouping and wi
 state, fields and latencies off. Precedence, classes and subjects come from `sedano.model.states`; tests hold this
 module to the pure registers, row for row.
 
-Why a groupBy with filtered maxima and no window: a window sorts whole rows of every event, this only ever holds one
-row a task, and the partial aggregate before the shuffle already absorbs most duplicates.
+Why a groupBy with filtered maxima and no window: a window sorts whole rows of every event and holds a task's rows, this one row.
+
+Two things make it cheap. Spark copies every register of a task at every event of it, and copies a struct field by field when an expression
+of the aggregate made it, but as one run of bytes when it came in as a column: so the structs are made first. And an event is shuffled as it
+is, not as registers: those of one task are about as many bytes as its events, and making them before the shuffle costs a sort more.
 """
 
 from collections.abc import Mapping
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F
 
 from glue_jobs.pipeline.schema import ORDER, TASKS, TIMES
@@ -37,18 +40,17 @@ _TYPES = [type_of(event_class) for event_class in STATE_OF_CLASS]
 def registers(events: DataFrame) -> DataFrame:
     """Return the registers of every task in *events* (`schema.LINE`), passing over what is not about tasks."""
     kind = F.col("type")
-    about_tasks = kind.startswith(type_of(""))
-    last = [_latest(kind == type_of(c), _MARK).alias(c) for c in STATE_OF_CLASS]
-    custom = _latest(~kind.isin(_TYPES), _STAMP).alias(CUSTOM)
-    said = [_latest(F.col(fields[0]).isNotNull(), (*_STAMP, *fields)).alias(s) for s, fields in SUBJECTS.items()]
-    return events.where(about_tasks).groupBy("uuid").agg(F.min("timestamp").alias("first"), *last, custom, *said)
+    custom = F.when(~kind.isin(_TYPES), F.struct(*_STAMP)).alias(CUSTOM)
+    said = [F.when(F.col(fields[0]).isNotNull(), F.struct(*_STAMP, *fields)).alias(s) for s, fields in SUBJECTS.items()]
+    made = events.where(kind.startswith(type_of(""))).select("uuid", "type", F.struct(*_MARK).alias("mark"), custom, *said)
+    last = [F.max(F.when(kind == type_of(c), F.col("mark"))).alias(c) for c in STATE_OF_CLASS]
+    return _by_task(made).agg(F.min("mark.timestamp").alias("first"), *last, *_largest(CUSTOM, *SUBJECTS))
 
 
 def merged(*parts: DataFrame) -> DataFrame:
     """Return the registers of the history that *parts* (each from `registers`) hold together; parts may overlap."""
     everything = reduce(DataFrame.unionByName, parts)
-    largest = [F.max(column).alias(column) for column in (*PRECEDENCE, *SUBJECTS)]
-    return everything.groupBy("uuid").agg(F.min("first").alias("first"), *largest)
+    return _by_task(everything).agg(F.min("first").alias("first"), *_largest(*PRECEDENCE, *SUBJECTS))
 
 
 def finalise(known: DataFrame, *more: str) -> DataFrame:
@@ -67,9 +69,14 @@ def timelines(events: DataFrame) -> DataFrame:
     return events.transform(registers).transform(finalise)
 
 
-def _latest(condition: Column, fields: tuple[str, ...]) -> Column:
-    """Return the register of the events that meet *condition*: *fields* of the one that is last in the total order."""
-    return F.max(F.when(condition, F.struct(*fields)))
+def _by_task(rows: DataFrame) -> GroupedData:
+    """Bring the *rows* of each task together and group them; nothing is aggregated before they meet."""
+    return rows.repartition("uuid").groupBy("uuid")
+
+
+def _largest(*columns: str) -> list[Column]:
+    """Return the maximum of each of *columns*, which begin with the total order."""
+    return [F.max(column).alias(column) for column in columns]
 
 
 def _mark(event_class: str) -> Column:
