@@ -76,8 +76,8 @@ class SedanoStacks(Construct):
         self.observability.add_stack_dependency(self.core)
         if config.pipeline != "none":
             #: What turns the history into tables.
-            self.pipeline = PipelineStack(self, config=config, state=self.state)
-            self.pipeline.add_stack_dependency(self.state)
+            self.pipeline = PipelineStack(self, config=config, state=self.state, worker=self.core.worker)
+            self.pipeline.add_stack_dependency(self.core)
 
     def _apply(self, config: StageConfig) -> None:
         """Put on every resource what the settings ask for."""

@@ -1,7 +1,7 @@
 """What a stage runs: the queues, the three functions that consume them, and the scheduler where tasks come round.
 
     command queues -> worker -> command queues, events, records, parked
-    events         -> router -> command queues, records, parked
+    events         -> router -> command queues, parked
     records        -> recorder -> history bucket, parked
     each minute    -> scheduler -> command queues
                    -> controller -> limits of command queues, events (where the application needs one)
@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from aws_cdk import ArnFormat, CfnOutput
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
@@ -57,7 +58,7 @@ class CoreStack(StageStack):
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
         self._parked = ParkedQueue(self, "Parked").queue
-        self._timers = Timers(self, "Timers", targets=[*self._commands.values()], undelivered=self._parked)
+        self._timers = Timers(self, "Timers", targets=[*self._commands.values()], undelivered=self._parked, local=config.local)
         self._layers: list[lambda_.ILayerVersion] = [
             library_layer(self, "Library"),
             *application_layers(self, "Application", application),
@@ -125,8 +126,7 @@ class CoreStack(StageStack):
     def _add_router(self, environment: Mapping[str, str]) -> None:
         router = self._function("router", environment, may_loop=True)
         router.consume("From-events", self._events, concurrency=self._config.concurrency_aside)
-        targets = [self._records.queue_arn, self._parked.queue_arn]
-        router.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
+        router.allow(["sqs:SendMessage"], *self._command_arns(), self._parked.queue_arn)
         self._allow_blobs(router, "s3:GetObject", "s3:PutObject")
 
     def _add_recorder(self, environment: Mapping[str, str]) -> None:
@@ -179,6 +179,14 @@ class CoreStack(StageStack):
         if "s3:GetObject" in actions:
             # Without it S3 answers "access denied" for an object that is not there.
             function.allow(["s3:ListBucket"], self._blobs.bucket_arn)
+
+    @property
+    def worker(self) -> iam.IRole:
+        """The role in whose name tasks run."""
+        role = self._functions["worker"].function.role
+        if role is None:
+            raise ValueError("the worker is a function of this stack, and those have roles")
+        return role
 
     def watched(self) -> Watched:
         """What of this stack and of the tables is to be watched."""

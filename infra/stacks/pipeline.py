@@ -29,12 +29,15 @@ from .state import CONTROL, HISTORY, StateStack
 #: Where the tables stand in the history bucket.
 TABLES_PREFIX = "history/"
 WORKERS = 2
+#: What `sedano.spark.spark_task` calls of Glue.
+STARTS = ("glue:StartJobRun", "glue:GetJobRuns", "glue:BatchStopJobRun")
 
 
 class PipelineStack(StageStack):
     """The Spark job over one stage's history."""
 
-    def __init__(self, scope: Construct, *, config: StageConfig, state: StateStack) -> None:
+    def __init__(self, scope: Construct, *, config: StageConfig, state: StateStack, worker: iam.IRole) -> None:
+        """`worker`: the role of whoever runs tasks; a task may start the job, wait for it and stop it."""
         super().__init__(scope, "pipeline", config=config, about="the history as tables")
         self._config, self._state = config, state
         self._bucket = s3.Bucket.from_bucket_name(self, "History", state.output(HISTORY))
@@ -43,6 +46,8 @@ class PipelineStack(StageStack):
             job = self._add_job(self._role("glue.amazonaws.com"))
             self._add_alarms(job)
             self._add_schedule(job)
+            arn = self.format_arn(service="glue", resource="job", resource_name=job.job_name)
+            iam.Policy(self, "Starts", roles=[worker], statements=[iam.PolicyStatement(actions=[*STARTS], resources=[arn])])
             CfnOutput(self, "SedanoHistoryJob", value=job.job_name)
         else:
             self._add_emr(self._role("emr-serverless.amazonaws.com"))

@@ -74,17 +74,27 @@ def is_let_in_step_by_step(templates: Templates, name: str) -> str | None:
 
 
 def loses_no_failure(templates: Templates, name: str) -> str | None:
-    """What a function fails at stays somewhere: its queues have dead letters, or its asynchronous invocations a destination."""
+    """What a function fails at is done all the same: its queues have dead letters, its asynchronous invocations a destination, or
+    it comes round by itself and its next round does what the one before did not."""
     queues = [queue for queue, function in templates.sources() if function == named(name)]
     asynchronous = [
         config["DestinationConfig"]["OnFailure"]
         for config in templates.of_type("Lambda::EventInvokeConfig").values()
         if templates.function_id(config["FunctionName"]) == name
     ]
-    if not queues and not asynchronous:
+    rounds = [schedule["Target"]["Arn"] for schedule in templates.of_type("Scheduler::Schedule").values()]
+    if not queues and not asynchronous and name not in map(templates.function_id, rounds):
         return "is fed by no queue, and what fails asynchronously has no destination"
     bare = [queue for queue in queues if "RedrivePolicy" not in _of(templates, queue)]
     return f"is fed by {bare}, without dead letters" if bare else None
+
+
+def gives_up_before_the_next_round(templates: Templates, name: str) -> str | None:
+    """An invocation that could not be made is not tried for longer than until the next one comes anyway."""
+    schedule = _of(templates, name)
+    retry = schedule["Target"].get("RetryPolicy", {})
+    timely = schedule["ScheduleExpression"] == "rate(1 minute)" and retry.get("MaximumEventAgeInSeconds", 86_400) <= 60
+    return None if timely else "tries an old round again beside new ones"
 
 
 def is_aimed_at_what_is_released(templates: Templates, name: str) -> str | None:

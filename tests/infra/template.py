@@ -51,7 +51,7 @@ class Templates:
         return [
             Statement(tuple(listed(statement["Action"])), tuple(map(shown, listed(statement["Resource"]))))
             for policy in self.of_type("IAM::Policy").values()
-            if role in map(target, policy["Roles"])
+            if role in map(self.exported, policy["Roles"])
             for statement in policy["PolicyDocument"]["Statement"]
         ]
 
@@ -104,6 +104,8 @@ def shown(resource: Any) -> str:
             return resource
         case {"Fn::Join": ["", parts]}:
             named = [part for part in parts if not isinstance(part, str) and not str(part.get("Ref", "")).startswith("AWS::")]
+            if not named:  # no resource of the stack: a name that the service gives
+                return str(parts[-1]).lstrip(":")
             return target(named[0]) + (parts[-1] if isinstance(parts[-1], str) else "")
     return target(resource)
 

@@ -19,6 +19,7 @@ EVERYWHERE: dict[Rule, tuple[str, ...]] = {
     rules.states_its_limits: FUNCTION,
     rules.loops_only_where_its_messages_come_back: FUNCTION,
     rules.loses_no_failure: FUNCTION,
+    rules.gives_up_before_the_next_round: ("Scheduler::Schedule",),
     rules.feeds_with_a_limit: MAPPING,
     rules.hides_for_six_timeouts: MAPPING,
     rules.has_dead_letters_or_is_where_they_rest: QUEUE,
@@ -111,6 +112,17 @@ def _feed_without_a_net(resources: dict[str, Any]) -> str:
     return _first(resources, "Lambda::Function", "Router")[0]
 
 
+def _stop_the_rounds(resources: dict[str, Any]) -> str:
+    del resources[_first(resources, "Scheduler::Schedule")[0]]
+    return _first(resources, "Lambda::Function", "Scheduler")[0]
+
+
+def _insist(resources: dict[str, Any]) -> str:
+    name, schedule = _first(resources, "Scheduler::Schedule")
+    del schedule["Properties"]["Target"]["RetryPolicy"]
+    return name
+
+
 def _release_at_once(resources: dict[str, Any]) -> str:
     _change("CodeDeploy::DeploymentGroup", "Router", DeploymentConfigName="CodeDeployDefault.LambdaAllAtOnce")(resources)
     return _first(resources, "Lambda::Function", "Router")[0]
@@ -150,6 +162,8 @@ PLANTED: list[tuple[Rule, Callable[[dict[str, Any]], str]]] = [
     (rules.loops_only_where_its_messages_come_back, _change("Lambda::Function", "Worker", RecursiveLoop="Terminate")),
     (rules.loops_only_where_its_messages_come_back, _change("Lambda::Function", "Recorder", RecursiveLoop="Allow")),
     (rules.loses_no_failure, _feed_without_a_net),
+    (rules.loses_no_failure, _stop_the_rounds),
+    (rules.gives_up_before_the_next_round, _insist),
     (rules.feeds_with_a_limit, _change("Lambda::EventSourceMapping", "Router", ScalingConfig=None)),
     (rules.feeds_with_a_limit, _change("Lambda::EventSourceMapping", "Router", FunctionResponseTypes=[])),
     (rules.feeds_with_a_limit, _change("Lambda::EventSourceMapping", "Router", FilterCriteria={"Filters": []})),

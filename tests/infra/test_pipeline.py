@@ -74,6 +74,14 @@ def test_the_job_may_write_tables_and_only_read_events(production: Templates) ->
     assert not any("SedanoLedgerTable" in name or "SedanoBlobsBucket" in name for name in may)
 
 
+def test_a_task_may_start_the_job_wait_for_it_and_stop_it(production: Templates, on_emr: Templates) -> None:
+    (job,) = production.of_type("Glue::Job")
+    for action in ("glue:StartJobRun", "glue:GetJobRuns", "glue:BatchStopJobRun"):
+        assert production.may("worker", action) == {job}
+        assert not any(production.may(other, action) for other in production.functions() if other != "worker")
+        assert on_emr.may("worker", action) == set()
+
+
 def listed(value) -> list:
     return value if isinstance(value, list) else [value]
 
