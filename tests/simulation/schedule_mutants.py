@@ -25,9 +25,9 @@ class Through:
         """Stand before *inner*."""
         self.inner = inner
 
-    def read(self) -> list[Agenda]:
+    def read(self) -> list[Any]:
         """Read as it is."""
-        found: list[Agenda] = self.inner.read()
+        found: list[Any] = self.inner.read()
         return found
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:

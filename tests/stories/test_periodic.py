@@ -8,9 +8,10 @@ import pytest
 
 from sedano import Retry, Sedano, at, chain, cron, every
 from sedano.engine.scheduler import Round, Scheduler
-from sedano.errors import ArgumentError, OptionError, TooLarge, UnknownSchedule
+from sedano.errors import ArgumentError, MessageRefused, OptionError, TooLarge, UnknownSchedule
 from sedano.memory import START
 from sedano.model import states
+from sedano.model.agenda import agenda_of
 from sedano.model.clock import LamportClock
 from sedano.testing import world
 from tests.stories.diary import BEGAN, Diary
@@ -129,6 +130,18 @@ def test_expiry_counts_from_the_moment(diary: Diary):
         here.clock.advance(20)  # no worker for twenty seconds
         here.elapse(60)
         assert diary.ran == [("fresh", 70)]
+
+
+def test_an_agenda_that_cannot_be_read_is_told_and_the_others_go_on(diary: Diary):
+    diary.app.periodic(every(60), args=("read",))(diary.note)
+    diary.app.periodic(every(60), schedule="other", args=("not read",))(diary.note)
+    with diary.open() as here:
+        here.ports.schedules._kept[agenda_of("other")] = ('{"other":{"newer":1}}', "n")
+        here.elapse(60)
+        assert diary.ran == [("read", 60)]
+        assert here.scheduler.round(diary.app.periodics).failed == 1
+        with pytest.raises(MessageRefused, match="schedule 'other': expected a mapping of call, declared"):
+            diary.app.schedules.pause("other")
 
 
 class Behind:

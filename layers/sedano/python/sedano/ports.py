@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from sedano.errors import SedanoError
+from sedano.errors import MessageRefused, SedanoError
 from sedano.machine import Clock as Clock
 from sedano.machine import Entropy as Entropy
 from sedano.machine import Telemetry as Telemetry
@@ -259,8 +259,8 @@ class Timers(Protocol):
 class Schedules(Protocol):
     """Periodic tasks, in sixteen agendas. Every write is a compare-and-swap; a refused one answers with the agenda in the way."""
 
-    def read(self) -> list[Agenda]:
-        """Return all agendas, strongly consistent, by number."""
+    def read(self) -> list[Agenda | MessageRefused]:
+        """Return all agendas, strongly consistent, by number; for one that cannot be read, such as another version's, why."""
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
         """Write *agenda* where it is still the one that was *seen*; raise `TooLarge` when it holds more than an item can."""

@@ -7,7 +7,8 @@ from typing import Any
 from sedano.aws import keys
 from sedano.aws.expressions.schedules import CHANGE, CHANGE_ABSENT
 from sedano.aws.table import Item, Table
-from sedano.model.agenda import AGENDAS, Agenda, AgendaChanged, read_agenda, write_agenda
+from sedano.errors import MessageRefused
+from sedano.model.agenda import AGENDAS, Agenda, AgendaChanged, agenda_or_refusal, read_agenda, write_agenda
 
 
 class DynamoSchedules:
@@ -22,11 +23,11 @@ class DynamoSchedules:
         """Use *table*; no call is made yet."""
         self._table = Table(client, table)
 
-    def read(self) -> list[Agenda]:
-        """Return all agendas, strongly consistent, by number."""
+    def read(self) -> list[Agenda | MessageRefused]:
+        """Return all agendas, strongly consistent, by number; for one that cannot be read, why."""
         wanted = [keys.agenda(number) for number in range(AGENDAS)]
         items = self._table.read(wanted)
-        return [_agenda(number, items.get(key)) for number, key in enumerate(wanted)]
+        return [agenda_or_refusal(number, *_kept(items.get(key))) for number, key in enumerate(wanted)]
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
         """Write *agenda* where it is still the one that was *seen*."""
@@ -36,9 +37,10 @@ class DynamoSchedules:
         done, item = self._table.update(CHANGE if seen.nonce else CHANGE_ABSENT, keys.agenda(agenda.number), values)
         if done:
             return AgendaChanged(True, agenda)
-        found = _agenda(agenda.number, item)
+        found = read_agenda(agenda.number, *_kept(item))
         return AgendaChanged(found.nonce == agenda.nonce, found)
 
 
-def _agenda(number: int, item: Item | None) -> Agenda:
-    return read_agenda(number, item["body"]["S"], item["nc"]["S"]) if item else Agenda(number)
+def _kept(item: Item | None) -> tuple[str, str]:
+    """Return the text and the nonce of an agenda; those of one that nobody wrote when there is no item."""
+    return (item["body"]["S"], item["nc"]["S"]) if item else ("{}", "")

@@ -17,7 +17,7 @@ from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.instances import OCCURRENCE
 from sedano.engine.publisher import Publisher
 from sedano.engine.revocation import revoke
-from sedano.errors import SedanoError, Unavailable
+from sedano.errors import MessageRefused, SedanoError, Unavailable
 from sedano.model import codec, states
 from sedano.model.agenda import Agenda, Periodic, agenda_of, reconciled, with_periodic
 from sedano.model.clock import LamportClock
@@ -57,9 +57,12 @@ class Scheduler:
             Unavailable: the agendas could not be read.
         """
         done = Round()
-        for agenda in self._ports.schedules.read():
-            found = self._work_on(agenda, lambda seen: reconciled(seen, declared, self._ports.clock.now()))
+        for number, agenda in enumerate(self._ports.schedules.read()):
+            found = self._work_on(number, agenda, lambda seen: reconciled(seen, declared, self._ports.clock.now()))
             done = Round(*(mine + more for mine, more in zip(done, found, strict=True)))
+        for metric, number in (("OccurrencesPublished", done.published), ("OccurrencesMissed", done.missed)):
+            if number:
+                self._ports.telemetry.count(metric, number)
         return done
 
     def change(self, name: str, alter: Callable[[Periodic | None], Periodic | None]) -> Periodic | None:
@@ -69,6 +72,7 @@ class Scheduler:
 
         Raises:
             Unavailable: the store did not answer, or others changed it under each attempt; trying again is safe.
+            MessageRefused: what is kept cannot be read.
         """
         before: Periodic | None = None
 
@@ -78,18 +82,19 @@ class Scheduler:
             new = alter(before)
             return seen if new == before else with_periodic(seen, name, new)
 
-        changed = self._swapped(self._ports.schedules.read()[agenda_of(name)], altered)
+        number = agenda_of(name)
+        changed = self._swapped(_readable(self._ports.schedules.read()[number]), altered)
         after = changed.periodics.get(name)
         if before is not None and after != before:
             now = self._ports.clock.now()
             for one in withdrawn(before.state, before.schedule, after.schedule if after is not None else None, now):
                 revoke(self._ports, self._lamport, one.task_id, terminate=False)
-        self._work_on(changed, _same)
+        self._work_on(number, changed, _same)
         return after
 
     def read(self) -> dict[str, Periodic]:
-        """Return all periodic tasks by name."""
-        return {name: found for agenda in self._ports.schedules.read() for name, found in agenda.periodics.items()}
+        """Return all periodic tasks by name; raise `MessageRefused` when some cannot be read."""
+        return {name: found for agenda in self._ports.schedules.read() for name, found in _readable(agenda).periodics.items()}
 
     def publish(self, found: Periodic, moments: Sequence[int]) -> list[SedanoError | None]:
         """Publish the occurrences of *found* at *moments*; answer None for each that was accepted."""
@@ -105,12 +110,12 @@ class Scheduler:
             answers[place] = answer
         return answers
 
-    def _work_on(self, seen: Agenda, alter: Alter) -> Round:
+    def _work_on(self, number: int, seen: Agenda | MessageRefused, alter: Alter) -> Round:
         """Work on one agenda; what cannot be done now is told, and done by the next round."""
         try:
-            return self._work(seen, alter)
+            return self._work(_readable(seen), alter)
         except SedanoError as error:
-            self._ports.telemetry.log("error", "agenda not worked on; the next round does", agenda=seen.number, error=str(error))
+            self._ports.telemetry.log("error", "agenda not worked on; the next round does", agenda=number, error=str(error))
             return Round(failed=1)
 
     def _work(self, seen: Agenda, alter: Alter) -> Round:
@@ -124,12 +129,12 @@ class Scheduler:
 
         agenda = self._swapped(seen, planned)
         missed = _missed(agenda) - _missed(seen)
-        if missed > 0:
-            self._ports.telemetry.count("OccurrencesMissed", missed)
         accepted = {name: self._publish(one) for name, one in agenda.periodics.items() if one.state.pending}
         if accepted:
             self._swapped(agenda, lambda now: _crossed_off(now, agenda, accepted), tries=1)
-        return Round(sum(map(len, accepted.values())), max(0, missed))
+        sent = sum(error is None for done in accepted.values() for error in done.values())
+        refused = sum(map(len, accepted.values())) - sent
+        return Round(sent, max(0, missed) + refused)
 
     def _swapped(self, seen: Agenda, alter: Alter, tries: int = TRIES) -> Agenda:
         """Change an agenda by *alter* where it is still as it was *seen*; where another was first, alter that one."""
@@ -154,7 +159,6 @@ class Scheduler:
             if error is not None:
                 level = "warning" if moment not in done else "error"
                 self._ports.telemetry.log(level, "occurrence not published", schedule=found.schedule.name, moment=moment, error=str(error))
-        self._ports.telemetry.count("OccurrencesPublished", sum(error is None for error in done.values()))
         return done
 
     def _ended(self, agenda: Agenda) -> dict[str, frozenset[int]]:
@@ -212,6 +216,12 @@ def _crossed_off(now: Agenda, agenda: Agenda, accepted: Mapping[str, Mapping[int
 
 def _missed(agenda: Agenda) -> int:
     return sum(one.state.missed for one in agenda.periodics.values())
+
+
+def _readable(found: Agenda | MessageRefused) -> Agenda:
+    if isinstance(found, MessageRefused):
+        raise found
+    return found
 
 
 def _same(agenda: Agenda) -> Agenda:

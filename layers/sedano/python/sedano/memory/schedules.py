@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from sedano.model.agenda import AGENDAS, Agenda, AgendaChanged, read_agenda, write_agenda
+from sedano.errors import MessageRefused
+from sedano.model.agenda import AGENDAS, Agenda, AgendaChanged, agenda_or_refusal, read_agenda, write_agenda
 
 
 class MemorySchedules:
@@ -15,10 +16,11 @@ class MemorySchedules:
         self._kept: dict[int, tuple[str, str]] = {}
         self._lock = threading.Lock()
 
-    def read(self) -> list[Agenda]:
-        """Return all agendas, by number."""
+    def read(self) -> list[Agenda | MessageRefused]:
+        """Return all agendas, by number; for one that cannot be read, why."""
         with self._lock:
-            return [self._read(number) for number in range(AGENDAS)]
+            kept = [self._kept.get(number, ("{}", "")) for number in range(AGENDAS)]
+        return [agenda_or_refusal(number, *found) for number, found in enumerate(kept)]
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
         """Write *agenda* where it is still the one that was *seen*."""

@@ -140,6 +140,14 @@ def read_agenda(number: int, text: str, nonce: str) -> Agenda:
     return Agenda(number, {name: _periodic(name, one) for name, one in found.items()}, nonce)
 
 
+def agenda_or_refusal(number: int, text: str, nonce: str) -> Agenda | MessageRefused:
+    """Return the agenda that `write_agenda` wrote, or why it is none: one that cannot be read leaves the others to be worked on."""
+    try:
+        return read_agenda(number, text, nonce)
+    except MessageRefused as refused:
+        return refused.as_answer()
+
+
 def _plain(periodic: Periodic) -> dict[str, object]:
     schedule = periodic.schedule
     options = {field: value for field, value in schedule._asdict().items() if field not in ("name", "timetable")}
