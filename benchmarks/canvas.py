@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import importlib.util
-import json
 import math
 from collections.abc import Sequence
 
@@ -105,27 +102,9 @@ def chain_costs(size: int = MANY, beside: int = 10) -> list[Entry]:
     ]  # fmt: skip
 
 
-def celery_chain(size: int = MANY) -> int | None:
-    """Return the bytes of the first message of Celery's chain of *size*, as its virtual transports (SQS among them) write it; None without
-    Celery.
-    """
-    if importlib.util.find_spec("celery") is None:
-        return None
-    theirs = importlib.import_module("celery").Celery("peer", broker="memory://", backend="cache+memory://")
-    step = theirs.signature("add", args=(1,))
-    importlib.import_module("celery").chain(*(step.clone() for _ in range(size)), app=theirs).apply_async()
-    with theirs.connection_for_read() as connection:
-        message = connection.SimpleQueue("celery").get(timeout=5)
-    body = base64.b64encode(message.body if isinstance(message.body, bytes) else message.body.encode()).decode()
-    return len(json.dumps({"body": body, "headers": message.headers, "properties": message.properties}))
-
-
 def section_of_sizes() -> Section:
     """Return the bytes for the report."""
     entries = sizes()
-    theirs = celery_chain()
-    if theirs is not None:
-        entries.append(Entry(f"Celery's first message, chain of {MANY}", theirs, "bytes"))
     how = "the longest that is sent, without its arguments; one process works off batches of ten"
     return Section("Bytes of a canvas's messages", how, entries)
 

@@ -38,10 +38,15 @@ def total(values: list[int]) -> int:
 
 @dataclass
 class Cost:
-    """What was counted: *calls* by name; the *longest* message without its arguments, and how many there were; CPU seconds."""
+    """What was counted: *calls* by name, *messages*, CPU seconds.
+
+    *longest*: bytes of the longest message without its arguments; *longest_body* and *first*: of the longest and the first message whole.
+    """
 
     calls: Counter[str] = field(default_factory=Counter)
     longest: int = 0
+    longest_body: int = 0
+    first: int = 0
     messages: int = 0
     cpu: float = 0.0
 
@@ -83,6 +88,8 @@ class Counting:
 
     def _measure(self, message: Outgoing) -> None:
         self._cost.messages += 1
+        self._cost.first = self._cost.first or len(message.body)
+        self._cost.longest_body = max(self._cost.longest_body, len(message.body))
         if len(message.body) > self._cost.longest:
             envelope = json.loads(message.body)
             envelope.pop("data", None)

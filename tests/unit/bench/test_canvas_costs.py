@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from benchmarks import canvas
+from benchmarks import canvas, canvas_beside
 from benchmarks.report import Entry
 
 
@@ -40,6 +40,8 @@ def test_a_link_of_a_chain_is_two_writes_and_one_send() -> None:
 
 
 def test_a_peers_chain_is_one_large_message() -> None:
-    theirs = canvas.celery_chain(100)
-    assert theirs is not None
-    assert theirs > 20 * 1_024
+    entries = canvas_beside.section(100, 20, 10).entries
+    found = {e.name: e.value for e in entries}
+    assert found["first message, chain of 100: Celery"] > 20 * 1_024 > 20 * found["first message, chain of 100: sedano"]
+    assert (found["sends, group of 20: Celery"], found["sends, group of 20: sedano"]) == (20, 3)
+    assert missed(entries) == []
