@@ -62,7 +62,9 @@ def _act(verb: str, context: Mapping[str, str], config: StageConfig, further: Se
     require_prepared(session, where)
     if failed := synthesise(context):
         return failed
-    if verb != "destroy":
+    if verb == "diff":  # of all stacks, without being told
+        return _cdk(verb, further, where.region)
+    if verb == "deploy":
         return _cdk(verb, ["--all", *further], where.region)
     agreed, further = "--force" in further, [word for word in further if word != "--force"]
     if not buckets.empty_all(session, where.region, config, agreed=agreed):

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks import calls, sizes
 from benchmarks.calls import Calls
+from infra import cost
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,7 @@ def test_publishing_costs_a_tenth_of_a_call_in_tens(counted: Mapping[str, Calls]
 @pytest.mark.parametrize(("delivery", "writes"), [("claimed", 2), ("record_once", 1), ("at_least_once", 0)])
 def test_a_task_writes_what_its_delivery_needs_and_no_more(counted: Mapping[str, Calls], delivery: str, writes: int) -> None:
     assert counted[delivery].writes() == writes
+    assert cost.WRITES[delivery] == writes, "the cost page of a deployment counts the same"
 
 
 def test_nothing_is_read_before_it_is_written(counted: Mapping[str, Calls]) -> None:
@@ -29,7 +31,7 @@ def test_nothing_is_read_before_it_is_written(counted: Mapping[str, Calls]) -> N
 
 
 def test_a_batch_tells_its_history_in_one_message(counted: Mapping[str, Calls]) -> None:
-    assert {way: found.sends() for way, found in counted.items()} == dict.fromkeys(counted, 0.1)
+    assert {way: found.sends() for way, found in counted.items()} == dict.fromkeys(counted, cost.SENDS_A_BATCH / calls.BATCH)
 
 
 def test_a_worker_makes_no_other_call(counted: Mapping[str, Calls]) -> None:
