@@ -7,15 +7,18 @@ import pytest
 
 from sedano.local.stage import stage_context
 from sedano.local.synth import synthesise
+from tests.infra.invariants import broken
 from tests.infra.template import Templates, read
+from tests.infra.test_invariants import EVERYWHERE, IN_PRODUCTION
 
 CODE = Path(__file__).parent / "tended"
 
 
 @pytest.fixture(scope="module")
 def tended(tmp_path_factory: pytest.TempPathFactory) -> Templates:
-    """The templates of an application with a budget and a shared check. Judged: a finding without a reason fails the synthesis."""
-    return read(synthesise(stage_context("tended:app", CODE), tmp_path_factory.mktemp("tended") / "cdk.out", judged=True))
+    """Production of an application with a budget and a shared check. Judged: a finding without a reason fails the synthesis."""
+    context = {**stage_context("tended:app", CODE), "local": "false", "stage": "prod"}
+    return read(synthesise(context, tmp_path_factory.mktemp("tended") / "cdk.out", judged=True))
 
 
 def test_an_app_without_budgets_and_shared_checks_has_none_and_pays_for_none(templates: Templates) -> None:
@@ -41,6 +44,11 @@ def test_it_may_do_what_its_round_calls_and_nothing_else(tended: Templates) -> N
 def tended_batches(tended: Templates) -> set[str]:
     """What the local endpoint calls a batch, where this stage is local."""
     return {"sqs:SendMessageBatch"} if tended.may("controller", "sqs:SendMessageBatch") else set()
+
+
+def test_every_rule_that_holds_for_other_stages_holds_for_this_one(tended: Templates) -> None:
+    rules = EVERYWHERE | IN_PRODUCTION
+    assert [complaint for rule, kinds in rules.items() for complaint in broken(tended, rule, kinds)] == []
 
 
 def test_it_knows_the_mapping_of_each_command_queue(tended: Templates) -> None:
