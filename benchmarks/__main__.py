@@ -16,6 +16,8 @@ from benchmarks.report import Section
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "bench"
+CANVAS = "canvas.json"
+"""The file whose numbers are held here."""
 
 
 class Progress:
@@ -42,39 +44,46 @@ class Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
+def measurements(progress: Progress) -> dict[str, dict[str, Callable[[], Section]]]:
+    """Return what is measured, by the file that it is written to and its title."""
+    return {
+        "task_path.json": {
+            "AWS calls a task": calls.section,
+            "bytes": sizes.section,
+            "tasks that wait": waiting.section,
+            "framework CPU, eleven contenders in turns": lambda: framework.section(progress.round),
+            "publishing": lambda: publishing.section(progress.round),
+            "cold start": lambda: cold.section(progress.round, BUILD),
+            "codec": lambda: codec.section(progress.round),
+        },
+        CANVAS: {
+            "bytes of a canvas's messages": canvas.section_of_sizes,
+            "calls of a canvas": canvas.section_of_calls,
+            "a canvas beside Celery's": canvas_beside.section,
+        },
+        "flow.json": {
+            "rate limits": flow.section_of_rates,
+            "fairness": flow.section_of_fairness,
+            "autoscaler": lambda: autoscaler.section(BUILD),
+        },
+    }
+
+
 def main() -> None:
     """Measure everything."""
     began, progress = time.monotonic(), Progress()
-    steps: dict[str, Callable[[], Section]] = {
-        "AWS calls a task": calls.section,
-        "bytes": sizes.section,
-        "tasks that wait": waiting.section,
-        "framework CPU, eleven contenders in turns": lambda: framework.section(progress.round),
-        "publishing": lambda: publishing.section(progress.round),
-        "cold start": lambda: cold.section(progress.round, BUILD),
-        "codec": lambda: codec.section(progress.round),
-    }
-    canvases: dict[str, Callable[[], Section]] = {
-        "bytes of a canvas's messages": canvas.section_of_sizes,
-        "calls of a canvas": canvas.section_of_calls,
-        "a canvas beside Celery's": canvas_beside.section,
-    }
-    flows: dict[str, Callable[[], Section]] = {
-        "rate limits": flow.section_of_rates,
-        "fairness": flow.section_of_fairness,
-        "autoscaler": lambda: autoscaler.section(BUILD),
-    }
+    files = measurements(progress)
+    steps = {title: measure for some in files.values() for title, measure in some.items()}
     found: dict[str, Section] = {}
-    for number, (title, measure) in enumerate({**steps, **canvases, **flows}.items(), 1):
-        progress.begin(number, len(steps) + len(canvases) + len(flows), title)
+    for number, (title, measure) in enumerate(steps.items(), 1):
+        progress.begin(number, len(steps), title)
         found[title] = measure()
     progress.end()
-    for name, titles in (("task_path.json", steps), ("canvas.json", canvases), ("flow.json", flows)):
+    for name, titles in files.items():
         report.write(BUILD / name, [found[title] for title in titles], time.monotonic() - began)
     print(report.table(list(found.values())))
-    missed = [entry.name for title in canvases for entry in found[title].entries if entry.verdict == "MISSED"]
-    first = (BUILD / "task_path.json").relative_to(ROOT)
-    print(f"\n{time.monotonic() - began:.0f} s; the same as JSON: {first}, canvas.json and flow.json beside it")
+    missed = [entry.name for title in files[CANVAS] for entry in found[title].entries if entry.verdict == "MISSED"]
+    print(f"\n{time.monotonic() - began:.0f} s; the same as JSON in {BUILD.relative_to(ROOT)}: {', '.join(files)}")
     if missed:
         sys.exit(f"a canvas takes more than it may: {'; '.join(missed)}")
 
