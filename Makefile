@@ -32,7 +32,7 @@ TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requir
 named = $(if $(filter file,$(origin $(1))),,$($(1)))
 ON_AWS = $(RUN) -m infra.command $@ --app "$(call named,APP)" --code "$(call named,CODE)" --stage "$(STAGE)" $(SET) $(if $(CDK),-- $(CDK))
 
-.PHONY: help demo test test-spark35 prove bench bench-pipeline lint local synth bootstrap diff deploy destroy pins clean setup setup-all
+.PHONY: help demo test test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy destroy pins clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -54,6 +54,9 @@ bench: setup-all ## the numbers the design is held to, with the peers measured i
 test-spark35: setup ## the pipeline's tests on Spark 3.5 (Glue 5.1, EMR 7)
 	@$(SETUP) spark35
 	@PYTHONPATH=$$(echo "$$PWD"/.venv-spark35/lib/python3*/site-packages) $(RUN) -m pytest tests/pipeline
+
+bench-deploy: setup ## what a deployment weighs, and what a change of code touches
+	@$(RUN) -m benchmarks.deploy
 
 bench-pipeline: setup ## the history job beside Celery's State, DuckDB and Polars (EVENTS="1000000 5000000")
 	@$(SETUP) bench

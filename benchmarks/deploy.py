@@ -1,0 +1,125 @@
+"""`make bench-deploy`: what a deployment weighs, and what a change of code touches, into build/bench/deploy.json.
+
+The proofs of tests/trust keep their figures in the same file, under `trust`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+from benchmarks.report import Entry, Section, Target
+from benchmarks.sizes import LAYER_TARGET, layer, zipped
+from infra.limits import MOST_RESOURCES
+from requirements import toolchain
+from sedano.local import assembly
+
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / "build" / "bench" / "deploy.json"
+ROUNDS = 3
+SYNTHESIS_TARGET = 10.0
+WHOLE_LAYER_TARGET = 1_500_000
+#: What a change of code may change: the layers, the functions that stand on them, and their versions.
+CODE = frozenset({"AWS::Lambda::LayerVersion", "AWS::Lambda::Function", "AWS::Lambda::Version", "AWS::Lambda::Alias"})
+APPLICATION = """
+from sedano import DomainEvent, Sedano, cron
+
+app = Sedano("shop", queues=("default", "mail"))
+
+
+@app.event
+class Ordered(DomainEvent):
+    number: int
+
+
+@Ordered.subscribe
+@app.task(queue="mail", ignore_result=True)
+def confirm(number: int) -> None:
+    return None
+
+
+@app.periodic(cron("0 9 * * *"))
+def report() -> None:
+    return None
+"""
+
+Resources = Mapping[str, Mapping[str, Any]]
+
+
+def synthesise(code: Path, directory: Path) -> tuple[float, dict[str, Resources]]:
+    """Return the CPU seconds of synthesising production, judged by every rule, and each stack's resources."""
+    context = {**json.loads((ROOT / "cdk.json").read_text())["context"], "app": "shop:app", "code": str(code), "stage": "prod"}
+    environment = {**os.environ, **toolchain.environment(os.environ), "CDK_CONTEXT_JSON": json.dumps(context), "CDK_OUTDIR": str(directory)}
+    before = _cpu()
+    subprocess.run([sys.executable, "-m", "infra.app"], cwd=ROOT, env=environment, check=True, capture_output=True)
+    seconds = _cpu() - before
+    return seconds, {stack.name: json.loads(stack.template)["Resources"] for stack in assembly.stacks(directory)}
+
+
+def touched(before: Mapping[str, Resources], after: Mapping[str, Resources]) -> dict[str, str]:
+    """Return what differs between two deployments: each resource with its type."""
+    every = [(stack, name) for found in (before, after) for stack in found for name in found[stack]]
+    pairs = {f"{stack}/{name}": (before.get(stack, {}).get(name), after.get(stack, {}).get(name)) for stack, name in every}
+    return {name: str((new or old or {})["Type"]) for name, (old, new) in pairs.items() if _bare(old) != _bare(new)}
+
+
+def section(directory: Path) -> Section:
+    """Return the numbers for the report."""
+    code = directory / "code"
+    code.mkdir()
+    (code / "shop.py").write_text(APPLICATION)
+    runs = [synthesise(code, directory / f"run{number}") for number in range(ROUNDS + 1)]
+    stacks = runs[-1][1]
+    moved = Path(shutil.copytree(code, directory / "elsewhere"))
+    same = touched(stacks, synthesise(moved, directory / "same")[1])
+    (moved / "shop.py").write_text(APPLICATION.replace("return None", "return print('changed')"))
+    changed = touched(stacks, synthesise(moved, directory / "changed")[1])
+    counts = {name.rsplit("-", 1)[1]: len(found) for name, found in stacks.items()}
+    (whole,) = directory.glob("run1/asset.*/python/sedano")
+    return Section("A deployment", "production of a small application: two queues, a subscription, a periodic task; judged by cdk-nag", [
+        Entry("synthesis, warm", statistics.median(seconds for seconds, _ in runs[1:]), "CPU s", Target(SYNTHESIS_TARGET)),
+        Entry("resources of the largest stack", max(counts.values()), "", Target(MOST_RESOURCES), counts),
+        Entry("touched by the same code in another place", len(same), "", Target(0)),
+        Entry("touched by a change of code", len(changed), ""),
+        Entry("of these, neither layer nor function", sum(kind not in CODE for kind in changed.values()), "", Target(0)),
+        Entry("layer zipped, with Powertools", len(assembly.archive(whole.parents[1])), "bytes", Target(WHOLE_LAYER_TARGET)),
+        Entry("the library's part, zipped", zipped(), "bytes", Target(LAYER_TARGET), {"unpacked": layer()}),
+    ])  # fmt: skip
+
+
+def main() -> int:
+    """Measure, print, and keep what others have measured there."""
+    began = time.monotonic()
+    others = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    with tempfile.TemporaryDirectory() as scratch:
+        found = [section(Path(scratch))]
+    report.write(KEPT, found, time.monotonic() - began)
+    KEPT.write_text(json.dumps({**others, **json.loads(KEPT.read_text())}, indent=1) + "\n")
+    print(report.table(found))
+    print(f"\nThe same as JSON: {KEPT.relative_to(ROOT)}")
+    return 0
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _bare(found: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return a resource without the metadata of the tool that made it."""
+    return None if found is None else {name: value for name, value in found.items() if name != "Metadata"}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,22 @@
+"""What a change of code touches is told by resources and their types."""
+
+from benchmarks.deploy import touched
+
+
+def _resources(**layers: str) -> dict[str, dict[str, dict[str, object]]]:
+    layer = {name: {"Type": "AWS::Lambda::LayerVersion", "Properties": {"Key": key}} for name, key in layers.items()}
+    return {"core": {**layer, "Queue": {"Type": "AWS::SQS::Queue"}}}
+
+
+def test_the_same_resources_are_untouched_whatever_the_tool_notes_about_them() -> None:
+    before, after = _resources(Code1="a"), _resources(Code1="a")
+    after["core"]["Queue"]["Metadata"] = {"aws:asset:path": "elsewhere"}
+    assert touched(before, after) == {}
+
+
+def test_what_is_new_changed_or_gone_is_told_with_its_type() -> None:
+    before, after = _resources(Code1="a", Same="s"), _resources(Code2="b", Same="s")
+    after["core"]["Queue"]["Properties"] = {"Delay": 1}
+    layer = "AWS::Lambda::LayerVersion"
+    assert touched(before, after) == {"core/Code1": layer, "core/Code2": layer, "core/Queue": "AWS::SQS::Queue"}
+    assert touched(before, {}) == {"core/Code1": layer, "core/Same": layer, "core/Queue": "AWS::SQS::Queue"}
