@@ -32,7 +32,7 @@ TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requir
 named = $(if $(filter file,$(origin $(1))),,$($(1)))
 ON_AWS = $(RUN) -m infra.command $@ --app "$(call named,APP)" --code "$(call named,CODE)" --stage "$(STAGE)" $(SET) $(if $(CDK),-- $(CDK))
 
-.PHONY: help demo test test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy destroy pins clean setup setup-all
+.PHONY: help demo test test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy destroy pins clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -50,6 +50,9 @@ prove: setup-all ## coordination at release size: millions of schedules, whole s
 
 bench: setup-all ## the numbers the design is held to, with the peers measured in the same run
 	@$(RUN) -m benchmarks
+
+test-deploy: setup-all ## what is deployed can be trusted: every grant and two versions, on a local AWS that enforces IAM
+	@SEDANO_TRUST=1 $(RUN) -m pytest tests/infra tests/deploy tests/trust
 
 test-spark35: setup ## the pipeline's tests on Spark 3.5 (Glue 5.1, EMR 7)
 	@$(SETUP) spark35

@@ -1,6 +1,8 @@
 """An application that takes a message down every road there is: large values, a chord, an event, leases, elections, a workflow."""
 
-from sedano import Sedano, chord, current
+import boto3
+
+from sedano import Sedano, chord, current, guards
 from sedano.workflow import Input, Step, Workflow, each, own
 
 app = Sedano("walks")
@@ -60,6 +62,32 @@ class Measured:
 def length(text: str) -> int:
     """How long what was measured is."""
     return len(text)
+
+
+@app.task
+def measure(text: str) -> str:
+    """The id of an event that a task publishes."""
+    return Measured.delay(text=text)
+
+
+@app.task
+def later(text: str) -> str:
+    """The id of a task that waits for longer than a queue holds it."""
+    return echo.apply_async((text,), countdown=2_000).id
+
+
+@app.task
+def withdraw(task_id: str) -> bool:
+    """Whether a task that waits was withdrawn."""
+    return app.scheduled().cancel(task_id)
+
+
+@app.task
+def strict(table: str) -> bool:
+    """Whether a write went through that a transaction makes only while a lock is held."""
+    with app.lock("strict") as lease:
+        guards.transact(boto3.client("dynamodb"), lease, [{"Put": {"TableName": table, "Item": {"pk": {"S": "strict"}}}}])
+    return True
 
 
 @app.task

@@ -1,0 +1,64 @@
+"""Stages for the proofs of this room, and the figures that they leave.
+
+`enforced`  a stage on which each function may do what its role allows and nothing else, and which moves only when it is told to
+`figures`   what was proven, in numbers: kept in `build/bench/deploy.json` beside what `make bench-deploy` measures there
+"""
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sedano.local import local_stage
+from sedano.local.synth import ROOT
+from tests.plugins.resources import CODE
+from tests.trust.driven import Driven
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the proofs of this room to `make test-deploy`: they take minutes, and `tests/deploy` walks the same roads once."""
+    if "SEDANO_TRUST" not in os.environ:
+        for item in items:
+            if Path(__file__).parent in item.path.parents:
+                item.add_marker(pytest.mark.skip(reason="minutes long: make test-deploy runs it"))
+
+
+@pytest.fixture(scope="session")
+def enforced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
+    """The stage, deployed once, with this process as its client."""
+    before = dict(os.environ)
+    directory = tmp_path_factory.mktemp("enforced")
+    with local_stage(app="walks:app", code=CODE, directory=directory, enforce_iam=True, timeout="60") as stage:
+        os.environ.update(stage.environment)
+        try:
+            yield Driven(stage)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
+@pytest.fixture(scope="session")
+def figures() -> Iterator[dict[str, int]]:
+    """Numbers by name; those of a run stand when it ends."""
+    found: dict[str, int] = {}
+    yield found
+    kept = ROOT / "build" / "bench" / "deploy.json"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    before = json.loads(kept.read_text()) if kept.exists() else {}
+    kept.write_text(json.dumps({**before, "trust": {**before.get("trust", {}), **found}}, indent=2) + "\n")
+
+
+@pytest.fixture(scope="session")
+def walks(enforced: Driven) -> Iterator[Any]:
+    """The deployed application, imported here as a client does; it connects to the stage."""
+    assert enforced.feeds
+    sys.path.insert(0, str(CODE))
+    module = importlib.import_module("walks")
+    sys.path.remove(str(CODE))
+    yield module
+    module.app.close()

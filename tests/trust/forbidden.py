@@ -1,0 +1,98 @@
+"""What no function may do: a list of calls, each of which the endpoint refuses to each role that is not made for it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+Clients = Callable[[str], Any]
+
+
+class Call(NamedTuple):
+    """One call that is refused: what it would be good for, who may make it all the same, and how it is made."""
+
+    purpose: str
+    service: str
+    operation: str
+    arguments: Mapping[str, Any]
+    allowed: tuple[str, ...] = ()
+
+
+def calls(settings: Mapping[str, str], queues: Mapping[str, str], roles: Mapping[str, str], account: str) -> list[Call]:
+    """Every forbidden call on a stage with these settings, queues by kind, and names of roles by function."""
+    ledger, control = settings["SEDANO_LEDGER_TABLE"], settings["SEDANO_CONTROL_TABLE"]
+    blobs, history = settings["SEDANO_BLOBS_BUCKET"], settings["SEDANO_HISTORY_BUCKET"]
+    return [
+        *_of_tables(ledger, control),
+        *_of_buckets(blobs, history),
+        *_of_queues(queues, settings["SEDANO_PARKED_QUEUE"]),
+        *_of_power(account, roles),
+    ]
+
+
+def _of_tables(ledger: str, control: str) -> list[Call]:
+    key, item = {"pk": {"S": "task#1"}}, {"pk": {"S": "task#1"}}
+    return [
+        *(Call(f"delete the {table}", "dynamodb", "delete_table", {"TableName": table}) for table in (ledger, control)),
+        *(Call(f"read all of the {table}", "dynamodb", "scan", {"TableName": table}) for table in (ledger, control)),
+        *(
+            Call(f"forget an item of the {table}", "dynamodb", "delete_item", {"TableName": table, "Key": key})
+            for table in (ledger, control)
+        ),
+        Call("read a task's record", "dynamodb", "get_item", {"TableName": ledger, "Key": key}, ("worker",)),
+        Call("write a task's record", "dynamodb", "put_item", {"TableName": ledger, "Item": item}, ("worker",)),
+        Call("read a lease", "dynamodb", "get_item", {"TableName": control, "Key": key}, ("worker",)),
+        Call("take a lease", "dynamodb", "put_item", {"TableName": control, "Item": item}, ("worker",)),
+        Call("read another application's table", "dynamodb", "get_item", {"TableName": "others", "Key": key}),
+    ]
+
+
+def _of_buckets(blobs: str, history: str) -> list[Call]:
+    return [
+        Call("delete a large value", "s3", "delete_object", {"Bucket": blobs, "Key": "k"}),
+        Call("read a large value", "s3", "get_object", {"Bucket": blobs, "Key": "k"}, ("worker", "router")),
+        Call("read the history", "s3", "get_object", {"Bucket": history, "Key": "events/k"}),
+        Call("rewrite the history", "s3", "put_object", {"Bucket": history, "Key": "events/k"}, ("recorder",)),
+        Call("write the history's tables", "s3", "put_object", {"Bucket": history, "Key": "history/k"}),
+        Call("delete history", "s3", "delete_object", {"Bucket": history, "Key": "events/k"}),
+        Call("delete the bucket", "s3", "delete_bucket", {"Bucket": history}),
+        Call("open the bucket", "s3", "delete_public_access_block", {"Bucket": blobs}),
+    ]
+
+
+def _of_queues(queues: Mapping[str, str], parked: str) -> list[Call]:
+    consumers = {"commands": ("worker",), "events": ("router",), "records": ("recorder",)}
+    senders = {"commands": ("worker", "router"), "events": ("worker",), "records": ("worker",)}
+    everyone = {**queues, "parked": parked}
+    return [
+        *(
+            Call(f"take from {kind}", "sqs", "receive_message", {"QueueUrl": url}, consumers.get(kind, ()))
+            for kind, url in everyone.items()
+        ),
+        *(Call(f"empty {kind}", "sqs", "purge_queue", {"QueueUrl": url}) for kind, url in everyone.items()),
+        *(Call(f"delete {kind}", "sqs", "delete_queue", {"QueueUrl": url}) for kind, url in everyone.items()),
+        *(
+            Call(f"send to {kind}", "sqs", "send_message", {"QueueUrl": url, "MessageBody": "x"}, senders[kind])
+            for kind, url in queues.items()
+        ),
+    ]
+
+
+def _of_power(account: str, roles: Mapping[str, str]) -> list[Call]:
+    role = f"arn:aws:iam::{account}:role/{roles['worker']}"
+    policy = {"RoleName": roles["worker"], "PolicyName": "more", "PolicyDocument": '{"Version":"2012-10-17","Statement":[]}'}
+    function = {"FunctionName": "sedano-dev-core-Worker"}
+    at = {"ScheduleExpression": "at(2030-01-01T00:00:00)", "FlexibleTimeWindow": {"Mode": "OFF"}}
+    send = {"Arn": "arn:aws:scheduler:::aws-sdk:sqs:sendMessage", "RoleArn": role, "Input": "{}"}
+    return [
+        Call("give itself more", "iam", "put_role_policy", policy),
+        Call("become another role", "sts", "assume_role", {"RoleArn": role, "RoleSessionName": "other"}),
+        Call("read a secret", "secretsmanager", "get_secret_value", {"SecretId": "any"}),
+        Call("read a parameter", "ssm", "get_parameter", {"Name": "/any"}),
+        Call("change code", "lambda", "update_function_code", {**function, "ZipFile": b"x"}),
+        Call("call a function", "lambda", "invoke", function),
+        # On AWS the worker's own group alone; the endpoint authorises every schedule as one of the group `default`.
+        Call("set a timer", "scheduler", "create_schedule", {"Name": "any", "Target": send, **at}, ("worker",)),
+        Call("delete a timer", "scheduler", "delete_schedule", {"Name": "any"}, ("worker",)),
+        Call("start a job", "glue", "start_job_run", {"JobName": "any"}),
+        Call("hide its traces", "logs", "delete_log_group", {"logGroupName": "/aws/cloudformation/any"}),
+        Call("change the stack", "cloudformation", "delete_stack", {"StackName": "sedano-dev-core"}),
+    ]

@@ -1,0 +1,46 @@
+"""Versions of one application, and the layer of each on a stage that runs."""
+
+import io
+import runpy
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from sedano.local import LocalStage
+
+HERE = Path(__file__).parent
+ONE, TWO = HERE / "one", HERE / "two"
+
+
+def client_of(version: Path) -> Any:
+    """The application of a version, imported here as a client does."""
+    return SimpleNamespace(**runpy.run_path(str(version / "shop.py"), run_name="shop"))
+
+
+class Releases:
+    """What `cdk deploy` changes on a stage when only the application's code changed: a layer, and the functions that stand on it."""
+
+    def __init__(self, stage: LocalStage, deployed: Path) -> None:
+        """`deployed` is the version that the stage was deployed with."""
+        self._lambda: Any = stage.endpoint.session().client("lambda", endpoint_url=stage.endpoint.url)
+        self._functions = [function["FunctionName"] for function in self._lambda.list_functions()["Functions"]]
+        first = self._lambda.get_function_configuration(FunctionName=self._functions[0])
+        layers = [str(layer["Arn"]) for layer in first["Layers"]]
+        (application,) = (layer for layer in layers if "Application" in layer)
+        self._others = [layer for layer in layers if layer != application]
+        self._layers = {deployed: application}
+
+    def _layer(self, version: Path) -> str:
+        if version not in self._layers:
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w") as archive:
+                archive.write(version / "shop.py", "python/shop.py")
+            made = self._lambda.publish_layer_version(LayerName="shop", Content={"ZipFile": packed.getvalue()})
+            self._layers[version] = str(made["LayerVersionArn"])
+        return self._layers[version]
+
+    def release(self, version: Path) -> None:
+        """Let every function run `version` from its next invocation on."""
+        for function in self._functions:
+            self._lambda.update_function_configuration(FunctionName=function, Layers=[*self._others, self._layer(version)])
