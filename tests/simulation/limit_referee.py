@@ -81,11 +81,11 @@ class Starts:
         self.known: dict[tuple[str, Paces], list[tuple[float, float]]] = {}
         self.used: set[tuple[str, int]] = set()
 
-    def note(self, asked: Asked, slot: Slot | None, delivery: Delivery) -> None:
-        """Judge a start now, beside all before it; *slot*: the one that its message bore."""
+    def note(self, asked: Asked, slot: Slot | None, delivery: Delivery, used: Slot) -> None:
+        """Judge a start now, beside all before it; *slot*: the one that its message bore, *used*: that one, or a fresh one."""
         self._once(asked, slot, delivery)
         world, limits = self.world, asked.limits.paces
-        late = (kept(slot) - slot.at) / SECOND if slot is not None else 0.0
+        late = (kept(used) - used.at) / SECOND
         known = self.known.setdefault((asked.job.task.name, limits), [])
         known.append((world.now, late))
         most_late = 0.0

@@ -23,7 +23,7 @@ from sedano.engine.batch import Batch, Job
 from sedano.engine.pacing import Asked, Pacing
 from sedano.engine.resending import Later
 from sedano.engine.worker import Worker
-from sedano.model.limiting import SLOT, slot_of
+from sedano.model.limiting import SLOT, Slot, slot_of
 from sedano.ports import Ports
 from tests.simulation import chores
 from tests.simulation.claims import SETTINGS, ClaimWorld, Plan, Planted, plan_of
@@ -66,20 +66,21 @@ class Watched(Pacing):
 
     def admit(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
         """Let the shipped code decide, and tell."""
-        self.fresh: set[str] = set()
+        self.fresh: dict[str, int] = {}
         going = super().admit(asked, batch)
         ids = {job.delivery.message_id for job in going}
         for one in asked:
             delivery = one.job.delivery
             if delivery.message_id in ids:
-                own = None if delivery.message_id in self.fresh else slot_of(delivery.attributes.get(SLOT, ""))
-                self.starts.note(one, own, delivery)
+                late = self.fresh.get(delivery.message_id)
+                own = slot_of(delivery.attributes.get(SLOT, "")) if late is None else None
+                self.starts.note(one, own, delivery, own if own is not None else Slot(0, late or 0, "own"))
         return going
 
     def _ticket(self, name: str, some: list[tuple[Asked, int]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
         """Remember whose slot is one that was taken just now."""
         super()._ticket(name, some, going, waiting, batch)
-        self.fresh |= {one.job.delivery.message_id for one, _ in some}
+        self.fresh |= {one.job.delivery.message_id: late for one, late in some}
 
 
 class LimitWorld(ClaimWorld):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -21,7 +20,6 @@ from sedano.model.records import RECORD_LIFETIME_S
 LIFETIME_S = 8 * 86_400
 """How long what is over is remembered: a permit's token must outlive every request that was sent under it."""
 _TURNS = rates.MOST_PACES
-_PLACEHOLDER = re.compile(r"#([nkoew])\b")
 _NUMBERED: Mapping[str, Write] = {
     "take": writes.TAKE_PERMIT, "give back": writes.GIVE_BACK, "wait": writes.AWAIT_PERMIT, "call": writes.CALL_NEXT,
 }  # fmt: skip
@@ -131,8 +129,8 @@ class DynamoLimits:
 def _numbered(what: str, number: int) -> Write:
     """Return a write of the permit *number*: its text is a constant, the attributes' names bear the number."""
     write = _NUMBERED[what]
-    used = sorted(set(_PLACEHOLDER.findall(f"{write.condition} {write.update}")))
-    return dataclasses.replace(write, names={**write.names, **{f"#{part}": f"{part}{number}" for part in used}})
+    names = {name: f"{attribute[0]}{number}" if attribute.endswith("0") else attribute for name, attribute in write.names.items()}
+    return dataclasses.replace(write, names=names)
 
 
 def _number(value: int) -> Mapping[str, str]:

@@ -93,12 +93,8 @@ class Pacing:
                 self.ports.telemetry.log("warning", "rate limit not answered", task_id=one.job.command.task_id, error=str(away))
                 batch.give_back(one.job.delivery)
             return
-        now = self._now()
-        for (one, late), at in zip(some, found, strict=True):
-            if at <= now:
-                going.append(one.job)
-            else:
-                waiting.append(_later(one, Slot(at, late, rates.told(limits.paces))))
+        given = [(one, Slot(at, late, rates.told(limits.paces))) for (one, late), at in zip(some, found, strict=True)]
+        self._use(given, going, waiting, batch)
 
     def _slots(self, name: str, limits: Paces, count: int) -> list[int]:
         """Return the slots of *count* tickets of the line *name*."""

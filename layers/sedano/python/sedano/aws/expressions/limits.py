@@ -20,6 +20,12 @@ from __future__ import annotations
 
 from sedano.aws.expressions.write import TTL, Write
 
+
+def _some(parts: str) -> dict[str, str]:
+    """Return the names of these attributes of a permit, here of number 0; the adapter puts in the number that it is about."""
+    return {f"#{part}": f"{part}0" for part in parts}
+
+
 _LINE = "bas = :bas, tkn = :tkn, t0 = :t0, t1 = :t1, t2 = :t2, nc = :nc, #ttl = :ttl"
 
 BEGIN = Write(
@@ -42,21 +48,26 @@ JOIN = Write(
 TAKE_PERMIT = Write(
     condition="(attribute_not_exists(#e) OR #e <= :lapsed OR #w = :who) AND (attribute_not_exists(#k) OR #k < :tok)",
     update="SET #n = :nc, #k = :tok, #o = :own, #e = :exp, #ttl = :ttl REMOVE #w",
-    names=TTL,
+    names={**TTL, **_some("nkoew")},
 )
 """Become the holder of a permit that is over, or kept for me."""
 
-GIVE_BACK = Write(condition="#n = :nc AND #k = :tok", update="SET #e = :over", names={}, values={":over": {"N": "0"}})
+GIVE_BACK = Write(condition="#n = :nc AND #k = :tok", update="SET #e = :over", names=_some("nke"), values={":over": {"N": "0"}})
 """Give back the permit that I hold."""
 
 AWAIT_PERMIT = Write(
     condition="#k = :tok AND #e > :now AND (attribute_not_exists(queued) OR size(queued) < :most)",
     update="SET queued = list_append(if_not_exists(queued, :none), :message)",
+    names=_some("ke"),
     values={":none": {"L": []}, ":most": {"N": "10"}},
 )
 """Leave a message to be woken when a permit is given back, while the one that was seen is still held and there is room."""
 
-CALL_NEXT = Write(condition="queued[0] = :first AND #n = :nc AND #k = :tok", update="SET #e = :exp, #w = :who REMOVE queued[0]")
+CALL_NEXT = Write(
+    condition="queued[0] = :first AND #n = :nc AND #k = :tok",
+    update="SET #e = :exp, #w = :who REMOVE queued[0]",
+    names=_some("nkew"),
+)
 """Take the first of the waiting messages off and keep the permit that I gave back for it."""
 
 LATEST = Write(condition="attribute_not_exists(pk) OR clk < :clk", update="SET clk = :clk, tid = :tid, #ttl = :ttl", names=TTL)
@@ -71,5 +82,10 @@ PUT = Write(
 )
 """Put calls into a basket that is open and has room."""
 
-SHUT = Write(update="SET shut = :shut, #ttl = :ttl", names=TTL, values={":shut": {"N": "1"}})
+SHUT = Write(
+    condition="attribute_not_exists(shut) OR shut = :shut",
+    update="SET shut = :shut, #ttl = :ttl",
+    names=TTL,
+    values={":shut": {"N": "1"}},
+)
 """Shut a basket; shutting it again changes nothing."""
