@@ -21,6 +21,9 @@ NOT_CODE = ("__pycache__", "*.pyc", "*.egg-info", ".*", "cdk.out", "node_modules
 NOT_CODE_AT_TOP = ("build", "dist", "venv")
 #: What of the library runs on desks and never in a function.
 FOR_DESKS = ("sedano/local", "sedano/cli", "sedano/__main__.py")
+#: What of Powertools is for a web page in a browser, a third of its bytes; no function of ours serves one.
+FOR_BROWSERS = tuple(f"aws_lambda_powertools/event_handler/openapi/swagger_ui/swagger-ui{end}" for end in ("-bundle.min.js", ".min.css"))
+LEFT_OUT = (*FOR_DESKS, *FOR_BROWSERS)
 #: What Lambda takes for a function and its layers together, less what the library and its packages may need.
 MOST_BYTES = 240 * 1024 * 1024
 
@@ -34,7 +37,7 @@ def sources(directory: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(directory):
         here = Path(place)
         unwanted = (*NOT_CODE, *NOT_CODE_AT_TOP) if here == directory else NOT_CODE
-        left_out = {name for name in (*folders, *files) if (here / name).relative_to(directory).as_posix() in FOR_DESKS}
+        left_out = {name for name in (*folders, *files) if (here / name).relative_to(directory).as_posix() in LEFT_OUT}
         folders[:] = sorted(name for name in folders if name not in left_out and not _matches(name, unwanted))
         for name in sorted(files):
             if name not in left_out and not _matches(name, unwanted):

@@ -26,7 +26,7 @@ def library_layer(scope: Construct, name: str) -> lambda_.LayerVersion:
         assets.copy(packages, modules)
         assets.copy(LIBRARY, modules)
 
-    return _layer(scope, name, fill, assets.digest(LIBRARY, and_bytes=pins))
+    return _layer(scope, name, fill, assets.digest(LIBRARY, and_bytes=pins + repr(assets.LEFT_OUT).encode()))
 
 
 def application_layers(scope: Construct, name: str, application: Application) -> list[lambda_.LayerVersion]:

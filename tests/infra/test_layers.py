@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from infra.assets import FOR_DESKS
+from infra.assets import FOR_BROWSERS, FOR_DESKS
+from infra.packages import library_packages
 from infra.places import LAYER_PINS, LIBRARY
 from sedano.local import assembly
 from tests.infra.template import Templates, target
@@ -43,6 +44,13 @@ def test_the_library_layer_is_the_library_and_what_is_pinned_for_it(templates: T
     pinned = [line.split("==")[0] for line in LAYER_PINS.read_text().splitlines() if "==" in line]
     for name in pinned:
         assert list(directory.glob(f"python/{name.replace('-', '_')}*.dist-info/METADATA")), name
+
+
+def test_pages_for_browsers_are_left_out_and_nothing_else_of_the_packages(templates: Templates) -> None:
+    packages = library_packages()
+    shipped = _files(_layers(templates)["Library"])
+    missing = {name for name in _files(packages) if f"python/{name}" not in shipped}
+    assert {name for name in missing if not name.startswith("bin/") and not name.endswith(".pyc")} == set(FOR_BROWSERS)
 
 
 def test_the_layer_is_pure_python_and_brings_no_client_of_its_own(templates: Templates) -> None:
