@@ -1,7 +1,8 @@
 """Events for the pipeline's benchmark: lives of tasks as full width lines, the same for the same size, written as Parquet.
 
-Five events a task or more: one in seven is retried; one event in twenty is delivered twice; the files hold them in no order. `State` gets
-the same events as JSON lines, each once and in the total order, because that is the only way in which it tells the truth.
+Five events a task or more: one in seven is retried; one event in twenty is delivered twice; the files hold them in no order, but what came
+last lies apart, as the files of an increment do. `State` gets the same events as JSON lines, each once and in the total order, because that
+is the only way in which it tells the truth.
 """
 
 from __future__ import annotations
@@ -15,25 +16,33 @@ from glue_jobs.pipeline.schema import LINE, ORDER
 
 EVENTS_A_TASK = 4.6
 COPIES = 20
+#: So many ticks of the logical clock lie between the first events of two tasks.
+TICKS = 4
 FILES = 4
+#: The share of events that the last increment brought.
+INCREMENT = 20
+EARLY, LATE = "early", "late"
 #: How many events `State` replays at most: its rate does not rise with more.
 REPLAYED = 200_000
 _TRACEBACK = 'Traceback (most recent call last):\n  File "tasks.py", line 13, in flaky\n    raise ValueError(n)\nValueError: n'
 
 
 def written(spark: SparkSession, events: int, folder: Path) -> tuple[Path, Path]:
-    """Write about *events* events below *folder*, unless they stand there; return the Parquet files and the lines for `State`."""
-    parquet, lines = folder / f"events-{events}", folder / f"lines-{events}"
-    once = lives(spark, round(events / EVENTS_A_TASK))
-    place = F.xxhash64("uuid", "clock", "type")
-    if not (parquet / "_SUCCESS").exists():
-        copies = once.where(F.pmod(place, F.lit(COPIES)) == 0)
-        shuffled = once.unionByName(copies).repartition(FILES, place).sortWithinPartitions(F.xxhash64("clock", "uuid"))
-        shuffled.write.mode("overwrite").parquet(str(parquet))
+    """Write about *events* events below *folder*, unless they stand there; return the place of both folders and the lines for `State`."""
+    place, lines = folder / f"parts-{events}", folder / f"lines-{events}"
+    tasks = round(events / EVENTS_A_TASK)
+    once = lives(spark, tasks)
+    drawn = F.xxhash64("uuid", "clock", "type")
+    delivered = once.unionByName(once.where(F.pmod(drawn, F.lit(COPIES)) == 0))
+    is_late = F.col("clock") > TICKS * tasks * (1 - 1 / INCREMENT)
+    for name, part, files in ((EARLY, delivered.where(~is_late), FILES), (LATE, delivered.where(is_late), 1)):
+        if not (place / name / "_SUCCESS").exists():
+            shuffled = part.repartition(files, drawn).sortWithinPartitions(F.xxhash64("clock", "uuid"))
+            shuffled.write.mode("overwrite").parquet(str(place / name))
     if not (lines / "_SUCCESS").exists():
         some = lives(spark, round(min(events, REPLAYED) / EVENTS_A_TASK)).coalesce(1).sortWithinPartitions(*ORDER)
         some.write.mode("overwrite").json(str(lines))
-    return parquet, lines
+    return place, lines
 
 
 def lives(spark: SparkSession, tasks: int) -> DataFrame:
@@ -56,7 +65,7 @@ def _placed() -> dict[str, Column]:
     jitter = F.pmod(F.xxhash64("id", "place"), F.lit(1000)) / 1e5
     worker = F.concat(F.lit("worker-"), F.pmod(F.xxhash64("id", F.floor(F.col("place") / 3)), F.lit(24)), F.lit("@node-7"))
     return {
-        "clock": F.col("id") * 4 + F.col("place") * 7 + 1,
+        "clock": F.col("id") * TICKS + F.col("place") * 7 + 1,
         "timestamp": F.lit(1.79e9) + F.col("id") * 0.01 + F.col("place") * 0.05 + jitter,
         "hostname": F.when(_is("sent"), F.concat(F.lit("client-"), _drawn(1, 4))).otherwise(worker),
         "pid": _drawn(2, 30_000), "type": F.concat(F.lit("task-"), F.col("step")), "uuid": F.col("uuid"),

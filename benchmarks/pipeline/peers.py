@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import resource
 import sys
 import time
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 MEMORY = "6GB"
-THREADS = 2
+THREADS = os.cpu_count() or 1
 _KEY = ("clock", "timestamp", "hostname", "pid")
 _TEXTS = ("name", "args", "queue", "exception", "result")
 _TIMES = ("sent", "started", "succeeded")
@@ -29,7 +30,7 @@ def sql(spec: dict[str, Any], place: str) -> str:
     marks = [f"max({key}) filter (type = 'task-{c}') as k_{c}" for c in spec["classes"]]
     subjects = spec["subjects"].items()
     said = [f"max_by(row({', '.join(fields)}), {stamp}) filter ({fields[0]} is not null) as s_{subject}" for subject, fields in subjects]
-    inner = f"uuid, min(timestamp) as first, {', '.join([*marks, *said])} from read_parquet('{place}/*.parquet') group by uuid"
+    inner = f"uuid, min(timestamp) as first, {', '.join([*marks, *said])} from read_parquet('{place}/*/*.parquet') group by uuid"
     after = {c: f"k_{c} is not null and (k_retried is null or k_{c} > k_retried)" for c in spec["classes"]}
     cases = " ".join(f"when {after[c]} then '{spec['states'][c]}'" for c in spec["precedence"] if c in after and c != "retried")
     times = [f"struct_extract(k_{c}, 2) as {c}" for c in spec["classes"]]
@@ -74,7 +75,7 @@ class Polars:
     def run(self) -> None:
         """Make every row and keep it."""
         pl, spec = self._pl, self._spec
-        rows = pl.scan_parquet(f"{self._place}/*.parquet").sort([*_KEY, "type"]).with_row_index("place")
+        rows = pl.scan_parquet(f"{self._place}/*/*.parquet").sort([*_KEY, "type"]).with_row_index("place")
         is_ = {c: pl.col("type") == f"task-{c}" for c in spec["classes"]}
         marks = [pl.col("place").filter(is_[c]).last().cast(pl.Int64).alias(f"k_{c}") for c in spec["classes"]]
         times = [pl.col("timestamp").filter(is_[c]).last().alias(c) for c in spec["classes"]]

@@ -11,54 +11,65 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from benchmarks.pipeline.generate import written
+from benchmarks.pipeline.generate import EARLY, LATE, written
 from glue_jobs.pipeline.schema import LINE
 from glue_jobs.pipeline.session import session
-from glue_jobs.pipeline.timeline import finalise, registers, timelines
-from sedano.model.states import CUSTOM, STATE_OF_CLASS, SUBJECTS, type_of
+from glue_jobs.pipeline.timeline import finalise, merged, registers, timelines
+from sedano.model.states import STATE_OF_CLASS, type_of
 
 _KEY = ("clock", "timestamp", "hostname", "pid")
-#: The share of events that an increment brings.
-INCREMENT = 20
 
 
-def full(events: DataFrame) -> DataFrame:
+class Parts(NamedTuple):
+    """The events: those that were there, and those that came last."""
+
+    early: DataFrame
+    late: DataFrame
+
+    @property
+    def whole(self) -> DataFrame:
+        """All of them."""
+        return self.early.unionByName(self.late)
+
+
+def full(events: Parts) -> DataFrame:
     """The pass that the pipeline makes: every task's timeline."""
-    return timelines(events)
+    return timelines(events.whole)
 
 
-def window(events: DataFrame) -> DataFrame:
-    """The same with a window: the latest row of each class, then a pivot."""
+def window(events: Parts) -> DataFrame:
+    """The same with a window before it, which leaves the latest row of each type."""
     latest = Window.partitionBy("uuid", "type").orderBy(*[F.col(field).desc() for field in _KEY])
-    rows = events.withColumn("place", F.row_number().over(latest)).where("place = 1")
-    last = [F.max(F.when(F.col("type") == type_of(c), F.struct(*_KEY))).alias(c) for c in STATE_OF_CLASS]
-    stamp = (*_KEY, "type")
-    said = [F.max(F.when(F.col(fields[0]).isNotNull(), F.struct(*stamp, *fields))).alias(s) for s, fields in SUBJECTS.items()]
-    none = F.max(F.when(F.lit(False), F.struct(*stamp))).alias(CUSTOM)
-    return finalise(rows.groupBy("uuid").agg(F.min("timestamp").alias("first"), *last, none, *said))
+    return timelines(events.whole.withColumn("place", F.row_number().over(latest)).where("place = 1"))
 
 
-def narrow(events: DataFrame) -> DataFrame:
+def merge(events: Parts) -> DataFrame:
+    """The same from the registers of two parts, which lie in memory here."""
+    return finalise(merged(registers(events.early).localCheckpoint(), registers(events.late).localCheckpoint()))
+
+
+def narrow(events: Parts) -> DataFrame:
     """The pass for metrics alone: times of fixed width, so that Spark keeps them in a hash table and sorts nothing."""
     times = [F.max(F.when(F.col("type") == type_of(c), F.col("timestamp"))).alias(c) for c in STATE_OF_CLASS]
-    return events.groupBy("uuid").agg(F.min("timestamp").alias("first"), *times)
+    return events.whole.groupBy("uuid").agg(F.min("timestamp").alias("first"), *times)
 
 
-def rebuild(events: DataFrame) -> DataFrame:
+def rebuild(events: Parts) -> DataFrame:
     """All registers anew."""
-    return registers(events)
+    return registers(events.whole)
 
 
-def increment(events: DataFrame) -> DataFrame:
-    """The registers of the events that came last."""
-    return registers(events.where(F.col("clock") > events.agg(F.percentile_approx("clock", 1 - 1 / INCREMENT)).first()[0]))  # type: ignore[index]
+def increment(events: Parts) -> DataFrame:
+    """The registers of the events that came last, from their own files."""
+    return registers(events.late)
 
 
-VARIANTS: dict[str, Callable[[DataFrame], DataFrame]] = {
+VARIANTS: dict[str, Callable[[Parts], DataFrame]] = {
     "full": full, "window": window, "narrow": narrow, "rebuild": rebuild, "increment": increment,
 }  # fmt: skip
 
@@ -82,10 +93,10 @@ def spent(spark: SparkSession) -> float:
 def main(events: int, folder: Path) -> None:
     """Answer each variant that is asked for with one JSON line."""
     spark = session("sedano bench")
-    parquet, lines = written(spark, events, folder)
-    read = spark.read.schema(LINE).parquet(str(parquet))
-    told = {"events": read.count(), "parquet": str(parquet), "lines": str(lines), "checksum": checksum(timelines(read))}
-    print(json.dumps(told), flush=True)
+    place, lines = written(spark, events, folder)
+    read = Parts(*[spark.read.schema(LINE).parquet(str(place / name)) for name in (EARLY, LATE)])
+    told = {"events": read.whole.count(), "parquet": str(place), "lines": str(lines), "checksum": checksum(full(read))}
+    print(json.dumps({**told, "same": {f.__name__: checksum(f(read)) == told["checksum"] for f in (window, merge)}}), flush=True)
     for asked in sys.stdin:
         cpu, wall = spent(spark), time.perf_counter()
         VARIANTS[asked.strip()](read).write.format("noop").mode("overwrite").save()
