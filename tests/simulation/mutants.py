@@ -19,6 +19,7 @@ from sedano.model.lease import GUARD_MS, Leased, LeaseRecord, Term
 from sedano.model.store_clock import Interval
 from sedano.ports import Ports
 from tests.simulation import (
+    flow_mutants,
     limit_mutants,
     member_mutants,
     partition_mutants,
@@ -266,7 +267,8 @@ def every() -> dict[str, Stage]:
     claims = {**_claim_writes(), **_claim_code()}
     both: dict[str, Callable[..., Any]] = {f"task: {name}": claim(planted) for name, planted in claims.items()}
     both |= {f"election: {name}": election(planted) for name, planted in _election_writes().items()}
-    for world in (revocation_mutants, partition_mutants, singleton_mutants, topic_mutants, member_mutants, schedule_mutants, limit_mutants):
+    worlds = (revocation_mutants, partition_mutants, singleton_mutants, topic_mutants, member_mutants, schedule_mutants, limit_mutants)
+    for world in (*worlds, flow_mutants):
         both |= world.stages()
     both |= {f"lease: {name}": lease(planted) for name, planted in {**_lease_writes(), **_lease_code()}.items()}
     return both
