@@ -156,7 +156,8 @@ class Following:
         failures |= {job.command.id: answer for job, answer in joined if isinstance(answer, SedanoError)}
         answers = self.publisher.publish_all([*due.messages, *(m for m, _ in bodies)])
         jobs = [*due.owners, *(job for _, job in bodies)]
-        return failures | {job.command.id: error for job, error in zip(jobs, answers, strict=True) if error is not None}
+        failures |= {job.command.id: error for job, error in zip(jobs, answers, strict=True) if error is not None}
+        return _with_the_represented(failures, {job.command.id: answer.command.id for job, answer in joined if isinstance(answer, Job)})
 
     def _exits(self, exits: Sequence[tuple[Job, Outcome]], batch: Batch) -> dict[str, SedanoError]:
         """Record the ends of tasks that will never run, before anybody hears of them."""
@@ -193,6 +194,18 @@ class Following:
             batch.park(job.delivery, spent.code, spent.field, f"{spent.detail}; its follow-ups cannot be sent: {error}")
         else:
             batch.give_back(job.delivery)
+
+
+def _with_the_represented(failures: dict[str, SedanoError], represented: Mapping[str, str]) -> dict[str, SedanoError]:
+    """Return *failures* and those of the messages that are *represented* by one that failed, or by one that is represented in turn."""
+    if failures:
+        for message in represented:
+            by = message
+            while by in represented and by not in failures:
+                by = represented[by]
+            if by in failures:
+                failures[message] = failures[by]
+    return failures
 
 
 def _is_last(command: Command, state: str) -> bool:

@@ -1,4 +1,8 @@
-"""Arriving at a join: each ended member adds itself to its shard; the last one publishes what follows (PROTOCOLS §4)."""
+"""Arriving at a join: each ended member adds itself to its shard; the last one publishes what follows (PROTOCOLS §4).
+
+Several members of one batch may fill a node together. One of them then stands for all, and none is done before that one is: its message may
+have been acknowledged already, by somebody who had a copy of it and found the node not full yet, and could not come back to be followed.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,8 @@ class Ending:
     failed: bool
 
 
-Answer = Addressed | Member | SedanoError | None
-"""What follows the join, who arrives elsewhere by it, what went wrong, or None: others are still missing."""
+Answer = Addressed | Member | SedanoError | Job | None
+"""What follows the join, who arrives elsewhere by it, what went wrong, the job that stands for this one, or None: others are missing."""
 Waiting = tuple[Ending, tuple[tuple[Node, int], ...]]
 """An ending and its way up the join's tree."""
 
@@ -48,8 +52,10 @@ class Joining:
                 node, key = one[1][level][0], (one[0].member.join_id, one[1][level][0])
                 if isinstance(now, SedanoError):
                     answers.append((one[0].job, now))
-                elif not is_full(node, now) or key in higher:
+                elif not is_full(node, now):
                     answers.append((one[0].job, None))
+                elif key in higher:
+                    answers.append((one[0].job, higher[key][0].job))
                 else:
                     higher[key] = one
             full = [one for one in higher.values() if level + 1 == len(one[1])]
