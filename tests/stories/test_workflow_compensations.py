@@ -21,6 +21,9 @@ def test_a_poisonous_compensation_is_named_wherever_the_run_is_looked_at(stage: 
     assert (result.state, states_of(result)["charge"]) == ("FAILED", "COMPENSATION_FAILED")
     assert result.uncompensated == result.show().uncompensated == {"charge": POISONED}
     assert result.show().cause.startswith("step ship: ValueError")
+    assert f"and is FAILED: step ship: ValueError: ship ['TEA', 'POT'] is broken; not undone: charge ({POISONED})" in (
+        workshop.app.control.explain(result.id).sentence
+    )
     assert workshop.done[-1] == "release shelf 7"
     with pytest.raises(FlowFailed, match=rf"is FAILED: step ship: .*; not undone: charge \({POISONED}\)"):
         result.get()

@@ -21,6 +21,7 @@ from sedano.model.messages import Command
 from sedano.model.pauses import QUEUE, in_force
 from sedano.model.records import TaskRecord
 from sedano.model.timer import Timer
+from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import Ports, command_queue
 
 DAYS_S = 86_400.0
@@ -51,6 +52,9 @@ def _answers(ports: Ports, queues: Sequence[str], task_id: str) -> Iterator[Expl
     record = ports.ledger.read([task_id]).get(task_id)
     if record is not None and record.state != states.PENDING and not (record.state == states.RETRY and record.not_before <= now):
         yield _recorded(record, now)
+    run = ports.flow_runs.read(task_id) if record is None else None
+    if run is not None:
+        yield _directed(run)
     timer = next((timer for timer in ports.timers.list() if _task_id(timer) == task_id), None)
     if timer is not None:
         yield _waits(task_id, timer, now)
@@ -62,6 +66,15 @@ def _answers(ports: Ports, queues: Sequence[str], task_id: str) -> Iterator[Expl
     if record is not None and record.state == states.RETRY:
         yield _recorded(record, now)
     yield _unseen(ports, queues, task_id, told)
+
+
+def _directed(run: FlowRun) -> Explanation:
+    """Tell what is known of a run of a workflow, which somebody asked for by its id."""
+    left = ", ".join(f"{name} ({why})" for name, why in run.uncompensated.items())
+    more = f"; not undone: {left}: retry() undoes that first" if left else ""
+    sentence = f"it is a run of the workflow {run.workflow} and is {run.state}{f': {run.cause}' if run.cause else ''}{more}"
+    evidence = {"workflow": run.workflow, "cause": run.cause, "uncompensated": dict(run.uncompensated)}
+    return Explanation(run.run_id, run.state, sentence, evidence)
 
 
 def _recorded(record: TaskRecord, now: float) -> Explanation:
