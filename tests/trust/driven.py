@@ -8,7 +8,9 @@ import json
 import os
 import re
 import signal
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +19,7 @@ from tests.trust.grants import kind_of
 
 ATTRIBUTES = ["ApproximateReceiveCount", "SentTimestamp"]
 MOST_ROUNDS = 40
+MOST_SECONDS = 400.0
 DENIED = re.compile(r"role/[\w-]+-(Worker|Router|Recorder)Role\S+ is not authorized to perform: ([\w:]+)")
 
 
@@ -67,6 +70,32 @@ class Driven:
                     self.unfinished.pop(message["MessageId"], None)
                     sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
         return len(found)
+
+    def settle(self, *results: Any) -> None:
+        """Move, at least once a second, until all of these have ended: what crashed is begun again when its claim has run out."""
+        give_up = time.monotonic() + MOST_SECONDS
+        while not all(result.ready() for result in results):
+            assert time.monotonic() < give_up, [result.state for result in results]
+            self.hurry()
+            self.move(1)
+
+    @contextmanager
+    def moving(self) -> Iterator[None]:
+        """The stage moves by itself while the block runs."""
+        self._switch(on=True)
+        try:
+            yield
+        finally:
+            self._switch(on=False)
+
+    def _switch(self, *, on: bool) -> None:
+        for mapping in self._lambda.list_event_source_mappings()["EventSourceMappings"]:
+            self._lambda.update_event_source_mapping(UUID=mapping["UUID"], Enabled=on)
+
+    def counted(self, metric: str) -> float:
+        """The sum of a metric that the functions emitted since the last `forget`."""
+        text = self.stage.endpoint.log.read_text(errors="replace")[self._read :]
+        return sum(float(value) for value in re.findall(rf'"{metric}":\[([\d.]+)', text))
 
     def cool(self) -> None:
         """Let every function start cold at its next invocation."""

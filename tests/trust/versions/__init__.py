@@ -3,6 +3,8 @@
 import io
 import runpy
 import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +13,7 @@ from sedano.local import LocalStage
 
 HERE = Path(__file__).parent
 ONE, TWO = HERE / "one", HERE / "two"
+WELL, BROKEN, AHEAD = HERE / "well", HERE / "broken", HERE / "ahead"
 
 
 def client_of(version: Path) -> Any:
@@ -44,3 +47,15 @@ class Releases:
         """Let every function run `version` from its next invocation on."""
         for function in self._functions:
             self._lambda.update_function_configuration(FunctionName=function, Layers=[*self._others, self._layer(version)])
+
+    @contextmanager
+    def environment(self, more: Mapping[str, str]) -> Iterator[None]:
+        """Every function has `more` in its environment while the block runs."""
+        before = {name: self._lambda.get_function_configuration(FunctionName=name)["Environment"]["Variables"] for name in self._functions}
+        for name, variables in before.items():
+            self._lambda.update_function_configuration(FunctionName=name, Environment={"Variables": {**variables, **more}})
+        try:
+            yield
+        finally:
+            for name, variables in before.items():
+                self._lambda.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
