@@ -6,7 +6,7 @@ from infra.constructs.queue import MAX_RECEIVES
 from tests.plugins.resources import QUEUES, Resources
 
 
-def test_every_setting_of_the_library_that_names_a_resource_is_there(resources: Resources) -> None:
+def test_every_setting_of_the_library_is_there(resources: Resources) -> None:
     assert set(resources.settings) == {
         "SEDANO_APP",
         "SEDANO_STAGE",
@@ -18,6 +18,7 @@ def test_every_setting_of_the_library_that_names_a_resource_is_there(resources: 
         "SEDANO_CONTROL_TABLE",
         "SEDANO_BLOBS_BUCKET",
         "SEDANO_HISTORY_BUCKET",
+        "SEDANO_SCHEDULER",
     }
     assert set(json.loads(resources.settings["SEDANO_QUEUES"])) == set(QUEUES)
 
