@@ -113,8 +113,8 @@ class CoreStack(StageStack):
         targets = [self._events.queue_arn, self._records.queue_arn, self._parked.queue_arn]
         worker.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
         read_and_write = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
-        worker.allow([*read_and_write, "dynamodb:BatchGetItem"], self._ledger.table_arn)
-        worker.allow([*read_and_write, "dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"], self._control.table_arn)
+        tables = [*read_and_write, "dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"]
+        worker.allow(tables, self._ledger.table_arn, self._control.table_arn)
         self._allow_blobs(worker, "s3:GetObject", "s3:PutObject")
         worker.allow(["iam:PassRole"], self._timers.role.role_arn)
         worker.allow_objects(

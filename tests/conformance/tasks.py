@@ -46,6 +46,12 @@ def claimed(ledger: Ledger, claim: Claim = CLAIM) -> TaskRecord:
     return granted(ledger.claim([claim])[0])
 
 
+def holding(ledger: Ledger, task_id: str) -> int:
+    """Hold the task, claiming it unless it is held already, and return the fence."""
+    found = ledger.read([task_id]).get(task_id)
+    return (found or claimed(ledger, CLAIM._replace(task_id=task_id, nonce="d" * 32))).fence
+
+
 def granted(answer: ClaimAnswer) -> TaskRecord:
     """The record of a claim that must have been granted."""
     assert isinstance(answer, Claimed)

@@ -6,7 +6,7 @@ import pytest
 from sedano.errors import Unavailable
 from sedano.model import states
 from sedano.model.election import CLOSED, OPEN, Ballot, Election, closed, successor
-from tests.conformance.tasks import CLAIM, claimed
+from tests.conformance.tasks import CLAIM, claimed, holding, success
 from tests.conformance.worlds import World
 
 NOW = 1_767_225_600.0
@@ -20,6 +20,11 @@ def opened(world: World, **names: int) -> Election:
     for name, clock in names.items():
         assert world.elections.register(ELECTION.election_id, name, clock).done
     return seen(world)
+
+
+def close(world: World, end: Election) -> Ballot:
+    """Close as *end* says, by whoever holds the call that closes."""
+    return world.elections.close(end, NOW, holding(world.ledger, end.by))
 
 
 def seen(world: World) -> Election:
@@ -58,14 +63,14 @@ def test_a_second_registration_of_one_worker_changes_nothing(world: World) -> No
 def test_nobody_registers_where_there_is_no_election_or_after_its_close(world: World) -> None:
     assert world.elections.register(ELECTION.election_id, "a", 5) == Ballot(False, None)
     end = closed(opened(world, a=5), "closer", MS)
-    world.elections.close(end, NOW)
+    close(world, end)
     assert world.elections.register(ELECTION.election_id, "b", 1) == Ballot(False, end)
 
 
 def test_a_close_names_the_winner_and_notes_the_task(world: World) -> None:
     end = closed(opened(world, b=5, a=5, c=7), "closer", MS)
     assert end.winner == "a"
-    assert world.elections.close(end, NOW) == Ballot(True, end)
+    assert close(world, end) == Ballot(True, end)
     assert seen(world) == end
     noted = world.ledger.read([CLAIM.task_id])[CLAIM.task_id]
     assert (noted.state, noted.message_id) == (states.PENDING, "closer")
@@ -75,7 +80,7 @@ def test_a_close_names_the_winner_and_notes_the_task(world: World) -> None:
 def test_a_close_after_a_later_registration_is_refused_and_notes_nothing(world: World) -> None:
     stale = closed(opened(world, b=5), "closer", MS)
     world.elections.register(ELECTION.election_id, "a", 1)
-    assert world.elections.close(stale, NOW) == Ballot(False, seen(world))
+    assert close(world, stale) == Ballot(False, seen(world))
     assert seen(world).state == OPEN
     assert world.ledger.read([CLAIM.task_id]) == {}
 
@@ -83,15 +88,27 @@ def test_a_close_after_a_later_registration_is_refused_and_notes_nothing(world: 
 def test_an_election_closes_once(world: World) -> None:
     before = opened(world, a=5)
     first = closed(before, "first", MS)
-    world.elections.close(first, NOW)
-    assert world.elections.close(closed(before, "second", MS), NOW) == Ballot(False, first)
-    assert world.elections.close(first, NOW) == Ballot(True, first)
+    close(world, first)
+    assert close(world, closed(before, "second", MS)) == Ballot(False, first)
+    assert close(world, first) == Ballot(True, first)
+
+
+def test_who_lost_the_call_that_closes_closes_nothing_and_is_told_of_no_election(world: World) -> None:
+    end = closed(opened(world, a=5), "closer", MS)
+    first = holding(world.ledger, "closer")
+    assert world.elections.close(end, NOW, first + 1) == Ballot(False, None)
+    assert world.elections.close(end._replace(by="nobody"), NOW, first) == Ballot(False, None)
+    taken = CLAIM._replace(task_id="closer", nonce="d" * 32)
+    world.ledger.record([success(taken, first)])
+    assert world.elections.close(end, NOW, first) == Ballot(False, None)
+    assert seen(world).state == OPEN
+    assert world.ledger.read([CLAIM.task_id]) == {}
 
 
 def test_an_election_about_a_task_that_is_known_closes_all_the_same(world: World) -> None:
     held = claimed(world.ledger)
     end = closed(opened(world, a=5), "closer", MS)
-    assert world.elections.close(end, NOW) == Ballot(True, end)
+    assert close(world, end) == Ballot(True, end)
     assert world.ledger.read([CLAIM.task_id]) == {CLAIM.task_id: held}
 
 
@@ -111,12 +128,13 @@ def test_a_write_whose_answer_was_lost_is_recognised_as_ones_own(world: World, o
     assert twice(lambda: world.elections.open(ELECTION, NOW)).done
     assert twice(lambda: world.elections.register(ELECTION.election_id, "a", 5)).done
     end = closed(seen(world), "closer", MS)
-    assert twice(lambda: world.elections.close(end, NOW)) == Ballot(True, end)
+    holding(world.ledger, end.by)
+    assert twice(lambda: close(world, end)) == Ballot(True, end)
 
 
 def test_one_succeeds_the_winner_in_a_term(world: World) -> None:
     end = closed(opened(world, a=1, b=2), "closer", MS)
-    world.elections.close(end, NOW)
+    close(world, end)
     following = successor(end, "c", MS + 60_000)
     assert (following.winner, following.term) == ("b", 1)
     assert world.elections.advance(following, end) == Ballot(True, following)

@@ -56,7 +56,7 @@ def test_nobody_can_delete_or_list_an_item_of_the_tables_and_the_scheduler_write
     calls = {function: _tables(templates, function) for function in templates.functions()}
     assert calls == {
         "worker": {
-            "SedanoLedgerTable": READ_AND_WRITE | {"dynamodb:BatchGetItem"},
+            "SedanoLedgerTable": READ_AND_WRITE | {"dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"},
             "SedanoControlTable": READ_AND_WRITE | {"dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"},
         },
         "router": {},

@@ -193,6 +193,7 @@ NEEDED: dict[Grant, Road] = {
     Grant("worker", "dynamodb:BatchGetItem", "ledger"): chord,
     Grant("worker", "dynamodb:PutItem", "ledger"): chord,
     Grant("worker", "dynamodb:UpdateItem", "ledger"): result,
+    Grant("worker", "dynamodb:ConditionCheckItem", "ledger"): election,
     Grant("worker", "dynamodb:GetItem", "control"): paused,
     Grant("worker", "dynamodb:BatchGetItem", "control"): lease,
     Grant("worker", "dynamodb:PutItem", "control"): election,

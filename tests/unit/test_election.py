@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sedano import memory
 from sedano.model.election import CLOSED, MOST_TERMS, OPEN, PATIENCE_S, Election, Turn, closed, complete, led, order, successor, turn
+from tests.conformance.tasks import holding
 
 NAMES = ("a", "b", "c", "d", "e")
 NOW = int(memory.START * 1000)
@@ -66,7 +67,8 @@ def test_nobody_succeeds_a_winner_at_work() -> None:
 def test_however_workers_race_there_is_one_close_and_the_lowest_registered_wins(seed: int) -> None:
     """L1, L2, L3 over random schedules: registrations that come twice or late, closers that looked long ago, workers that die."""
     dice = random.Random(seed)
-    port = memory.MemoryElections(memory.MemoryLedger(memory.VirtualClock(memory.START)))
+    ledger = memory.MemoryLedger(memory.VirtualClock(memory.START))
+    port = memory.MemoryElections(ledger)
     port.open(election({}), memory.START)
     looks: list[tuple[str, Election]] = []
     closes: list[str] = []
@@ -83,12 +85,11 @@ def test_however_workers_race_there_is_one_close_and_the_lowest_registered_wins(
             looks.append((f"{name}/{step}", found))
         if looks and dice.random() < 0.4:
             by, look = dice.choice(looks)
-            if port.close(closed(look, by, NOW), memory.START).done and by not in closes:
-                closes.append(by)
+            closes += [by] * (port.close(closed(look, by, NOW), memory.START, holding(ledger, by)).done and by not in closes)
     found = port.read("e")
     assert found is not None
     if found.state == OPEN:
-        assert port.close(closed(found, "the last", NOW), memory.START).done
+        assert port.close(closed(found, "the last", NOW), memory.START, holding(ledger, "the last")).done
         closes.append("the last")
         found = port.read("e")
     assert found is not None

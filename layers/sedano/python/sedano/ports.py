@@ -207,8 +207,12 @@ class Elections(Protocol):
     def register(self, election_id: str, name: str, clock: int) -> Ballot:
         """Register *name* with *clock*, once, while the election is open."""
 
-    def close(self, election: Election, at: float) -> Ballot:
-        """Close it as *election* says, where nobody registered since it was seen, and note its task in the ledger: both or neither."""
+    def close(self, election: Election, at: float, fence: int) -> Ballot:
+        """Close it as *election* says, and note its task in the ledger: both or neither.
+
+        Only where nobody registered since it was seen, and where the call that closes it, `election.by`, is still held under *fence*. To
+        who does not hold it any more no election is told: whoever took it over answers for it.
+        """
 
     def advance(self, election: Election, seen: Election) -> Ballot:
         """Give the lead to the winner of *election* until the time that it says, where it still was led as *seen*."""

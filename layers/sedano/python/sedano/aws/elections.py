@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from sedano.aws import items, keys
 from sedano.aws.expressions import Write
-from sedano.aws.expressions.elections import CLOSE, DISPATCH, OPENING, PASS, REGISTER
+from sedano.aws.expressions.elections import CLOSE, DISPATCH, HOLDS, OPENING, PASS, REGISTER
 from sedano.aws.faults import AWS_ERRORS, code_of, fault
 from sedano.aws.table import Item, Table
 from sedano.model.election import CLOSED, Ballot, Election
@@ -52,22 +52,24 @@ class DynamoElections:
         done, found = self._write(REGISTER, election_id, values)
         return Ballot(done or (found is not None and found.candidates.get(name) == clock), found)
 
-    def close(self, election: Election, at: float) -> Ballot:
-        """Close the election as *election* says, where nobody registered since it was seen, and note its task in the ledger."""
+    def close(self, election: Election, at: float, fence: int) -> Ballot:
+        """Close the election as *election* says, where its call is held under *fence*, and note its task in the ledger."""
         values: Values = {
             ":ver": {"N": str(election.version)}, ":win": {"S": election.winner}, ":by": {"S": election.by},
             ":term": {"N": str(election.term)}, ":until": {"N": str(election.until)},
         }  # fmt: skip
         note: Values = {":by": {"S": election.by}, ":ttl": items.ttl(at)}
-        refused = self._transact([
-            self._update(self._name, keys.election(election.election_id), CLOSE, values),
-            self._update(self._ledger, keys.task(election.task_id), DISPATCH, note),
-        ])  # fmt: skip
+        close = {"Update": self._part(self._name, keys.election(election.election_id), CLOSE, values)}
+        holds = {"ConditionCheck": self._part(self._ledger, keys.task(election.by), HOLDS, {":att": {"N": str(fence)}})}
+        noted = {"Update": self._part(self._ledger, keys.task(election.task_id), DISPATCH, note)}
+        refused = self._transact([close, holds, noted])
+        if refused == [False, False, True]:  # the ledger knows the task already: there is nothing to note
+            refused = self._transact([close, holds])
         if refused is None:
             return Ballot(True, election)
-        if not refused:
-            return self._ballot(CLOSE, election, values)
         found = self.read(election.election_id)
+        if refused[1] and (found is None or found.state != CLOSED):
+            return Ballot(False, None)
         return Ballot(found is not None and _same_close(found, election), found)
 
     def advance(self, election: Election, seen: Election) -> Ballot:
@@ -80,28 +82,23 @@ class DynamoElections:
         mine = found is not None and (found.winner, found.term, found.until) == (election.winner, election.term, election.until)
         return Ballot(done or mine, found)
 
-    def _ballot(self, write: Write, election: Election, values: Values) -> Ballot:
-        """Close an election whose task the ledger knows already: there is nothing to note."""
-        done, found = self._write(write, election.election_id, values)
-        return Ballot(done or (found is not None and _same_close(found, election)), found)
-
     def _write(self, write: Write, election_id: str, values: Values) -> tuple[bool, Election | None]:
         done, item = self._table.update(write, keys.election(election_id), values, returns="ALL_NEW")
         return done, _election(item) if item else None
 
-    def _update(self, table: str, key: str, write: Write, values: Values) -> dict[str, Any]:
-        return {"Update": {
-            "TableName": table, "Key": {"pk": {"S": key}}, "ExpressionAttributeValues": {**write.values, **values}, **write.parameters,
-        }}  # fmt: skip
+    @staticmethod
+    def _part(table: str, key: str, write: Write, values: Values) -> dict[str, Any]:
+        """Return what a transaction takes of *write*."""
+        return {"TableName": table, "Key": {"pk": {"S": key}}, "ExpressionAttributeValues": {**write.values, **values}, **write.parameters}
 
-    def _transact(self, writes: list[dict[str, Any]]) -> bool | None:
-        """Make all *writes* or none; return None when made, else whether the first of them was refused."""
+    def _transact(self, parts: list[dict[str, Any]]) -> list[bool] | None:
+        """Make all writes or none; return None when made, else which of the *parts* were refused by their conditions."""
         try:
-            self._client.transact_write_items(TransactItems=writes)
+            self._client.transact_write_items(TransactItems=parts)
         except AWS_ERRORS as error:
-            codes = _reasons(error)
-            if _REFUSED in codes:
-                return codes[0] == _REFUSED
+            refused = [code == _REFUSED for code in _reasons(error)]
+            if any(refused):
+                return refused
             raise fault(error, "dynamodb.TransactWriteItems") from error
         return None
 

@@ -7,6 +7,9 @@ itself, once; the one that completes the election, or runs the last call, closes
 task that closed is named in the election, so when its worker dies before the publication, the same message comes again and publishes again,
 under the same id.
 
+Only the holder of a call's claim closes in its name: a worker from which the call was taken over, and ended without a close, would close
+what nobody publishes then (found by simulation, 5 of 1 000 000).
+
 All these commands are claimed: two copies of one call must not both take part, for the one that closes answers for the dispatch, and the
 other, finished earlier, would let its copy be discarded (found by simulation).
 """
@@ -116,7 +119,7 @@ class Gossip(NamedTuple):
         return self.ports.elections.open(closed(alone, context.id, self._now_ms()), self.ports.clock.now())
 
     def _close(self, election: Election, context: TaskContext) -> Ballot:
-        return self.ports.elections.close(closed(election, context.id, self._now_ms()), self.ports.clock.now())
+        return self.ports.elections.close(closed(election, context.id, self._now_ms()), self.ports.clock.now(), context.fence)
 
     def _dispatch(self, context: TaskContext, election: Election) -> None:
         context.outbox.append(draft_of(json.loads(election.draft))._replace(task_id=election.task_id))

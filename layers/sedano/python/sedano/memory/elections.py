@@ -36,10 +36,12 @@ class MemoryElections:
                 return Ballot(found is not None and found.candidates.get(name) == clock, found)
             return self._keep(found._replace(candidates={**found.candidates, name: clock}, version=found.version + 1))
 
-    def close(self, election: Election, at: float) -> Ballot:
-        """Close the election as *election* says, where nobody registered since it was seen, and note its task in the ledger."""
+    def close(self, election: Election, at: float, fence: int) -> Ballot:
+        """Close the election as *election* says, where its call is held under *fence*, and note its task in the ledger."""
         with self._lock:
             found = self._kept.get(election.election_id)
+            if found is not None and found.state != CLOSED and not self._ledger.holds(election.by, fence):
+                return Ballot(False, None)
             if found is None or found.state != OPEN or found.version != election.version:
                 return Ballot(found is not None and (found.state, found.by) == (CLOSED, election.by), found)
             self._ledger.note(election.task_id, election.by, at)

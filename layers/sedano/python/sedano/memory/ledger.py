@@ -87,6 +87,12 @@ class MemoryLedger:
             if task_id not in self._records:
                 self._store(TaskRecord(task_id, states.PENDING, message_id=message_id), at)
 
+    def holds(self, task_id: str, fence: int) -> bool:
+        """Tell whether somebody holds the task under *fence*."""
+        with self._lock:
+            record = self._records.get(task_id)
+            return record is not None and (record.state, record.fence) == (states.RUNNING, fence)
+
     def revoke(self, task_id: str, clock: int, at: float) -> TaskRecord | None:
         """End a task that nobody holds as REVOKED; return None when it is, else the record in the way."""
         with self._lock:

@@ -6,6 +6,7 @@ Invariants and the conjunct that each stands on:
 * L2, the lowest registered wins: CLOSE needs `ver = :ver`, so nobody registered between the look that chose the winner and the write;
   REGISTER needs `st = :open`, so nobody registers afterwards.
 * A second registration of one worker changes nothing: `NOT contains(voters, :name)`. It could only worsen its clock.
+* L3, what was closed is dispatched: HOLDS, in the transaction of CLOSE, lets only the holder of a call close in its name.
 * One successor a term: PASS names the winner, the term and the time that were seen.
 
 The marks of the own-write rule: an opening, my nonce; a registration, my entry among the candidates; a close, my task's id in `closer`; a
@@ -49,6 +50,10 @@ DISPATCH = Write(
     values={":pending": {"S": states.PENDING}, ":zero": {"N": "0"}},
 )
 """Note in the ledger that the task of an election was dispatched, together with its close."""
+
+HOLDS = Write(condition="st = :running AND att = :att", values={":running": {"S": states.RUNNING}})
+"""Not a write: the condition that binds a close to the claim of the call that closes. Its worker publishes what the election is about, so a
+worker from which the call was taken over may not close: whoever took it over may have ended it already, and nobody else would publish."""
 
 PASS = Write(
     condition="st = :closed AND win = :seen AND term = :before AND #until = :lapsed",
