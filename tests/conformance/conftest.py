@@ -3,6 +3,20 @@
 import pytest
 
 from tests.conformance.worlds import World, in_memory, over_aws
+from tests.plugins.resources import Resources
+
+TABLES = ("SEDANO_LEDGER_TABLE", "SEDANO_CONTROL_TABLE")
+
+
+@pytest.fixture
+def timeless_resources(ministack_resources: Resources) -> Resources:
+    """A stage's resources on the endpoint, in which nothing ages out: these tests live in January 2026, and once a minute the endpoint
+    deletes what is past its time by the clock of the machine."""
+    client = ministack_resources.session.client("dynamodb", endpoint_url=ministack_resources.endpoint_url)
+    for setting in TABLES:
+        off = {"Enabled": False, "AttributeName": "ttl"}
+        client.update_time_to_live(TableName=ministack_resources.settings[setting], TimeToLiveSpecification=off)
+    return ministack_resources
 
 
 @pytest.fixture(params=["memory", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
@@ -10,10 +24,10 @@ def world(request: pytest.FixtureRequest) -> World:
     """Ports over empty resources of one test."""
     if request.param == "memory":
         return in_memory()
-    return over_aws(request.getfixturevalue("resources" if request.param == "moto" else "ministack_resources"))
+    return over_aws(request.getfixturevalue("resources" if request.param == "moto" else "timeless_resources"))
 
 
 @pytest.fixture(params=["moto", pytest.param("ministack", marks=pytest.mark.ministack)])
 def aws_world(request: pytest.FixtureRequest) -> World:
     """Ports over the AWS adapters only, for what memory cannot show."""
-    return over_aws(request.getfixturevalue("resources" if request.param == "moto" else "ministack_resources"))
+    return over_aws(request.getfixturevalue("resources" if request.param == "moto" else "timeless_resources"))

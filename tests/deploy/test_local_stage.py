@@ -62,7 +62,7 @@ def test_nobody_but_this_machine_reaches_the_endpoint(ministack: LocalStage) -> 
 def test_a_tests_own_resources_have_the_shape_of_the_stage_but_not_its_consumers(
     ministack: LocalStage, ministack_resources: Resources
 ) -> None:
-    names = {name for name in ministack_resources.settings if name not in ("SEDANO_APP", "SEDANO_STAGE")}
+    names = ministack_resources.settings.keys() - {"SEDANO_APP", "SEDANO_STAGE", "SEDANO_SCHEDULER"}
     assert all(ministack_resources.settings[name] != ministack.environment[name] for name in names)
     session, url = ministack_resources.session, ministack_resources.endpoint_url
     mappings = session.client("lambda", endpoint_url=url).list_event_source_mappings()["EventSourceMappings"]
