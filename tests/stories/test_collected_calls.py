@@ -1,14 +1,14 @@
 """Debounce and batch: the last call runs after the quiet, many calls run as one, and no crash loses any."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from sedano import Call, Retry, Sedano, testing
+from sedano import Call, Retry, Sedano, group, testing
 from sedano.engine.chronicle import Host
 from sedano.engine.worker import Worker, WorkerSettings
-from sedano.errors import SedanoError
+from sedano.errors import OptionError, SedanoError
 from sedano.model import states
 from sedano.model.holding import MOST_BASKET_BYTES
 from sedano.ports import command_queue
@@ -184,6 +184,14 @@ def test_a_batched_call_keeps_no_result_of_its_own(world: testing.World) -> None
     result = store.delay("rows", 1)
     with pytest.raises(SedanoError, match="ignore_result"):
         result.get()
+
+
+@pytest.mark.parametrize("form", [lambda: group(store.s("rows", n) for n in range(3)), lambda: store.s("rows", 1) | reindex.si("a", 1)])
+def test_a_canvas_does_not_take_a_task_whose_calls_are_collected(world: testing.World, form: Callable[[], Any]) -> None:
+    with pytest.raises(OptionError, match="many calls as one"):
+        form().delay()
+    world.drain()
+    assert ran == []
 
 
 def test_a_key_that_fails_fails_the_call(world: testing.World) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from sedano.engine.context import CURRENT
 from sedano.engine.mapping import built_in
 from sedano.engine.registry import Registry
-from sedano.errors import TooLarge, UnknownTask
+from sedano.errors import OptionError, TooLarge, UnknownTask
 from sedano.model import codec
 from sedano.model.messages import COLLECT
 from sedano.model.plain import dump
@@ -45,7 +45,7 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
     Raises:
         UnknownTask: the app does not know the task.
         ArgumentError: its arguments do not fit.
-        OptionError: an option has no meaning within a canvas.
+        OptionError: an option has no meaning within a canvas, or the task runs many calls as one.
         Unserialisable, TooLarge: an argument cannot travel.
     """
     refuse_options(signature)
@@ -53,6 +53,9 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
     spec = registry.tasks.get(signature.task) or built_in(registry, signature.task)
     if spec is None:
         raise UnknownTask(f"no task {signature.task!r} in this app: a canvas is checked before it is published; declare it here")
+    if spec.limits is not None and spec.limits.batch is not None and not spec.limits.runs:
+        what = f"batch: {signature.task!r} runs many calls as one, so nothing can wait for one of them in a canvas"
+        raise OptionError(f"{what}; publish its calls one by one, under `with app.batch():` in tens")
     if handed != CONTEXT:
         spec.parameters.takes(0 if signature.immutable else handed, signature.args, signature.kwargs)
     usual = (queue or outlet.first_queue) if signature.task == COLLECT else spec.queue
