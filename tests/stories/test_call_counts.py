@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import botocore.session
 import pytest
 
 from sedano import chord, group
@@ -47,7 +48,10 @@ class Counted:
 @pytest.fixture
 def counted(resources: Resources) -> Counted:
     """A shop whose worker has told already that it is here."""
-    stage, shop, session = on_moto(resources), Shop(), Session(lambda: resources.session._session)
+    source = botocore.session.Session()  # of its own: the library's session makes it one for the library's services alone
+    source.set_credentials("test", "test")
+    source.set_config_variable("region", resources.session.region_name)
+    stage, shop, session = on_moto(resources), Shop(), Session(lambda: source)
     ledger = DynamoLedger(session.client("dynamodb"), resources.settings["SEDANO_LEDGER_TABLE"], lanes=1)
     ports: Ports = replace(stage.ports, ledger=ledger, queues=SqsQueues(session.client("sqs"), queue_urls(resources)))
     processes = Processes(stage, shop.app)

@@ -34,7 +34,8 @@ class Session:
     """The AWS session of one process.
 
     Args:
-        source: makes the botocore session when the first client is asked for; by default from the environment.
+        source: makes the botocore session when the first client is asked for; by default from the environment. It becomes this session's
+            own: afterwards it knows the services of `SERVICES` alone.
         endpoint_url: where the services are; by default where the environment (`AWS_ENDPOINT_URL`), else AWS, has them.
         options: more options for botocore's `Config`, such as `read_timeout`; given by tests and local tools.
     """
