@@ -152,7 +152,10 @@ def controller() -> Handler:
     """Return the handler of the controller function, which is invoked by the minute; it answers what the round did."""
     app, _, ports = _deployed("controller")
     module, outlet = importlib.import_module("sedano.engine.controller"), app.outlet
-    announce: Callable[[str], object] = lambda name: outlet.announce(name, {})  # noqa: E731 - an event without fields
+
+    def announce(name: str) -> None:
+        outlet.announce(name, {})
+
     registry = app.registry
     built: Controller = module.Controller(ports, outlet.lamport, app.queues, registry.budgets, registry.checks, announce)
 
