@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from sedano.canvas import Sig
 from sedano.elections import TIMEOUT_S, Mode, about, elect
@@ -21,36 +21,19 @@ from sedano.engine.explaining import Explanation, explain
 from sedano.engine.registry import Registry
 from sedano.engine.withdrawing import withdraw
 from sedano.errors import OptionError
-from sedano.inspecting import Inspect
+from sedano.inspecting import Inspect, Inspects
 from sedano.limit_control import LimitControl
 from sedano.model import pauses
 from sedano.model.cluster import STALE_S, Member
 from sedano.model.control import ControlRecord, pair, with_pauses, with_revoked, without
-from sedano.outlet import Outlet
 from sedano.ports import Ports
 from sedano.result import AsyncResult
-
-
-class Publishes(Protocol):
-    """What the control panel needs of its app."""
-
-    @property
-    def outlet(self) -> Outlet:
-        """The way out."""
-
-    @property
-    def queues(self) -> Sequence[str]:
-        """The names of its command queues."""
-
-    @property
-    def registry(self) -> Registry:
-        """Its tasks, checks and circuits."""
 
 
 class Control(LimitControl):
     """The control panel of one app."""
 
-    def __init__(self, app: Publishes) -> None:
+    def __init__(self, app: Inspects) -> None:
         """Control what *app* runs."""
         self._app = app
         self._bound: tuple[Ports, Controlling] | None = None

@@ -21,7 +21,7 @@ from sedano.scheduled import Scheduled, ScheduledTask
 
 
 class Inspects(Protocol):
-    """What looking needs of the app."""
+    """What looking, and the control panel, need of the app."""
 
     @property
     def outlet(self) -> Outlet:
