@@ -13,7 +13,7 @@ from sedano.engine.leasing import Leasing
 from sedano.model import states
 from sedano.model.records import Claim
 from sedano.ports import PARKED, command_queue
-from tests.stories.kitchen import SETTINGS, Kitchen
+from tests.stories.kitchen import SETTINGS, Kitchen, another_worker, deliver
 
 COMMANDS = command_queue("default")
 CLI = Kitchen(circuit=Breaker(failures=1, shared=True))
@@ -132,6 +132,28 @@ def test_it_has_a_slot_of_its_rate_or_its_concurrency_is_zero() -> None:
         waits = narrow.delay()
         world.step()
         assert explained(world, waits.id).sentence.startswith("suspended: concurrency is 0; its message comes again at ")
+
+
+def test_another_holds_its_permit_and_both_are_named() -> None:
+    app = Sedano("k")
+
+    @app.task(name="draw", concurrency=1)
+    def draw(n: int) -> None:
+        if n == 1:
+            draw.apply_async((2,), task_id="second")
+            world.clock.advance(1)
+            deliver(world, another_worker(world))
+
+    with testing.world(app, settings=SETTINGS) as world:
+        draw.apply_async((1,), task_id="first")
+        draw.apply_async((2,), task_id="second", countdown=1)
+        world.step()
+        found = explained(world, "second")
+        assert found.sentence.startswith("permit held by draw first on memory.1.00000000; its message comes again at 2026-01-01 00:")
+        assert found.evidence["hostname"] == "memory.9.00000000", "who held it back"
+        world.clock.advance(3_600)
+        world.drain()
+        assert explained(world, "second").state == states.SUCCESS
 
 
 def test_it_is_paused_by_its_id_before_a_worker_saw_it(world: testing.World) -> None:
