@@ -38,8 +38,12 @@ class Processes:
         self.restart(stage.ports)
 
     def restart(self, ports: Ports | None = None) -> None:
-        """Begin a new generation over *ports*, by default the stage's own; what feeds them uses the same queues."""
+        """Begin a new generation over *ports*, by default the stage's own; what feeds them uses the same queues.
+
+        What the last one counted and had not written is gone with it.
+        """
         self.generation += 1
+        self.stage.telemetry.lose()
         ports = ports or self.stage.ports
         self.feed = ports.queues
         self.worker = self.another_worker(ports)

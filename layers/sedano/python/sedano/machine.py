@@ -45,4 +45,4 @@ class Telemetry(Protocol):
         """Return how many AWS calls were made so far, by `service.Operation`."""
 
     def flush(self) -> None:
-        """Write what is buffered; called at the end of each invocation."""
+        """Write what is buffered: at the end of each invocation, and at once for what must not be lost with the process."""

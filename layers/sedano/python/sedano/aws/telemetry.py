@@ -3,7 +3,7 @@
 Promises: fields stand under `fields`, never at a line's top level, because CloudWatch reads a top-level `_aws` as a
 metric and whoever can name a field could then write metrics, or bills. Lines are ASCII, so no text can break one. A
 metric's dimensions come from code and the registry; metrics with different dimensions are different objects, so none is
-multiplied into combinations. Counts add up in memory and leave at `flush`, once an invocation.
+multiplied into combinations. Counts add up in memory and leave at `flush`, once an invocation and whenever one must not be lost.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ class PowertoolsTelemetry:
         """Write the metrics that were counted since the last flush, one line for each set of dimensions."""
         with self._lock:
             counts, self._counts = self._counts, {}
-            lines = [self._line(dimensions, metrics) for dimensions, metrics in counts.items()]
-        if lines:
-            print("\n".join(lines), file=self._stream or sys.stdout, flush=True)
+            text = "".join(f"{self._line(dimensions, metrics)}\n" for dimensions, metrics in counts.items())
+            if text:  # in one piece and under the lock: threads record outcomes, and two lines in one are no metric
+                print(text, end="", file=self._stream or sys.stdout, flush=True)
 
     def _line(self, dimensions: Dimensions, metrics: Mapping[str, float]) -> str:
         values = {name: {"Unit": "Count", "StorageResolution": 60, "Value": [value]} for name, value in metrics.items()}

@@ -12,6 +12,7 @@ from sedano.engine.batch import Batch, Held, Job, Stillborn
 from sedano.engine.following import Following
 from sedano.engine.holding import hold_back
 from sedano.engine.membership import Membership
+from sedano.engine.telling import count_at_once
 from sedano.errors import SedanoError
 from sedano.model import refusals, states
 from sedano.model.claim import Action, Decision, decide
@@ -60,7 +61,7 @@ class Claiming(NamedTuple):
         )  # fmt: skip
 
     def _settle(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError, batch: Batch) -> Held | None:
-        for _ in range(STEALS):
+        for turn in range(STEALS):
             if isinstance(answer, SedanoError):
                 self.ports.telemetry.log("warning", "claim not answered", task_id=claim.task_id, error=str(answer))
                 break
@@ -73,6 +74,8 @@ class Claiming(NamedTuple):
             if seen is None or not _takes_over(decision, seen):
                 self._refused(job, seen, decision, batch)
                 return None
+            if turn == 0:
+                count_at_once(self.ports.telemetry, "ClaimsStolen", job.task.name)
             answer = self._steal(claim, seen)
             if not isinstance(answer, SedanoError) and answer.granted:
                 return self._stolen(_held(job, answer.record), seen, decision, batch)
@@ -88,7 +91,6 @@ class Claiming(NamedTuple):
     def _stolen(self, held: Held, seen: TaskRecord, decision: Decision, batch: Batch) -> Held:
         """Take over from the holder that was *seen*: run the task, or end it where it must not be tried again."""
         job = held.job
-        batch.count("ClaimsStolen", job.task.name)
         now = self.ports.clock.now()
         batch.chronicle.line("claim-stolen", self.lamport.forward(), now, uuid=job.command.task_id, name=job.task.name)
         self.membership.lose(held, batch, seen.expires, seen.owner)

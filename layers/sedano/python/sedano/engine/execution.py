@@ -22,6 +22,7 @@ from sedano.engine.notices import TELEMETRY
 from sedano.engine.registry import TimeLimits
 from sedano.engine.revocation import Checkpoint
 from sedano.engine.sections import mark_of
+from sedano.engine.telling import count_at_once
 from sedano.errors import (
     ArgumentError,
     BudgetExhausted,
@@ -162,6 +163,8 @@ class Execution(NamedTuple):
         """Return how a task that must not begin ends; what failed before it, in its header, is told rather than that it came too late."""
         gather = held.job.command.gather
         earlier = self.conducting.gathering.failure(gather) if gather is not None and why.state == states.REVOKED else None
+        if why.state == states.POISON:
+            count_at_once(self.ports.telemetry, "TasksPoisoned", held.job.task.name)
         if why.park and why.code != refusals.REVOKED:
             batch.park(held.job.delivery, why.code, why.field, why.detail)
         kind = _UNRUN_BY_CODE.get(why.code) or _UNRUN.get(why.state)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from sedano.engine.batch import Batch, Held, Job
 from sedano.engine.chronicle import Chronicle
+from sedano.engine.telling import count_at_once
 from sedano.errors import SedanoError
 from sedano.model.clock import ClockAhead, LamportClock
 from sedano.model.cluster import ACTIVE, HEARTBEAT, LEFT, OFFLINE, ONLINE, WORKER_LOST
@@ -78,7 +79,7 @@ class Membership:
         except SedanoError as error:
             self._ports.telemetry.log("warning", "a lost worker was not written down", worker=owner, error=str(error))
         job, now = held.job, self._ports.clock.now()
-        batch.count("WorkersLost", job.task.name)
+        count_at_once(self._ports.telemetry, "WorkersLost", job.task.name)
         batch.chronicle.line(WORKER_LOST, self._lamport.forward(), now, hostname=owner, told_by=self.name, task=job.command.task_id)
 
     def _write(self, member: MemberRecord) -> bool:

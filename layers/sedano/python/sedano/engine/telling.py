@@ -2,6 +2,8 @@
 
 A process can die between recording an outcome and sending its chronicle. The message comes again, finds the record that it left, and the
 end is told from that record: with the record's own clock, so an end that is told twice is the same end (`sedano.model.registers`).
+
+What rings an alarm when workers die is counted at once and not with the batch (`count_at_once`): the next body may kill this process too.
 """
 
 from __future__ import annotations
@@ -12,17 +14,27 @@ from sedano.engine.chronicle import MICRO, Row
 from sedano.model import refusals, states
 from sedano.model.clock import LamportClock
 from sedano.model.records import ErrorRecord, Outcome, TaskRecord
+from sedano.ports import Telemetry
 
 ENDS = {
     states.SUCCESS: (chronicle.SUCCEEDED, "TasksSucceeded"),
     states.FAILURE: (chronicle.FAILED, "TasksFailed"),
     states.RETRY: (chronicle.RETRIED, "TasksRetried"),
-    states.POISON: (chronicle.FAILED, "TasksPoisoned"),
+    states.POISON: (chronicle.FAILED, ""),
     states.REVOKED: (chronicle.REVOKED, "TasksRevoked"),
 }
-"""The last event of a run, and the metric that counts it, by the state that was recorded."""
+"""The last event of a run, and the metric that counts it, by the state that was recorded; a poison was counted before it was recorded."""
 UNRUN = {refusals.EXPIRED: "TasksExpired", refusals.BUSY: "SingletonsDropped"}
 """The metric of what ended as revoked though nobody revoked it, by the reason."""
+
+
+def count_at_once(telemetry: Telemetry, metric: str, task: str) -> None:
+    """Add one to *metric* of *task* and write it now, so that no death of this process can lose it.
+
+    Called before the write that it tells of, it counts too often where that write is refused or its answer is lost, and never too seldom.
+    """
+    telemetry.count(metric, task=task)
+    telemetry.flush()
 
 
 def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
@@ -33,7 +45,8 @@ def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
         metric = UNRUN.get(stillborn.code, metric)
     began = (None, None) if stillborn is not None else (int(ran.started * MICRO), ran.started_clock)
     clock = judged.outcome.clock if judged.outcome is not None else lamport.forward()
-    batch.count(metric, job.task.name)
+    if metric:
+        batch.count(metric, job.task.name)
     batch.chronicle.rows.append(_row(job, began, (int(ran.ended * MICRO), clock, end), ran.run.error))
 
 

@@ -44,7 +44,7 @@ from sedano.engine.plans import Plans
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry
 from sedano.engine.sparing import Spared
-from sedano.engine.telling import tell
+from sedano.engine.telling import count_at_once, tell
 from sedano.errors import SedanoError
 from sedano.model import states
 from sedano.model.clock import LamportClock
@@ -208,7 +208,11 @@ class Worker:
             return error
         if isinstance(answer, SedanoError):
             return answer
-        return judged if answer.accepted else Refused(judged, answer.record)
+        if answer.accepted:
+            return judged
+        if ran.held.record is not None:
+            count_at_once(self.ports.telemetry, "WritesFencedOff", ran.held.job.task.name)
+        return Refused(judged, answer.record)
 
     def _accepted(self, stream: Stream[Ran, RecordedRun], batch: Batch) -> list[Judged]:
         accepted = []
@@ -235,8 +239,9 @@ class Worker:
     def _refused(self, job: Job, record: TaskRecord | None, batch: Batch) -> None:
         """Settle a run whose outcome the ledger refused: someone else's outcome stands."""
         claimed = job.mode == "claimed"
-        kind, metric = ("claim-refused", "WritesFencedOff") if claimed else ("message-duplicate", "Duplicates")
-        batch.count(metric, job.task.name)
+        kind = "claim-refused" if claimed else "message-duplicate"
+        if not claimed:
+            batch.count("Duplicates", job.task.name)
         batch.chronicle.line(kind, self.lamport.forward(), self.ports.clock.now(), uuid=job.command.task_id, name=job.task.name)
         self.ports.telemetry.log("warning", "a late outcome was refused by the ledger", task_id=job.command.task_id, task=job.task.name)
         if claimed or record is None or record.state not in states.TERMINAL:

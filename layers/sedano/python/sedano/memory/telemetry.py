@@ -18,13 +18,17 @@ class Line:
 
 
 class MemoryTelemetry:
-    """Keeps every line in `lines` and every metric; `counted` and `messages` answer the usual questions of a test."""
+    """Keeps every line in `lines` and every metric; `counted` and `messages` answer the usual questions of a test.
+
+    `lose` forgets what was counted and not flushed yet, as the end of a process does.
+    """
 
     def __init__(self) -> None:
         """Start empty."""
         self.lines: list[Line] = []
         self.flushes = 0
         self._counts: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
+        self._written: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
         self._calls: dict[str, int] = {}
         self._lock = threading.Lock()
 
@@ -60,5 +64,12 @@ class MemoryTelemetry:
             return dict(self._calls)
 
     def flush(self) -> None:
-        """Count the flush; nothing is buffered."""
-        self.flushes += 1
+        """Count the flush; what was counted until now is not lost any more."""
+        with self._lock:
+            self.flushes += 1
+            self._written = dict(self._counts)
+
+    def lose(self) -> None:
+        """Forget what was counted since the last flush, as a process does that is killed."""
+        with self._lock:
+            self._counts = dict(self._written)
