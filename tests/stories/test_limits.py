@@ -8,8 +8,10 @@ import pytest
 
 from sedano import Retry, Sedano, current, testing
 from sedano.engine.context import TaskContext
-from sedano.errors import SedanoError
+from sedano.errors import RemoteError, SedanoError
 from sedano.model import states
+from sedano.model.limiting import Change, read
+from sedano.model.rates import Pace
 from sedano.ports import Delivery, command_queue
 
 app = Sedano("limits", queues=("default", "default-high"))
@@ -157,6 +159,32 @@ def test_limits_change_while_tasks_run(world: testing.World) -> None:
     world.drain()
     assert gaps() == [0, 0]
     app.control.restore_limits("send")
+
+
+def test_a_time_limit_changes_at_run_time_and_leaves_the_other_limits_alone(world: testing.World) -> None:
+    @app.task(name="spin", time_limit=60)
+    def spin() -> None:
+        while True:
+            pass
+
+    app.control.rate_limit("spin", "1/s")
+    app.control.time_limit("spin", hard=0.1)
+    changed = app.control.concurrency("spin", 5)
+    assert read(changed["spin"]) == Change((Pace(1_000_000),), 5, (None, 0.1))
+    result = spin.delay()
+    world.drain()
+    with pytest.raises(RemoteError, match=r"hard time limit of 0\.1 s"):
+        result.get()
+    app.control.time_limit("send")
+    assert send.delay(1).get() == 1
+    assert read(app.control.time_limit("send", 5)["send"]).time == (5, None)
+    app.control.restore_limits("spin")
+    assert app.control.restore_limits("send") == {}
+    del app.registry.tasks["spin"]
+
+
+def test_a_change_that_an_older_version_wrote_is_read() -> None:
+    assert read('{"paces": [[1000000, 1]], "concurrency": null}') == Change((Pace(1_000_000),))
 
 
 def test_a_task_without_limits_reads_and_writes_nothing_for_them(world: testing.World) -> None:

@@ -67,10 +67,22 @@ def test_control_refuses_what_is_no_limit(wrong: Any) -> None:
         app.control.concurrency("send", wrong)
 
 
+@pytest.mark.parametrize(
+    ("soft", "hard", "told"),
+    [(-1, None, "soft_time_limit: -1"), (None, 0, "time_limit: 0"), (2, 1, "2 is not below time_limit: 1"), (None, "1", "'1'")],
+)
+def test_control_refuses_what_is_no_time_limit(soft: Any, hard: Any, told: str) -> None:
+    with testing.world(app), pytest.raises(OptionError) as refused:
+        app.control.time_limit("send", soft, hard)
+    assert told in str(refused.value)
+
+
 def test_control_knows_the_tasks_that_can_be_limited() -> None:
     with testing.world(app):
         with pytest.raises(OptionError, match="none of this app's tasks"):
             app.control.rate_limit("unknown", "1/s")
+        with pytest.raises(OptionError, match="none of this app's tasks"):
+            app.control.time_limit("unknown", 1)
         with pytest.raises(OptionError, match="delivered at_least_once"):
             app.control.concurrency("loose", 1)
         with pytest.raises(OptionError, match="a Range is declared with the task"):

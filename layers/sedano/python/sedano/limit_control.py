@@ -1,17 +1,19 @@
-"""Limits at run time: the part of `app.control` that changes how often, and how many at a time, tasks start."""
+"""Limits at run time: the part of `app.control` that changes how often, how many at a time, and for how long tasks run."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
+from sedano.declaration import declared
 from sedano.engine.control import Controlling
-from sedano.engine.registry import Registry
+from sedano.engine.registry import Registry, TaskSpec
 from sedano.errors import OptionError
 from sedano.model import limiting, rates
 from sedano.model.control import with_limits
 from sedano.model.limiting import UNLIMITED, Change, Range
 from sedano.model.rates import RateText
+from sedano.model.transport import is_fifo
 
 
 class LimitControl(ABC):
@@ -46,6 +48,8 @@ class LimitControl(ABC):
             Unavailable: the store did not answer; asking again is safe.
         """
         self._limitable(task)
+        if rate is not None and is_fifo(self._registry.tasks[task].queue):
+            raise OptionError(f"task: {task!r} keeps order and cannot step aside for a slot; limit how many run at a time, or pause it")
         paces = () if rate is None else rates.paces(rate, burst)
         return self._changed(task, paces=paces)
 
@@ -63,25 +67,54 @@ class LimitControl(ABC):
             raise OptionError("concurrency: a Range is declared with the task, for its function stands in the code; give a number")
         return self._changed(task, concurrency=found)
 
+    def time_limit(self, task: str, soft: float | None = None, hard: float | None = None) -> Mapping[str, str]:
+        """Change how long bodies of *task* may run, until `restore_limits` (Celery's `control.time_limit`).
+
+        A running worker learns of it as of `rate_limit`; a body that runs already keeps the limits that it began under.
+
+        Args:
+            task: the task's name.
+            soft: seconds after which the body is told to end; None: it is not.
+            hard: seconds after which it is ended; None: it is not.
+
+        Returns:
+            all limits that differ from those declared, by task.
+
+        Raises:
+            OptionError: the app has no such task, a limit is no number of seconds above 0, or *soft* is not below *hard*.
+            Unavailable: the store did not answer; asking again is safe.
+        """
+        self._spec(task)
+        declared({"soft_time_limit": soft, "time_limit": hard})
+        return self._changed(task, time=(soft, hard))
+
     def restore_limits(self, task: str) -> Mapping[str, str]:
-        """Let the limits of *task* be as declared again."""
-        self._limitable(task)
+        """Let all limits of *task*, of time too, be as declared again."""
+        self._spec(task)
         return self._controlling.change(lambda record, clock, nonce: with_limits(record, task, "", clock, nonce)).limits
 
-    def _changed(self, task: str, *, paces: rates.Paces | None = None, concurrency: int | None = None) -> Mapping[str, str]:
+    def _changed(
+        self, task: str, *, paces: rates.Paces | None = None, concurrency: int | None = None,
+        time: tuple[float | None, float | None] | None = None,
+    ) -> Mapping[str, str]:  # fmt: skip
         def text(before: str) -> str:
             known = limiting.read(before)
             return limiting.write(Change(
                 known.paces if paces is None else paces, known.concurrency if concurrency is None else concurrency,
+                known.time if time is None else time,
             ))  # fmt: skip
 
         return self._controlling.change(
             lambda record, clock, nonce: with_limits(record, task, text(record.limits.get(task, "")), clock, nonce)
         ).limits
 
-    def _limitable(self, task: str) -> None:
+    def _spec(self, task: str) -> TaskSpec:
         spec = self._registry.tasks.get(task)
         if spec is None:
             raise OptionError(f"task: {task!r} is none of this app's tasks")
+        return spec
+
+    def _limitable(self, task: str) -> None:
+        spec = self._spec(task)
         if spec.delivery != "claimed":
             raise OptionError(f"task: {task!r} is delivered {spec.delivery} and may run twice in one slot; only a claimed one is limited")

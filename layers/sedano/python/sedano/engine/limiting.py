@@ -13,10 +13,11 @@ from sedano.engine.collecting import Collecting
 from sedano.engine.gathering import HeaderFailed
 from sedano.engine.pacing import Asked, Pacing
 from sedano.engine.permitting import Permitting, Wanted
+from sedano.engine.registry import TimeLimits
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.clock import LamportClock
-from sedano.model.limiting import Concurrency, Key, TaskLimits, changed
+from sedano.model.limiting import Concurrency, Key, TaskLimits, changed, read
 from sedano.model.messages import Command
 from sedano.ports import Ports
 
@@ -32,7 +33,7 @@ class Limiting:
 
     def admit(self, jobs: Sequence[Job], changes: Mapping[str, str], batch: Batch) -> list[Job]:
         """Return the jobs that may go on; *changes* are those of the control record, by task."""
-        limited = [(job, _limits(job, changes)) for job in jobs]
+        limited = [(job, _limits(job, changes)) for job in (_timed(jobs, changes) if changes else jobs)]
         free = [job for job, limits in limited if limits is None]
         going = self._collected([(job, limits) for job, limits in limited if limits is not None], batch)
         going = self._paced(going, free, batch)
@@ -115,6 +116,16 @@ class Limiting:
             why = f"the key of its limit: {type(error).__name__}: {error}"
             unfit.append((job._replace(stillborn=Stillborn(states.FAILURE, refusals.KEY, "key", why, park=False)), limits))
         return None
+
+
+def _timed(jobs: Sequence[Job], changes: Mapping[str, str]) -> list[Job]:
+    """Return *jobs* with the time limits that were changed."""
+    times = {name: read(changes[name]).time for name in {job.task.name for job in jobs} if name in changes}
+    return [job if (time := times.get(job.task.name)) is None else _with_time(job, TimeLimits(*time)) for job in jobs]
+
+
+def _with_time(job: Job, limits: TimeLimits) -> Job:
+    return job._replace(task=job.task._replace(time_limits=limits if limits.longest else None))
 
 
 def _limits(job: Job, changes: Mapping[str, str]) -> TaskLimits | None:

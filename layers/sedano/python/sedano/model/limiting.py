@@ -58,10 +58,14 @@ NO_LIMITS = TaskLimits()
 
 
 class Change(NamedTuple):
-    """What was changed at run time; None: as declared. No paces: no limit of the rate. *concurrency* -1: no limit."""
+    """What was changed at run time; None: as declared. No paces: no limit of the rate. *concurrency* -1: no limit.
+
+    *time*: the seconds of the soft and the hard time limit; of these None is no limit.
+    """
 
     paces: Paces | None = None
     concurrency: int | None = None
+    time: tuple[float | None, float | None] | None = None
 
 
 UNLIMITED = -1
@@ -80,7 +84,7 @@ def changed(limits: TaskLimits | None, text: str) -> TaskLimits:
 def write(change: Change) -> str:
     """Return *change* as a text."""
     paces = None if change.paces is None else [list(pace) for pace in change.paces]
-    return json.dumps({"paces": paces, "concurrency": change.concurrency})
+    return json.dumps({"paces": paces, "concurrency": change.concurrency, "time": change.time})
 
 
 def read(text: str) -> Change:
@@ -89,7 +93,8 @@ def read(text: str) -> Change:
         return Change()
     found = json.loads(text)
     paces = None if found["paces"] is None else tuple(Pace(*pace) for pace in found["paces"])
-    return Change(paces, found["concurrency"])
+    time = found.get("time")  # workers of the versions before this one wrote none
+    return Change(paces, found["concurrency"], None if time is None else (time[0], time[1]))
 
 
 def concurrency(value: object, name: str = "concurrency") -> Concurrency:
