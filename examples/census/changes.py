@@ -15,6 +15,8 @@ from urllib.parse import unquote
 from sedano.model import states
 
 TASK = "TASK#"
+NAMELESS = {"S": ""}
+"""The name of a task that was revoked before a worker met it."""
 AT_ONCE = 1000
 Image = Mapping[str, Mapping[str, Any]]
 Claims = Mapping[int, frozenset[str]]
@@ -121,7 +123,7 @@ def change_of(record: Mapping[str, Any]) -> Change | None:
         return None
     image: Image = record["NewImage"]
     before: Image | None = record.get("OldImage") or None
-    return Change(unquote(key.removeprefix(TASK)), image["nm"]["S"], _held(before) if before else None, _held(image))
+    return Change(unquote(key.removeprefix(TASK)), image.get("nm", NAMELESS)["S"], _held(before) if before else None, _held(image))
 
 
 def _held(image: Image) -> Held:

@@ -1,7 +1,8 @@
 """The census, run for real on this machine: `make demo`, or `python -m examples.census.demo --sources DIR --files N`.
 
 It synthesises the stacks, creates them on a local AWS endpoint, publishes one chord over the files, and disturbs the run while it
-lasts (`chaos`). Then it asks sources that do not know of one another whether each task had exactly one effect (`checks`), runs the
+lasts (`chaos`). Meanwhile a task comes round by itself, calls are held to a rate, and an archive breaks down and is repaired (`flow`).
+Then it asks sources that do not know of one another whether each task had exactly one effect (`checks`, `flow_checks`), runs the
 Spark job over the event history, and writes `build/demo/summary.json` and `build/demo/report.html`. Whatever is wrong is said in
 words and ends the command with status 1. Nothing that was started outlives it, also on Ctrl-C.
 """
@@ -21,10 +22,12 @@ from types import FrameType
 
 from examples.census import tasks
 from examples.census.facts import Facts, facts
+from examples.census.flow import SchedulerError
 from examples.census.history import HistoryError
 from examples.census.progress import Progress
 from examples.census.report import page
 from examples.census.run import Census
+from examples.census.services import Services
 from examples.census.sources import SourceFile, SourcesError, choose, site_packages
 from examples.census.words import account
 from sedano.local import LocalStageError, local_stage
@@ -51,7 +54,7 @@ def main(given: Sequence[str] | None = None) -> int:
     try:
         files = choose(options.sources, options.files)
         told = _run(files, options.sources, options.build.resolve(), progress)
-    except (SourcesError, LocalStageError, HistoryError) as error:
+    except (SourcesError, LocalStageError, HistoryError, SchedulerError) as error:
         progress.phase(f"the demo cannot run: {error}")
         return 1
     except KeyboardInterrupt:
@@ -66,10 +69,10 @@ def _run(files: Sequence[SourceFile], directory: Path, build: Path, progress: Pr
     shutil.rmtree(build, ignore_errors=True)
     code = _application(build / "code")
     progress.phase("synthesising the stacks and creating them on a local AWS endpoint")
-    with local_stage(app=APP, code=code, directory=build / "stage") as stage:
+    with local_stage(app=APP, code=code, directory=build / "stage") as stage, Services() as services:
         os.environ.update({**stage.environment, "SEDANO_SPOOL": str(build / "spool")})
         try:
-            material = Census(stage, files, build, progress).material(directory)
+            material = Census(stage, services, files, build, progress).material(directory)
         finally:
             tasks.app.close()
             tasks.app.attach(None)

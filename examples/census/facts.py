@@ -10,6 +10,7 @@ from typing import Any
 from examples.census.bill import Item, Used, bill
 from examples.census.chaos import Done
 from examples.census.checks import Evidence, Expected, Findings, complaints, findings
+from examples.census.flow_checks import FlowEvidence, FlowFindings, flow_complaints, flow_findings
 from examples.census.history import Line
 from examples.census.sources import LARGE, SourceFile
 
@@ -24,6 +25,7 @@ class Material:
     files: Sequence[SourceFile]
     expected: Expected
     evidence: Evidence
+    flow: FlowEvidence
     done: Done
     lines: Sequence[Line]
     spark: Mapping[str, Any]
@@ -48,6 +50,9 @@ class Summary:
     events_delivered: int
     spark_tasks: int
     spark_mismatches: int
+    ticks: int
+    rate_used: float
+    circuit_trips: int
     aws_calls_per_task: float
     seconds: float
 
@@ -70,6 +75,7 @@ class Facts:
     material: Material
     summary: Summary
     found: Findings
+    flow: FlowFindings
     complaints: Sequence[str]
     bodies: Sequence[Body]
     absorbed: Mapping[str, int]
@@ -90,15 +96,16 @@ class Facts:
 
 def facts(material: Material, seconds: float) -> Facts:
     """Read the facts off *material*; *seconds* is how long the whole demo took."""
-    found = findings(material.expected, material.evidence)
+    found, flow = findings(material.expected, material.evidence), flow_findings(material.flow)
     calls: Mapping[str, int] = material.spark["calls"]
     used = Used(calls, material.spark["invocations"], material.spark["duration_ms"] / 1000, len(material.files))
     kinds = Counter(line["type"] for line in material.lines)
     return Facts(
         material,
-        _summary(material, found, seconds),
+        _summary(material, found, flow, seconds),
         found,
-        complaints(material.expected, material.evidence, found),
+        flow,
+        [*complaints(material.expected, material.evidence, found), *flow_complaints(flow)],
         list(bodies(material.lines)),
         Counter(str(line.get("absorbed", "record")) for line in material.lines if line["type"] == DUPLICATE),
         kinds[STOLEN],
@@ -107,7 +114,7 @@ def facts(material: Material, seconds: float) -> Facts:
     )
 
 
-def _summary(material: Material, found: Findings, seconds: float) -> Summary:
+def _summary(material: Material, found: Findings, flow: FlowFindings, seconds: float) -> Summary:
     evidence = material.evidence
     return Summary(
         files=len(material.files),
@@ -121,6 +128,9 @@ def _summary(material: Material, found: Findings, seconds: float) -> Summary:
         events_delivered=found.events_delivered,
         spark_tasks=evidence.spark_tasks,
         spark_mismatches=evidence.spark_mismatches,
+        ticks=flow.ticks,
+        rate_used=round(flow.used, 2),
+        circuit_trips=flow.trips,
         aws_calls_per_task=round(sum(material.spark["calls"].values()) / found.tasks, 2),
         seconds=round(seconds, 1),
     )

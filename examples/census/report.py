@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from examples.census.facts import Facts
+from examples.census.flow_report import flow
 from examples.census.page import bars, document, duration, path, section, table, text, tiles
 from examples.census.timeline import timeline
 
@@ -62,6 +63,7 @@ def _story(facts: Facts) -> Iterator[str]:
         table(["done#", "what"], [(text(count), text(words)) for words, count in done if count]),
         table(["told#", "what became of it"], [(text(count), text(words)) for words, count in became]),
     )
+    yield flow(facts)
     yield section("How it was checked", "Each figure comes from a source that does not know of the others.", _checks(facts))
 
 
@@ -75,6 +77,9 @@ def _checks(facts: Facts) -> str:
         (known.events_delivered == known.files, f"{known.events_delivered} events reached both subscribers", "a scan of the ledger"),
         (evidence.totals == facts.material.expected.totals, "the census counts what the files hold", "the files, counted by the demo"),
         (not known.spark_mismatches, f"{known.spark_tasks} timelines end as the ledger says", "Spark over the event history in S3"),
+        (facts.flow.too_many <= 0, "no stretch of time had more calls than its rate allows", "the service that was called"),
+        (facts.flow.trips and not facts.flow.unspared, "what was down was left alone", "the service that was down; the event history"),
+        (not facts.flow.unstored, f"{facts.material.flow.stores} things arrived there", "the service that was down"),
         (
             known.kills >= facts.material.expected.kills,
             f"{known.kills} kills cut invocations short",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,19 @@ from examples.census.changes import ChangeLog, Holders, switch_on
 from examples.census.chaos import Chaos, Done, Plan, Sight
 from examples.census.checks import Evidence, Expected, Totals, expected_ids
 from examples.census.facts import Material
-from examples.census.history import download, ends_told, spark
+from examples.census.flow import ROUNDS_AT_ONCE, STORES, Flow
+from examples.census.flow_checks import FlowEvidence, Ticking, due, ticks_of, withdrawn_of
+from examples.census.history import Line, download, ends_told, spark
 from examples.census.progress import Progress
+from examples.census.services import Services
 from examples.census.sources import SourceFile
-from examples.census.watching import Look, depths, members, scan, watch
+from examples.census.watching import Look, depths, members, scan, settled, watch
 from sedano import AsyncResult, SedanoError, chord
 from sedano.local import LocalStage
 
 SHARE_TWICE = 0.1
 MOST_KILLS, FILES_A_KILL = 3, 25
-SECONDS_TO_END = 120.0
+SECONDS_TO_END, SECONDS_TO_REST, SECONDS_TO_SETTLE = 120.0, 60.0, 10.0
 SEED = 2026
 
 
@@ -47,34 +50,47 @@ class Clients:
 class Census:
     """One run, from its publication to what it left behind."""
 
-    def __init__(self, stage: LocalStage, files: Sequence[SourceFile], build: Path, progress: Progress) -> None:
-        """Count *files* on *stage*; what is brought home goes below *build*."""
+    def __init__(self, stage: LocalStage, services: Services, files: Sequence[SourceFile], build: Path, progress: Progress) -> None:
+        """Count *files* on *stage*, and call *services*; what is brought home goes below *build*."""
         self._stage, self._files, self._build, self._progress = stage, files, build, progress
         self._clients = Clients.of(stage)
         self._changes = switch_on(self._clients.dynamodb, stage.environment["SEDANO_LEDGER_TABLE"])
         self._log = ChangeLog(self._clients.streams, self._changes)
         self.queues = work_queues(stage.environment)
+        self._services = services
+        self._flow = Flow(stage, services)
 
     def material(self, directory: Path) -> Material:
         """Do everything and return what there is to know."""
         began = time.time()
+        self._progress.phase(f"{ROUNDS_AT_ONCE} schedulers at once begin what comes round")
+        self._flow.begin()
         self._progress.phase(f"publishing one chord over {len(self._files)} files")
         result = self._publish()
         header = [member.id for member in result.parent or ()]
         expected = Expected(expected_ids(header, result.id), counted(self._files), most_kills(len(self._files)))
         self._progress.phase("the workers count, while messages are delivered twice and workers are killed")
         done = self._disturb(expected)
-        ended = time.time()
+        ticking, ended = self._rest(), time.time()
         self._progress.phase("running the Spark job over the event history")
         lines = download(self._clients.s3, self._stage.environment["SEDANO_HISTORY_BUCKET"], self._build / "history")
-        ledger = scan(self._clients.dynamodb, self._stage.environment["SEDANO_LEDGER_TABLE"])
-        told = spark(self._build / "history", ledger, self._build / "spark")
+        ledger, flow = self._kept(ticking, lines)
+        told = spark(self._build / "history", {**ledger, **flow.met}, self._build / "spark")
         census = self._census(result)
         totals = Totals(census["files"], census["lines"], census["characters"]) if census else None
         self._log.follow()
-        left, mismatches = depths(self._clients.sqs), told["mismatches"] + told["missing"]
-        evidence = Evidence(ledger, self._log.changes, ends_told(lines), left, totals, told["tasks"], mismatches, done.injected, done.hits)
-        return Material(str(directory), self._files, expected, evidence, done, lines, told, census, self.queues, began, ended)
+        changes = [change for change in self._log.changes if change.task_id not in flow.withdrawn]
+        left, mismatches = settled(self._depths, SECONDS_TO_SETTLE), told["mismatches"] + told["missing"]
+        ends = {task: clocks for task, clocks in ends_told(lines).items() if task not in flow.withdrawn}
+        evidence = Evidence(ledger, changes, ends, left, totals, told["tasks"] - len(flow.met), mismatches, done.injected, done.hits)
+        expected = replace(expected, tasks={**expected.tasks, **self._flow.expected, **dict.fromkeys(flow.ticks, tasks.tick.name)})
+        return Material(str(directory), self._files, expected, evidence, flow, done, lines, told, census, self.queues, began, ended)
+
+    def _kept(self, ticking: Ticking, lines: Sequence[Line]) -> tuple[Mapping[str, tuple[str, str]], FlowEvidence]:
+        """Return what the ledger holds, but for what never was to run, and the evidence of time and flow."""
+        whole = scan(self._clients.dynamodb, self._stage.environment["SEDANO_LEDGER_TABLE"])
+        flow = FlowEvidence(ticks_of(ticking, whole), withdrawn_of(ticking, whole), self._services.calls, lines, STORES)
+        return {task: found for task, found in whole.items() if task not in flow.withdrawn}, flow
 
     def _publish(self) -> AsyncResult[Any]:
         header = [tasks.measure.s(file.path, file.text, file.trouble) for file in self._files]
@@ -87,20 +103,33 @@ class Census:
             def told(look: Look) -> None:
                 if look.ended:
                     chaos.begin()
+                self._flow.look(look.ended, len(expected.tasks))
+                if look.ended == look.wanted:
+                    self._flow.rest()
                 done = chaos.done
                 words = f"tasks · {look.waiting} messages waiting · {done.injected} sent twice · {done.hits} workers killed at work"
                 self._progress.bar(look.ended, look.wanted, words)
 
-            watch(self._log, expected.tasks, self._waiting, told, SECONDS_TO_END)
+            watch(self._log, {*expected.tasks, *self._flow.expected}, self._waiting, told, SECONDS_TO_END)
             return chaos.done
+
+    def _rest(self) -> Ticking:
+        """Wait until the ticks that came before they were paused have ended."""
+        ticking = self._flow.rest()
+        watch(self._log, due(ticking), self._waiting, lambda _: None, SECONDS_TO_REST)
+        return ticking
 
     def _sight(self) -> Sight:
         holders = Holders(ChangeLog(self._clients.streams, self._changes))
         return Sight(partial(members, self._clients.dynamodb, self._stage.environment["SEDANO_CONTROL_TABLE"]), holders.claims)
 
     def _waiting(self) -> int:
-        found = depths(self._clients.sqs)
+        found = self._depths()
         return sum(found[url.rpartition("/")[2]] for url in self.queues)
+
+    def _depths(self) -> dict[str, int]:
+        """Return what each queue holds, but for the ticks that are still held back: those of moments to come."""
+        return depths(self._clients.sqs, ahead=json.loads(self._stage.environment["SEDANO_QUEUES"])[tasks.tick.spec.queue])
 
     def _census(self, result: AsyncResult[Any]) -> Mapping[str, Any] | None:
         """Return the chord's result as any client would read it, or None when there is none."""
@@ -114,14 +143,17 @@ class Census:
 
 def work_queues(environment: Mapping[str, str]) -> dict[str, str]:
     """Return what the queues hold that workers, router and recorder read, by the queue's URL."""
-    commands = dict.fromkeys(json.loads(environment["SEDANO_QUEUES"]).values(), "commands")
+    commands = {url: "commands" if name == "default" else name for name, url in json.loads(environment["SEDANO_QUEUES"]).items()}
     return {**commands, environment["SEDANO_EVENTS_QUEUE"]: "events", environment["SEDANO_RECORDS_QUEUE"]: "records"}
 
 
 def plan(queues: Mapping[str, str], files: int) -> Plan:
-    """Return how much chaos a census of so many *files* bears: a tenth of its messages twice, and a few kills."""
+    """Return how much chaos a census of so many *files* bears: a tenth of its messages twice, and a few kills.
+
+    What is looked at to be doubled counts as received, which a rate answers with a new slot: so its queue and the others are left alone.
+    """
     messages = {"commands": 3 * files, "events": files, "records": files // 3}
-    duplicates = {url: round(SHARE_TWICE * messages[kind]) for url, kind in queues.items()}
+    duplicates = {url: round(SHARE_TWICE * messages[kind]) for url, kind in queues.items() if kind in messages}
     return Plan(duplicates, most_kills(files) + (files >= FILES_A_KILL))
 
 

@@ -4,23 +4,33 @@
 
 `measure` looks at one file and announces `FileMeasured`; two tasks subscribe to that; `summarise` runs once, when every file is
 measured, and its result is the census. A file that cannot be parsed is a finding like any other: nothing here raises over its input.
+
+Beside that `tick` comes round by itself, `look_up` asks an index that allows so many calls a second, and `store` needs an archive that
+breaks down now and then. Each has a queue of its own, so that neither waits behind the files.
 """
 
 from __future__ import annotations
 
 import ast
+import http.client
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from sedano import DomainEvent, Sedano
+from sedano import Breaker, DomainEvent, Sedano, every
 
-app = Sedano("census")
+app = Sedano("census", queues=("default", "clock", "index", "archive"))
 
 LONG_FUNCTION = 60
 """Lines from which on a function is flagged."""
+TICK = every(5)
+CALLS_A_SECOND = 5
+"""How many calls the index allows."""
+BREAKER = Breaker(failures=3, open_for=8, shared=True, name="archive")
+"""When the archive is left alone, and for how long: three failures, 8 s."""
+PATIENCE_S = 10.0
 TOP = 15
 Measure = dict[str, Any]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -80,6 +90,43 @@ def summarise(results: list[Measure]) -> dict[str, Any]:
         "imports": [list(pair) for pair in sorted(imports.items(), key=lambda i: (-i[1], i[0]))[:TOP]],
         "errors": [{"path": r["path"], "error": r["error"]} for r in results if r["error"]],
     }
+
+
+@app.periodic(TICK, moment="when", schedule="tick")
+@app.task(queue="clock")
+def tick(when: str) -> str:
+    """Return the moment that it stands for."""
+    return when
+
+
+@app.task(queue="index", rate=f"{CALLS_A_SECOND}/s")
+def look_up(number: int, port: int) -> int:
+    """Ask the index on this machine about one thing."""
+    asked(port, f"/index/{number}")
+    return number
+
+
+@app.task(queue="archive", circuit=BREAKER)
+def store(number: int, port: int) -> int:
+    """Bring one thing to the archive on this machine."""
+    asked(port, f"/archive/{number}")
+    return number
+
+
+def asked(port: int, path: str) -> None:
+    """Call a service on this machine.
+
+    Raises:
+        ConnectionError: it does not answer, or answers that it is down.
+    """
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    try:
+        connection.request("GET", path)
+        status = connection.getresponse().status
+    finally:
+        connection.close()
+    if status != http.client.OK:
+        raise ConnectionError(f"{path} answers {status}")
 
 
 def parsed(text: str) -> tuple[ast.Module | None, str]:

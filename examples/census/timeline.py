@@ -37,7 +37,7 @@ def timeline(facts: Facts) -> str:
     copies = [at for times in material.done.duplicates.values() for at in times]
     lanes = [("sent twice", copies, "var(--b)"), ("taken over", steals, "var(--bad)")]
     height = TOP + ROW * (len(rows) + len(lanes)) + 34
-    drawn = [*_grid(axis, height), *_invocations(axis, rows, facts)]
+    drawn = [*grid(axis, height), *_invocations(axis, rows, facts)]
     for number, (pid, bodies) in enumerate(rows.items()):
         drawn += _row(axis, number, pid, bodies, kills.get(pid))
     for number, (name, times, colour) in enumerate(lanes, len(rows)):
@@ -58,7 +58,8 @@ def _rows(bodies: Iterable[Body], kills: Mapping[int, float]) -> dict[int, list[
     return dict(sorted(found.items(), key=lambda row: row[1][0].started if row[1] else kills[row[0]]))
 
 
-def _grid(axis: Axis, height: int) -> Iterator[str]:
+def grid(axis: Axis, height: int) -> Iterator[str]:
+    """Yield the lines of the seconds, with their numbers below."""
     step = next((step for step in STEPS if axis.seconds / step <= MOST_TICKS), STEPS[-1])
     for second in range(0, int(axis.seconds) + 1, step):
         x = axis.x(axis.began + second)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from examples.census.changes import TASK, ChangeLog
+from examples.census.changes import NAMELESS, TASK, ChangeLog
 
 Item = Mapping[str, Mapping[str, Any]]
 
 BETWEEN_LOOKS_S = 0.5
-_COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed")
+_DELAYED = "ApproximateNumberOfMessagesDelayed"
+_COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", _DELAYED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,14 @@ class Look:
 
 
 def watch(log: ChangeLog, wanted: Collection[str], waiting: Callable[[], int], told: Callable[[Look], None], seconds: float) -> Look:
-    """Look at the run, telling *told* each time, until it is over or *seconds* have passed; return the last look."""
-    until, ended, quiet = time.monotonic() + seconds, set[str](), 0
+    """Look at the run, telling *told* each time, until it is over or nothing has ended for *seconds*; return the last look."""
+    until, quiet = time.monotonic() + seconds, 0
+    ended = {change.task_id for change in log.changes if change.is_end}
     while True:
-        ended |= {change.task_id for change in log.follow() if change.is_end}
+        fresh = {change.task_id for change in log.follow() if change.is_end} - ended
+        ended |= fresh
+        if fresh:
+            until = time.monotonic() + seconds
         look = Look(len(ended & set(wanted)), len(wanted), waiting())
         told(look)
         quiet = quiet + 1 if look.ended == look.wanted and not look.waiting else 0
@@ -38,17 +43,32 @@ def watch(log: ChangeLog, wanted: Collection[str], waiting: Callable[[], int], t
         time.sleep(BETWEEN_LOOKS_S)
 
 
-def depths(sqs: Any) -> dict[str, int]:
-    """Return how many messages each queue of the stage holds, hidden and delayed ones too, by the queue's name."""
+def depths(sqs: Any, ahead: str = "") -> dict[str, int]:
+    """Return how many messages each queue of the stage holds, hidden and delayed ones too, by the queue's name.
+
+    Of the queue whose URL is *ahead* the delayed ones do not count.
+    """
     urls = [url for page in sqs.get_paginator("list_queues").paginate() for url in page.get("QueueUrls", ())]
     found = {url: sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(_COUNTS))["Attributes"] for url in urls}
-    return {url.rpartition("/")[2]: sum(int(attributes[name]) for name in _COUNTS) for url, attributes in found.items()}
+    return {
+        url.rpartition("/")[2]: sum(int(attributes[name]) for name in _COUNTS if (url, name) != (ahead, _DELAYED))
+        for url, attributes in found.items()
+    }
+
+
+def settled(look: Callable[[], Mapping[str, int]], seconds: float) -> Mapping[str, int]:
+    """Return what *look* finds in the queues once that is nothing, or after *seconds*: what was withdrawn still comes, and goes."""
+    until, found = time.monotonic() + seconds, look()
+    while any(found.values()) and time.monotonic() < until:
+        time.sleep(BETWEEN_LOOKS_S)
+        found = look()
+    return found
 
 
 def scan(dynamodb: Any, table: str) -> dict[str, tuple[str, str]]:
-    """Return the name and state of every task in the ledger, by task id."""
+    """Return the name and state of every task in the ledger, by task id; the name is empty where it was revoked before a worker met it."""
     tasks = [item for item in _items(dynamodb, table) if item["pk"]["S"].startswith(TASK)]
-    return {unquote(item["pk"]["S"].removeprefix(TASK)): (item["nm"]["S"], item["st"]["S"]) for item in tasks}
+    return {unquote(item["pk"]["S"].removeprefix(TASK)): (item.get("nm", NAMELESS)["S"], item["st"]["S"]) for item in tasks}
 
 
 def members(dynamodb: Any, table: str) -> set[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from examples.census.facts import Facts
+from examples.census.tasks import CALLS_A_SECOND
 
 
 def account(told: Facts, summary: Path, report: Path) -> str:
@@ -20,8 +21,19 @@ def _happened(told: Facts) -> list[str]:
         f"{known.events_delivered} events reached both of their subscribers; the chord's body ran {known.chord_body_runs} time(s).",
         f"{known.duplicates_injected} messages were delivered twice; repeats that workers met were absorbed: {absorbed}.",
         f"{known.kills} workers were killed with tasks in their hands; {told.stolen} tasks were taken over by others.",
+        *_flowed(told),
         f"{known.aws_calls_per_task} AWS calls a task by the workers, or ${told.dollars_a_million:.2f} a million tasks.",
         f"It took {known.seconds:.0f} seconds.",
+    ]
+
+
+def _flowed(told: Facts) -> list[str]:
+    flow, stores, rate = told.flow, told.material.flow.stores, f"{CALLS_A_SECOND} calls a second"
+    came = f"{stores - flow.unstored} of {stores} arrived"
+    return [
+        f"A periodic task ran {flow.ticks} times, once for each moment; {flow.withdrawn} runs published ahead were withdrawn at the end.",
+        f"An index allows {rate}: {flow.busiest} in the busiest, {flow.used:.0%} used; {flow.slotted} of {flow.look_ups} tasks got a slot.",
+        f"An archive broke down: {flow.refused} failures tripped its circuit ({flow.trips} ×), {flow.waited} tasks waited, {came}.",
     ]
 
 

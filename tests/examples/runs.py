@@ -9,8 +9,10 @@ from examples.census.changes import Change, Held
 from examples.census.chaos import Done, Kill
 from examples.census.checks import Evidence, Expected, Totals, expected_ids
 from examples.census.facts import Material
+from examples.census.flow_checks import HELD, TRIPPED, FlowEvidence
 from examples.census.history import ends_told
 from examples.census.run import counted
+from examples.census.services import ARCHIVE, INDEX, Call
 from examples.census.sources import SourceFile
 from sedano import chord
 from sedano.model import states
@@ -28,6 +30,21 @@ def end(task_id: str, name: str) -> list[Change]:
     """The two writes of a task that ends well: claim and record."""
     held = Held(states.RUNNING, "nonce", 7_000)
     return [Change(task_id, name, None, held), Change(task_id, name, held, Held(states.SUCCESS, "nonce", 7_000))]
+
+
+def flow_evidence(began: float = 1_800_000_000.0) -> FlowEvidence:
+    """A good run: three ticks and one withdrawn, six calls at their rate, and an archive that is down for the first three of its calls."""
+    index = [Call(began + n / 5, INDEX, str(n), True) for n in range(6)]
+    archive = [
+        *(Call(began + n / 100, ARCHIVE, str(n), False) for n in range(3)),
+        *(Call(began + 9, ARCHIVE, str(n), True) for n in range(4)),
+    ]
+    slots = [{"type": HELD, "uuid": f"look_up-{n}", "reason": "rate limit: slot at 10:00", "until": began + n / 5} for n in range(1, 6)]
+    waits = [{"type": HELD, "uuid": f"store-{n}", "reason": "circuit archive is open", "until": began + 8} for n in range(4)]
+    trip = {"type": TRIPPED, "timestamp": began + 0.1, "until": began + 8.1, "cause": "3 × failure within 60 s"}
+    told = {"type": "task-revoked", "uuid": "tick-3", "timestamp": began + 15}
+    ticks = {f"tick-{n}": int(began) + 5 * n for n in range(3)}
+    return FlowEvidence(ticks, {"tick-3": int(began) + 15}, [*index, *archive], [*slots, *waits, trip, told], 4)
 
 
 @cache
@@ -52,4 +69,6 @@ def material() -> Material:
     }  # fmt: skip
     began = min(line["timestamp"] for line in lines)
     done = Done({QUEUE: [began, began + 0.1]}, [Kill(began + 0.2, 1, True)])
-    return Material("shop", FILES, expected, evidence, done, lines, spark, census, {QUEUE: "commands"}, began, began + 1)
+    return Material(
+        "shop", FILES, expected, evidence, flow_evidence(began), done, lines, spark, census, {QUEUE: "commands"}, began, began + 1
+    )

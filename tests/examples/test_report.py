@@ -14,7 +14,7 @@ from tests.examples.runs import material
 
 KEYS = [
     "files", "tasks", "effects", "duplicates_injected", "kills", "lost", "double_effects", "chord_body_runs", "events_delivered",
-    "spark_tasks", "spark_mismatches", "aws_calls_per_task", "seconds",
+    "spark_tasks", "spark_mismatches", "ticks", "rate_used", "circuit_trips", "aws_calls_per_task", "seconds",
 ]  # fmt: skip
 
 
@@ -88,6 +88,16 @@ def test_the_account_says_where_the_report_lies() -> None:
     said = account(told(), Path("build/summary.json"), Path("build/report.html"))
     assert "build/report.html" in said
     assert "11 effects for 11 tasks" in said
+
+
+def test_time_and_flow_are_told_on_the_page_and_in_words() -> None:
+    shown, said = page(told()), account(told(), Path("s"), Path("r"))
+    picture = shown.split("<h2>Time and flow</h2>")[1].split("</svg>")[0]
+    assert [picture.count(f'width="2" height="14" fill="var(--{colour})"') for colour in ("a", "c", "bad")] == [3, 6 + 4, 3]
+    assert picture.count("<title>3 × failure within 60 s</title>") == 1
+    assert "ran 3 times, once for each moment; 1 runs published ahead were withdrawn" in said
+    assert "5 in the busiest, 100% used; 5 of 6 tasks got a slot" in said
+    assert "3 failures tripped its circuit (1 ×), 4 tasks waited, 4 of 4 arrived" in said
 
 
 def test_the_bill_counts_requests_writes_reads_and_compute() -> None:

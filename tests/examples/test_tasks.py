@@ -2,6 +2,7 @@
 
 import sedano.testing
 from examples.census import tasks
+from examples.census.services import INDEX, Services
 from examples.hello.tasks import app as hello
 from examples.hello.tasks import greet
 from sedano import chord
@@ -76,3 +77,23 @@ def test_the_census_sums_up_what_the_chord_measured() -> None:
     assert census["imports"] == [["os", 1], ["shop", 1]]
     assert census["longest"] == [{"path": SOUND.path, "name": "sell", "lines": 2, "line": 5}]
     assert [found["path"] for found in census["errors"]] == [BROKEN.path, UNREADABLE.path]
+
+
+def test_what_is_limited_calls_the_index_and_what_is_guarded_waits_for_the_archive() -> None:
+    with Services() as services, sedano.testing.world(tasks.app) as world:
+        looked = [tasks.look_up.delay(n, services.port) for n in range(3)]
+        stored = [tasks.store.delay(n, services.port) for n in range(3)]
+        world.step()
+        assert [result.state for result in stored] == ["RETRY"] * 3
+        services.repair()
+        world.drain()
+        assert [result.get() for result in looked] == [0, 1, 2]
+        assert [result.get() for result in stored] == [0, 1, 2]
+        assert [call.number for call in services.calls if call.service == INDEX] == ["0", "1", "2"]
+
+
+def test_the_clock_ticks_and_each_tick_knows_its_moment() -> None:
+    with sedano.testing.world(tasks.app) as world:
+        world.elapse(61)
+        ticks = [sent["kwargs"]["when"] for sent in world.sent(tasks.tick.name)]
+    assert len(ticks) == len(set(ticks)) >= 12

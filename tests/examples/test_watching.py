@@ -6,6 +6,7 @@ from examples.census.changes import Change, Held, abandoned, change_of
 from examples.census.chaos import identity
 from examples.census.progress import Progress
 from examples.census.run import most_kills, plan
+from examples.census.watching import settled
 
 
 class Terminal(io.StringIO):
@@ -42,6 +43,11 @@ def test_a_write_to_a_task_is_read_with_what_stood_there_before() -> None:
     assert not change.is_end
 
 
+def test_a_task_that_was_revoked_before_a_worker_met_it_has_no_name() -> None:
+    record = {"Keys": {"pk": {"S": "TASK#a"}}, "NewImage": {"pk": {"S": "TASK#a"}, "st": {"S": "REVOKED"}}}
+    assert change_of(record) == Change("a", "", None, Held("REVOKED", "", 0))
+
+
 def test_writes_about_joins_are_passed_over() -> None:
     assert change_of({"Keys": {"pk": {"S": "JOIN#a"}}, "NewImage": {}}) is None
 
@@ -57,8 +63,13 @@ def test_a_copy_is_known_by_its_cloudevents_id_and_a_record_by_its_text() -> Non
     assert identity('{"v": 1}') != identity('{"v": 2}')
 
 
+def test_what_lies_in_the_queues_is_told_when_it_does_not_go_away() -> None:
+    assert settled(iter([{"clock": 1}, {"clock": 0}]).__next__, 60.0) == {"clock": 0}
+    assert settled(lambda: {"dead": 2}, 0.0) == {"dead": 2}
+
+
 def test_a_tenth_of_the_messages_is_sent_twice_and_three_kills_must_hit() -> None:
-    planned = plan({"c": "commands", "e": "events", "r": "records"}, 300)
+    planned = plan({"c": "commands", "i": "index", "e": "events", "r": "records"}, 300)
     assert planned.duplicates == {"c": 90, "e": 30, "r": 10}
     assert planned.kills > most_kills(300) == 3
     assert plan({}, 10).kills == most_kills(10) == 0

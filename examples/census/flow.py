@@ -1,0 +1,97 @@
+"""Time and flow in the same run: a task that comes round, calls that are limited, and an archive that is down and then repaired.
+
+The ticks begin before the files are published: the scheduler's function is invoked several times at once, as EventBridge Scheduler does
+by the minute. The calls follow when most of the files are counted; what killed workers held is still hidden then, so they take no time
+of their own. At the end the ticks are paused: what was published ahead is withdrawn.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from examples.census import tasks
+from examples.census.flow_checks import SCHEDULE, Ticking
+from examples.census.services import Services
+from sedano.local import LocalStage
+
+LOOK_UPS, STORES = 40, 12
+ROUNDS_AT_ONCE = 3
+MOST_COUNTED = 0.8
+"""The calls are published when this share of the files' tasks has ended."""
+DOWN_S, TRIPS_WITHIN_S = 3.0, 30.0
+"""The archive is repaired so long after its circuit tripped; and at last so long after the first call."""
+SCHEDULER = "SchedulerFunction"
+
+
+class SchedulerError(Exception):
+    """A round of the scheduler's function failed; the message holds what it said."""
+
+
+class Flow:
+    """The three of them on *stage*, with the *services* that are called."""
+
+    def __init__(self, stage: LocalStage, services: Services) -> None:
+        """Begin nothing yet."""
+        self._lambda = stage.endpoint.session().client("lambda", endpoint_url=stage.endpoint.url)
+        self._services = services
+        self._published = self._tripped = 0.0
+        self._ticking: Ticking | None = None
+        self._begun = (0.0, 0.0)
+        self.expected = expected_ids()
+
+    def begin(self) -> None:
+        """Let the ticks begin: some rounds of the scheduler at once.
+
+        Raises:
+            SchedulerError: a round failed.
+        """
+        began = time.time()
+        names = [found["FunctionName"] for page in self._lambda.get_paginator("list_functions").paginate() for found in page["Functions"]]
+        (scheduler,) = [name for name in names if SCHEDULER in name]
+        with ThreadPoolExecutor(ROUNDS_AT_ONCE, "scheduler") as threads:
+            answers = [*threads.map(lambda _: self._lambda.invoke(FunctionName=scheduler), range(ROUNDS_AT_ONCE))]
+        for answer in answers:
+            if "FunctionError" in answer:
+                raise SchedulerError(answer["Payload"].read().decode())
+        self._begun = (began, time.time())
+
+    def look(self, ended: int, counted: int) -> None:
+        """Do what is due when *ended* of the tasks of the census, *counted* in all, have ended."""
+        if not self._published:
+            if ended >= MOST_COUNTED * counted:
+                self._publish()
+        elif not self._tripped:
+            (circuit,) = tasks.app.control.inspect().circuits()
+            is_late = time.time() - self._published > TRIPS_WITHIN_S
+            self._tripped = circuit.since or (time.time() if is_late else 0.0)
+        elif time.time() - self._tripped > DOWN_S:
+            self._services.repair()
+
+    def rest(self) -> Ticking:
+        """Pause the ticks, if they are not, and return from when to when they ran."""
+        if self._ticking is None:
+            before = time.time()
+            tasks.app.schedules.pause(SCHEDULE)
+            self._ticking = Ticking(*self._begun, before, time.time())
+        return self._ticking
+
+    def _publish(self) -> None:
+        self._published = time.time()
+        with tasks.app.batch():
+            for task, count in ((tasks.look_up, LOOK_UPS), (tasks.store, STORES)):
+                for number in range(count):
+                    task.apply_async((number, self._services.port), task_id=call_id(task, number))
+
+
+def call_id(task: Any, number: int) -> str:
+    """Return the id of the call *number* of *task*."""
+    return f"{task.name.rpartition('.')[2]}-{number}"
+
+
+def expected_ids() -> Mapping[str, str]:
+    """Return the names of the calls' tasks by id."""
+    counts = ((tasks.look_up, LOOK_UPS), (tasks.store, STORES))
+    return {call_id(task, number): task.name for task, count in counts for number in range(count)}

@@ -1,0 +1,69 @@
+"""Time and flow in the report: what came round, what was limited and what was spared, as a picture over the seconds and in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from examples.census.facts import Facts
+from examples.census.flow_checks import FlowEvidence
+from examples.census.page import legend, section, table, text
+from examples.census.services import ARCHIVE, INDEX
+from examples.census.tasks import CALLS_A_SECOND
+from examples.census.timeline import ROW, TOP, WIDTH, Axis, grid
+
+GOOD, BAD, OPEN = "var(--c)", "var(--bad)", "var(--back)"
+AROUND_S = 2.0
+
+
+def flow(facts: Facts) -> str:
+    """Return the section."""
+    found, evidence = facts.flow, facts.material.flow
+    rows = [
+        (found.ticks, "ticks of a task that comes round every 5 s ran, each once; three schedulers began them at once"),
+        (found.withdrawn, "ticks were published ahead, and withdrawn when the schedule was paused at the end"),
+        (found.look_ups, f"calls of an index that allows {CALLS_A_SECOND} a second; {found.busiest} in the busiest second"),
+        (found.slotted, "of the tasks that make them were given a slot, and sent to come in it"),
+        (f"{found.used:.0%}", "of the allowed rate was used from the first call to the last"),
+        (found.refused, "calls of an archive that was down failed, until its circuit tripped"),
+        (found.waited, "tasks waited while the circuit was open; none of them was lost"),
+        (found.unspared, "calls came to the archive while its circuit was open"),
+    ]
+    note = "A periodic task, a rate and a circuit beside the census. What counts is what the called services saw."
+    numbers = table(["#", "what"], [(text(number), text(words)) for number, words in rows])
+    return section("Time and flow", note, _picture(evidence), numbers)
+
+
+def _picture(evidence: FlowEvidence) -> str:
+    ticks = [float(moment) for moment in evidence.ticks.values()]
+    moments = [*ticks, *(call.at for call in evidence.calls), *(trip.until for trip in evidence.trips)]
+    if not moments:
+        return ""
+    axis = Axis(min(moments), max(1.0, max(moments) - min(moments) + AROUND_S))
+    height = TOP + 3 * ROW + 34
+    served = [call.at for call in evidence.of(ARCHIVE) if call.served]
+    failed = [call.at for call in evidence.of(ARCHIVE) if not call.served]
+    drawn = [
+        *grid(axis, height),
+        *_row(axis, 0, "ticks", ticks, "var(--a)"),
+        *_row(axis, 1, "index", [call.at for call in evidence.of(INDEX)], GOOD),
+        *_open(axis, evidence),
+        *_row(axis, 2, "archive", failed, BAD),
+        *_row(axis, 2, "", served, GOOD),
+    ]
+    words = [("var(--a)", "a tick"), (GOOD, "a call that was served"), (BAD, "a call that failed"), (OPEN, "the circuit is open")]
+    picture = f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="ticks and calls over the seconds">{"".join(drawn)}</svg>'
+    return f'{legend(words)}<div class="scroll">{picture}</div>'
+
+
+def _open(axis: Axis, evidence: FlowEvidence) -> Iterator[str]:
+    for trip in evidence.trips:
+        begin, end = axis.x(trip.since), axis.x(trip.until)
+        words = f"<title>{text(trip.cause)}</title>"
+        yield f'<rect x="{begin:.1f}" y="{TOP + 2 * ROW + 3}" width="{end - begin:.1f}" height="{ROW - 6}" fill="{OPEN}">{words}</rect>'
+
+
+def _row(axis: Axis, number: int, name: str, times: Sequence[float], colour: str) -> Iterator[str]:
+    y = TOP + ROW * number
+    yield f'<text x="{axis.x(axis.began) - 10:.0f}" y="{y + 16}" text-anchor="end">{text(name)}</text>'
+    for at in times:
+        yield f'<rect x="{axis.x(at) - 1:.1f}" y="{y + 5}" width="2" height="{ROW - 10}" fill="{colour}"/>'
