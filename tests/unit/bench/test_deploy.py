@@ -1,6 +1,6 @@
-"""What a change of code touches is told by resources and their types."""
+"""What a change of code touches is told by resources and their types, what was proven by what it must come to."""
 
-from benchmarks.deploy import touched
+from benchmarks.deploy import proven, touched
 
 
 def _resources(**layers: str) -> dict[str, dict[str, dict[str, object]]]:
@@ -20,3 +20,13 @@ def test_what_is_new_changed_or_gone_is_told_with_its_type() -> None:
     layer = "AWS::Lambda::LayerVersion"
     assert touched(before, after) == {"core/Code1": layer, "core/Code2": layer, "core/Queue": "AWS::SQS::Queue"}
     assert touched(before, {}) == {"core/Code1": layer, "core/Same": layer, "core/Queue": "AWS::SQS::Queue"}
+
+
+def test_what_was_proven_is_judged_and_what_was_not_is_named() -> None:
+    section = proven({"unused grants": 0, "forbidden calls": 200, "forbidden calls that went through": 1, "in flight in upgrades": 9_999})
+    assert {entry.name: (entry.value, entry.verdict) for entry in section.entries} == {
+        "unused grants": (0, "met"),
+        "forbidden calls refused": (99.5, "MISSED"),
+        "in flight in upgrades": (9_999, "MISSED"),
+    }
+    assert section.how.endswith("run it to know: lost in upgrades, doubled in upgrades")
