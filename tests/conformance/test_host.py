@@ -2,11 +2,15 @@
 
 import re
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from sedano.aws.dated import BoundedClock, DatedClient
 from sedano.aws.host import SystemClock, SystemEntropy
-from sedano.memory import SeededEntropy, VirtualClock
+from sedano.memory import MemoryTelemetry, SeededEntropy, VirtualClock
+from sedano.model.store_clock import Interval
 from sedano.ports import Clock, Entropy
 
 
@@ -57,3 +61,66 @@ def test_a_seed_repeats_everything() -> None:
     first, second, other = SeededEntropy(1), SeededEntropy(1), SeededEntropy(2)
     drawn = [(entropy.uuid(), entropy.nonce(), entropy.unit()) for entropy in (first, second, other)]
     assert drawn[0] == drawn[1] != drawn[2]
+
+
+HOUR = 3_600.0
+
+
+@pytest.mark.parametrize("off", [-24 * HOUR, -HOUR, -6.0, 6.0, HOUR, 400 * 24 * HOUR])
+def test_a_clock_that_is_wrong_shows_the_time_that_the_store_has_surely_reached_and_tells_of_it_once(off: float) -> None:
+    right, telemetry = 1_767_225_600.0, MemoryTelemetry()
+    clock = BoundedClock(VirtualClock(right + off), lambda: Interval(int(right * 1000) - 400, int(right * 1000) + 900), telemetry)
+    assert [clock.now(), clock.now()] == [right - 0.4] * 2
+    ((level, fields),) = [(line.level, line.fields) for line in telemetry.lines]
+    assert (level, fields["seconds"]) == ("error", round(off + 0.4, 3))
+
+
+@pytest.mark.parametrize("off", [-0.4, 0.0, 0.9])
+def test_a_clock_that_may_be_right_is_believed_and_so_is_any_before_the_store_has_answered(off: float) -> None:
+    right = 1_767_225_600.0
+    answers = [None, Interval(1_767_225_599_600, 1_767_225_600_900)]
+    clock = BoundedClock(VirtualClock(right + off), lambda: answers.pop(0), MemoryTelemetry())
+    assert [clock.now(), clock.now()] == [right + off] * 2
+
+
+class Set(VirtualClock):
+    """A clock that somebody sets."""
+
+    by = 0.0
+
+    def now(self) -> float:
+        """Return what it shows since."""
+        return super().now() + self.by
+
+
+class Store:
+    """A client of a store whose clock is right; something happens *meanwhile*."""
+
+    meanwhile: Callable[[], object] = bool
+
+    def read(self) -> dict[str, Any]:
+        """Answer."""
+        self.meanwhile()
+        return {"ResponseMetadata": {"HTTPHeaders": {"date": "Thu, 01 Jan 2026 00:00:00 GMT"}}}
+
+
+@pytest.mark.parametrize("by", [-HOUR, HOUR])
+def test_a_clock_that_is_set_while_it_is_looked_at_leads_neither_back_nor_astray(by: float) -> None:
+    own = Set(1_767_225_600.0)
+    dated = DatedClient(Store(), own)
+    clock = BoundedClock(own, dated.time, MemoryTelemetry())
+    dated.read()
+    own.by = by
+    own.advance(10)
+    assert 1_767_225_600.0 <= clock.now() <= 1_767_225_610.0
+    dated.read()
+    assert clock.now() == 1_767_225_600.0, "the store was asked again"
+
+
+@pytest.mark.parametrize("by", [-HOUR, HOUR])
+def test_a_clock_that_is_set_while_the_store_answers_does_not_lead_astray(by: float) -> None:
+    own, store = Set(1_767_225_600.0), Store()
+    dated = DatedClient(store, own)
+    store.meanwhile = lambda: setattr(own, "by", by)
+    dated.read()
+    assert 1_767_225_599.0 <= BoundedClock(own, dated.time, MemoryTelemetry()).now() <= 1_767_225_601.0

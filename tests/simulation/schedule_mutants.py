@@ -144,6 +144,12 @@ def _through(kind: type[Through]) -> Planted:
     return Planted(ports=mutate)
 
 
+def _own_clock(ports: Ports) -> Ports:
+    """Return *ports* under which a scheduler believes its machine's clock, whatever the table's answers say."""
+    clock: Any = ports.clock
+    return replace(ports, clock=getattr(clock, "_own", clock))
+
+
 def stages() -> dict[str, Stage]:
     """Return the worlds of periodic tasks with each of the faults, by name."""
     planted: Mapping[str, Planted] = {
@@ -158,6 +164,7 @@ def stages() -> dict[str, Stage]:
         "publishes at once": Planted(scheduler=PublishesAtOnce),
         "crosses off before it publishes": Planted(scheduler=CrossesOffFirst),
         "crosses off what was not accepted": Planted(scheduler=CrossesOffAnyway),
+        "believes its own clock": Planted(ports=_own_clock),
         "writes over others": Planted(scheduler=WritesOverOthers),
     }
     return {f"schedules: {name}": partial(_stage, fault) for name, fault in planted.items()}

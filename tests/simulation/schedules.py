@@ -1,6 +1,7 @@
 """A world of periodic tasks: three schedulers that are invoked by the minute, now and then twice or not at all, in the weather of tasks.
 
-Everything is the shipped code: `engine.scheduler` over `aws.schedules`, the publisher, the worker that runs what comes. O1: whatever is
+Everything is the shipped code: `engine.scheduler` over `aws.schedules`, the publisher, the worker that runs what comes, the clock that the
+table's answers bound: now and then a scheduler's own clock is hours or days wrong, or is set while it works. O1: whatever is
 written down was decided by the rule, once: the cursor never goes back, and no moment before it is left out. O2: nothing is crossed off that
 no queue has accepted. O3: each moment becomes one task, which does not come before its time. O4: what an operator changes is not lost to a
 scheduler that writes at the same time. What becomes of the tasks is judged by `ClaimReferee`.
@@ -16,6 +17,7 @@ from random import Random
 from typing import Any
 
 from sedano.aws import keys
+from sedano.aws.dated import bounded
 from sedano.aws.schedules import DynamoSchedules
 from sedano.engine.scheduler import Scheduler
 from sedano.errors import SedanoError
@@ -41,7 +43,9 @@ SCHEDULERS, FIRST_NUMBER = 3, 500
 CALL = Call("plain", "default", '{"args":[1],"kwargs":{}}')
 EDITED = CALL._replace(stamps="edited=yes")
 SKEW_S = 1.0
-"""By how much a scheduler's clock may be wrong here."""
+"""By how much a scheduler's clock may be wrong without being found out."""
+WRONG_S = (-400 * 86_400.0, -7_200.0, -600.0, 600.0, 7_200.0, 400 * 86_400.0)
+"""By how much one may be wrong that the table's answers contradict."""
 TABLES: tuple[Timetable, ...] = (Every(60), Every(90, FIRST), At((FIRST + 5, FIRST + 6, FIRST + 70, FIRST + 200)), Every(45))
 KEY = keys.agenda(agenda_of(NAME))
 
@@ -129,15 +133,22 @@ class ScheduleWorld(ClaimWorld):
         schedule = Schedule(NAME, dice.choice(TABLES), dice.choice((0, 0, 7)), coalesce=False)
         self.declared = {NAME: declaration(schedule, CALL)}
         self.agendas = Agendas(self.world, schedule)
+        self.database.clock = lambda: self.world.now
         self.edited = False
+        self.wrong = dice.choice((0.0, 0.0, 0.3, 1.0))
         self.database.watchers.append(self.agendas.changed)
         self.queues.sent_watchers.append(self.agendas.accepted)
         self.schedulers: list[Process] = []
 
     def ports(self, process: Process) -> Ports:
-        """Return the ports of *process*, with simulated agendas."""
-        client = Client(process, self.database.call, self.plan.weather, self.planted.rewrite)
-        return self.fault.ports(replace(super().ports(process), schedules=DynamoSchedules(client, CONTROL)))
+        """Return the ports of *process*, with simulated agendas; a scheduler's clock is bound as `bootstrap` does it."""
+        client: Any = Client(process, self.database.call, self.plan.weather, self.planted.rewrite)
+        ports = super().ports(process)
+        if process.name == "scheduler":
+            clock: Any
+            client, clock = bounded(client, ports.clock, ports.telemetry)
+            ports = replace(ports, clock=clock)
+        return self.fault.ports(replace(ports, schedules=DynamoSchedules(client, CONTROL)))
 
     def at_rest(self) -> None:
         """Judge the world when nothing is left to happen."""
@@ -191,7 +202,20 @@ class ScheduleWorld(ClaimWorld):
         process = Process(self.world, FIRST_NUMBER + len(self.world.processes), "scheduler")
         process.clock.offset = SKEW_S / 2 * (2 * self.world.dice.random() - 1)
         self.schedulers.append(process)
+        if self.world.dice.random() < self.wrong:
+            self._set(process, self.world.dice.choice(WRONG_S))
         return process
+
+    def _set(self, process: Process, seconds: float) -> None:
+        """Let the clock be wrong by *seconds*, at once or from some moment on."""
+
+        def set_now() -> None:
+            process.clock.offset = seconds
+
+        if self.world.dice.random() < 0.5:
+            set_now()
+        else:
+            self.world.at(self.world.now + 120 * self.world.dice.random(), set_now)
 
     def _round(self, process: Process) -> None:
         try:
@@ -202,8 +226,8 @@ class ScheduleWorld(ClaimWorld):
         self.world.branches["round failed"] += found.failed
 
     def _scheduler(self, process: Process) -> Scheduler:
-        clock: Any = process.clock
-        return self.fault.scheduler(self.ports(process), LamportClock(lambda: int(clock.now() * 1_000_000)), process.name)
+        ports = self.ports(process)
+        return self.fault.scheduler(ports, LamportClock(lambda: int(ports.clock.now() * 1_000_000)), process.name)
 
 
 def _plan(seed: int) -> Plan:

@@ -1,6 +1,7 @@
 """Stories of the controller: each of its rounds may be had twice at once, or die anywhere, and does no more than one would."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from sedano.model.cluster import ACTIVE, LOST
 from sedano.model.memo import Memo
 from sedano.model.records import Claim
 from sedano.ports import MemberRecord, Outgoing, Ports, command_queue
-from tests.stories.taps import Crash, Watch, tapped
+from tests.stories.taps import Crash, Watch, away, tapped
 
 COMMANDS = command_queue("default")
 HOUR = 3_600.0
@@ -109,6 +110,46 @@ def test_a_controller_that_dies_anywhere_leaves_a_limit_that_a_later_round_appli
     level = budget.from_text(text)
     assert level.applied
     assert consumers(world).limit(COMMANDS) == level.limit == 45, "450 messages, ten an invocation"
+
+
+def test_a_limit_that_a_late_call_or_a_deployment_set_is_put_right_once(world: testing.World) -> None:
+    fill(world, 450)
+    office.controller().round()
+    consumers(world).set_limit(COMMANDS, 10)
+    world.clock.advance(29)
+    assert office.controller().round().scaled == 0, "the call that it made may not be heard of yet"
+    world.clock.advance(2)
+    one, other = office.controller(), office.controller()
+    seen, also = one.look(), other.look()
+    assert sorted(c.act(c.decided(s)).scaled for c, s in ((one, seen), (other, also))) == [0, 1]
+    assert (consumers(world).limit(COMMANDS), consumers(world).changes) == (55, 3)
+    assert office.controller().round().scaled == 0
+
+
+def test_a_limit_that_cannot_be_asked_for_is_left_alone(world: testing.World) -> None:
+    fill(world, 450)
+    office.controller().round()
+    consumers(world).set_limit(COMMANDS, 10)
+    world.clock.advance(40)
+    watch = Watch(2, "before", away, ports=frozenset({"consumers"}))
+    assert office.controller(tapped(world.ports, watch)).round().scaled == 0
+    assert watch.calls == ["consumers.load", "consumers.load", "consumers.limit"]
+    assert "the limit in force is not known" in [line.message for line in world.telemetry.lines]
+
+
+def test_two_controllers_whose_clocks_differ_a_little_ask_for_a_check_once(world: testing.World) -> None:
+    class Behind:
+        monotonic, sleep = world.clock.monotonic, world.clock.sleep
+
+        def now(self) -> float:
+            return world.clock.now() - 2
+
+    clock: Any = Behind()
+    behind = office.controller(replace(world.ports, clock=clock))
+    seen = behind.look()
+    assert office.controller().round().asked == 1
+    assert behind.act(behind.decided(seen)).asked == 0
+    assert world.queues.depth("events") == 1
 
 
 def test_a_worker_whose_claim_ran_out_is_written_down_as_lost_once(world: testing.World) -> None:

@@ -33,6 +33,7 @@ from sedano.ports import (
     Ports,
     Schedules,
     Timers,
+    Telemetry,
 )
 from sedano.settings import Settings, from_environment
 
@@ -62,6 +63,8 @@ NEEDED = {
 }  # fmt: skip
 """The services that a component calls whatever comes: a client is made while a function starts, not while a message waits."""
 Event = Mapping[str, Any]
+BY_THE_STORE = ("scheduler", "controller")
+"""Components that decide for all what is due: they go by the table's clock where their machine's is wrong."""
 Work = Callable[[Sequence[Delivery], float], list[Delivery]]
 
 
@@ -85,16 +88,18 @@ def ports_of(settings: Settings, service: str) -> Ports:
 
     Clients that the component surely needs are made now, the others when they are first used.
     """
-    session, clock = Session(), SystemClock()
-    needed = NEEDED[service]
+    session, needed = Session(), NEEDED[service]
+    own: Clock = SystemClock()
     sqs, dynamodb, s3 = (session.client(name) if name in needed else session.later(name) for name in ("sqs", "dynamodb", "s3"))
     return Ports(
+    telemetry = PowertoolsTelemetry(f"sedano-{service}", f"sedano/{settings.stage}", session.calls)
+    dynamodb, clock = _dated(dynamodb, own, telemetry) if service in BY_THE_STORE else (dynamodb, own)
         ledger=DynamoLedger(dynamodb, settings.ledger_table),
         queues=SqsQueues(sqs, settings.queues),
         blobs=_when_used(lambda: _blobs(s3, settings)),
         events=_when_used(lambda: _events(s3, settings)),
         members=DynamoMembers(dynamodb, settings.control_table),
-        leases=_when_used(lambda: _leases(dynamodb, settings, clock)),
+        leases=_when_used(lambda: _leases(dynamodb, settings, own)),
         control=DynamoControl(dynamodb, settings.control_table),
         elections=_when_used(lambda: _elections(dynamodb, settings)),
         flow_runs=_when_used(lambda: _flow_runs(dynamodb, settings)),
@@ -105,7 +110,7 @@ def ports_of(settings: Settings, service: str) -> Ports:
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
         clock=clock,
         entropy=SystemEntropy(),
-        telemetry=PowertoolsTelemetry(f"sedano-{service}", f"sedano/{settings.stage}", session.calls),
+        telemetry=telemetry,
     )
 
 
@@ -194,6 +199,12 @@ def _when_used(make: Callable[[], Any]) -> Any:
 
 
 def _blobs(s3: Any, settings: Settings) -> Blobs:
+def _dated(dynamodb: Any, own: Clock, telemetry: Telemetry) -> tuple[Any, Clock]:
+    """Return the client so that its answers tell the time, and the machine's *own* clock bounded by that."""
+    made: tuple[Any, Clock] = importlib.import_module("sedano.aws.dated").bounded(dynamodb, own, telemetry)
+    return made
+
+
     made: S3Blobs = importlib.import_module("sedano.aws.blobs").S3Blobs(s3, settings.blobs_bucket)
     return made
 

@@ -7,7 +7,8 @@ are retried, are taken over and followed up by their own messages, with or witho
 redelivery of its message; the controller says who died, what nobody will finish, and how much waits.
 
 A limit is decided first (a write that one wins), then applied (a call of Lambda's control plane), then marked as applied; whoever dies in
-between leaves a mark by which a later round applies it.
+between leaves a mark by which a later round applies it. That call cannot be made conditional, so one that comes late sets an older limit,
+and so does a deployment: each round compares what is in force with what was decided.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import NamedTuple
 
 from sedano.engine.checking import Check, known, share
 from sedano.errors import SedanoError
-from sedano.model import budget, pauses
+from sedano.model import budget, health, pauses
 from sedano.model.budget import Level, Load
 from sedano.model.clock import LamportClock
 from sedano.model.health import Health
@@ -70,7 +71,16 @@ class Controller:
         for queue, load in loads.items():
             self._told(queue, load)
         paused = pauses.queues_of(ports.control.read().paused, ports.clock.now())
-        return Seen(ports.clock.now(), members, records, loads, self._levels(), known(ports, [*self._checks.values()]), paused)
+        levels, limits = self._levels(), {queue: self._in_force(queue) for queue in self._budgets}
+        return Seen(ports.clock.now(), members, records, loads, levels, known(ports, [*self._checks.values()]), paused, limits)
+
+    def _in_force(self, queue: str) -> int | None:
+        """Return the limit that the queue's consumer has; None when that cannot be known now: the next round asks again."""
+        try:
+            return self._ports.consumers.limit(command_queue(queue))
+        except SedanoError as error:
+            self._ports.telemetry.log("warning", "the limit in force is not known", queue=queue, error=str(error))
+            return None
 
     def _told(self, queue: str, load: Load) -> None:
         self._ports.telemetry.count("MessagesWaiting", load.waiting, queue=queue)
@@ -140,7 +150,7 @@ class Controller:
 
         def ask(before: Health) -> Health:
             nonlocal won
-            won = not before.asked <= now < before.asked + check.spec.every
+            won = health.to_ask(check.spec, before, now)
             return before._replace(asked=now) if won else before
 
         share(self._ports, ask, name)

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sedano.model import cluster, health, states
+from sedano.model import budget, cluster, health, states
 from sedano.model.budget import Budget, Level, Load, Strategy, scaled
 from sedano.model.cluster import MemberRecord
 from sedano.model.health import Health, HealthCheck
+from sedano.model.messages import NOTHING
 from sedano.model.records import TaskRecord
 
 STUCK_S = 3_600.0
 """A claim that ran out so long ago was not taken over by its message: nobody will, and somebody is told."""
 APPLY_AGAIN_S = 30.0
-"""A limit that was decided so long ago and not applied is applied again: whoever decided it died in between."""
+"""A limit that was decided so long ago and is not in force is applied again: whoever decided it died in between, a late call of another
+one came after it, or a deployment set what its template says."""
 
 
 class QueueBudget(NamedTuple):
@@ -29,7 +31,7 @@ class QueueBudget(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a round saw. Levels and loads are by queue; *paused* queues take part in nothing."""
+    """What a round saw. Levels, loads and the *limits* in force (None: not known) are by queue; *paused* queues take part in nothing."""
 
     now: float
     members: Sequence[MemberRecord]
@@ -38,6 +40,7 @@ class Seen(NamedTuple):
     levels: Mapping[str, Level]
     health: Mapping[str, Health]
     paused: frozenset[str] = frozenset()
+    limits: Mapping[str, int | None] = NOTHING
 
 
 class Lost(NamedTuple):
@@ -65,7 +68,7 @@ class Scale(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """What is to be done; *ask*: names of the checks whose event is to be published, *apply*: limits that were decided and not applied."""
+    """What is to be done; *ask*: checks whose event is to be published, by name; *apply*: limits that were decided and are not in force."""
 
     lost: tuple[Lost, ...]
     stuck: tuple[Stuck, ...]
@@ -82,12 +85,18 @@ def decide(budgets: Mapping[str, QueueBudget], checks: Mapping[str, HealthCheck]
     moves = [move for move in found if move is not None]
     moved = {move.queue for move in moves}
     late = [
-        Scale(queue, level, level._replace(at=seen.now))
+        Scale(queue, level, level._replace(at=seen.now, applied=False))
         for queue, level in sorted(seen.levels.items())
-        if queue in budgets and queue not in moved and not level.applied and seen.now - level.at > APPLY_AGAIN_S
+        if queue in budgets and queue not in moved and _is_late(level, seen.limits.get(queue), seen.now)
     ]
     ask = [name for name, check in sorted(checks.items()) if health.to_ask(check, seen.health.get(name, Health(name)), seen.now)]
     return Decisions(tuple(filter(None, lost)), tuple(filter(None, stuck)), tuple(moves), tuple(late), tuple(ask))
+
+
+def _is_late(level: Level, in_force: int | None, now: float) -> bool:
+    """Tell whether *level* should be *in_force* by now and is not; one of the future was decided before the clock ran backwards."""
+    is_fresh = level.at - budget.SKEW_S <= now <= level.at + APPLY_AGAIN_S
+    return not is_fresh and (not level.applied or in_force not in (None, level.limit))
 
 
 def _lost(member: MemberRecord, seen: Seen) -> Lost | None:
