@@ -32,8 +32,8 @@ from sedano.ports import (
     Memos,
     Ports,
     Schedules,
-    Timers,
     Telemetry,
+    Timers,
 )
 from sedano.settings import Settings, from_environment
 
@@ -62,9 +62,9 @@ NEEDED = {
     "controller": ("dynamodb", "sqs"),
 }  # fmt: skip
 """The services that a component calls whatever comes: a client is made while a function starts, not while a message waits."""
-Event = Mapping[str, Any]
 BY_THE_STORE = ("scheduler", "controller")
 """Components that decide for all what is due: they go by the table's clock where their machine's is wrong."""
+Event = Mapping[str, Any]
 Work = Callable[[Sequence[Delivery], float], list[Delivery]]
 
 
@@ -91,9 +91,9 @@ def ports_of(settings: Settings, service: str) -> Ports:
     session, needed = Session(), NEEDED[service]
     own: Clock = SystemClock()
     sqs, dynamodb, s3 = (session.client(name) if name in needed else session.later(name) for name in ("sqs", "dynamodb", "s3"))
-    return Ports(
     telemetry = PowertoolsTelemetry(f"sedano-{service}", f"sedano/{settings.stage}", session.calls)
     dynamodb, clock = _dated(dynamodb, own, telemetry) if service in BY_THE_STORE else (dynamodb, own)
+    return Ports(
         ledger=DynamoLedger(dynamodb, settings.ledger_table),
         queues=SqsQueues(sqs, settings.queues),
         blobs=_when_used(lambda: _blobs(s3, settings)),
@@ -198,13 +198,13 @@ def _when_used(make: Callable[[], Any]) -> Any:
     return _WhenUsed(make)
 
 
-def _blobs(s3: Any, settings: Settings) -> Blobs:
 def _dated(dynamodb: Any, own: Clock, telemetry: Telemetry) -> tuple[Any, Clock]:
     """Return the client so that its answers tell the time, and the machine's *own* clock bounded by that."""
     made: tuple[Any, Clock] = importlib.import_module("sedano.aws.dated").bounded(dynamodb, own, telemetry)
     return made
 
 
+def _blobs(s3: Any, settings: Settings) -> Blobs:
     made: S3Blobs = importlib.import_module("sedano.aws.blobs").S3Blobs(s3, settings.blobs_bucket)
     return made
 
