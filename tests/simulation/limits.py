@@ -26,11 +26,13 @@ from sedano.engine.worker import Worker
 from sedano.model.limiting import SLOT, Slot, slot_of
 from sedano.ports import Ports
 from tests.simulation import chores
-from tests.simulation.claims import SETTINGS, ClaimWorld, Plan, Planted, plan_of
+from tests.simulation.claims import COMMANDS, SETTINGS, URLS, ClaimWorld, Plan, Planted, plan_of
+from tests.simulation.lambdas import Lambda
 from tests.simulation.lease_referee import CONTROL
 from tests.simulation.limit_referee import LIMIT, SKEW_S, Holders, Starts, line_changed, permits_changed
 from tests.simulation.network import Client, Fault, Weather
 from tests.simulation.process import Process
+from tests.simulation.world import START
 
 NOTHING = Planted()
 
@@ -83,8 +85,32 @@ class Watched(Pacing):
         self.fresh |= {one.job.delivery.message_id: late for one, late in some}
 
 
+def held_up(seed: int) -> bool:
+    """Whether what comes is held up for a while in the schedule of *seed*."""
+    return seed % 5 == 0
+
+
+class Switched(Lambda):
+    """An event source that may be off for a while: then whatever was given a slot meanwhile comes too late for it, all at once."""
+
+    off = range(0)
+    """The seconds of the world in which it is."""
+
+    def switch_off(self, moment: int, seconds: int) -> None:
+        """Be off from *moment* on for so many seconds."""
+        self.off = range(moment, moment + seconds)
+        self.world.at(float(self.off.stop), self.poll)
+
+    def poll(self) -> None:
+        """Hand out nothing while it is off."""
+        if int(self.world.now) in self.off:
+            self.world.branches["nothing is handed out"] += 1
+        else:
+            super().poll()
+
+
 class LimitWorld(ClaimWorld):
-    """One schedule: a backlog of tasks of one rate."""
+    """One schedule: a backlog of tasks of one rate. In every fifth the event source is off for a while, soon after slots were given."""
 
     tasks: tuple[Any, ...] = (paced, windowed)
 
@@ -95,10 +121,16 @@ class LimitWorld(ClaimWorld):
         self.starts = Starts(self.world)
         self.pacing = pacing
         self.database.watchers.append(partial(line_changed, self.world))
+        self.function = Switched(self.world, self.queues, URLS[COMMANDS], self.plan.limits, self._environment)
+        self.function.delivered = self.referee.delivered
+        if held_up(seed):
+            dice = Random(f"the event source of {seed}")
+            self.function.switch_off(int(START) + dice.choice((1, 2)), dice.choice((10, 20)))
 
     def drawn(self, seed: int) -> Plan:
         """Draw what the schedule of *seed* is about: processes do not pause between a decision and what it decides about."""
-        return _plan(seed, ("paced", "paced", "windowed"), (3, 6, 12), tuple(f for f in Fault if f is not Fault.PAUSE))
+        counts = (12,) if held_up(seed) else (3, 6, 12)
+        return _plan(seed, ("paced", "paced", "windowed"), counts, tuple(f for f in Fault if f is not Fault.PAUSE))
 
     def ports(self, process: Process) -> Ports:
         """Return the ports of *process*, with simulated limits."""

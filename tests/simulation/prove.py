@@ -4,8 +4,9 @@
     python -m tests.simulation.prove --tell claims 10000123
 
 *scale* shrinks the number of schedules, blocks and comparisons; the searches stay whole. The work is cut into pieces, and each is written
-down when it is done: whatever ends the run, the sums of what was played are in the summary, and the same command goes on from there as
-long as the code is the same. A broken promise is told as a story at once, with the command that repeats it, and the process ends with 1.
+down when it is done: whatever ends the run, the sums of what was played are in the summary, and the same command goes on from there; a
+piece whose code has changed meanwhile is played again (`tests.simulation.sources`). A broken promise is told as a story at once, with the
+command that repeats it, and the process ends with 1.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.simulation.campaign import story
-from tests.simulation.notebook import Notebook, source_of
+from tests.simulation.notebook import Notebook
 from tests.simulation.pieces import FAILED, WORLDS, Piece, done, pieces, stage
 from tests.simulation.sizes import RELEASE
+from tests.simulation.sources import sources
 from tests.simulation.summary import summed
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "prove"
-SOURCES = (ROOT / "layers" / "sedano" / "python" / "sedano", ROOT / "tests" / "simulation", ROOT / "tests" / "stories")
 SAY_S = 60.0
 """How often a long run says how far it is, and writes its sums."""
 STORIES = 3
@@ -118,9 +119,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if asked.tell is not None:
         return tell(*asked.tell)
-    notebook = Notebook(BUILD / "pieces.jsonl", source_of(SOURCES))
-    proof = Proof(pieces(RELEASE, asked.scale), notebook, asked.minutes)
-    print(f"{len(proof.left)} pieces of work" + (f"; {len(notebook.known)} were done before" if notebook.again else ""), flush=True)
+    wanted = pieces(RELEASE, asked.scale)
+    notebook = Notebook(BUILD / "pieces.jsonl", sources(wanted))
+    proof = Proof(wanted, notebook, asked.minutes)
+    before = len(wanted) - len(proof.left)
+    print(f"{len(proof.left)} pieces of work" + (f"; {before} were done before" if before else ""), flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         proof.run()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.simulation import prove
-from tests.simulation.notebook import Notebook, source_of
-from tests.simulation.pieces import FIRST, WORLDS, Piece, chunks, done, mixed, pieces
+from tests.simulation.notebook import Notebook
+from tests.simulation.pieces import FIRST, WORK, WORLDS, Piece, chunks, done, mixed, pieces
 from tests.simulation.sizes import RELEASE
+from tests.simulation.sources import LIBRARY, sources
 from tests.simulation.summary import summed
 
 PLAYED = [Piece("play", (world, 1, 6)) for world in ("claims", "leases", "elections")]
+SAME: dict[str, str] = {}
+"""What nothing depends on."""
 FAULT = "task: CLAIM without a condition"
 ROOT = Path(__file__).resolve().parents[2]
 DIGESTS = """
@@ -35,46 +39,70 @@ def test_a_seed_decides_everything_in_every_world() -> None:
 
 
 def test_what_was_done_before_is_not_done_again(tmp_path: Path) -> None:
-    first = Notebook(tmp_path / "pieces.jsonl", "this code")
+    first = Notebook(tmp_path / "pieces.jsonl", SAME)
     first.add(PLAYED[0].key, done(PLAYED[0])[1])
     first.close()
-    again = Notebook(tmp_path / "pieces.jsonl", "this code")
-    assert again.again
+    again = Notebook(tmp_path / "pieces.jsonl", SAME)
     assert prove.Proof(PLAYED, again).left == PLAYED[1:]
 
 
 def test_a_line_that_was_cut_in_the_middle_is_left_out_and_the_file_goes_on_behind_the_others(tmp_path: Path) -> None:
     path = tmp_path / "pieces.jsonl"
-    first = Notebook(path, "this code")
+    first = Notebook(path, {})
     first.add("one", {"n": 1})
     first.close()
     with path.open("a") as file:
         file.write('["two", {"n"')
-    second = Notebook(path, "this code")
+    second = Notebook(path, {})
     second.add("three", {"n": 3})
     second.close()
-    assert Notebook(path, "this code").known == {"one": {"n": 1}, "three": {"n": 3}}
+    assert Notebook(path, {}).known == {"one": {"n": 1}, "three": {"n": 3}}
 
 
-def test_what_was_played_with_other_code_is_forgotten(tmp_path: Path) -> None:
-    first = Notebook(tmp_path / "pieces.jsonl", "this code")
+def test_what_was_played_with_other_code_is_forgotten_and_the_rest_is_kept(tmp_path: Path) -> None:
+    first = Notebook(tmp_path / "pieces.jsonl", {"one": "this code", "two": "this code"})
     first.add("one", {"n": 1})
+    first.add("two", {"n": 2})
     first.close()
-    other = Notebook(tmp_path / "pieces.jsonl", "other code")
-    assert (other.known, other.again) == ({}, False)
+    assert Notebook(tmp_path / "pieces.jsonl", {"one": "this code", "two": "other code"}).known == {"one": {"n": 1}}
 
 
-def test_the_title_changes_with_any_file_of_the_source(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("1")
-    before = source_of([tmp_path])
-    (tmp_path / "a.py").write_text("2")
-    assert source_of([tmp_path]) != before
-    (tmp_path / "a.py").rename(tmp_path / "b.py")
-    assert source_of([tmp_path]) != before
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of everything that pieces depend on."""
+    copy = tmp_path_factory.mktemp("copy")
+    for part in ("tests", LIBRARY, "requirements"):
+        shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def _changed(copy: Path, file: str) -> set[str]:
+    """The pieces, by world or kind of work, of which the source changes with *file*."""
+    wanted = pieces(RELEASE, 0.0001)
+    before = sources(wanted, copy)
+    with (copy / file).open("a") as text:
+        text.write("\n# changed\n")
+    after = sources(wanted, copy)
+    return {" ".join(key.split()[:2]) if key.startswith("play") else key.split()[0] for key in after if after[key] != before[key]}
+
+
+def test_a_change_of_one_world_plays_that_world_and_looks_for_planted_faults_again_and_nothing_else(copy: Path) -> None:
+    assert _changed(copy, "tests/simulation/partitions.py") == {"play partitions", "kill"}
+    assert _changed(copy, "tests/simulation/prove.py") == set()
+
+
+def test_a_change_of_what_worlds_share_plays_all_of_them_again(copy: Path) -> None:
+    assert _changed(copy, "tests/simulation/world.py") >= {"kill", *(f"play {world}" for world in set(WORLDS) - {"canvases"})}
+
+
+def test_a_change_of_the_library_or_of_what_is_pinned_does_everything_again(copy: Path) -> None:
+    everything = {*WORK, *(f"play {world}" for world in WORLDS)} - {"play"}
+    assert _changed(copy, f"{LIBRARY}/model/lease.py") == everything
+    assert _changed(copy, "requirements/dev.txt") == everything
 
 
 def test_the_sums_are_those_of_the_pieces(tmp_path: Path) -> None:
-    notebook = Notebook(tmp_path / "pieces.jsonl", "this code")
+    notebook = Notebook(tmp_path / "pieces.jsonl", SAME)
     wanted = [*PLAYED, Piece("kill", (FAULT, 500, 100)), Piece("play", ("claims", 7, 6))]
     for piece in wanted[:-1]:
         notebook.add(piece.key, done(piece)[1])
@@ -91,7 +119,7 @@ def test_the_sums_are_those_of_the_pieces(tmp_path: Path) -> None:
 
 
 def test_a_piece_that_cannot_be_done_is_told_and_tried_again_and_costs_the_others_nothing(tmp_path: Path) -> None:
-    notebook = Notebook(tmp_path / "pieces.jsonl", "this code")
+    notebook = Notebook(tmp_path / "pieces.jsonl", SAME)
     wanted = [Piece("search", ("no such world",)), PLAYED[0]]
     proof = prove.Proof(wanted, notebook)
     proof.run()
