@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from sedano.model.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage
-from sedano.model.messages import BlobRef, Command, Document, Event, Gather, Member, Place, Section
+from sedano.model.messages import BlobRef, Command, Document, Event, Gather, Member, Place, Section, TimeLimits
 from sedano.model.stamps import HEADERS, LONGEST, write
 from sedano.model.states import TERMINAL
 from sedano.model.wire import MAX_ATTEMPT, MAX_CLOCK, MAX_DATA_BYTES, MAX_INT32
@@ -53,6 +53,8 @@ stamp_names = st.from_regex(r"[a-z_][a-z0-9_.-]{0,9}", fullmatch=True).filter(la
 stamps = st.dictionaries(st.sampled_from(["cost_centre", "a", "_x.y-z"]) | stamp_names, texts.filter(bool), min_size=1, max_size=3)
 written_stamps = stamps.filter(fits).map(write)
 sections = st.builds(Section, st.integers(1, 999_999), st.integers(1, 999_999))
+seconds = st.none() | st.integers(1, 9_999_999_999_999).map(lambda micros: micros / 1_000_000)
+time_limits = st.builds(TimeLimits, seconds, seconds).filter(any)
 gathers = st.builds(Gather, ids, sizes, st.booleans(), st.booleans())
 pages = refs.map(lambda ref: f"blob:{ref.digest}:{ref.size}") | st.just('{"item":{"chain":[{"task":"add","args":["\\u00e9"]}]}}')
 places = st.builds(Place, ids, st.from_regex(r"[0-9]{1,9}(\.([0-9]{1,9}|links|forks|pages)){0,4}", fullmatch=True), pages)
@@ -87,6 +89,7 @@ def commands(draw):
         member=draw(st.none() | members()),
         gather=draw(st.none() | gathers),
         section=draw(st.none() | sections),
+        time_limits=draw(st.none() | time_limits),
         data_ref=ref,
         stamps=draw(st.none() | written_stamps),
         place=draw(st.none() | places),

@@ -9,7 +9,7 @@ from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.codec import decode, decode_data, decode_event_data
 from sedano.model.lineage import ROOT, Lineage
-from sedano.model.messages import Gather, Member, Section
+from sedano.model.messages import Gather, Member, Section, TimeLimits
 from sedano.model.wire import LONGEST_FOREIGN, MAX_CLOCK, MAX_INT32, MOST_FOREIGN
 from tests.unit.wrong_attributes import BESIDE, REF, TRACE, WRONG
 
@@ -104,6 +104,9 @@ def test_an_event_is_as_strict_as_a_command(name):
         ("ignoreresult", True, "ignore_result", True),
         ("section", "1:4", "section", Section(1, 4)),
         ("section", "999999:999999", "section", Section(999_999, 999_999)),
+        ("timelimits", "0.05:", "time_limits", TimeLimits(0.05, None)),
+        ("timelimits", ":9999999", "time_limits", TimeLimits(None, 9_999_999.0)),
+        ("timelimits", "50:60", "time_limits", TimeLimits(50.0, 60.0)),
         ("datacontenttype", "application/json", "args", ()),
         ("time", "1970-01-01T00:00:00Z", "time", 0.0),
         ("expirytime", "2026-11-20T12:00:00+01:00", "expires", 1_795_172_400.0),

@@ -16,7 +16,7 @@ from sedano.model import codec
 from sedano.model.messages import COLLECT
 from sedano.model.plain import dump
 from sedano.model.plan import CONTEXT, Entry, refuse_options
-from sedano.model.signature import Signature, delay_of
+from sedano.model.signature import Signature, delay_of, time_limits_of
 from sedano.model.stamps import joined
 from sedano.model.wire import MAX_DATA_DEPTH
 from sedano.ports import Ports
@@ -66,7 +66,7 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
     fields |= {
         "tenant": options.tenant or tenant, "traceparent": options.traceparent, "stamps": joined(stamps, options.stamps),
         "ignore_result": options.ignore_result if options.ignore_result is not None else spec.ignore_result,
-        "immutable": signature.immutable, "id": options.task_id,
+        "immutable": signature.immutable, "id": options.task_id, "time_limits": time_limits_of(options, spec.time_limits),
     }  # fmt: skip
     given = {name: value for name, value in fields.items() if value is not None and value is not False}
     text = dump(given, "options", MAX_DATA_DEPTH)[1:-1]

@@ -22,8 +22,9 @@ from sedano.engine.registry import BUILT_IN, Registry, TaskSpec
 from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, UnknownQueue, WaitInsideTask
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import MAX_HOPS, ROOT, Lineage, dedup_id, derived_id
+from sedano.model.messages import TimeLimits
 from sedano.model.records import RESERVATION_S
-from sedano.model.signature import Options, Signature, delay_of, expiry_of
+from sedano.model.signature import Options, Signature, delay_of, expiry_of, time_limits_of
 from sedano.model.stamps import joined
 from sedano.ports import Ports
 
@@ -194,6 +195,7 @@ class Outlet:
             options.queue or (spec.queue if spec is not None else "default"), task_id, signature.task, signature.args, signature.kwargs,
             delay_of(options, now), expires=expiry_of(options, spec.expires if spec is not None else None, now),
             tenant=options.tenant or _tenant(spec, signature) or tenant, traceparent=options.traceparent, ignore_result=ignore,
+            time_limits=_time_limits(spec, options),
             stamps=joined(stamps, options.stamps),
         )  # fmt: skip
 
@@ -243,6 +245,15 @@ class Outlet:
 def _tenant(spec: TaskSpec | None, signature: Signature) -> str | None:
     """Return who a call is for by its arguments, where its task says how to find that."""
     return (spec.tenant(signature.args, signature.kwargs) or None) if spec is not None and spec.tenant is not None else None
+
+
+def _time_limits(spec: TaskSpec | None, options: Options) -> TimeLimits | None:
+    """Return the time limits of one call; raise `OptionError` when it cannot have limits of its own."""
+    found = time_limits_of(options, spec.time_limits if spec is not None else None)
+    limits = spec.limits if spec is not None and found is not None else None
+    if limits is not None and limits.batch is not None and not limits.runs:
+        raise OptionError("time_limit, soft_time_limit: one run takes many calls of this task; give them to the task: they hold for a run")
+    return found
 
 
 def _taken(pending: list[Addressed]) -> list[Addressed]:

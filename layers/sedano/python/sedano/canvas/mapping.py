@@ -11,26 +11,30 @@ from sedano.canvas.sig import Sig
 from sedano.canvas.together import chunks
 from sedano.engine.registry import TaskSpec
 from sedano.errors import OptionError
-from sedano.model.messages import MAP, MAP_ASYNC
+from sedano.model.messages import MAP, MAP_ASYNC, TimeLimits
 from sedano.model.signature import Options, Signature
 
 
 def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> Sig:
     """Return the signature of one message that calls the task of *spec* for each of *items*; *star*: each is a list of arguments.
 
-    It is immutable, as Celery's: after another step it is not handed that one's value.
+    It is immutable, as Celery's: after another step it is not handed that one's value. Time limits of the task hold for each call.
 
     Raises:
         ArgumentError: the arguments of one call do not fit.
-        OptionError: the task has time limits: one message runs all calls, so none of them could be ended by itself.
+        OptionError: the task is async and has time limits: the calls share one body, so that none could be ended by itself.
     """
-    if spec.time_limits is not None:
-        raise OptionError(f"{spec.name} has time limits, and a map runs all its calls as one; publish a group: group(task.s(x) for x in …)")
+    limits = spec.time_limits or TimeLimits()
+    if spec.is_async and spec.time_limits is not None:
+        raise OptionError(f"{spec.name} is async and has time limits, and a map is one body; publish a group: group(task.s(x) for x in …)")
     every = [list(item) for item in items] if star else list(items)
     for item in every:
         spec.parameters.takes(0, item if star else (item,), {})
     name = MAP_ASYNC if spec.is_async else MAP
-    options = Options(queue=spec.queue, expires=spec.expires, ignore_result=spec.ignore_result or None)
+    options = Options(
+        queue=spec.queue, expires=spec.expires, ignore_result=spec.ignore_result or None, time_limit=limits.hard,
+        soft_time_limit=limits.soft,
+    )  # fmt: skip
     return Sig(Signature(name, (spec.name, every, *([True] if star else [])), {}, options, immutable=True), app)
 
 

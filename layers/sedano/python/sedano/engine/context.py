@@ -33,11 +33,12 @@ class TaskContext:
 
     *added*: what it adds to the chord that it is a member of. *before*: attempts of what it stands in for. *token*: the fencing token of
     a singleton, or of a permit, which rises with each run under it; 0 for other tasks. *permit*: the number of the permit, from 0. *over*:
-    the body has ended; what was taken for it (a lease) is void from then on.
+    the body has ended; what was taken for it (a lease) is void from then on. *again*: begins its time limits anew, for a map's next call.
     """
 
     __slots__ = (
-        "added", "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "permit", "published", "sections",
+        "added", "again",
+        "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "permit", "published", "sections",
         "token", "vote",
     )  # fmt: skip
 
@@ -52,6 +53,7 @@ class TaskContext:
         self.added: list[CommandDraft] = []
         self.published = self.sections = 0
         self.over = False
+        self.again: Callable[[], None] | None = None
 
     def check(self) -> None:
         """Raise `TaskRevoked` when this task was revoked with *terminate* while it runs; call it where a long body can stop.

@@ -13,7 +13,7 @@ from sedano.errors import TooLarge
 from sedano.model import codec
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import ROOT, Lineage
-from sedano.model.messages import NOTHING, BlobRef, Command, Event, Gather, Member, Place, Section
+from sedano.model.messages import NOTHING, BlobRef, Command, Event, Gather, Member, Place, Section, TimeLimits
 from sedano.ports import EVENTS, Blobs, Clock, Entropy, Outgoing, command_queue
 
 CLAIM_CHECK_BYTES = 60_000
@@ -45,6 +45,7 @@ class CommandDraft(NamedTuple):
     place: Place | None = None
     weight: int = 1
     lineage: Lineage | None = None
+    time_limits: TimeLimits | None = None
 
 
 class EventDraft(NamedTuple):
@@ -114,6 +115,7 @@ class Composer:
             message_id, draft.task_id, draft.task, self.source, self._clock.now(), self._lamport.forward(),
             () if ref else draft.args, {} if ref else draft.kwargs, draft.attempt, draft.lineage or lineage, draft.expires, draft.tenant,
             draft.traceparent, draft.ignore_result, draft.member, draft.gather, draft.section, ref, draft.stamps, draft.place,
+            draft.time_limits,
         )  # fmt: skip
         return Addressed(command_queue(draft.queue), Outgoing(codec.encode(command), draft.delay, draft.tenant))
 

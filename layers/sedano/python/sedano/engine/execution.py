@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sedano.engine.batch import Arguments, Batch, Held, Ran, Stillborn
+from sedano.engine.batch import Arguments, Batch, Held, Job, Ran, Stillborn
 from sedano.engine.conducting import Conducting
 from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.gathering import HeaderFailed
@@ -144,7 +144,7 @@ class Execution(NamedTuple):
             args, kwargs = self.conducting.gathering.arguments(command)
             if command.place is not None or command.task == LAUNCH:
                 self.conducting.check(command)
-            if job.task.time_limits is not None and _needed(held) > batch.deadline - self.guard - job.received:
+            if limits_of(job) is not None and _needed(held) > batch.deadline - self.guard - job.received:
                 return Run(error=_too_long(held, batch.deadline - job.received), poisonous=True)
             return job.task.parameters.fit(args, kwargs)
         except (MessageRefused, ArgumentError) as refused:
@@ -198,8 +198,8 @@ class Execution(NamedTuple):
             finished(ran)
 
     def _one(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | None:
-        started, limits = self.ports.clock.now(), held.job.task.time_limits
-        if _needed(held) > batch.deadline - self.guard - started:
+        started, limits = self.ports.clock.now(), limits_of(held.job)
+        if (limits.longest if limits is not None else 0.0) > batch.deadline - self.guard - started:
             return None
         context = self.context(held, batch.deadline)
         body, telemetry = held.job.task.function, self.ports.telemetry
@@ -226,9 +226,15 @@ class Execution(NamedTuple):
         batch.give_back(held.job.delivery)
 
 
+def limits_of(job: Job) -> TimeLimits | None:
+    """Return the time limits of the body of *job*: those that its message names, over those of its task."""
+    own = job.command.time_limits
+    return job.task.time_limits if own is None else own.over(job.task.time_limits)
+
+
 def _needed(held: Held) -> float:
     """Return the seconds that must be left so that the body of *held* is begun: those of its time limit."""
-    limits = held.job.task.time_limits
+    limits = limits_of(held.job)
     return limits.longest if limits is not None else 0.0
 
 

@@ -141,7 +141,7 @@ class Following:
             job.delivery.queue.removeprefix(COMMANDS), command.task_id, command.task, command.args, command.kwargs,
             -int(-wait // 1), attempt,
             command.expires, command.tenant, command.traceparent, command.ignore_result, command.member, command.gather, section,
-            command.data_ref, command.stamps, command.place,
+            command.data_ref, command.stamps, command.place, time_limits=command.time_limits,
         )  # fmt: skip
         claimed = job.task.mode(command) == "claimed"
         return self.composer.compose(draft, command.lineage, "" if claimed else derived_id(command.task_id, f"attempt/{attempt}"))

@@ -18,14 +18,14 @@ from sedano.errors import MessageRefused, OptionError
 from sedano.model import codec, refusals
 from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
-from sedano.model.messages import LAUNCH, BlobRef, Command, Gather, Member, Place
+from sedano.model.messages import LAUNCH, BlobRef, Command, Gather, Member, Place, TimeLimits
 from sedano.model.place import ADDED, Ask, Item, find, following, members, part_of, part_place, size_of
 from sedano.model.signature import MAX_DELAY_S
 from sedano.model.stamps import joined, read
 from sedano.ports import Blobs
 
 Entry = dict[str, Any]
-_OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result", "stamps")
+_OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result", "stamps", "time_limits")
 
 
 class Origin(NamedTuple):
@@ -68,7 +68,7 @@ def drafted(ask: Ask, origin: Origin, now: float, blobs: Blobs) -> CommandDraft:
     return CommandDraft(
         str(item.get("queue") or origin.queue), ask.task_id, str(item["task"]), args, kwargs, _delay(item, now), ask.attempt,
         _expires(item, now), tenant, item.get("traceparent") or origin.traceparent, bool(item.get("ignore_result")), ask.member,
-        _gather(ask), None, ref, stamps, ask.place,
+        _gather(ask), None, ref, stamps, ask.place, time_limits=_time_limits(item),
     )  # fmt: skip
 
 
@@ -166,10 +166,14 @@ def entry_of(draft: CommandDraft) -> Entry:
 def draft_of(entry: Mapping[str, Any]) -> CommandDraft:
     """Return the draft that *entry* describes, without its task's id."""
     ref = BlobRef(*entry["ref"]) if "ref" in entry else None
-    optional = {name: entry[name] for name in _OPTIONAL if name in entry}
+    optional = {**{name: entry[name] for name in _OPTIONAL if name in entry}, "time_limits": _time_limits(entry)}
     return CommandDraft(
         str(entry["queue"]), "", str(entry["task"]), entry.get("args", ()), entry.get("kwargs", {}), data_ref=ref, **optional
     )
+
+
+def _time_limits(entry: Mapping[str, Any]) -> TimeLimits | None:
+    return TimeLimits(*entry["time_limits"]) if "time_limits" in entry else None
 
 
 def _lineage(lineage: Lineage) -> tuple[str | None, str | None, int, int]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sedano.engine.batch import Arguments, Held, Ran
 from sedano.engine.context import CURRENT, TaskContext
-from sedano.engine.execution import Execution, Ready, failed
+from sedano.engine.execution import Execution, Ready, failed, limits_of
 from sedano.engine.notices import TELEMETRY
 from sedano.model.outcome import Run
 
@@ -45,7 +45,7 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, until: fl
     context = execution.context(held, until + execution.guard)
     CURRENT.set(context)
     TELEMETRY.set(execution.ports.telemetry)
-    limits = held.job.task.time_limits
+    limits = limits_of(held.job)
     if limits is None:
         run = await _call(held, arguments, context)
     else:

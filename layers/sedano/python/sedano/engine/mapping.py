@@ -1,4 +1,7 @@
-"""The built-in tasks of `map` and `starmap`: one message that applies a task to each of many items."""
+"""The built-in tasks of `map` and `starmap`: one message that applies a task to each of many items.
+
+Time limits hold for each call by itself: the message bears those of the task, and they begin anew before each call.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from sedano.engine.context import CURRENT
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.engine.sections import retry
-from sedano.errors import UnknownTask
+from sedano.errors import OptionError, UnknownTask
 from sedano.model.messages import MAP, MAP_ASYNC
 from sedano.model.parameters import Parameters
 
@@ -28,16 +32,25 @@ def built_in(registry: Registry, name: str) -> TaskSpec | None:
 
 def _mapping(registry: Registry) -> Callable[..., list[Any]]:
     def apply_to_each(task: str, items: list[Any], star: bool = False) -> list[Any]:
-        spec = _spec(registry, task)
+        spec, context, values = _spec(registry, task), CURRENT.get(), list[Any]()
+        again = context.again if context is not None else None
+        if spec.time_limits is not None and again is None:
+            raise OptionError(f"{task} has time limits, and its map names none: publish it by {task}.map(…), or give it timelimits")
         with _tried(spec):
-            return [spec.function(*args, **kwargs) for args, kwargs in _fitted(spec, items, star)]
+            for args, kwargs in _fitted(spec, items, star):
+                if again is not None and values:
+                    again()
+                values.append(spec.function(*args, **kwargs))
+        return values
 
     return apply_to_each
 
 
 def _mapping_async(registry: Registry) -> Callable[..., Any]:
     async def apply_to_each(task: str, items: list[Any], star: bool = False) -> list[Any]:
-        spec = _spec(registry, task)
+        spec, context = _spec(registry, task), CURRENT.get()
+        if spec.time_limits is not None or (context is not None and context.command.time_limits is not None):
+            raise OptionError(f"{task} is async, and the calls of an async map have no time limits of their own; publish a group")
         with _tried(spec):
             return [await spec.function(*args, **kwargs) for args, kwargs in _fitted(spec, items, star)]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sedano.engine.context import CURRENT
 from sedano.model.messages import COLLECT, ELECT, LAUNCH, Command
+from sedano.model.messages import TimeLimits as TimeLimits
 from sedano.model.parameters import Parameters
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.signature import Delivery
@@ -26,18 +27,6 @@ OnBusy = Literal["wait", "drop", "raise"]
 def alone(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """Return the one key of a task of which there is one run at a time, whatever its arguments are: they are not even fetched."""
     return ""
-
-
-class TimeLimits(NamedTuple):
-    """The seconds after which a running body is told to end (*soft*), and after which it is ended (*hard*); None: never."""
-
-    soft: float | None = None
-    hard: float | None = None
-
-    @property
-    def longest(self) -> float:
-        """The seconds that a body may take."""
-        return self.hard if self.hard is not None else self.soft or 0.0
 
 
 class TaskSpec(NamedTuple):

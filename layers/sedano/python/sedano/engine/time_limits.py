@@ -133,7 +133,7 @@ class Limited:
         self.limits, self._clock, self._context, self._late = limits, clock, context, late
         self._began = clock.monotonic()
         self._watch, self._asks = Watch(limits, self._overdue), context.checkpoint
-        context.checkpoint = self._check
+        context.checkpoint, context.again = self._check, self.again
 
     def run(self, body: Callable[[], Run]) -> Run:
         """Return what *body*, which runs on this thread, comes to within its limits."""
@@ -150,6 +150,14 @@ class Limited:
         self._watch.close()
         return self.settled(found)
 
+    def again(self) -> None:
+        """Begin the limits anew, on the body's thread, as a map asks between its calls; end it when a call was over its hard one."""
+        self._watch.close()
+        if self._is_over():
+            raise HardLimit
+        self._began, self._watch = self._clock.monotonic(), Watch(self.limits, self._overdue)
+        self._watch.begin()
+
     def beside(self) -> Watch:
         """Return a watch that leaves the body alone, for one that is ended in another way: an async one."""
         return Watch(self.limits, self._overdue, meets=False)
@@ -160,9 +168,11 @@ class Limited:
 
     def settled(self, run: Run) -> Run:
         """Return *run* as it counts: what a body comes to after its hard limit is a failure."""
+        return self.ended() if self._is_over() else run
+
+    def _is_over(self) -> bool:
         hard = self.limits.hard
-        late = hard is not None and self._clock.monotonic() - self._began >= hard
-        return self.ended() if late or self._watch.hard_met else run
+        return self._watch.hard_met or (hard is not None and self._clock.monotonic() - self._began >= hard)
 
     def ended(self) -> Run:
         """Return the run of the body at its hard limit; what it published is not sent."""

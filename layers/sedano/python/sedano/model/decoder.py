@@ -100,6 +100,7 @@ def _special(found: Found) -> dict[str, Any]:
         "gather": None if gather is None else Gather(gather[0], gather[1], get("gatherhandon", True), get("gatheroutcomes", False)),
         "place": None if place is None else Place(*place),
         "section": get("section"),
+        "time_limits": get("timelimits"),
         **_sent(found),
     }
 

@@ -16,7 +16,7 @@ from typing import Any
 from sedano.errors import MessageRefused, OptionError
 from sedano.model import timestamps, wire
 from sedano.model.lineage import DEFAULT_BUDGET, ROOT, Lineage
-from sedano.model.messages import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Member, Message
+from sedano.model.messages import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Member, Message, TimeLimits
 from sedano.model.plain import dump
 
 
@@ -143,7 +143,12 @@ def _special(message: Command) -> str:
         text += _attribute("canvasid", place.canvas_id) + _attribute("canvasnode", place.node) + _attribute("canvasplan", place.plan)
     if (section := message.section) is not None:
         text += _attribute("section", f"{section.index}:{section.count}")
-    return text
+    return text if message.time_limits is None else text + _limits(message.time_limits)
+
+
+def _limits(limits: TimeLimits) -> str:
+    soft, hard = ("" if seconds is None else f"{seconds:.6f}".rstrip("0").rstrip(".") for seconds in limits)
+    return _attribute("timelimits", f"{soft}:{hard}")
 
 
 def _membership(member: Member) -> str:

@@ -67,6 +67,26 @@ class Place(NamedTuple):
     plan: str
 
 
+class TimeLimits(NamedTuple):
+    """The seconds after which a running body is told to end (*soft*), and after which it is ended (*hard*); None: never."""
+
+    soft: float | None = None
+    hard: float | None = None
+
+    @property
+    def longest(self) -> float:
+        """The seconds that a body may take."""
+        return self.hard if self.hard is not None else self.soft or 0.0
+
+    def over(self, usual: TimeLimits | None) -> TimeLimits:
+        """Return these limits of one call over the *usual* ones of its task, which hold where the call names none (Celery's rule).
+
+        A soft limit that is not below the hard one is none: the body is ended first.
+        """
+        soft, hard = (own if own is not None else other for own, other in zip(self, usual or TimeLimits(), strict=True))
+        return TimeLimits(soft if soft is None or hard is None or soft < hard else None, hard)
+
+
 class Section(NamedTuple):
     """The `with retry():` section that failed last (*index*, counted from 1 in a run) and how often in a row (*count*)."""
 
@@ -76,7 +96,7 @@ class Section(NamedTuple):
 
 class Command(NamedTuple):
     """Asks for one task. *time* and *expires* are seconds since the epoch; *attempt* counts retries from 0; *stamps* as they are written
-    (`sedano.model.stamps`).
+    (`sedano.model.stamps`). *time_limits*: those of this call, over those of its task; of a map they hold for each of its calls.
 
     A named tuple, because one is made for every message that is sent or received: it costs a fifth of a frozen dataclass of this size.
     """
@@ -101,6 +121,7 @@ class Command(NamedTuple):
     data_ref: BlobRef | None = None
     stamps: str | None = None
     place: Place | None = None
+    time_limits: TimeLimits | None = None
 
 
 class Event(NamedTuple):

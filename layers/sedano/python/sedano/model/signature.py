@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from sedano.errors import ArgumentError, OptionError
 from sedano.model import stamps
-from sedano.model.messages import NOTHING
+from sedano.model.messages import NOTHING, TimeLimits
 from sedano.model.strict import shown
 
 Delivery = Literal["claimed", "record_once", "at_least_once"]
@@ -23,6 +23,8 @@ MOST_SECONDS = 250_000_000_000.0
 """What lies further away than this has no date."""
 MAX_DELAY_S = 366 * 86_400.0
 """The longest countdown: a year. What a queue cannot hold back (more than 900 s) is kept by a timer."""
+LONGEST_LIMIT_S = 9_999_999.0
+"""The longest time limit that a message can bear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Options:
     traceparent: str | None = None
     budget: int | None = None
     stamps: Mapping[str, str] | None = None
+    time_limit: float | None = None
+    soft_time_limit: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other, naming them."""
@@ -79,6 +83,10 @@ class Options:
             raise OptionError(f"countdown: {self.countdown} lies in the past")
         if isinstance(self.expires, int | float) and not abs(self.expires) < MOST_SECONDS:
             raise OptionError(f"expires: {shown(self.expires)} is no moment; give seconds from now, at most {MOST_SECONDS:.0f}")
+        for name in ("time_limit", "soft_time_limit"):
+            seconds = getattr(self, name)
+            if seconds is not None and not 1e-6 <= seconds <= LONGEST_LIMIT_S:
+                raise OptionError(f"{name}: {shown(seconds)} is not a number of seconds above 0, at most {LONGEST_LIMIT_S:.0f}")
         for name, moment in (("eta", self.eta), ("expires", self.expires)):
             if isinstance(moment, datetime) and moment.utcoffset() is None:
                 raise OptionError(f"{name}: {moment.isoformat()} has no time zone")
@@ -87,6 +95,7 @@ class Options:
 _SECONDS = (int, float)
 _KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("queue", (str,), "the name of a queue"), ("task_id", (str,), "a text"), ("dedup_key", (str,), "a text"), ("tenant", (str,), "a text"),
+    ("time_limit", _SECONDS, "a number of seconds"), ("soft_time_limit", _SECONDS, "a number of seconds"),
     ("countdown", _SECONDS, "a number of seconds"), ("eta", (datetime,), "a datetime with a time zone"),
     ("expires", (*_SECONDS, datetime), "a number of seconds, or a datetime with a time zone"),
     ("ignore_result", (bool,), "True or False"), ("budget", (int,), "an integer"),
@@ -143,6 +152,21 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
         raise OptionError(f"{unknown[0]}: not an option; known are {', '.join(OPTION_NAMES)}")
     new = replace(options, **changes)
     return replace(new, stamps={**options.stamps, **new.stamps}) if options.stamps and new.stamps else new
+
+
+def time_limits_of(options: Options, usual: TimeLimits | None) -> TimeLimits | None:
+    """Return the time limits that *options* give one call of a task with these *usual* ones; None: they give none.
+
+    Raises:
+        OptionError: the soft limit is not below the hard one, which would end the body first.
+    """
+    if options.time_limit is None and options.soft_time_limit is None:
+        return None
+    limits = TimeLimits(options.soft_time_limit, options.time_limit)
+    found = limits.over(usual)
+    if limits.soft is not None and found.soft is None:
+        raise OptionError(f"soft_time_limit: {limits.soft:g} is not below time_limit: {found.hard:g}")
+    return limits
 
 
 def delay_of(options: Options, now: float, most: float = MAX_DELAY_S) -> int:

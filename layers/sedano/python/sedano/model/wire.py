@@ -16,7 +16,7 @@ from typing import Any
 from sedano.errors import MessageRefused
 from sedano.model import refusals, stamps, states, timestamps
 from sedano.model.lineage import MAX_HOPS
-from sedano.model.messages import Section
+from sedano.model.messages import Section, TimeLimits
 from sedano.model.retry import MAX_EXECUTIONS
 from sedano.model.strict import MAX_DEPTH, shown
 
@@ -46,6 +46,8 @@ _is_blob = re.compile(r"blob:[0-9a-f]{64}").fullmatch
 _is_node = re.compile(r"[0-9]{1,9}(?:\.(?:[0-9]{1,9}|links|forks|pages)){0,63}").fullmatch
 _is_plan = re.compile(r"blob:[0-9a-f]{64}:[0-9]{1,8}|\{[ -~]{1,4094}\}").fullmatch
 _is_section = re.compile(r"[1-9][0-9]{0,5}:[1-9][0-9]{0,5}").fullmatch
+_SECONDS = r"(?=[0-9.]*[1-9])[0-9]{1,7}(?:\.[0-9]{1,6})?"
+_are_limits = re.compile(f"{_SECONDS}:(?:{_SECONDS})?|:{_SECONDS}").fullmatch
 _is_foreign = re.compile(r"[a-z0-9]{1,64}").fullmatch
 
 
@@ -129,6 +131,11 @@ def _hops(value: Any) -> int:
 def _section(text: str) -> Section:
     index, _, count = text.partition(":")
     return Section(int(index), int(count))
+
+
+def _time_limits(text: str) -> TimeLimits:
+    soft, _, hard = text.partition(":")
+    return TimeLimits(float(soft) if soft else None, float(hard) if hard else None)
 
 
 def call(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -215,6 +222,7 @@ COMMAND: Table = {
     "canvasnode": _text("canvasnode", _is_node, 'the path of an item in a page, such as "3.1"'),
     "canvasplan": _text("canvasplan", _is_plan, 'a page of a canvas: "blob:", sha256, ":" and its size, or a short one itself'),
     "section": _converted("section", _is_section, _section, 'the number of a section and its failures, such as "1:4"'),
+    "timelimits": _converted("timelimits", _are_limits, _time_limits, 'seconds, a soft and a hard limit, such as "50:60", "50:" or ":60"'),
     "data": call,
 }
 EVENT: Table = {**COMMON, **SENT, "data": _fields}
