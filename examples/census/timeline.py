@@ -42,7 +42,7 @@ def timeline(facts: Facts) -> str:
         drawn += _row(axis, number, pid, bodies, kills.get(pid))
     for number, (name, times, colour) in enumerate(lanes, len(rows)):
         drawn += _lane(axis, number, name, times, colour)
-    words = [*((colour, name) for name, colour in COLOURS.items()), (OTHER, "launch, summarise"), ("var(--back)", "an invocation"),
+    words = [*((colour, name) for name, colour in COLOURS.items()), (OTHER, "any other"), ("var(--back)", "an invocation"),
              ("var(--bad)", "✕ killed")]  # fmt: skip
     picture = f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="timeline of the run">{"".join(drawn)}</svg>'
     return f'{legend(words)}<div class="scroll">{picture}</div>'

@@ -3,6 +3,7 @@
 import itertools
 import random
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +50,16 @@ def test_sedanos_rule_changes_at_most_once_a_cooldown():
     moments = [at for at, _ in play(arrivals, of_sedano("s", 1.0, Budget(2, 200, cooldown=30))).limits[1:]]
     assert len(moments) > 3
     assert all(later - earlier >= 30 for earlier, later in itertools.pairwise(moments))
+
+
+def test_the_plot_in_the_docs_is_the_one_that_is_drawn():
+    file, read = TRACES["Azure"]
+    if not (DATA / file).exists():
+        pytest.skip(f"{file} is not part of the project: put it into ../shared/data to run this")
+    arrivals = read()
+    played = {policy.name: play(arrivals, policy) for policy in contenders(arrivals)}
+    shown = Path(__file__).parents[3] / "docs" / "autoscaler-azure.svg"
+    assert shown.read_text(encoding="utf-8") == picture("Azure: limits over time", played)
 
 
 @pytest.mark.parametrize("trace", TRACES)
