@@ -31,7 +31,7 @@ def test_dead_letters_are_shown_and_stay(world: World) -> None:
 
 def test_a_queue_that_is_not_there_is_named(world: World) -> None:
     for call in (world.consumers.load, lambda queue: world.consumers.dead(queue, 1)):
-        with pytest.raises(UnknownQueue, match="commands:gone: not a queue of this deployment"):
+        with pytest.raises(UnknownQueue, match="queue: 'gone' is not known to this deployment"):
             call("commands:gone")
 
 

@@ -52,7 +52,7 @@ def test_what_does_not_stand_is_neither_moved_nor_cancelled(world: World) -> Non
 
 
 def test_a_timer_for_a_queue_that_the_deployment_does_not_have_is_refused_by_name(world: World) -> None:
-    with pytest.raises(UnknownQueue, match="commands:nowhere"):
+    with pytest.raises(UnknownQueue, match="queue: 'nowhere' is not known to this deployment"):
         world.timers.set(timer()._replace(queue="commands:nowhere"))
 
 

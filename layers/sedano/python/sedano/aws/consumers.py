@@ -14,7 +14,7 @@ from typing import Any
 from sedano.aws.faults import AWS_ERRORS, fault
 from sedano.aws.queues import SqsQueues
 from sedano.consumers import DeadLetter
-from sedano.errors import ConfigurationError, UnknownQueue
+from sedano.errors import ConfigurationError, unknown_queue
 from sedano.model.budget import Load
 from sedano.ports import Delivery
 
@@ -84,7 +84,7 @@ class LambdaConsumers:
 
     def _attributes(self, queue: str, *names: str) -> Mapping[str, str]:
         if queue not in self._urls:
-            raise UnknownQueue(f"{queue}: not a queue of this deployment; known are {', '.join(self._urls)}")
+            raise unknown_queue(queue, self._urls)
         try:
             answer = self._sqs.get_queue_attributes(QueueUrl=self._urls[queue], AttributeNames=[*names])
         except AWS_ERRORS as error:

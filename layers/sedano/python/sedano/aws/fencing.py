@@ -94,8 +94,9 @@ def _send(operation: Any, call: Mapping[str, Any], holder: Holder) -> Mapping[st
     try:
         answer: Mapping[str, Any] = operation(**call)
     except ClientError as error:
-        item = error.response.get("Item", {})
-        if code_of(error) == _REFUSED and int(item.get(ATTRIBUTE, {"N": "0"})["N"]) > token:  # type: ignore[attr-defined] # an item, not a text
+        refused: Mapping[str, Any] = error.response  # its stubs know no item
+        item = refused.get("Item", {})
+        if code_of(error) == _REFUSED and int(item.get(ATTRIBUTE, {"N": "0"})["N"]) > token:
             raise FencedOff(f"{call['TableName']}", token) from error
         raise
     return answer

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sedano.aws.faults import AWS_ERRORS, code_of, fault
-from sedano.errors import ConfigurationError, SedanoError, Unavailable, UnknownQueue
+from sedano.errors import ConfigurationError, SedanoError, Unavailable, unknown_queue
 from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, batches, objection, weigh
 from sedano.ports import Delivery, Outgoing
 
@@ -98,7 +98,7 @@ class SqsQueues:
         try:
             return self._urls[key]
         except KeyError:
-            raise UnknownQueue(f"{key}: not a queue of this deployment; known are {', '.join(self._urls)}") from None
+            raise unknown_queue(key, self._urls) from None
 
     def _call(self, operation: str, queue: str, method: Callable[..., Any], **parameters: Any) -> Mapping[str, Any]:
         url = self._url(queue)

@@ -49,7 +49,8 @@ class Table:
             )
         except ClientError as error:
             if code_of(error) == _REFUSED:
-                return False, error.response.get("Item")  # type: ignore[return-value] # modelled by the service, not by the stubs
+                refused: Mapping[str, Any] = error.response  # its stubs know no item
+                return False, refused.get("Item")
             raise fault(error, "dynamodb.UpdateItem") from error
         except BotoCoreError as error:
             raise fault(error, "dynamodb.UpdateItem") from error

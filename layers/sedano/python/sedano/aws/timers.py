@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from sedano.aws.faults import AWS_ERRORS, code_of, fault
-from sedano.errors import ConfigurationError, UnknownQueue
+from sedano.errors import ConfigurationError, unknown_queue
 from sedano.model.timer import Timer, opened, sealed
 
 TRY_FOR_S = 86_400
@@ -108,7 +108,7 @@ class SchedulerTimers:
         try:
             arn = self._arns[timer.queue]
         except KeyError:
-            raise UnknownQueue(f"{timer.queue}: not a queue of this deployment; known are {', '.join(self._arns)}") from None
+            raise unknown_queue(timer.queue, self._arns) from None
         target = {
             "Arn": arn,
             "RoleArn": self._group.role,

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sedano.errors import SedanoError, UnknownQueue
+from sedano.errors import SedanoError, unknown_queue
 from sedano.model.budget import Load
 from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, objection
 from sedano.ports import PARKED, Clock, Delivery, Outgoing
@@ -156,7 +156,7 @@ class MemoryQueues:
         try:
             return self._queues[key]
         except KeyError:
-            raise UnknownQueue(f"{key}: not a queue of this deployment; known are {', '.join(self._queues)}") from None
+            raise unknown_queue(key, self._queues) from None
 
     def _add(self, target: _Queue, message: Outgoing, now: float) -> _Kept:
         self._numbers += 1

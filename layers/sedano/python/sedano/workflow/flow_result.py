@@ -166,8 +166,7 @@ class FlowResult:
 
         A run that failed and waits (``on_failure = "wait"``) is compensated.
         """
-        go: Move = lambda run: run._replace(state=CANCELLING, cause=run.cause or "cancelled", ended=0.0)  # noqa: E731
-        return self._change({RUNNING: go, PAUSED: go, FAILED: self._cancelled, CANCELLING: _as_it_is}, "be cancelled")
+        return self._change({RUNNING: _cancelling, PAUSED: _cancelling, FAILED: self._cancelled, CANCELLING: _as_it_is}, "be cancelled")
 
     def retry(self, undone: Iterable[str] = ()) -> str:
         """Begin again what failed, or was compensated, and what waits for it; results of steps that ended well are kept.
@@ -251,6 +250,10 @@ def _left(run: FlowRun) -> str:
 
 def _as_it_is(run: FlowRun) -> FlowRun:
     return run
+
+
+def _cancelling(run: FlowRun) -> FlowRun:
+    return run._replace(state=CANCELLING, cause=run.cause or "cancelled", ended=0.0)
 
 
 def _states(progress: Progress) -> dict[str, str]:
