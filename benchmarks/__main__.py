@@ -11,11 +11,26 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import autoscaler, calls, canvas, canvas_beside, codec, cold, flow, framework, publishing, report, sizes, waiting
+from benchmarks import (
+    autoscaler,
+    calls,
+    canvas,
+    canvas_beside,
+    codec,
+    cold,
+    fairness_beside,
+    flow,
+    framework,
+    publishing,
+    report,
+    sizes,
+    waiting,
+)
 from benchmarks.report import Section
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "bench"
+ENDPOINT = ROOT / ".venv-ministack" / "bin" / "python"
 CANVAS = "canvas.json"
 """The file whose numbers are held here."""
 
@@ -64,6 +79,7 @@ def measurements(progress: Progress) -> dict[str, dict[str, Callable[[], Section
         "flow.json": {
             "rate limits": flow.section_of_rates,
             "fairness": flow.section_of_fairness,
+            "fairness on the local endpoint": lambda: fairness_beside.section(ENDPOINT, BUILD / "endpoint"),
             "autoscaler": lambda: autoscaler.section(BUILD),
         },
     }

@@ -1,0 +1,57 @@
+"""Fairness on the local endpoint, as far as it goes: whether it delivers by tenants, or keeps them only.
+
+A noisy tenant publishes its backlog, then each quiet one a message. All of it is received in tens and stays in flight, as it does while
+workers are busy. On AWS the quiet ones come first once the noisy one takes more than a tenth of what is in flight (`fairness.py` plays
+that); what the endpoint does is counted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Entry, Section, Target
+from sedano.aws.queues import SqsQueues
+from sedano.local import Endpoint
+from sedano.ports import Outgoing, command_queue
+
+NOISY, QUIET = 200, 20
+NOISE = "noisy"
+COMMANDS = command_queue("default")
+TITLE = "Fairness on the local endpoint"
+
+
+def section(python: Path, build: Path) -> Section:
+    """Return what the endpoint under the interpreter *python* does; its files go to *build*."""
+    if not python.exists():
+        return Section(TITLE, "skipped: the endpoint's environment is not there; `make setup-all` makes it", [])
+    build.mkdir(parents=True, exist_ok=True)
+    with Endpoint(python, build) as endpoint:
+        order = delivered(endpoint.session().client("sqs", endpoint_url=endpoint.url))
+    how = f"{NOISY} messages of one tenant, then one of each of {QUIET}, received in tens and kept in flight"
+    return Section(TITLE, how, entries(order))
+
+
+def entries(order: Sequence[str]) -> list[Entry]:
+    """Return the numbers of messages whose tenants came in this *order*."""
+    quiet = [place for place, tenant in enumerate(order) if tenant != NOISE]
+    before = [place - number for number, place in enumerate(quiet)]
+    return [
+        Entry("messages that come with their tenant", sum(map(bool, order)) / (NOISY + QUIET), "", Target(1.0, "least")),
+        Entry(f"of {NOISY} noisy messages, before a quiet one, on average", sum(before) / len(before) if before else NOISY, "messages"),
+    ]
+
+
+def delivered(client: Any) -> list[str]:
+    """Publish through the shipped adapter and return the tenants of the messages in the order in which they are received."""
+    url = client.create_queue(QueueName="fair", Attributes={"VisibilityTimeout": "600"})["QueueUrl"]
+    tenants = [*[NOISE] * NOISY, *(f"quiet-{number}" for number in range(QUIET))]
+    SqsQueues(client, {COMMANDS: url}).send(COMMANDS, [Outgoing("{}", 0, tenant) for tenant in tenants])
+    found: list[str] = []
+    while len(found) < len(tenants):
+        answer = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, MessageSystemAttributeNames=["MessageGroupId"])
+        if not answer.get("Messages"):
+            break
+        found += [message.get("Attributes", {}).get("MessageGroupId", "") for message in answer["Messages"]]
+    return found
