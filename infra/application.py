@@ -25,7 +25,8 @@ MOST_SECONDS = 120
 #: What `sedano discover` says before the one sentence; before that stands the user's own traceback.
 _REFUSED = "sedano discover: "
 _APP = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
-_QUEUE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+_QUEUE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}(\.fifo)?")
+_QUEUE_SAYS = "a letter, then letters, digits, - and _, at most 40 in all, with .fifo behind it if it keeps order, in Sedano(queues=…)"
 
 
 class DiscoveryError(RuntimeError):
@@ -89,7 +90,7 @@ def application(app: str, code: Path, config: StageConfig, requirements: Path | 
         importable = _packages(pinned, here())
     declared = _discover(app, code.parent if package else code, importable)
     for name in declared.queues:
-        require(_QUEUE.fullmatch(name), "queues", name, "a letter, then letters, digits, - and _, at most 40 in all, in Sedano(queues=…)")
+        require(_QUEUE.fullmatch(name), "queues", name, _QUEUE_SAYS)
     folded = {name.lower() for name in declared.queues}
     require(len(folded) == len(declared.queues), "queues", declared.queues, "names that differ by more than their case")
     for name in config.queue_concurrency:

@@ -15,6 +15,8 @@ import boto3
 from sedano.local import assembly
 
 Properties = Mapping[str, Any]
+IN_ORDER = ("FifoQueue", "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit")
+"""What a queue that keeps order says besides, and its name's ending, which CloudFormation adds by itself."""
 
 
 def create_resources(
@@ -76,11 +78,12 @@ class _Queues:
     def make(self, name: str, properties: Properties) -> tuple[str, str]:
         """The queue's address and ARN."""
         attributes = {
-            attribute: json.dumps(properties[attribute]) if attribute == "RedrivePolicy" else str(properties[attribute])
-            for attribute in ("VisibilityTimeout", "MessageRetentionPeriod", "RedrivePolicy")
+            attribute: json.dumps(properties[attribute]) if isinstance(properties[attribute], bool | dict) else str(properties[attribute])
+            for attribute in ("VisibilityTimeout", "MessageRetentionPeriod", "RedrivePolicy", *IN_ORDER)
             if attribute in properties
         }
-        url = self.client.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
+        suffix = ".fifo" if properties.get("FifoQueue") else ""
+        url = self.client.create_queue(QueueName=name + suffix, Attributes=attributes)["QueueUrl"]
         arn = self.client.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
         return url, arn
 

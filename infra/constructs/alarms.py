@@ -52,7 +52,7 @@ class Alarms(Construct):
 def _of_queues(watched: Watched) -> Iterator[Rule]:
     visible = "ApproximateNumberOfMessagesVisible"
     for name, queue in watched.dead.items():
-        words = f"{name}: a message was handed out 25 times and never finished. Read it in the dead-letter queue, mend the cause, redrive."
+        words = f"{name}: a message was handed out too often and never finished. Read it in the dead-letter queue, mend the cause, redrive."
         yield Rule(f"Dead-{name}", of_queue(queue, visible), 1, 1, words)
     words = (
         "A function set aside a message that it cannot read or does not know. Its attributes say why; send it again when that is mended."

@@ -1,5 +1,7 @@
 """Queues: encrypted, reached over TLS only, and never losing a message that cannot be handled."""
 
+from typing import Any
+
 from aws_cdk import Duration
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
@@ -10,20 +12,27 @@ from ..nag import acknowledge
 #: this bounds what it cannot count, such as an invocation that never reached it. It stays above the worker's own limit
 #: of executions (`sedano.model.retry.MAX_EXECUTIONS`), so that the worker comes first and the reason is kept.
 MAX_RECEIVES = 25
+#: The same for a queue that keeps order, the most that SQS takes: what waits there for its turn, for its next try or for the end of a
+#: pause is handed out again and again, because it cannot be sent anew without losing its place.
+MAX_RECEIVES_IN_ORDER = 1000
+#: How the name of a queue ends that keeps order.
+FIFO = ".fifo"
 RETENTION = Duration.days(14)
 _REDRIVE = "Serverless-SQSRedrivePolicy"
 
 
 class WorkQueue(Construct):
-    """A queue that a function consumes, with the dead-letter queue for what it could not."""
+    """A queue that a function consumes, with the dead-letter queue for what it could not; it keeps order when its name says so."""
 
     def __init__(self, scope: Construct, name: str, *, visibility: int) -> None:
         super().__init__(scope, name)
+        in_order = name.endswith(FIFO)
         #: Where a message rests that was handed out too often.
-        self.dead = _queue(self, "Dead")
+        self.dead = _queue(self, "Dead", in_order=in_order)
         acknowledge(self.dead, _REDRIVE, "It is itself where messages rest that were handed out too often.")
-        dead_letters = sqs.DeadLetterQueue(queue=self.dead, max_receive_count=MAX_RECEIVES)
-        self.queue = _queue(self, "Queue", visibility=Duration.seconds(visibility), dead_letters=dead_letters)
+        most = MAX_RECEIVES_IN_ORDER if in_order else MAX_RECEIVES
+        dead_letters = sqs.DeadLetterQueue(queue=self.dead, max_receive_count=most)
+        self.queue = _queue(self, "Queue", visibility=Duration.seconds(visibility), dead_letters=dead_letters, in_order=in_order)
 
 
 class ParkedQueue(Construct):
@@ -44,7 +53,15 @@ def _queue(
     *,
     visibility: Duration | None = None,
     dead_letters: sqs.DeadLetterQueue | None = None,
+    in_order: bool = False,
 ) -> sqs.Queue:
+    # Within each key: copies are told apart by their bodies, which bear an id, and keys do not share a limit of calls.
+    order: dict[str, Any] = {
+        "fifo": True,
+        "content_based_deduplication": True,
+        "deduplication_scope": sqs.DeduplicationScope.MESSAGE_GROUP,
+        "fifo_throughput_limit": sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
+    }
     return sqs.Queue(
         scope,
         name,
@@ -53,4 +70,5 @@ def _queue(
         retention_period=RETENTION,
         visibility_timeout=visibility,
         dead_letter_queue=dead_letters,
+        **(order if in_order else {}),
     )

@@ -26,7 +26,7 @@ from ..constructs.function import Content, Function
 from ..constructs.layers import application_layers, library_layer
 from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
-from ..constructs.queue import ParkedQueue, WorkQueue
+from ..constructs.queue import FIFO, ParkedQueue, WorkQueue
 from ..constructs.timers import Timers
 from ..nag import acknowledge
 from ..places import FUNCTIONS
@@ -58,7 +58,7 @@ class CoreStack(StageStack):
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
         self._parked = ParkedQueue(self, "Parked").queue
-        self._timers = Timers(self, "Timers", targets=[*self._commands.values()], undelivered=self._parked, local=config.local)
+        self._timers = Timers(self, "Timers", targets=self._unordered(), undelivered=self._parked, local=config.local)
         self._layers: list[lambda_.ILayerVersion] = [
             library_layer(self, "Library"),
             *application_layers(self, "Application", application),
@@ -101,6 +101,13 @@ class CoreStack(StageStack):
     def _command_arns(self) -> list[str]:
         return [queue.queue_arn for queue in self._commands.values()]
 
+    def _unordered(self) -> list[sqs.Queue]:
+        """Where timers, events and what comes round send: they know no order, so they send to no queue that keeps one."""
+        return [queue for name, queue in self._commands.items() if not name.endswith(FIFO)]
+
+    def _unordered_arns(self) -> list[str]:
+        return [queue.queue_arn for queue in self._unordered()]
+
     def _function(self, name: str, environment: Mapping[str, str], *, may_loop: bool) -> Function:
         content = Content(FUNCTIONS / name, self._layers, environment)
         self._functions[name] = made = Function(self, name.title(), config=self._config, content=content, may_loop=may_loop)
@@ -126,7 +133,7 @@ class CoreStack(StageStack):
     def _add_router(self, environment: Mapping[str, str]) -> None:
         router = self._function("router", environment, may_loop=True)
         router.consume("From-events", self._events, concurrency=self._config.concurrency_aside)
-        router.allow(["sqs:SendMessage"], *self._command_arns(), self._parked.queue_arn)
+        router.allow(["sqs:SendMessage"], *self._unordered_arns(), self._parked.queue_arn)
         self._allow_blobs(router, "s3:GetObject", "s3:PutObject")
 
     def _add_recorder(self, environment: Mapping[str, str]) -> None:
@@ -144,7 +151,7 @@ class CoreStack(StageStack):
     def _add_scheduler(self, environment: Mapping[str, str]) -> None:
         made = self._function("scheduler", environment, may_loop=False)
         Minute(self, "EachMinute", function=made.target)
-        made.allow(["sqs:SendMessage"], *self._command_arns())
+        made.allow(["sqs:SendMessage"], *self._unordered_arns())
         made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
         made.allow(["dynamodb:BatchGetItem", "dynamodb:UpdateItem"], self._control.table_arn)
         made.allow(["iam:PassRole"], self._timers.role.role_arn)

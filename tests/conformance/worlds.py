@@ -54,7 +54,7 @@ from sedano.ports import (
     Timers,
     command_queue,
 )
-from tests.plugins.resources import Resources
+from tests.plugins.resources import QUEUES, Resources
 
 COMMANDS = command_queue("default")
 
@@ -93,7 +93,7 @@ def in_memory() -> World:
     clock = memory.VirtualClock(memory.START)
     ledger = memory.MemoryLedger(clock)
     blobs = memory.MemoryBlobs()
-    queues = memory.MemoryQueues(clock, memory.queue_keys(("default", "bulk")), max_receives=5)
+    queues = memory.MemoryQueues(clock, memory.queue_keys(QUEUES), max_receives=5)
     return World(
         name="memory",
         ledger=ledger,

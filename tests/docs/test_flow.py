@@ -11,7 +11,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 def test_the_page_runs_from_top_to_bottom() -> None:
-    app = Sedano("page", queues=("default", "default-high"))
+    app = Sedano("page", queues=("default", "default-high", "orders.fifo"))
     with testing.world(app) as world:
         names: dict[str, Any] = {"app": app, "world": world}
         for block in BLOCKS:

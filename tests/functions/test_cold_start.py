@@ -37,6 +37,7 @@ RARE = (
     "model.election", "model.lease", "model.live", "model.order", "model.partitions", "model.registers", "model.snapshot",
     "model.store_clock", "model.workflow", "aws.dated", "aws.elections", "aws.fencing", "aws.flow_runs", "aws.leases",
     "limits", "model.rates", "model.permits", "model.holding", "aws.limits", "aws.expressions.limits",
+    "serial", "engine.serial", "model.serial",
     "limiting", "limit_control", "model.limiting", "engine.limiting", "engine.pacing", "engine.permitting", "engine.collecting",
     "engine.resending", "engine.preferring", "model.priority",
     "aws.expressions.elections", "aws.expressions.leases",

@@ -146,6 +146,28 @@ def tells_when_something_rests(templates: Templates, name: str) -> str | None:
     return "has no alarm"
 
 
+def keeps_order_to_its_end(templates: Templates, name: str) -> str | None:
+    """A queue that keeps order drops copies by what they say and lets no key slow another; what it gives up rests in order as well, and
+    late, for a message that waits for its turn is handed out again and again. No other queue has to do with order."""
+    queue = _of(templates, name)
+    dead = _of(templates, target(queue["RedrivePolicy"]["deadLetterTargetArn"])) if "RedrivePolicy" in queue else queue
+    if not queue.get("FifoQueue"):
+        return "gives up into a queue that keeps order" if dead.get("FifoQueue") else None
+    apart = (queue.get("DeduplicationScope"), queue.get("FifoThroughputLimit")) == ("messageGroup", "perMessageGroupId")
+    if not apart or queue.get("ContentBasedDeduplication") is not True:
+        return "keeps order without telling copies apart, or lets a key slow another"
+    late = queue.get("RedrivePolicy", {}).get("maxReceiveCount", 1000) == 1000
+    return None if late and dead.get("FifoQueue") else "gives up early, or forgets the order of what it gives up"
+
+
+def waits_for_nothing_in_order(templates: Templates, name: str) -> str | None:
+    """A mapping of a queue that keeps order takes at most ten at once and gathers none: Lambda refuses more."""
+    mapping = _of(templates, name)
+    if not _of(templates, target(mapping["EventSourceArn"])).get("FifoQueue"):
+        return None
+    return None if mapping["BatchSize"] <= 10 and not mapping.get("MaximumBatchingWindowInSeconds") else "gathers what is in order"
+
+
 def is_encrypted_at_rest(templates: Templates, name: str) -> str | None:
     """Queues and buckets encrypt what they keep."""
     properties = _of(templates, name)

@@ -13,6 +13,8 @@ STATEFUL = {
         "CommandsdefaultDead1E964081",
         "CommandsbulkQueue112E6DD6",
         "CommandsbulkDeadD0DFEEF6",
+        "CommandsordersfifoQueue2F71A8FC",
+        "CommandsordersfifoDead8284B6DB",
         "EventsQueue7396B467",
         "EventsDead8436A46E",
         "RecordsQueueECA2EBBC",

@@ -23,6 +23,8 @@ EVERYWHERE: dict[Rule, tuple[str, ...]] = {
     rules.feeds_with_a_limit: MAPPING,
     rules.hides_for_six_timeouts: MAPPING,
     rules.has_dead_letters_or_is_where_they_rest: QUEUE,
+    rules.keeps_order_to_its_end: QUEUE,
+    rules.waits_for_nothing_in_order: MAPPING,
     rules.is_encrypted_at_rest: (*QUEUE, *BUCKET),
     rules.refuses_what_is_not_tls: (*QUEUE, *BUCKET),
     rules.is_paid_by_the_request_up_to_a_ceiling: TABLE,
@@ -153,6 +155,17 @@ def _replaceable(resources: dict[str, Any]) -> str:
     return name
 
 
+def _gives_up_early(resources: dict[str, Any]) -> str:
+    name, queue = _first(resources, "SQS::Queue", "ordersfifoQueue")
+    queue["Properties"]["RedrivePolicy"]["maxReceiveCount"] = 25
+    return name
+
+
+def _rests_without_order(resources: dict[str, Any]) -> str:
+    del _first(resources, "SQS::Queue", "ordersfifoDead")[1]["Properties"]["FifoQueue"]
+    return _first(resources, "SQS::Queue", "ordersfifoQueue")[0]
+
+
 PLANTED: list[tuple[Rule, Callable[[dict[str, Any]], str]]] = [
     (rules.has_a_role_of_its_own, _share_a_role),
     (rules.logs_json_to_a_group_of_its_own, _share_logs),
@@ -170,6 +183,12 @@ PLANTED: list[tuple[Rule, Callable[[dict[str, Any]], str]]] = [
     (rules.hides_for_six_timeouts, _change("Lambda::EventSourceMapping", "Router", MaximumBatchingWindowInSeconds=1)),
     (rules.has_dead_letters_or_is_where_they_rest, _change("SQS::Queue", "EventsQueue", RedrivePolicy=None)),
     (rules.has_dead_letters_or_is_where_they_rest, _change("SQS::Queue", "EventsDead", MessageRetentionPeriod=3600)),
+    (rules.keeps_order_to_its_end, _change("SQS::Queue", "ordersfifoQueue", ContentBasedDeduplication=None)),
+    (rules.keeps_order_to_its_end, _change("SQS::Queue", "ordersfifoQueue", FifoThroughputLimit="perQueue")),
+    (rules.keeps_order_to_its_end, _gives_up_early),
+    (rules.keeps_order_to_its_end, _rests_without_order),
+    (rules.waits_for_nothing_in_order, _change("Lambda::EventSourceMapping", "Fromordersfifo", BatchSize=100)),
+    (rules.waits_for_nothing_in_order, _change("Lambda::EventSourceMapping", "Fromordersfifo", MaximumBatchingWindowInSeconds=5)),
     (rules.is_encrypted_at_rest, _change("SQS::Queue", SqsManagedSseEnabled=False)),
     (rules.is_encrypted_at_rest, _change("S3::Bucket", BucketEncryption=None)),
     (rules.refuses_what_is_not_tls, _without_tls_policy),

@@ -45,7 +45,7 @@ def test_messages_go_only_where_the_walk_of_a_message_leads(templates: Templates
     sends = {name: _names(templates.may(name, "sqs:SendMessage"), "Queue") for name in templates.functions()}
     commands = {"Commandsdefault", "Commandsbulk"}
     assert sends == {
-        "worker": commands | {"Events", "Records", "Parked"},
+        "worker": commands | {"Commandsordersfifo", "Events", "Records", "Parked"},
         "router": commands | {"Parked"},
         "recorder": {"Parked"},
         "scheduler": commands,

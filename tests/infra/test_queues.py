@@ -69,5 +69,5 @@ def test_each_command_queue_has_its_name_in_the_outputs(templates: Templates) ->
     parts = templates.outputs["SedanoQueues"]["Fn::Join"][1]
     named = json.loads("".join(part if isinstance(part, str) else target(part) for part in parts))
     workers_queues = {queue for queue, function in templates.sources() if function == "worker"}
-    assert set(named) == {"default", "bulk"}
+    assert set(named) == {"default", "bulk", "orders.fifo"}
     assert set(named.values()) == workers_queues

@@ -2,7 +2,8 @@
 
 import json
 
-from infra.constructs.queue import MAX_RECEIVES
+from infra.constructs.queue import FIFO, MAX_RECEIVES, MAX_RECEIVES_IN_ORDER
+from sedano.model import serial, transport
 from tests.plugins.resources import QUEUES, Resources
 
 
@@ -38,3 +39,11 @@ def test_tables_and_buckets_on_moto_can_be_written_at_once(resources: Resources)
         assert client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]["AttributeName"] == "ttl"
     for setting in ("SEDANO_BLOBS_BUCKET", "SEDANO_HISTORY_BUCKET"):
         resources.session.client("s3").put_object(Bucket=resources.settings[setting], Key="one", Body=b"1")
+
+
+def test_a_queue_that_keeps_order_keeps_it_on_moto(resources: Resources) -> None:
+    url = json.loads(resources.settings["SEDANO_QUEUES"])["orders.fifo"]
+    attributes = resources.session.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    assert (attributes["FifoQueue"], attributes["ContentBasedDeduplication"]) == ("true", "true")
+    assert json.loads(attributes["RedrivePolicy"])["maxReceiveCount"] == MAX_RECEIVES_IN_ORDER
+    assert (MAX_RECEIVES_IN_ORDER, FIFO) == (serial.MAX_RECEIVES, transport.FIFO)

@@ -22,7 +22,7 @@ from tests.aws_from_template import create_resources
 
 APP = "tiny:app"
 CODE = Path(__file__).resolve().parents[1] / "deploy" / "app"
-QUEUES = ("default", "bulk")
+QUEUES = ("default", "bulk", "orders.fifo")
 """The queues that the application declares."""
 
 

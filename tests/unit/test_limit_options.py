@@ -42,7 +42,7 @@ def loose() -> None:
         ({"concurrency": 2, "singleton": True}, "a singleton runs one at a time already"),
         ({"priority": "low"}, "'default-low', which is none of this app's"),
         ({"priority": 3}, "is not the name of a band"),
-        ({"serial_key": "{n}"}, "FIFO queue"),
+        ({"serial_key": "{n}"}, "'default' keeps no order; give queue='orders.fifo'"),
         ({"debounce": "soon"}, "write '30s'"),
         ({"debounce": 0}, "no time above 0"),
         ({"batch": (2, 1), "bind": True}, "bind: the calls of a batch"),

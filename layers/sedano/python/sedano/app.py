@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, TypeVar, Unpack, overload
 
-from sedano.declaration import Declaration, declared
+from sedano.declaration import Declaration, declared, queue_names
 from sedano.engine.registry import Registry
 from sedano.errors import ConfigurationError, OptionError
 from sedano.event import EventType
@@ -55,16 +55,15 @@ class Sedano(PeriodicTasks, Guarded):
 
     Args:
         name: the app's name; task names are ``<module>.<function>`` and do not depend on it.
-        queues: the names of the command queues that its tasks may use; each must exist in the deployment.
+        queues: the names of the command queues that its tasks may use; each must exist in the deployment. One whose name ends in ``.fifo``
+            keeps order within a key (``serial_key=``); the first must be one that does not.
         retry: the retry policy of tasks that declare none.
         connect: ``module:function`` that returns the ports at the first use; the default binds to AWS.
     """
 
     def __init__(self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry = DEFAULT, connect: str = AWS) -> None:
         """Declare an app; nothing is imported, read or connected before the first use."""
-        if isinstance(queues, str):
-            raise OptionError(f"queues: {queues!r} is one text; give a tuple of names, ({queues!r},)")
-        self.name, self.queues, self.retry, self.connect = name, tuple(queues), retry, connect
+        self.name, self.queues, self.retry, self.connect = name, queue_names(queues), retry, connect
         self.registry = Registry()
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()

@@ -18,6 +18,7 @@ from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.engine.chronicle import Host
 from sedano.errors import ConfigurationError
 from sedano.model.messages import NOTHING
+from sedano.model.transport import is_fifo
 from sedano.ports import (
     EVENTS,
     PARKED,
@@ -286,6 +287,7 @@ def _delivery(record: Mapping[str, Any], keys: Mapping[str, str], default: str) 
         queue, record["messageId"], record.get("receiptHandle", ""), record["body"],
         int(attributes.get("ApproximateReceiveCount", 1)), int(attributes.get("SentTimestamp", 0)) / 1000,
         _texts(record["messageAttributes"]) if record.get("messageAttributes") else NOTHING,
+        attributes.get("MessageGroupId") if is_fifo(queue) else None,
     )  # fmt: skip
 
 

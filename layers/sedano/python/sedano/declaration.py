@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any
@@ -13,6 +13,7 @@ from sedano.errors import OptionError
 from sedano.model.parameters import Parameters
 from sedano.model.retry import NEVER, Retry
 from sedano.model.signature import DELIVERIES, Delivery
+from sedano.model.transport import is_fifo
 from sedano.model.wire import is_name
 from sedano.singleton import Singleton, key_of
 
@@ -69,8 +70,9 @@ class Declaration:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The options of limits that were given."""
-        return {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
+        """The options of limits that were given; a queue that keeps order asks for its key by itself."""
+        given = {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
+        return {"serial_key": None, **given} if is_fifo(self.queue) else given
 
     def spec(self, function: Callable[..., Any], default: Retry) -> TaskSpec:
         """Return the task that *function* is under these options; *default* is the policy of tasks that declare none.
@@ -106,6 +108,18 @@ LIMITS = (
     "rate", "burst", "key", "per", "concurrency", "concurrency_key", "priority", "tenant", "debounce", "batch", "serial_key",
 )  # fmt: skip
 """Options that `sedano.limiting` reads, which only those apps load that give one."""
+def queue_names(queues: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of an app's *queues*; raise `OptionError` when they are none, or the first keeps order.
+
+    What the library sends of itself goes to the first: canvases, workflows, elections.
+    """
+    if isinstance(queues, str):
+        raise OptionError(f"queues: {queues!r} is one text; give a tuple of names, ({queues!r},)")
+    if queues and is_fifo(queues[0]):
+        raise OptionError(f"queues: the first one, {queues[0]!r}, keeps order; name one that keeps none before it: canvases go there")
+    return tuple(queues)
+
+
 OPTIONS = tuple(f.name for f in fields(Declaration))
 
 

@@ -16,8 +16,10 @@ from sedano.model import codec
 from sedano.model.messages import COLLECT
 from sedano.model.plain import dump
 from sedano.model.plan import CONTEXT, Entry, refuse_options
+from sedano.model.serial import unordered
 from sedano.model.signature import Signature, delay_of, time_limits_of
 from sedano.model.stamps import joined
+from sedano.model.transport import is_fifo
 from sedano.model.wire import MAX_DATA_DEPTH
 from sedano.ports import Ports
 
@@ -60,6 +62,8 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
         spec.parameters.takes(0 if signature.immutable else handed, signature.args, signature.kwargs)
     usual = (queue or outlet.first_queue) if signature.task == COLLECT else spec.queue
     named = options.queue or usual
+    if is_fifo(named) or options.serial_key is not None:
+        raise unordered("a canvas publishes its tasks", named)
     fields: dict[str, Any] = {"task": signature.task, "queue": named, **_times(signature, spec.expires, outlet.ports.clock.now())}
     context = CURRENT.get()
     tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)

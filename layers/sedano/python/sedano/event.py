@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar, dataclass_transform
 from sedano.engine.registry import Registry
 from sedano.errors import ArgumentError, OptionError
 from sedano.model.parameters import Parameters
+from sedano.model.transport import is_fifo
 from sedano.outlet import Outlet
 from sedano.task import Task
 
@@ -72,6 +73,11 @@ class EventType(Generic[C]):
         if not isinstance(given, Task) or self._app.registry.tasks.get(given.name) is not given.spec:
             who = getattr(given, "name", getattr(given, "__qualname__", repr(given)))
             raise OptionError(f"{who} cannot subscribe to {self.name}: it is no task of the same app; declare it with @app.task first")
+        if is_fifo(task.spec.queue):
+            raise OptionError(
+                f"task {task.name} cannot subscribe to {self.name}: its queue {task.spec.queue!r} keeps order, and events come in none; "
+                "subscribe a task of another queue"
+            )
         fields = dict.fromkeys(self._parameters.signature.parameters)
         try:
             task.spec.parameters.signature.bind(**fields)

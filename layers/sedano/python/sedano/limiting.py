@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import re
 import string
@@ -33,10 +34,7 @@ def limited(spec: TaskSpec, options: Mapping[str, Any], registry: Registry, queu
         OptionError: an option has no meaning, or cannot be honoured.
     """
     if "serial_key" in options:
-        raise OptionError(
-            "serial_key: order within a key takes a FIFO queue, and command queues are standard ones; for one at a time in no order "
-            "give concurrency=1 with concurrency_key=, or singleton="
-        )
+        spec = importlib.import_module("sedano.serial").in_order(spec, options)
     if "priority" in options:
         spec = spec._replace(queue=_band(spec.queue, options["priority"], queues))
     if "tenant" in options:

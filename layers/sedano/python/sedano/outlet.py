@@ -26,6 +26,7 @@ from sedano.model.messages import TimeLimits
 from sedano.model.records import RESERVATION_S
 from sedano.model.signature import Options, Signature, delay_of, expiry_of, time_limits_of
 from sedano.model.stamps import joined
+from sedano.model.transport import is_fifo
 from sedano.ports import Ports
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Outlet:
     def draft(self, signature: Signature, task_id: str) -> CommandDraft:
         """Return *signature*, a task of a canvas, as a draft under *task_id*; its arguments have to be complete."""
         importlib.import_module("sedano.model.plan").refuse_options(signature)
-        return self._draft(signature, task_id)
+        return _unordered(self._draft(signature, task_id), "a canvas publishes its tasks")
 
     def entry(self, signature: Signature, handed: int, queue: str) -> Entry:
         """Return *signature* as a page of a canvas holds it (`sedano.model.plan`); see `sedano.entries`."""
@@ -87,11 +88,12 @@ class Outlet:
     @property
     def first_queue(self) -> str:
         """The queue of what names none: the first of the app's."""
-        return next((spec.queue for name, spec in self.registry.tasks.items() if name not in BUILT_IN), "default")
+        own = (spec.queue for name, spec in self.registry.tasks.items() if name not in BUILT_IN)
+        return next((queue for queue in own if not is_fifo(queue)), self.queues[0])
 
     def prepare(self, signature: Signature, task_id: str) -> CommandDraft:
         """Return *signature* as a draft that others may publish later; its data lies in the blob store when it is long."""
-        return self._checked(self._draft(signature, task_id))
+        return _unordered(self._checked(self._draft(signature, task_id)), "whoever wins publishes it")
 
     def post(self, drafts: Sequence[Draft]) -> None:
         """Publish *drafts* together, or put them into the outbox of the running task."""
@@ -191,12 +193,13 @@ class Outlet:
         ignore = options.ignore_result if options.ignore_result is not None else spec is not None and spec.ignore_result
         context = CURRENT.get()
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
+        queue, delay = options.queue or (spec.queue if spec is not None else "default"), delay_of(options, now)
         return CommandDraft(
-            options.queue or (spec.queue if spec is not None else "default"), task_id, signature.task, signature.args, signature.kwargs,
-            delay_of(options, now), expires=expiry_of(options, spec.expires if spec is not None else None, now),
+            queue, task_id, signature.task, signature.args, signature.kwargs,
+            delay, expires=expiry_of(options, spec.expires if spec is not None else None, now),
             tenant=options.tenant or _tenant(spec, signature) or tenant, traceparent=options.traceparent, ignore_result=ignore,
             time_limits=_time_limits(spec, options),
-            stamps=joined(stamps, options.stamps),
+            stamps=joined(stamps, options.stamps), serial_key=_serial_key(spec, signature, queue, delay),
         )  # fmt: skip
 
     def _checked(self, draft: CommandDraft) -> CommandDraft:
@@ -245,6 +248,21 @@ class Outlet:
 def _tenant(spec: TaskSpec | None, signature: Signature) -> str | None:
     """Return who a call is for by its arguments, where its task says how to find that."""
     return (spec.tenant(signature.args, signature.kwargs) or None) if spec is not None and spec.tenant is not None else None
+
+
+def _serial_key(spec: TaskSpec | None, signature: Signature, queue: str, delay: int) -> str | None:
+    """Return the key within which *queue* keeps order; None where nothing asks for order."""
+    if signature.options.serial_key is None and (spec is None or spec.serial_key is None) and not is_fifo(queue):
+        return None
+    key: str = importlib.import_module("sedano.serial").key_for(spec, signature, queue, delay)
+    return key
+
+
+def _unordered(draft: CommandDraft, who: str) -> CommandDraft:
+    """Return *draft*, which *who* says publishes in no order; raise `OptionError` when its queue keeps one."""
+    if is_fifo(draft.queue):
+        raise importlib.import_module("sedano.model.serial").unordered(who, draft.queue)
+    return draft
 
 
 def _time_limits(spec: TaskSpec | None, options: Options) -> TimeLimits | None:

@@ -42,16 +42,18 @@ def command_queue(name: str) -> str:
 
 
 class Outgoing(NamedTuple):
-    """A message to send: *body* (text, at most 1 MiB), *delay* in seconds (0 to 900), the *tenant* for fairness, string *attributes*."""
+    """A message to send: *body* (≤ 1 MiB), *delay* (0 to 900 s), *tenant* for fairness, *attributes*; *serial_key*, *once*: see Queues."""
 
     body: str
     delay: int = 0
     tenant: str | None = None
     attributes: Mapping[str, str] = NOTHING
+    serial_key: str | None = None
+    once: str = ""
 
 
 class Delivery(NamedTuple):
-    """A message as it was received: the queue's key, the queue's own id and receipt, how often it was received, when sent (epoch s)."""
+    """A message as received: its queue's key, the queue's own id and receipt, how often it was received, when sent (epoch s), its order."""
 
     queue: str
     message_id: str
@@ -60,6 +62,7 @@ class Delivery(NamedTuple):
     receives: int = 1
     sent: float = 0.0
     attributes: Mapping[str, str] = NOTHING
+    serial_key: str | None = None
 
 
 class Ledger(Protocol):
@@ -106,7 +109,11 @@ class Ledger(Protocol):
 
 
 class Queues(Protocol):
-    """Send, receive, delete, hold back. Keys of queues are looked up in the deployment; an unknown one raises `UnknownQueue`."""
+    """Send, receive, delete, hold back. Keys of queues are looked up in the deployment; an unknown one raises `UnknownQueue`.
+
+    A FIFO queue (`transport.is_fifo`) keeps order within a *serial_key*: while a message of it is out, none of it is given to another
+    receiver; what follows one that was not accepted now is answered the same. Copies are known, and dropped, by *once*, else by the body.
+    """
 
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         """Send all, ten to a call and within the byte limit; answer None for each that was accepted."""

@@ -11,8 +11,10 @@ from sedano.errors import ArgumentError, OptionError, TooLarge
 from sedano.model import codec, stamps
 from sedano.model.agenda import MOST_CALL_BYTES, Call, Periodic, declaration
 from sedano.model.schedule import Schedule, State
+from sedano.model.serial import unordered
 from sedano.model.signature import NO_OPTIONS, Options, Signature, given
 from sedano.model.timetable import At, Cron, Every, Timetable
+from sedano.model.transport import is_fifo
 from sedano.outlet import Outlet
 from sedano.task import Task
 
@@ -87,6 +89,8 @@ def _call(app: Declares, signature: Signature, asked: PeriodicOptions) -> Call:
     queue = options.queue or (spec.queue if spec is not None else app.queues[0])
     if queue not in app.queues:
         raise OptionError(f"queue: {queue!r} is none of this app's queues {app.queues}; name it in Sedano(queues=…)")
+    if is_fifo(queue):
+        raise unordered("a schedule publishes what comes round", queue)
     data = codec.encode_data(args, kwargs).decode()
     if len(data) > MOST_CALL_BYTES:
         raise TooLarge(f"arguments: {len(data)} bytes of {MOST_CALL_BYTES}; keep them elsewhere and pass their key")

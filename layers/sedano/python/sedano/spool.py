@@ -37,7 +37,7 @@ def write(app: str, name: str, messages: Sequence[Addressed]) -> Path:
     folder = directory(app)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{name}{SUFFIX}"
-    lines = [json.dumps([m.queue, m.outgoing.body, m.outgoing.delay, m.outgoing.tenant]) for m in messages]
+    lines = [json.dumps([m.queue, m.outgoing.body, m.outgoing.delay, m.outgoing.tenant, m.outgoing.serial_key]) for m in messages]
     descriptor = os.open(path.with_suffix(".part"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
@@ -58,5 +58,5 @@ def take(app: str) -> Iterator[tuple[Path, list[Addressed]]]:
 
 
 def _message(line: str) -> Addressed:
-    queue, body, delay, tenant = json.loads(line)
-    return Addressed(queue, Outgoing(body, delay, tenant))
+    queue, body, delay, tenant, *key = json.loads(line)
+    return Addressed(queue, Outgoing(body, delay, tenant, serial_key=key[0] if key else None))

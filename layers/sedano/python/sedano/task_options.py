@@ -43,7 +43,8 @@ class TaskOptions(TypedDict, total=False):
     priority: the band: the task is sent to the queue ``<queue>-<band>``, which must be one of the app's.
     tenant: who a call is for, as *key*, unless its publication says: one tenant's calls do not hold up another's (SQS fair queues).
     debounce: seconds, or ``"30s"``: of calls that come without so much quiet between them only the last one runs.
-    serial_key: refused: order within a key takes a FIFO queue.
+    serial_key: with a *queue* whose name ends in ``.fifo``, and which needs it: of each key, as *key*, one call runs at a time, in the
+        order in which they were published; the next begins when the one before has ended, however often it was tried.
     """
 
     name: str | None
@@ -66,4 +67,4 @@ class TaskOptions(TypedDict, total=False):
     priority: str
     tenant: str | Callable[..., object]
     debounce: float | str
-    serial_key: str
+    serial_key: str | Callable[..., object]

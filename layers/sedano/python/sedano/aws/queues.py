@@ -4,17 +4,21 @@ Promises: a queue's name is a key looked up in what this deployment knows, never
 SQS would refuse is found before the call, so one bad message costs nothing and delays nobody. When SQS is away, the
 first batch that finds out answers for the rest: the caller is never kept waiting once for each batch. A tenant becomes
 the `MessageGroupId`, which on a standard queue means fairness between tenants (SQS fair queues), not order.
+
+On a FIFO queue a serial key becomes the `MessageGroupId`. SQS answers each entry of a call for itself, so two messages of one key never
+go in one call: the second could be taken where the first was not.
 """
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sedano.aws.faults import AWS_ERRORS, code_of, fault
 from sedano.errors import ConfigurationError, SedanoError, Unavailable, unknown_queue
-from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, batches, objection, weigh
+from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, batches, is_fifo, misplaced, objection, weigh
 from sedano.ports import Delivery, Outgoing
 
 POLL_S = 5
@@ -48,8 +52,35 @@ class SqsQueues:
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         """Send all, ten to a call and within the byte limit; answer None for each that was accepted."""
         self._url(queue)
-        answers = [objection(message.body, message.delay, message.tenant, message.attributes) for message in messages]
+        answers = [
+            objection(message.body, message.delay, message.tenant, message.attributes)
+            or misplaced(queue, message.delay, message.serial_key)
+            for message in messages
+        ]  # fmt: skip
         fit = [position for position, answer in enumerate(answers) if answer is None]
+        if is_fifo(queue):
+            self._send_in_order(queue, messages, fit, answers)
+        else:
+            self._send_fit(queue, messages, fit, answers)
+        return answers
+
+    def _send_in_order(
+        self, queue: str, messages: Sequence[Outgoing], fit: Sequence[int], answers: list[SedanoError | None]
+    ) -> None:  # fmt: skip
+        """Send those that *fit*, of each key one to a call; what follows one that was not accepted now is answered as that one."""
+        keys = [messages[position].serial_key or "" for position in fit]
+        stopped: dict[str, SedanoError] = {}
+        for together in importlib.import_module("sedano.model.serial").turns(keys, [False] * len(keys)):
+            going = [fit[one] for one in together if keys[one] not in stopped]
+            for one in together:
+                answers[fit[one]] = stopped.get(keys[one])
+            self._send_fit(queue, messages, going, answers)
+            stopped |= {messages[one].serial_key or "": away for one in going if isinstance(away := answers[one], Unavailable)}
+
+    def _send_fit(
+        self, queue: str, messages: Sequence[Outgoing], fit: Sequence[int], answers: list[SedanoError | None]
+    ) -> None:  # fmt: skip
+        """Send those that *fit* in tens; when the queue is away, the first batch that finds out answers for the rest."""
         weights = [weigh(messages[position].body, messages[position].attributes) for position in fit]
         away: Unavailable | None = None
         for batch in batches(weights):
@@ -58,7 +89,6 @@ class SqsQueues:
             if away is not None:
                 for position in positions:
                     answers[position] = away
-        return answers
 
     def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Delivery]:
         """Return up to *most* (at most 10) messages, waiting up to *wait* seconds for the first."""
@@ -132,7 +162,7 @@ class SqsQueues:
             self._client.receive_message,
             MaxNumberOfMessages=most,
             WaitTimeSeconds=wait,
-            MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
+            MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp", "MessageGroupId"],
             MessageAttributeNames=["All"],
         )
         return [_delivery(queue, message) for message in answer.get("Messages", ())]
@@ -142,7 +172,11 @@ def _entry(position: int, message: Outgoing) -> Mapping[str, Any]:
     entry: dict[str, Any] = {"Id": str(position), "MessageBody": message.body}
     if message.delay:
         entry["DelaySeconds"] = message.delay
-    if message.tenant is not None:
+    if message.serial_key is not None:
+        entry["MessageGroupId"] = message.serial_key
+        if message.once:
+            entry["MessageDeduplicationId"] = message.once
+    elif message.tenant is not None:
         entry["MessageGroupId"] = message.tenant
     if message.attributes:
         entry["MessageAttributes"] = {name: {"DataType": "String", "StringValue": value} for name, value in message.attributes.items()}
@@ -165,4 +199,5 @@ def _delivery(queue: str, message: Mapping[str, Any]) -> Delivery:
         int(system.get("ApproximateReceiveCount", 1)),
         int(system.get("SentTimestamp", 0)) / 1000,
         {name: value["StringValue"] for name, value in given.items() if "StringValue" in value},
+        system.get("MessageGroupId") if is_fifo(queue) else None,
     )

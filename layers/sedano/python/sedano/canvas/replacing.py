@@ -16,6 +16,7 @@ from sedano.model.messages import Member
 from sedano.model.place import ADDED, find
 from sedano.model.plan import resuming
 from sedano.model.retry import MAX_EXECUTIONS
+from sedano.model.serial import unordered
 from sedano.outlet import Outlet
 from sedano.result import AsyncResult
 
@@ -29,17 +30,21 @@ def replace(form: object, app: Publishes) -> NoReturn:
         Replaced: always, to leave the body; let it pass.
         CanvasError: *form* is no form.
         HopLimit: the task was tried and replaced too often.
+        OptionError: the task runs in order (``serial_key=``), and what replaces it would not.
         SedanoError: no task is running here.
     """
     context = _running("replace")
     if not isinstance(form, Form):
         raise CanvasError(f"a task is replaced by a signature (task.s(…)) or a form, not {type(form).__name__}")
+    outlet = (form.app or app).outlet
+    own_task = outlet.registry.tasks.get(context.command.task)
+    if own_task is not None and own_task.serial_key is not None:
+        raise unordered("what replaces a task runs", own_task.queue)
     attempt = context.command.attempt + 1
     if attempt >= MAX_EXECUTIONS:
         raise HopLimit(f"replace: task {context.id} was tried and replaced {MAX_EXECUTIONS} times; that is the limit")
     own = context.command.lineage
     extra = resuming(attempt, context.command.place, own.hops, own.budget)
-    outlet = (form.app or app).outlet
     draft = begun(outlet, normal(form.tree, joined=True), context.id, _watching(context, outlet), extra)
     raise Replaced(draft._replace(member=context.command.member))
 

@@ -8,7 +8,7 @@ messages comes. What lies in a paused queue (`engine.pausing`) is not even looke
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sedano.engine.execution import Ready
     from sedano.engine.gossip import Gossip
     from sedano.engine.limiting import Limiting
+    from sedano.engine.parking import ParkingLot
     from sedano.engine.preferring import Preferring
     from sedano.engine.singletons import Singletons
 
@@ -109,6 +110,11 @@ class Admission:
         if not any(delivery.body.startswith(TIMER_OPENING) for delivery in deliveries):
             return deliveries
         found: list[Delivery] = importlib.import_module("sedano.engine.timing").due(self.ports, deliveries, batch)
+        return found
+
+    def turns(self, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch, parking: ParkingLot) -> Iterator[list[Job]]:
+        """Yield which of *jobs*, some of which came in order, go together, turn after turn; give back those whose turn does not come."""
+        found: Iterator[list[Job]] = importlib.import_module("sedano.engine.serial").turns(self.ports, deliveries, jobs, batch, parking)
         return found
 
     def admit(self, jobs: Sequence[Job], batch: Batch, paused: Collection[str] = ()) -> Sequence[Job]:

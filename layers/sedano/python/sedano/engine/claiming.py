@@ -43,7 +43,8 @@ class Claiming(NamedTuple):
         claimed = [job for job in jobs if job.mode == "claimed"]
         claims = [self._claim(job, batch) for job in claimed]
         answers = self._answers(claims)
-        held = [self._settle(job, claim, answer, batch) for job, claim, answer in zip(claimed, claims, answers, strict=True)]
+        tries = map(self._in_place, claimed, claims, answers)
+        held = [self._settle(job, claim, answer, batch) for job, claim, answer in tries]
         return plain + [h for h in held if h is not None]
 
     def _answers(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer | SedanoError]:
@@ -59,6 +60,17 @@ class Claiming(NamedTuple):
             command.task_id, command.attempt, command.id, self.ports.entropy.nonce(), batch.deadline + GUARD_S, job.received_clock,
             command.task, must_exist=command.attempt > 0 or old, owner=self.membership.name,
         )  # fmt: skip
+
+    def _in_place(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError) -> tuple[Job, Claim, ClaimAnswer | SedanoError]:
+        """Go on with the try that the record tells of, where a message keeps its place in an order and so bears all tries of its task."""
+        record = None if job.delivery.serial_key is None or isinstance(answer, SedanoError) or answer.granted else answer.record
+        if record is None or not _goes_on(claim, record):
+            return job, claim, answer
+        job = job._replace(command=job.command._replace(attempt=record.attempt, section=record.section))
+        claim = claim._replace(attempt=record.attempt, must_exist=True)
+        if record.state == states.RETRY and record.not_before <= self.ports.clock.now():
+            (answer,) = self._answers([claim])
+        return job, claim, answer
 
     def _settle(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError, batch: Batch) -> Held | None:
         for turn in range(STEALS):
@@ -105,6 +117,9 @@ class Claiming(NamedTuple):
         if record is not None and (decision.action is Action.REVOKE or _revoked(record)):
             self._revoked(job, record, batch)
             return
+        if record is not None and decision.action is Action.ACKNOWLEDGE and _is_another(job, record):
+            batch.park(job.delivery, refusals.TAKEN, "taskid", f"the task {record.name} has run under this id; give this one its own")
+            return
         batch.count("Duplicates", job.task.name)
         batch.chronicle.line(
             "message-duplicate", self.lamport.forward(), self.ports.clock.now(), uuid=job.command.task_id, name=job.task.name,
@@ -139,9 +154,19 @@ def _held(job: Job, record: TaskRecord | None) -> Held:
     return Held(job, record, Stillborn(states.REVOKED, refusals.REVOKED, "taskid", "revoked before it began"))
 
 
+def _goes_on(claim: Claim, record: TaskRecord) -> bool:
+    """Tell whether this message recorded, or began, the try before the one of *record*."""
+    return record.message_id == claim.message_id and record.attempt > claim.attempt and record.state in (states.RETRY, states.RUNNING)
+
+
 def _takes_over(decision: Decision, seen: TaskRecord) -> bool:
     ends = decision.action is Action.REVOKE and seen.state == states.RUNNING
     return ends or decision.action in (Action.STEAL, Action.POISON)
+
+
+def _is_another(job: Job, record: TaskRecord) -> bool:
+    """Tell that *record* is no earlier run of *job*: it is of another task. What replaced a task has its id under a later attempt."""
+    return record.attempt == job.command.attempt and record.name not in ("", job.command.task)
 
 
 def _revoked(record: TaskRecord) -> bool:

@@ -23,7 +23,8 @@ CLAIM_CHECK_BYTES = 60_000
 class CommandDraft(NamedTuple):
     """Ask for task *task* on *queue* (a command queue's name) under the id *task_id*; it causes *weight* tasks, itself among them.
 
-    *lineage* is its ancestry when that is not what its publisher hands down: a step of a flow run descends from the run.
+    *lineage* is its ancestry when that is not what its publisher hands down: a step of a flow run descends from the run. *serial_key* is
+    the key within which a FIFO queue keeps order, in the form in which it travels.
     """
 
     queue: str
@@ -46,6 +47,7 @@ class CommandDraft(NamedTuple):
     weight: int = 1
     lineage: Lineage | None = None
     time_limits: TimeLimits | None = None
+    serial_key: str | None = None
 
 
 class EventDraft(NamedTuple):
@@ -117,7 +119,8 @@ class Composer:
             draft.traceparent, draft.ignore_result, draft.member, draft.gather, draft.section, ref, draft.stamps, draft.place,
             draft.time_limits,
         )  # fmt: skip
-        return Addressed(command_queue(draft.queue), Outgoing(codec.encode(command), draft.delay, draft.tenant))
+        outgoing = Outgoing(codec.encode(command), draft.delay, draft.tenant, serial_key=draft.serial_key)
+        return Addressed(command_queue(draft.queue), outgoing)
 
     def _event(self, draft: EventDraft, lineage: Lineage) -> Addressed:
         now, clock = self._clock.now(), self._lamport.forward()

@@ -14,6 +14,7 @@ from typing import Any
 from sedano.engine.batch import Batch, Job, Judged
 from sedano.engine.conducting import Conducting, Consequences
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.holding import hold_back
 from sedano.engine.joining import Ending, Joining
 from sedano.engine.outbox import restored
 from sedano.engine.publisher import Publisher
@@ -73,6 +74,9 @@ class Following:
             job = one.ran.held.job
             if one.verdict.state == states.FAILURE:
                 due.reject(job, one.ran.run.error)
+            if job.delivery.serial_key is not None and one.verdict.state == states.RETRY:
+                hold_back(self.ports, job.delivery, one.verdict.pause, batch)  # a message of its own would come after those behind it
+                continue
             if not one.posted and _is_last(job.command, one.verdict.state):
                 jobs.append(job)
                 continue

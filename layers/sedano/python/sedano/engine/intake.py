@@ -13,7 +13,7 @@ from sedano.engine.holding import refuse
 from sedano.engine.instances import limited
 from sedano.engine.mapping import built_in
 from sedano.engine.membership import Membership
-from sedano.engine.registry import Registry
+from sedano.engine.registry import Registry, hindrance
 from sedano.engine.sparing import Spared
 from sedano.errors import MessageRefused
 from sedano.model import codec, refusals, states
@@ -79,6 +79,8 @@ class Intake(NamedTuple):
         task = task or limited(self.registry, self.ports, self.lamport, command.task)
         if task is None:
             raise MessageRefused(refusals.UNKNOWN_TASK, "subject", f"no task {command.task!r} in this deployment")
+        if delivery.serial_key is not None and (why := hindrance(task)):
+            raise MessageRefused(refusals.ORDER, "subject", why)
         if not command.time:
             command = command._replace(time=delivery.sent or now)
         mode = task.mode(command)
@@ -95,8 +97,8 @@ class Intake(NamedTuple):
         revoked = revoked_by(control, command) if control.revoked else None
         if revoked is not None:
             return Stillborn(states.REVOKED, refusals.REVOKED, revoked.partition("=")[0], f"revoked by {revoked}")
-        if delivery.receives == 1:
-            return None
+        if delivery.receives == 1 or delivery.serial_key is not None:
+            return None  # whatever waits for its turn is received again and again: there claims alone tell a poison
         if mode != "claimed" and delivery.receives - self.spared.count(delivery) > self.poison_after:
             return Stillborn(states.POISON, refusals.POISON, "receives", f"received {delivery.receives} times without an end")
         if delivery.receives > MAX_EXECUTIONS:

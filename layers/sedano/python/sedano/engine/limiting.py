@@ -133,4 +133,7 @@ def _limits(job: Job, changes: Mapping[str, str]) -> TaskLimits | None:
     if job.stillborn is not None:
         return None
     change = changes.get(job.task.name, "")
-    return changed(job.task.limits, change) if change else job.task.limits
+    limits = changed(job.task.limits, change) if change else job.task.limits
+    if limits is None or job.delivery.serial_key is None:
+        return limits
+    return limits._replace(paces=())  # what keeps its place in an order cannot step aside for a slot

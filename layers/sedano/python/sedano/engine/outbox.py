@@ -13,10 +13,10 @@ from sedano.ports import Blobs, Outgoing
 
 def stored(messages: Sequence[Addressed], blobs: Blobs, inline_bytes: int) -> tuple[tuple[Posted, ...], BlobRef | None]:
     """Return *messages* as a record keeps them: inline, or in the blob store when they are longer than *inline_bytes* together."""
-    posted = tuple(Posted(m.queue, m.outgoing.body, m.outgoing.delay, m.outgoing.tenant) for m in messages)
+    posted = tuple(Posted(m.queue, m.outgoing.body, m.outgoing.delay, m.outgoing.tenant, m.outgoing.serial_key) for m in messages)
     if sum(len(p.body) for p in posted) <= inline_bytes:
         return posted, None
-    text = json.dumps([[p.queue, p.body, p.delay, p.tenant] for p in posted])
+    text = json.dumps([p.parts for p in posted])
     return (), blobs.put(text.encode())
 
 
@@ -25,4 +25,4 @@ def restored(record: TaskRecord, blobs: Blobs) -> list[Addressed]:
     posted: Sequence[Posted] = record.outbox
     if record.outbox_ref is not None:
         posted = [Posted(*entry) for entry in json.loads(blobs.get(record.outbox_ref))]
-    return [Addressed(p.queue, Outgoing(p.body, p.delay, p.tenant)) for p in posted]
+    return [Addressed(p.queue, Outgoing(p.body, p.delay, p.tenant, serial_key=p.serial_key)) for p in posted]

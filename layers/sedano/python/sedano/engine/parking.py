@@ -50,6 +50,8 @@ class ParkingLot(NamedTuple):
             "reason": parking.code, "field": _printable(parking.field)[:256] or "-", "detail": _printable(parking.detail)[:512] or "-",
             "queue": parking.delivery.queue or "-", "message_id": parking.delivery.message_id,
         }  # fmt: skip
+        if parking.delivery.serial_key is not None:
+            attributes["serial_key"] = parking.delivery.serial_key
         if len(body.encode("utf-8", "surrogatepass")) > BODY_BYTES:
             ref = self.ports.blobs.put(body.encode("utf-8", "surrogatepass"))
             body, attributes["blob"] = f"blob:{ref.digest}", f"{ref.digest} {ref.size}"

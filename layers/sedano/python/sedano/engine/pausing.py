@@ -14,9 +14,10 @@ from sedano.engine.batch import Batch, Job
 from sedano.engine.holding import hold_back
 from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused, SedanoError
-from sedano.model import codec
+from sedano.model import codec, refusals
 from sedano.model.messages import Command
 from sedano.model.pauses import Pause, pausing, queues_of
+from sedano.model.serial import KEPT_S
 from sedano.ports import Delivery, Outgoing, Ports, command_queue
 
 HOLD_S, HOLD_MOST_S = 30.0, 3_600.0
@@ -25,6 +26,10 @@ ANEW_AFTER = 10
 """Receipts after which a message is sent anew: half of what would set it aside."""
 ANEW_AFTER_UNCLAIMED = 4
 """The same for a task that is delivered without a claim, where receipts are all that tells a poison."""
+DAY_S = 86_400.0
+LONGER_S = 3.0
+"""How much longer what keeps its place is held back each time at least: so it is received fewer than 900 times in 13 days, and SQS counts
+to a thousand."""
 ANEW_DELAY_S = 900
 """The longest delay that the queue knows: until then the new message is not received at all."""
 
@@ -71,9 +76,24 @@ def tell_held(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch)
 
 
 def postpone(ports: Ports, delivery: Delivery, seconds: float, batch: Batch, anew_after: int = ANEW_AFTER) -> None:
-    """Let *delivery* come again in *seconds*; one that was received *anew_after* times is sent with a count of its own instead."""
-    if delivery.receives < anew_after or not _sent_anew(ports, delivery, min(int(seconds) + 1, ANEW_DELAY_S)):
+    """Let *delivery* come again in *seconds*; one that was received *anew_after* times is sent with a count of its own instead.
+
+    From a queue that keeps order nothing is sent anew, for it would lose its place: it is held back as often as it takes, and set aside
+    before the queue forgets it.
+    """
+    if delivery.serial_key is not None:
+        _keep_place(ports, delivery, seconds, batch)
+    elif delivery.receives < anew_after or not _sent_anew(ports, delivery, min(int(seconds) + 1, ANEW_DELAY_S)):
         hold_back(ports, delivery, seconds, batch)
+
+
+def _keep_place(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) -> None:
+    age = ports.clock.now() - delivery.sent
+    if age > KEPT_S:
+        detail = f"it waited for {age / DAY_S:.0f} days in a queue that keeps order; SQS forgets it after 14"
+        batch.park(delivery, refusals.STALE, "sent", detail)
+    else:
+        hold_back(ports, delivery, max(seconds, LONGER_S * delivery.receives), batch)
 
 
 def _anew_after(registry: Registry, delivery: Delivery) -> int:
@@ -92,7 +112,8 @@ def _anew_after(registry: Registry, delivery: Delivery) -> int:
 
 def _patience(ports: Ports, delivery: Delivery) -> float:
     """Return how long to wait for what may last: longer each time."""
-    seconds = ANEW_DELAY_S if delivery.receives >= ANEW_AFTER else min(HOLD_S * 2.0 ** (delivery.receives - 1), HOLD_MOST_S)
+    anew = delivery.receives >= ANEW_AFTER and delivery.serial_key is None
+    seconds = ANEW_DELAY_S if anew else min(HOLD_S * 2.0 ** (delivery.receives - 1), HOLD_MOST_S)
     return seconds * (1 - ports.entropy.unit() / 4)
 
 

@@ -3,7 +3,8 @@
 Natural batching (group commit): a free lane sends at once; what arrives while all lanes are busy is the next batch. Nobody lingers, one
 publishing thread pays no waiting, many threads share calls. `publish` returns when the queue accepted the message. When the queue stays
 away through the bounded retries, the message goes to the backlog and is sent with the next one that gets through, or at `close`; when the
-backlog is full, `BacklogFull` is raised and nothing was accepted. A send whose answer was lost is sent again: the claim absorbs the copy.
+backlog is full, `BacklogFull` is raised and nothing was accepted. What a FIFO queue does not take is not kept but raised (`Unavailable`),
+for what is published next would come before it. A send whose answer was lost is sent again: the claim absorbs the copy.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 
 from sedano.engine.drafts import Addressed
 from sedano.errors import BacklogFull, SedanoError, Unavailable
-from sedano.model.transport import MAX_DELAY_S
+from sedano.model.transport import MAX_DELAY_S, is_fifo
 from sedano.ports import Clock, Entropy, Outgoing, Queues, Telemetry, Timers
 
 BATCH = 10
@@ -72,6 +73,7 @@ class Publisher:
 
         Raises:
             BacklogFull: the queue is away and the backlog is full.
+            Unavailable: the queue is away and keeps order.
             SedanoError: the message can never be accepted (too large, unknown queue).
         """
         with self._lock:
@@ -163,7 +165,7 @@ class Publisher:
         if error is None:
             if self._backlog:
                 self._drain()
-        elif isinstance(error, Unavailable):
+        elif isinstance(error, Unavailable) and not is_fifo(message.queue):
             self._keep(message, error)
         else:
             raise error

@@ -98,7 +98,10 @@ def _sent(ports: Ports, one: Parked) -> SedanoError | None:
         return UnknownQueue("it does not say which queue it came from; send its body there by hand (`sedano parked show`)")
     try:
         body = whole_body(ports, one)
-        (error,) = ports.queues.send(one.queue, [Outgoing(body, tenant=tenant_of(body))])
+        key = one.delivery.attributes.get("serial_key")
+        # A FIFO queue knows for five minutes what it took: it is told that this is meant to come once more.
+        again = Outgoing(body, tenant=tenant_of(body), serial_key=key, once=one.delivery.message_id)
+        (error,) = ports.queues.send(one.queue, [again])
     except SedanoError as refused:
         return refused
     return error

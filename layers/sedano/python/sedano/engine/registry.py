@@ -34,7 +34,7 @@ class TaskSpec(NamedTuple):
 
     *singleton* returns the key of which one run at a time is let in; *on_busy* says what becomes of the others. *circuit*: when it is left
     alone for a while. *limits*: how often and how many at a time; *tenant*: who a call is for, by its arguments.
-    *time_limits*: how long its body may run.
+    *time_limits*: how long its body may run. *serial_key*: within what order is kept, by its arguments; its queue is one that keeps it.
     """
 
     name: str
@@ -52,12 +52,23 @@ class TaskSpec(NamedTuple):
     limits: TaskLimits | None = None
     tenant: Key | None = None
     time_limits: TimeLimits | None = None
+    serial_key: Key | None = None
 
     def mode(self, command: Command) -> Delivery:
         """Return how *command* is delivered: a member of a join always leaves a record, since the join's body needs its result."""
         if self.delivery == "at_least_once" and (command.member is not None or not (self.ignore_result or command.ignore_result)):
             return "record_once"
         return self.delivery
+
+
+def hindrance(task: TaskSpec) -> str:
+    """Return why *task* cannot be run in order, whatever its queue keeps; empty when it can."""
+    if task.delivery != "claimed":
+        return f"{task.name} is delivered {task.delivery}: what was tried before is known of claimed tasks only"
+    limits = task.limits
+    if limits is not None and (limits.paces or limits.debounce or limits.batch or limits.runs):
+        return f"{task.name} has a rate, a debounce or a batch, for which its calls would have to step out of the line"
+    return f"{task.name} is the library's own and knows no order" if task.name in BUILT_IN else ""
 
 
 def _launched(*_: Any, **__: Any) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sedano.engine.batch import Batch
+from sedano.engine.holding import hold_back
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import codec
 from sedano.model.messages import TIMER_OPENING, Command
@@ -41,6 +42,8 @@ def due(ports: Ports, deliveries: Sequence[Delivery], batch: Batch) -> list[Deli
         left = timer.at - ports.clock.now()
         if left <= 0:
             found.append(delivery._replace(body=body))
+        elif delivery.serial_key is not None:
+            hold_back(ports, delivery, left, batch)
         elif not _sent_on(ports, delivery, Outgoing(body, -int(-left // 1), timer.tenant)):
             batch.give_back(delivery)
     return found

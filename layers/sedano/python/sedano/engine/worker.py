@@ -141,7 +141,8 @@ class Worker:
         going = self._admission.unpaused(deliveries, self.membership.control.paused, batch)
         jobs = self._intake.open(self._admission.due(going, batch), batch)
         self.membership.beat(len(deliveries), jobs, batch.chronicle)
-        for together in rounds(jobs):
+        in_order = any(delivery.serial_key is not None for delivery in deliveries)
+        for together in self._admission.turns(deliveries, jobs, batch, self._parking) if in_order else rounds(jobs):
             if self.ports.clock.now() <= deadline - self.settings.guard:
                 self._walk(together, batch)
             else:

@@ -1,5 +1,5 @@
-"""SQS standard queues over dicts: delay, visibility, receipts, redrive to dead letters. Deterministic: oldest visible
-first.
+"""SQS queues over dicts: delay, visibility, receipts, redrive to dead letters. Deterministic: oldest visible first; on a FIFO queue, of
+each key none while one of it is out, and what was sent within five minutes is not taken twice.
 
 What SQS may do and this does not by itself (deliver twice, out of order) a test causes on purpose: `duplicate`, and
 time.
@@ -14,11 +14,14 @@ from dataclasses import dataclass, field
 
 from sedano.errors import SedanoError, unknown_queue
 from sedano.model.budget import Load
-from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, objection
+from sedano.model.serial import MAX_RECEIVES
+from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, is_fifo, misplaced, objection
 from sedano.ports import PARKED, Clock, Delivery, Outgoing
 
 POLL_S = 0.1
 """How finely a waiting `receive` looks again."""
+COPIES_S = 300.0
+"""For how long a FIFO queue knows what it took."""
 
 
 @dataclass(slots=True)
@@ -39,6 +42,8 @@ class _Queue:
     kept: dict[int, _Kept] = field(default_factory=dict)
     order: list[tuple[float, int]] = field(default_factory=list)
     dead: list[_Kept] = field(default_factory=list)
+    fifo: bool = False
+    taken: dict[tuple[str | None, str], float] = field(default_factory=dict)
 
 
 class MemoryQueues:
@@ -49,13 +54,13 @@ class MemoryQueues:
         keys: the keys of the queues that exist, such as `commands:default`, `events`.
         visibility: seconds for which a received message stays invisible.
         max_receives: receipts after which the next one puts the message aside (see `dead`); the parked queue keeps its
-            messages.
+            messages, and FIFO queues hand them out as often as they can (`sedano.model.serial`).
     """
 
     def __init__(self, clock: Clock, keys: Sequence[str], visibility: float = 30.0, max_receives: int = 5) -> None:
         """Make empty queues."""
         self._clock = clock
-        self._queues: Mapping[str, _Queue] = {key: _Queue() for key in keys}
+        self._queues: Mapping[str, _Queue] = {key: _Queue(fifo=is_fifo(key)) for key in keys}
         self._visibility = visibility
         self._max_receives = max_receives
         self._numbers = 0
@@ -68,8 +73,10 @@ class MemoryQueues:
         answers: list[SedanoError | None] = []
         with self._lock:
             for message in messages:
-                refused = objection(message.body, message.delay, message.tenant, message.attributes)
-                if refused is None:
+                refused = objection(message.body, message.delay, message.tenant, message.attributes) or misplaced(
+                    queue, message.delay, message.serial_key
+                )
+                if refused is None and not (target.fifo and _is_copy(target, message, now)):
                     self._add(target, message, now)
                 answers.append(refused)
         return answers
@@ -96,7 +103,8 @@ class MemoryQueues:
         while True:
             now = self._clock.now()
             with self._lock:
-                found = self._take(queue, source, min(most, MAX_ENTRIES), now)
+                take = self._take_in_order if source.fifo else self._take
+                found = take(queue, source, min(most, MAX_ENTRIES), now)
             if found or now >= until:
                 return found
             self._clock.sleep(min(POLL_S, until - now))
@@ -134,7 +142,11 @@ class MemoryQueues:
     def next_visible(self, queue: str) -> float | None:
         """Return when (epoch s) the next message of *queue* becomes or became visible; None when the queue is empty."""
         with self._lock:
-            return min((kept.visible for kept in self._queue(queue).kept.values()), default=None)
+            shown: dict[object, float] = {}
+            for kept in self._queue(queue).kept.values():
+                key: object = kept.outgoing.serial_key if is_fifo(queue) else kept.number
+                shown[key] = max(kept.visible, shown.get(key, kept.visible))
+            return min(shown.values(), default=None)
 
     def peek(self, queue: str) -> list[Outgoing]:
         """Return what lies in *queue*, in the order of sending, without receiving it."""
@@ -148,7 +160,7 @@ class MemoryQueues:
 
     def duplicate(self, delivery: Delivery) -> None:
         """Deliver this message once more, as an at-least-once queue may do at any time."""
-        outgoing = Outgoing(delivery.body, attributes=delivery.attributes)
+        outgoing = Outgoing(delivery.body, attributes=delivery.attributes, serial_key=delivery.serial_key)
         with self._lock:
             self._add(self._queue(delivery.queue), outgoing, self._clock.now())
 
@@ -178,12 +190,36 @@ class MemoryQueues:
                 found.append(self._deliver(key, source, kept, now))
         return found
 
+    def _take_in_order(self, key: str, source: _Queue, most: int, now: float) -> list[Delivery]:
+        found: list[Delivery] = []
+        out = {kept.outgoing.serial_key for kept in source.kept.values() if kept.visible > now}
+        for kept in list(source.kept.values()):
+            if len(found) == most:
+                break
+            if kept.outgoing.serial_key in out:
+                continue
+            if kept.receives >= MAX_RECEIVES:
+                source.dead.append(source.kept.pop(kept.number))
+            else:
+                found.append(self._deliver(key, source, kept, now))
+        return found
+
     def _deliver(self, key: str, source: _Queue, kept: _Kept, now: float) -> Delivery:
         kept.receives += 1
         kept.receipt = f"{kept.message_id}#{kept.receives}"
         _show(source, kept, now + self._visibility)
         message = kept.outgoing
-        return Delivery(key, kept.message_id, kept.receipt, message.body, kept.receives, kept.sent, dict(message.attributes))
+        attributes = dict(message.attributes)
+        return Delivery(key, kept.message_id, kept.receipt, message.body, kept.receives, kept.sent, attributes, message.serial_key)
+
+
+def _is_copy(queue: _Queue, message: Outgoing, now: float) -> bool:
+    """Tell whether *queue* took the message a short while ago; remember it otherwise."""
+    known = (message.serial_key, message.once or message.body)
+    if queue.taken.get(known, now) > now:
+        return True
+    queue.taken[known] = now + COPIES_S
+    return False
 
 
 def _show(queue: _Queue, kept: _Kept, visible: float) -> None:

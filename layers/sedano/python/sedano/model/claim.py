@@ -66,7 +66,7 @@ def decide(claim: Claim, record: TaskRecord | None, now: float, most_claims: int
     if record.state != states.RUNNING and record.asked:
         return Decision(Action.REVOKE, "revoked while it ran")
     if record.state != states.RUNNING:
-        return Decision(Action.WAIT, "the record changed meanwhile", 0.0)
+        return Decision(Action.WAIT, "its next try is not due, or the record changed meanwhile", max(0.0, record.not_before - now))
     return _running(claim, record, now, most_claims)
 
 

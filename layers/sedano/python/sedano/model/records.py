@@ -35,12 +35,18 @@ class ErrorRecord(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """An encoded message in a task's outbox: the key of its queue, its *body*, *delay* in seconds, the *tenant*."""
+    """An encoded message in a task's outbox: the key of its queue, its *body*, *delay* in seconds, the *tenant*, the *serial_key*."""
 
     queue: str
     body: str
     delay: int = 0
     tenant: str | None = None
+    serial_key: str | None = None
+
+    @property
+    def parts(self) -> tuple[str | int | None, ...]:
+        """What is written of it: the key only where there is one."""
+        return tuple(self) if self.serial_key is not None else tuple(self)[:-1]
 
 
 class TaskRecord(NamedTuple):

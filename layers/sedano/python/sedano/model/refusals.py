@@ -21,6 +21,8 @@ POISON: Final = "poison"
 EXECUTIONS: Final = "execution-limit"
 QUARANTINE: Final = "quarantine"
 """A retry, or a message older than the ledger's memory, for which there is no record."""
+TAKEN: Final = "id-taken"
+"""Another task was published under this id, and has run."""
 BLOB: Final = "blob"
 """A claim check that is missing, inflates beyond its declared size, or whose digest differs."""
 BUDGET: Final = "budget"
@@ -28,10 +30,14 @@ REJECTED: Final = "rejected"
 """Its task refused it by raising `Reject`."""
 RECORD: Final = "bad-record"
 """A packed record of worker events that cannot be read."""
+ORDER: Final = "order"
+"""A task that cannot be run in order came through a queue that keeps it."""
+STALE: Final = "stale"
+"""It waited in a queue that keeps order for nearly as long as SQS keeps messages, and cannot be sent anew without losing its place."""
 
 ALL: Final = frozenset({
     MALFORMED, TOO_DEEP, TOO_LARGE, SCHEMA, NEWER, UNKNOWN_TASK, UNKNOWN_EVENT, ARGUMENTS, EXPIRED, CLOCK_AHEAD, HOPS, POISON, EXECUTIONS,
-    QUARANTINE, BLOB, BUDGET, REJECTED, RECORD,
+    QUARANTINE, TAKEN, BLOB, BUDGET, REJECTED, RECORD, ORDER, STALE,
 })  # fmt: skip
 
 REVOKED: Final = "revoked"

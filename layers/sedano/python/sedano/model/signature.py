@@ -34,8 +34,9 @@ class Options:
     *countdown*: seconds until it may run; *eta*: the moment from which it may run; *expires*: seconds after publication, or the moment,
     from which it must not start any more (moments are datetimes with a time zone); *dedup_key* makes publications of the same key one
     task; *on_duplicate* says what a second publication does (``return`` the same result, ``wait`` for it, ``drop`` it before it is
-    published, ``raise`` `DuplicateTask`); *tenant* is who it is for (fairness, cost); *stamps* are texts by name that travel to every task
-    that this one causes; those of a task that publishes are inherited.
+    published, ``raise`` `DuplicateTask`); *serial_key*: within which key its FIFO queue keeps order, if not by the task's own; *tenant* is
+    who it is for (fairness, cost); *stamps* are texts by name that travel to every task that this one causes; those of a task that
+    publishes are inherited.
     """
 
     queue: str | None = None
@@ -52,6 +53,7 @@ class Options:
     stamps: Mapping[str, str] | None = None
     time_limit: float | None = None
     soft_time_limit: float | None = None
+    serial_key: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other, naming them."""
@@ -72,7 +74,7 @@ class Options:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
                 raise OptionError(f"{name}: expected {wanted}, got {type(value).__name__}")
-        for name in ("queue", "task_id", "tenant"):
+        for name in ("queue", "task_id", "tenant", "serial_key"):
             if getattr(self, name) == "":
                 raise OptionError(f"{name}: is empty; leave it out or give one")
 
@@ -99,7 +101,7 @@ _KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("countdown", _SECONDS, "a number of seconds"), ("eta", (datetime,), "a datetime with a time zone"),
     ("expires", (*_SECONDS, datetime), "a number of seconds, or a datetime with a time zone"),
     ("ignore_result", (bool,), "True or False"), ("budget", (int,), "an integer"),
-    ("stamps", (Mapping,), "a mapping of names to texts"),
+    ("stamps", (Mapping,), "a mapping of names to texts"), ("serial_key", (str,), "a text"),
 )  # fmt: skip
 NO_OPTIONS = Options()
 OPTION_NAMES = tuple(f.name for f in fields(Options))

@@ -47,7 +47,7 @@ def write(outcome: Outcome) -> str:
         more = [error.cause, error.notes] if error.cause or error.notes else []
         parts["err"] = [error.type_name, error.message, error.traceback, *more]
     if outcome.outbox:
-        parts["out"] = [(post.queue, post.body, post.delay, post.tenant) for post in outcome.outbox]
+        parts["out"] = [post.parts for post in outcome.outbox]
     if outcome.outbox_ref is not None:
         parts["outref"] = [outcome.outbox_ref.digest, outcome.outbox_ref.size]
     if outcome.not_before:

@@ -21,6 +21,8 @@ MAX_DELAY_S = 900
 MAX_HOLD_S = 43_200
 MAX_ATTRIBUTES = 10
 MAX_TENANT = 128
+FIFO = ".fifo"
+"""How the name of a queue ends that keeps order within each key (a message group of SQS); every other queue keeps none."""
 
 _TYPE_BYTES = len("String")
 _ILLEGAL = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
@@ -66,6 +68,21 @@ def _attributes(attributes: Mapping[str, str]) -> SedanoError | None:
         if not value or re.search(_ILLEGAL, value):
             return OptionError(f"attributes.{name}: is empty or has a character that is not legal in a queue")
     return None
+
+
+def is_fifo(queue: str) -> bool:
+    """Tell by its name, or its key, whether *queue* keeps order."""
+    return queue.endswith(FIFO)
+
+
+def misplaced(queue: str, delay: int, serial_key: str | None) -> SedanoError | None:
+    """Return why *queue* cannot keep the order that was asked of it, or None."""
+    if not is_fifo(queue):
+        found = OptionError(f"serial_key: {queue} keeps no order; the name of a queue that does ends in {FIFO}")
+        return found if serial_key is not None else None
+    if serial_key is None or not _is_tenant(serial_key):
+        return OptionError(f"serial_key: {queue} keeps order within a key; give one of 1 to 128 printable ASCII characters without spaces")
+    return OptionError(f"delay: {queue} keeps order and holds no message back by itself; give no countdown and no eta") if delay else None
 
 
 def batches(weights: Sequence[int]) -> Iterator[range]:

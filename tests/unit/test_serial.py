@@ -1,0 +1,124 @@
+"""Order within a key: who goes together, how a key travels, and what is refused where it is written."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano import Sedano, every, testing
+from sedano.errors import ArgumentError, OptionError
+from sedano.model.serial import group_of, turns
+from sedano.model.transport import misplaced
+
+APP = Sedano("order", queues=("default", "default-high", "orders.fifo", "second.fifo"))
+KEYS = st.lists(st.tuples(st.sampled_from("abcd"), st.booleans()), max_size=12)
+
+
+@APP.task(name="send")
+def send(n: int) -> int:
+    """Send."""
+    return n
+
+
+@APP.task(name="ship", queue="orders.fifo", serial_key="{order}")
+def ship(order: Any, step: int = 0) -> int:
+    """Ship."""
+    return step
+
+
+@APP.event
+class Bought:
+    """Something was bought."""
+
+    order: str
+
+
+@given(KEYS)
+def test_every_message_has_one_turn_and_those_of_a_key_keep_their_order(batch: list[tuple[str, bool]]) -> None:
+    found = turns([key for key, _ in batch], [again for _, again in batch])
+    walked = [position for together in found for position in together]
+    assert sorted(walked) == list(range(len(batch)))
+    for key in "abcd":
+        own = [position for position in walked if batch[position][0] == key]
+        assert own == sorted(own)
+    for together in found:
+        assert len({batch[position][0] for position in together}) == len(together), "two of a key never go together"
+
+
+@given(KEYS)
+def test_what_comes_again_goes_alone_after_all_keys_that_are_new(batch: list[tuple[str, bool]]) -> None:
+    found = turns([key for key, _ in batch], [again for _, again in batch])
+    careful = {key for key, again in batch if again}
+    alone = [len(together) == 1 and batch[together[0]][0] in careful for together in found]
+    assert alone == sorted(alone)
+    assert all(batch[position][0] not in careful for together, one in zip(found, alone, strict=True) if not one for position in together)
+
+
+@given(st.text(min_size=1))
+def test_every_key_travels_and_two_keys_stay_two(key: str) -> None:
+    assert misplaced("orders.fifo", 0, group_of(key)) is None
+    assert group_of(key) != group_of(key + "x")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"queue": "orders.fifo"}, "say within which: serial_key='{order_id}'"),
+        ({"serial_key": "{n}"}, "'default' keeps no order; give queue='orders.fifo'"),
+        ({"queue": "orders.fifo", "serial_key": "{m}"}, "'m' is no parameter of the task"),
+        ({"queue": "orders.fifo", "serial_key": 7}, "neither a text"),
+        ({"queue": "orders.fifo", "serial_key": "{n}", "tenant": "{n}"}, "tenant: cannot go with serial_key=: on a FIFO queue"),
+        ({"queue": "orders.fifo", "serial_key": "{n}", "priority": "high"}, "no order between two bands"),
+        ({"queue": "orders.fifo", "serial_key": "{n}", "rate": "1/s"}, "rate: cannot go with serial_key=: a call that waits"),
+        ({"queue": "orders.fifo", "serial_key": "{n}", "debounce": 1}, "debounce: cannot go"),
+        ({"queue": "orders.fifo", "serial_key": "{n}", "batch": (2, 1)}, "batch: cannot go"),
+        ({"queue": "orders.fifo", "serial_key": "{n}", "delivery": "record_once"}, "only a claimed one runs in order"),
+        ({"queue": "third.fifo", "serial_key": "{n}"}, "none of this app's queues"),
+    ],
+)
+def test_what_cannot_run_in_order_is_refused_where_it_is_declared(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(OptionError) as refused:
+
+        @APP.task(name="refused", **options)
+        def refused_task(n: int) -> None:
+            return None
+
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("publish", "told"),
+    [
+        (lambda: ship.apply_async((1,), countdown=5), "who waits for a moment would hold up all behind it"),
+        (lambda: ship.apply_async((1,), tenant="north"), "tenant: on a FIFO queue the key stands where the tenant stands"),
+        (lambda: ship.apply_async((1,), queue="default"), "'default' keeps no order; leave the queue out"),
+        (lambda: send.apply_async((1,), queue="orders.fifo"), "send is declared without serial_key="),
+        (lambda: send.apply_async((1,), serial_key="7"), "serial_key: the queue 'default' keeps no order"),
+        (lambda: ship.apply_async((1,), serial_key=7), "serial_key: expected a text, got int"),
+        (lambda: APP.send_task("strange", queue="orders.fifo"), "this app does not know strange; give serial_key="),
+        ((ship.s(1) | ship.s(2)).delay, "a canvas publishes its tasks in none"),
+        (lambda: ship.s(1).election(), "whoever wins publishes it in none"),
+        (lambda: Bought.subscribe(ship), "events come in none"),  # type: ignore[attr-defined]
+        (lambda: APP.periodic(every(hours=1), args=(1,))(ship), "a schedule publishes what comes round in none"),
+        (lambda: APP.control.rate_limit("ship", "1/s"), "keeps order and cannot step aside for a slot"),
+        (lambda: Sedano("first", queues=("orders.fifo", "default")), "name one that keeps none before it"),
+    ],
+)
+def test_what_cannot_be_published_in_order_says_what_to_do(publish: Any, told: str) -> None:
+    with testing.world(APP), pytest.raises(OptionError) as refused:
+        publish()
+    assert told in str(refused.value)
+
+
+def test_a_call_without_a_key_is_an_error_of_its_arguments() -> None:
+    keyed = APP.task(name="keyed", queue="orders.fifo", serial_key=lambda order: order["customer"])(lambda order: order)
+    with testing.world(APP) as world:
+        with pytest.raises(ArgumentError, match="serial_key: KeyError: 'customer'"):
+            keyed.delay({})
+        with pytest.raises(ArgumentError, match="serial_key: is empty"):
+            keyed.delay({"customer": ""})
+        keyed.delay({"customer": "Frau Müller"})
+        ship.apply_async((1,), queue="second.fifo", serial_key="x")
+        assert [one.serial_key for one in world.queues.peek("commands:orders.fifo")] == [group_of("Frau Müller")]
+        assert [one.serial_key for one in world.queues.peek("commands:second.fifo")] == ["x"]
