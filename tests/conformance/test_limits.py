@@ -160,6 +160,16 @@ def test_a_basket_takes_calls_until_it_is_full_or_shut(world: World) -> None:
     assert world.limits.put(NAME, entries[4:], 9, 0.0) is None
 
 
+def test_who_puts_again_what_a_full_or_shut_basket_holds_is_told_that_it_is_there(world: World) -> None:
+    entries = [written(str(n), [n], {}) for n in range(3)]
+    full = world.limits.put(NAME, entries[:2], 2, 0.0)
+    assert world.limits.put(NAME, entries[:2], 2, 0.0) == full, "the answer to the first request was lost"
+    assert world.limits.put(NAME, entries[1:], 2, 0.0) is None, "one of them is not there"
+    shut = world.limits.shut(NAME, 0.0)
+    assert world.limits.put(NAME, entries[:1], 9, 0.0) == shut
+    assert world.limits.put(NAME, entries[2:], 9, 0.0) is None
+
+
 def test_an_empty_basket_can_be_shut_too(world: World) -> None:
     assert world.limits.shut(NAME, 0.0) == ({}, True)
     assert world.limits.put(NAME, [written("1", [], {})], 4, 0.0) is None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any
 
-from sedano import bootstrap, memory
+from sedano import Sedano, bootstrap, memory
 from sedano.aws.elections import DynamoElections
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
@@ -106,6 +106,9 @@ class Telemetry:
 class ClaimWorld:
     """One schedule: `run` plays it to its end and raises the `Violation` that it finds."""
 
+    app: Sedano = chores.app
+    """Whose tasks are published and run."""
+
     def __init__(self, seed: int, plan: Plan | None = None, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
         """Set the stage of *seed*."""
         self.plan, self.planted = plan or plan_of(seed), planted
@@ -120,7 +123,7 @@ class ClaimWorld:
         """Play the schedule; return its world."""
         world = self.world
         publisher = Process(world, 0, "publisher")
-        chores.app.attach(self.ports(publisher))
+        self.app.attach(self.ports(publisher))
         publisher.actor = world.spawn(publisher, self._publish)
         try:
             world.run(world.calm_from + REST_S)
@@ -161,7 +164,7 @@ class ClaimWorld:
         process.clock.offset = self.plan.skew * (2 * dice.random() - 1)
         process.clock.rate = 1 + 1e-4 * (2 * dice.random() - 1)
         ports = self.planted.ports(self.ports(process))
-        worker = Worker(chores.app.registry, ports, Host(process.name, 1), SETTINGS, None)
+        worker = Worker(self.app.registry, ports, Host(process.name, 1), SETTINGS, None)
         self.planted.worker(worker)
         handler = bootstrap._handler(worker.work, ports, {"default": COMMANDS}, "")
         return Environment(process, handler)

@@ -19,6 +19,9 @@ from sedano.model.lease import GUARD_MS, Leased, LeaseRecord, Term
 from sedano.model.store_clock import Interval
 from sedano.ports import Ports
 from tests.simulation import (
+    circuit_mutants,
+    collect_mutants,
+    controller_mutants,
     flow_mutants,
     limit_mutants,
     member_mutants,
@@ -268,7 +271,7 @@ def every() -> dict[str, Stage]:
     both: dict[str, Callable[..., Any]] = {f"task: {name}": claim(planted) for name, planted in claims.items()}
     both |= {f"election: {name}": election(planted) for name, planted in _election_writes().items()}
     worlds = (revocation_mutants, partition_mutants, singleton_mutants, topic_mutants, member_mutants, schedule_mutants, limit_mutants)
-    for world in (*worlds, flow_mutants):
+    for world in (*worlds, flow_mutants, controller_mutants, circuit_mutants, collect_mutants):
         both |= world.stages()
     both |= {f"lease: {name}": lease(planted) for name, planted in {**_lease_writes(), **_lease_code()}.items()}
     return both

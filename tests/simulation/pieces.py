@@ -13,7 +13,10 @@ from tests.deploy.fight.proof import fought
 from tests.simulation.baselines.gossip import Elected
 from tests.simulation.baselines.locks import WAYS, LockWorld
 from tests.simulation.campaign import FAULTS, Schedule, Stage, Tally, campaign
+from tests.simulation.circuits import CircuitWorld
 from tests.simulation.claims import ClaimWorld
+from tests.simulation.collects import CollectWorld
+from tests.simulation.controllers import ControllerWorld
 from tests.simulation.differential import compared_with_ministack, compared_with_moto
 from tests.simulation.elections import ElectionWorld
 from tests.simulation.exhaustive.sizes import LARGE
@@ -35,6 +38,7 @@ WORLDS: Mapping[str, Callable[..., Schedule]] = {
     "claims": ClaimWorld, "leases": LeaseWorld, "elections": ElectionWorld, "revocations": RevocationWorld, "partitions": PartitionWorld,
     "singletons": SingletonWorld, "topics": TopicWorld, "members": MemberWorld, "flows": FlowWorld,
     "canvases": CanvasWorld, "limits": LimitWorld, "permits": PermitWorld, "schedules": ScheduleWorld,
+    "controllers": ControllerWorld, "circuits": CircuitWorld, "collected": CollectWorld,
 }  # fmt: skip
 CHUNK = 1_000
 FIRST = 10_000_000

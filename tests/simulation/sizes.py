@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FLOW = ("schedules", "limits", "permits")
+FLOW = ("schedules", "limits", "permits", "controllers", "circuits", "collected")
 """The worlds of time and flow."""
 
 

@@ -51,7 +51,10 @@ class Limits(Protocol):
         """Return the latest call, strongly consistent."""
 
     def put(self, name: str, entries: Sequence[str], most: int, now: float) -> Basket | None:
-        """Put *entries* into the basket *name* of at most *most* calls and return it; None when it is shut or has no room."""
+        """Put *entries* into the basket *name* of at most *most* calls and return it; None when it is shut or has no room for them.
+
+        A basket that holds all of them already is returned as well, shut or full: an earlier request put them there.
+        """
 
     def shut(self, name: str, now: float) -> Basket:
         """Shut the basket and return what is in it; it never changes any more."""

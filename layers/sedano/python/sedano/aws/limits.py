@@ -96,14 +96,15 @@ class DynamoLimits:
         return _latest(item) if item is not None else None
 
     def put(self, name: str, entries: Sequence[str], most: int, now: float) -> Basket | None:
-        """Put *entries* into the basket *name* of at most *most* calls and return it; None when it is shut or has no room."""
+        """Put *entries* into the basket *name* of at most *most* calls and return it; None when it is shut or has no room for them."""
         size = sum(len(entry.encode()) for entry in entries)
         values: dict[str, Any] = {
             ":entries": {"L": [{"S": entry} for entry in entries]}, ":count": _number(len(entries)), ":bytes": _number(size),
             ":left": _number(most - len(entries)), ":room": _number(MOST_BASKET_BYTES - size), ":ttl": _ttl(now + RECORD_LIFETIME_S),
         }  # fmt: skip
         done, item = self._table.update(writes.PUT, keys.basket(name), values, returns="ALL_NEW")
-        return _basket(item) if done else None
+        found = _basket(item)
+        return found if done or holding.holds(found, entries) else None
 
     def shut(self, name: str, now: float) -> Basket:
         """Shut the basket and return what is in it."""

@@ -108,12 +108,13 @@ class MemoryLimits:
             return self._latest.get(name)
 
     def put(self, name: str, entries: Sequence[str], most: int, now: float) -> Basket | None:
-        """Put *entries* into the basket *name* of at most *most* calls and return it; None when it is shut or has no room."""
+        """Put *entries* into the basket *name* of at most *most* calls and return it; None when it is shut or has no room for them."""
         with self._lock:
             kept = self._entries.get(name, [])
             size = sum(len(entry.encode()) for entry in (*kept, *entries))
             if name in self._shut or (kept and (len(kept) + len(entries) > most or size > MOST_BASKET_BYTES)):
-                return None
+                found = Basket(holding.read(kept), name in self._shut)
+                return found if holding.holds(found, entries) else None
             self._entries[name] = [*kept, *entries]
             return Basket(holding.read(self._entries[name]))
 

@@ -52,6 +52,11 @@ def read(entries: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def holds(basket: Basket, entries: Sequence[str]) -> bool:
+    """Tell whether all *entries* are in *basket*: an earlier request put them there, of which nobody heard."""
+    return read(entries).keys() <= basket.calls.keys()
+
+
 def calls_of(entries: Sequence[Any]) -> list[Call]:
     """Return the calls that the arguments of a batch describe."""
     return [Call(tuple(args), kwargs, task_id) for task_id, args, kwargs in entries]

@@ -9,7 +9,8 @@ A permit is a lease among others in one item: TAKE_PERMIT needs it to be over, o
 CALL_NEXT need the nonce and the token of the holder, so no late one frees what is another's by now. Own-write mark: nonce and token.
 
 The latest call: LATEST never replaces a call by an earlier one. A basket: PUT adds to what is open and has room; SHUT ends that, and what
-is in a basket that is shut never changes. No write here deletes; TTL only on what has been over for days.
+is in a basket that is shut never changes. Own-write mark of PUT: the calls' ids, so that one that is sent twice by the SDK and fills the
+basket by the first does not go into the next one too. No write here deletes; TTL only on what has been over for days.
 
 Attributes of a line: `bas` began at µs · `tkn` tickets taken · `t0` `t1` `t2` turns µs · `nc` nonce. Of a board, for each number *i*:
 `n`i nonce · `k`i token · `o`i owner · `e`i epoch ms · `w`i kept for; `queued` messages to wake, in order. Of a latest call: `clk` clock ·
