@@ -1,25 +1,23 @@
 """The page about the canvas runs as it stands, from top to bottom."""
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sedano import testing
+from tests.docs.pages import page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "canvas.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+PAGE = page("canvas.md")
 
 
 def test_the_page_runs_from_top_to_bottom() -> None:
     names: dict[str, Any] = {"__name__": "page"}
-    first, *others = [compile(block, "docs/canvas.md", "exec") for block in BLOCKS]
-    exec(first, names)  # noqa: S102 - the page is ours
+    first, *others = PAGE.blocks
+    PAGE.run(first, names)
     with testing.world(names["app"]) as world:
         names["drain"] = world.drain
         for block in others:
-            exec(block, names)  # noqa: S102 - the page is ours
+            PAGE.run(block, names)
         world.drain()
         assert names["noted"] == []
         assert [message.attributes["reason"] for message in world.parked()] == ["rejected"]
@@ -31,4 +29,4 @@ def test_the_page_runs_from_top_to_bottom() -> None:
      "signature(", ".si(", ".set(", ".clone(", "self.replace(", "self.add_to_chord(", "on_failure="],
 )  # fmt: skip
 def test_every_form_is_shown(form: str) -> None:
-    assert any(form in block for block in BLOCKS)
+    assert any(form in block for block in PAGE.blocks)

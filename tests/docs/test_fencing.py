@@ -3,18 +3,17 @@
 import re
 import sqlite3
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sedano import guards
 from sedano.errors import FencedOff, OptionError
+from tests.docs.pages import page
 from tests.plugins.resources import Resources
 from tests.stories import fleet
 
-PAGE = (Path(__file__).parents[2] / "docs" / "fencing.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+PAGE = page("fencing.md")
 
 
 @pytest.fixture
@@ -33,18 +32,18 @@ def names(resources: Resources) -> dict[str, Any]:
 
 def run(block: str, names: dict[str, Any]) -> None:
     """Run one block of the page."""
-    exec(compile(block, "docs/fencing.md", "exec"), names)  # noqa: S102 - the page is ours
+    PAGE.run(block, names)
 
 
 def test_the_page_runs_from_top_to_bottom(names: dict[str, Any]) -> None:
-    for block in BLOCKS:
+    for block in PAGE.blocks:
         run(block, names)
     assert names["refused"] == "the pointer stays"
 
 
 def test_every_accident_on_the_page_is_refused_and_not_merely_passed_over(names: dict[str, Any]) -> None:
     caught = 0
-    for block in BLOCKS:
+    for block in PAGE.blocks:
         shown = re.sub(r"except FencedOff(?: as \w+)?:", "except FencedOff as refused:\n    caught.append(refused)", block)
         names["caught"] = []
         run(shown, names)

@@ -1,13 +1,11 @@
 """The page about time runs as it stands."""
 
-import re
-from pathlib import Path
 from typing import Any
 
 from sedano import Sedano, testing
+from tests.docs.pages import page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "time.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+PAGE = page("time.md")
 
 
 def test_the_page_runs_from_top_to_bottom() -> None:
@@ -15,12 +13,12 @@ def test_the_page_runs_from_top_to_bottom() -> None:
     names: dict[str, Any] = {"app": app}
     with testing.world(app) as world:
         names["world"] = world
-        for block in BLOCKS:
-            exec(compile(block, "docs/time.md", "exec"), names)  # noqa: S102 - the page is ours
+        for block in PAGE.blocks:
+            PAGE.run(block, names)
         world.drain()
         assert names["soon"].get() == 1
 
 
 def test_each_rule_of_each_gap_and_fold_has_its_example() -> None:
-    shown = " ".join(BLOCKS)
+    shown = " ".join(PAGE.blocks)
     assert all(f'{rule}"' in shown for rule in ('on_gap="next', 'on_gap="skip', 'on_fold="first', 'on_fold="both'))

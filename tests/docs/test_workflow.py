@@ -1,14 +1,13 @@
 """The page about workflows runs as it stands."""
 
-import re
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
 from sedano import Sedano, testing
+from tests.docs.pages import page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "workflow.md").read_text(encoding="utf-8")
+PAGE = page("workflow.md")
 T = TypeVar("T")
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 class Price(TypedDict):
@@ -73,13 +72,13 @@ class Shop:
 def test_the_page_runs_from_top_to_bottom(tmp_path: Path) -> None:
     names = {**Shop().names(), "folder": tmp_path, "__name__": "page"}
     with testing.world(names["app"]) as world:
-        for block in BLOCKS:
-            exec(compile(block, "docs/workflow.md", "exec"), names)  # noqa: S102 - the page is ours
+        for block in PAGE.blocks:
+            PAGE.run(block, names)
         world.drain()
         assert world.parked() == []
 
 
 def test_every_option_that_the_page_names_stands_in_a_block() -> None:
-    shown = " ".join(BLOCKS)
+    shown = " ".join(PAGE.blocks)
     words = ["after=", "when=", "compensate=", "retry=", "time_limit=", "each(", "own", ".or_none", "load(", ".retry()", ".svg()", "find("]
     assert [word for word in words if word not in shown] == []
