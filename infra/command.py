@@ -27,8 +27,6 @@ from .places import ROOT
 ASSEMBLY = ROOT / "build" / "cdk.out"
 TOOLCHAIN = ROOT / "requirements" / "toolchain.py"
 VERBS = ("synth", "diff", "deploy", "destroy", "bootstrap")
-#: What differs from the CDK's own defaults: all stacks of the stage; notices are about the CDK, not about the stage.
-_ALWAYS = ("--app", str(ASSEMBLY), "--no-notices")
 
 
 def main(given: Sequence[str]) -> int:
@@ -73,7 +71,10 @@ def _act(verb: str, context: Mapping[str, str], config: StageConfig, further: Se
 
 
 def _cdk(verb: str, words: Sequence[str], region: str) -> int:
-    command = [sys.executable, str(TOOLCHAIN), "cdk", verb, *_ALWAYS, *words]
+    # An account is prepared for every stage: given an app the CDK looks for templates, and before the first deployment there are none.
+    app = "" if verb == "bootstrap" else str(ASSEMBLY)
+    # Notices are about the CDK, not about the stage.
+    command = [sys.executable, str(TOOLCHAIN), "cdk", verb, "--app", app, "--no-notices", *words]
     return subprocess.run(command, cwd=ROOT, env={**os.environ, "AWS_REGION": region}, check=False).returncode
 
 
