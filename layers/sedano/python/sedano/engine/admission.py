@@ -121,13 +121,14 @@ class Admission:
         """Return the jobs that may go on, those that shall end unrun among them; the others are decided in *batch*."""
         if any("=" in one for one in paused):
             jobs = importlib.import_module("sedano.engine.pausing").going(self.ports, jobs, paused, batch)
-        if any(job.task.circuit is not None for job in jobs):
+        tasks = {job.task.name: job.task for job in jobs}.values()  # a batch is mostly of one task, and most have none of this
+        if any(task.circuit is not None for task in tasks):
             jobs = self.circuits.admit(jobs, batch)
-        if batch.limits or any(job.task.limits is not None for job in jobs):
+        if batch.limits or any(task.limits is not None for task in tasks):
             jobs = self.limiting.admit(jobs, batch.limits, batch)
         if self.registry.led:
             jobs = self.gossip.admit(jobs, batch)
-        if any(job.task.singleton is not None for job in jobs):
+        if any(task.singleton is not None for task in tasks):
             jobs = self.singletons.admit(jobs, batch)
         return self.preferring.order(jobs, batch) if self.registry.prefer is not None and len(jobs) > 1 else jobs
 
@@ -135,7 +136,8 @@ class Admission:
         """Let circuits and preferences know how it went with those of *ended* whose bodies were *ready* to run."""
         if self.registry.prefer is not None:
             self.preferring.learn(ended)
-        if any(one.job.task.circuit is not None for one, _ in ready) or any(check.inbox for check in self.registry.checks.values()):
+        watched = any(task.circuit is not None for task in {one.job.task.name: one.job.task for one, _ in ready}.values())
+        if watched or any(check.inbox for check in self.registry.checks.values()):
             ran = {one.job.delivery.message_id for one, _ in ready}
             self.circuits.learn([one for one in ended if one.ran.held.job.delivery.message_id in ran], batch)
 

@@ -96,7 +96,11 @@ class Execution(NamedTuple):
 
     def _run_inline(self, plain: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         for held, arguments in plain:
-            self._finish(held, self._one(held, arguments, batch), batch, finished)
+            ran = self._one(held, arguments, batch)
+            if ran is not None:
+                finished(ran)
+            else:
+                self._finish(held, None, batch, finished)
 
     def context(self, held: Held, deadline: float) -> TaskContext:
         """Return the context that the body of *held* sees."""
@@ -144,7 +148,8 @@ class Execution(NamedTuple):
             args, kwargs = self.conducting.gathering.arguments(command)
             if command.place is not None or command.task == LAUNCH:
                 self.conducting.check(command)
-            if limits_of(job) is not None and _needed(held) > batch.deadline - self.guard - job.received:
+            limits = job.task.time_limits if command.time_limits is None else limits_of(job)
+            if limits is not None and limits.longest > batch.deadline - self.guard - job.received:
                 return Run(error=_too_long(held, batch.deadline - job.received), poisonous=True)
             return job.task.parameters.fit(args, kwargs)
         except (MessageRefused, ArgumentError) as refused:
