@@ -51,8 +51,8 @@ prove: setup-all ## coordination at release size: millions of schedules, whole s
 bench: setup-all ## the numbers the design is held to, with the peers measured in the same run
 	@$(RUN) -m benchmarks
 
-test-deploy: setup-all ## what is deployed can be trusted: every grant, two versions, faults, on a local AWS that enforces IAM
-	@SEDANO_TRUST=1 $(RUN) -m pytest tests/infra tests/deploy tests/trust
+test-deploy: setup-all ## what is deployed can be trusted: every grant, two versions, faults, on a local AWS that enforces IAM (SCALE=0.1)
+	@SEDANO_TRUST=$(SCALE) $(RUN) -m pytest tests/infra tests/deploy tests/trust
 
 test-spark35: setup ## the pipeline's tests on Spark 3.5 (Glue 5.1, EMR 7)
 	@$(SETUP) spark35

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from sedano.local import local_stage
 from sedano.local.synth import ROOT
 from tests.plugins.resources import CODE
 from tests.trust.driven import Driven
+from tests.trust.stages import deployed_stage
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -31,15 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def enforced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
     """The stage, deployed once, with this process as its client."""
-    before = dict(os.environ)
     directory = tmp_path_factory.mktemp("enforced")
-    with local_stage(app="walks:app", code=CODE, directory=directory, enforce_iam=True, timeout="60") as stage:
-        os.environ.update(stage.environment)
-        try:
-            yield Driven(stage)
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
+    with deployed_stage(app="walks:app", code=CODE, directory=directory, enforce_iam=True, timeout="60") as stage:
+        yield Driven(stage)
 
 
 @pytest.fixture(scope="session")

@@ -1,84 +1,137 @@
-"""What goes wrong on a deployed stage loses nothing, has each effect once, and is counted by what an alarm looks at."""
+"""What goes wrong on a deployed stage loses nothing, has each effect once, and is counted by the alarm that is meant for it."""
 
-import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from sedano.local import LocalStage, local_stage
-from tests.trust.driven import Driven
-from tests.trust.versions import AHEAD, BROKEN, WELL, Releases, client_of
+from sedano.local import LocalStage
+from sedano.local.stage import stage_context
+from sedano.local.synth import synthesise
+from tests.infra.template import Templates, read
+from tests.trust.alarms import OnCall
+from tests.trust.stages import deployed_stage
+from tests.trust.struck import Struck
+from tests.trust.versions import AHEAD, BROKEN, UNWELL, Releases, client_of
 from tests.trust.weather import AWAY, THROTTLED, Door
+
+AWAY_S = 30.0
+"""How long a queue is away."""
 
 
 @pytest.fixture(scope="module")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
-    """A stage whose functions may run for twenty seconds, whose client is this process."""
-    before = dict(os.environ)
-    with local_stage(app="shop:app", code=WELL, directory=tmp_path_factory.mktemp("faults"), timeout="20") as stage:
-        os.environ.update(stage.environment)
-        try:
-            yield stage
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
+    """A stage whose functions may run for twenty seconds."""
+    with deployed_stage(app="shop:app", code=UNWELL, directory=tmp_path_factory.mktemp("faults"), timeout="20") as stage:
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def for_aws(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    """The same stage as AWS would get it, with its alarms."""
+    return read(synthesise({**stage_context("shop:app", UNWELL), "local": "false"}, tmp_path_factory.mktemp("alarms") / "cdk.out"))
 
 
 @pytest.fixture(scope="module")
 def releases(deployed: LocalStage) -> Releases:
     """The versions of the application on the stage."""
-    return Releases(deployed, WELL)
+    return Releases(deployed, UNWELL)
 
 
 @pytest.fixture(scope="module")
 def shop(deployed: LocalStage) -> Iterator[Any]:
     """A client."""
-    client = client_of(WELL)
+    client = client_of(UNWELL)
     yield client
     client.app.close()
 
 
 @pytest.fixture(scope="module")
-def still(deployed: LocalStage) -> Driven:
+def still(deployed: LocalStage) -> Struck:
     """The stage, moving only when it is told to."""
-    return Driven(deployed)
+    return Struck(deployed)
 
 
 @pytest.fixture
-def driven(still: Driven, releases: Releases) -> Driven:
+def driven(still: Struck, releases: Releases) -> Struck:
     """The stage with its own version and empty queues."""
-    releases.release(WELL)
+    releases.release(UNWELL)
     still.forget()
     return still
 
 
-def test_a_queue_whose_mapping_is_off_keeps_its_messages_until_it_is_on_again(driven: Driven, shop: Any) -> None:
+@pytest.fixture
+def on_call(driven: Struck, for_aws: Templates) -> OnCall:
+    """Whoever is told, from now on."""
+    person = OnCall(driven, for_aws)
+    person.forget()
+    return person
+
+
+def test_a_queue_whose_mapping_is_off_keeps_its_messages_until_it_is_on_again(driven: Struck, shop: Any, on_call: OnCall) -> None:
     paid = [shop.pay.delay(order) for order in range(20)]
     assert {result.state for result in paid} == {"PENDING"}
+    assert on_call.figure("Old-Commands-default") > 0, "the age of the oldest message rises until the alarm on it fires"
     with driven.moving():
-        assert [result.get(timeout=120) for result in paid] == [["one", order] for order in range(20)]
+        assert [result.get(timeout=300) for result in paid] == [["one", order] for order in range(20)]
+    assert on_call.figure("Old-Commands-default") == 0
 
 
-def test_code_that_does_not_import_loses_nothing_until_it_is_rolled_back(driven: Driven, releases: Releases, shop: Any) -> None:
+def test_code_that_does_not_import_loses_nothing_until_it_is_rolled_back(
+    driven: Struck, releases: Releases, shop: Any, on_call: OnCall
+) -> None:
     releases.release(BROKEN)
     paid = [shop.pay.delay(order) for order in range(5)]
     driven.move()
-    assert any("no module named cash" in failure for failure in driven.failures), "the canary's alarm fires on it"
+    assert any("no module named cash" in failure for failure in driven.failures)
+    assert on_call.rings("Failing-worker")
     assert {result.state for result in paid} == {"PENDING"}
-    releases.release(WELL)
+    releases.release(UNWELL)
     driven.hurry()
     driven.move()
     assert [result.get(timeout=0) for result in paid] == [["one", order] for order in range(5)]
     assert driven.counted("TasksSucceeded") == 5
 
 
-def test_a_worker_whose_clock_is_wrong_by_minutes_has_each_effect_once(driven: Driven, releases: Releases, shop: Any) -> None:
+@pytest.mark.parametrize("bug", ["slow", "greedy"], ids=["runs out of time", "runs out of memory"])
+def test_a_worker_that_is_killed_in_the_middle_is_taken_over_from(bug: str, driven: Struck, shop: Any, on_call: OnCall) -> None:
+    unlucky = getattr(shop, bug).delay(1)
+    neighbour = shop.pay.delay(2)
+    driven.settle(unlucky, neighbour)
+    assert (unlucky.get(timeout=0), neighbour.get(timeout=0)) == ([bug, 1], ["one", 2])
+    assert driven.counted("TasksSucceeded") == 2, "each had one effect"
+    assert on_call.figure("Failing-worker") == len(driven.failures) == 1
+    assert on_call.rings("Failing-worker")
+    assert 1 <= on_call.figure("Stolen") <= 2, "the neighbour may have been finished before"
+
+
+def test_a_task_that_kills_every_worker_is_ended_and_its_neighbours_are_not(driven: Struck, shop: Any, on_call: OnCall) -> None:
+    neighbours = [shop.pay.delay(order) for order in range(9)]
+    poison = shop.deadly.delay(1)
+    driven.settle(poison, *neighbours)
+    assert poison.state == "POISON"
+    assert [result.get(timeout=0) for result in neighbours] == [["one", order] for order in range(9)]
+    assert driven.counted("TasksSucceeded") <= 9, "what a worker counted ends with it, unless it was told in time"
+    assert on_call.figure("Poisoned") == 1
+    assert on_call.rings("Poisoned")
+    assert on_call.rings("Failing-worker")
+
+
+def test_a_message_that_nobody_can_read_is_set_aside_and_its_neighbour_runs(driven: Struck, shop: Any, on_call: OnCall) -> None:
+    driven.send("commands", "{")
+    paid = shop.pay.delay(1)
+    driven.settle(paid)
+    assert on_call.figure("Parked") == 1
+    assert on_call.rings("Parked")
+
+
+def test_a_worker_whose_clock_is_wrong_by_minutes_has_each_effect_once(driven: Struck, releases: Releases, shop: Any) -> None:
     releases.release(AHEAD)
     first = shop.pay.delay(1)
     driven.settle(first)
-    releases.release(WELL)
+    releases.release(UNWELL)
     second = shop.pay.delay(2)
     driven.settle(second)
     assert (first.get(timeout=0), second.get(timeout=0)) == (["ahead", 1], ["one", 2])
@@ -92,27 +145,31 @@ def _door(service: str, releases: Releases, stage: LocalStage) -> Iterator[Door]
         yield door
 
 
-def test_a_throttled_table_delays_and_loses_nothing(driven: Driven, deployed: LocalStage, releases: Releases, shop: Any) -> None:
+def test_a_throttled_table_delays_and_loses_nothing(
+    driven: Struck, deployed: LocalStage, releases: Releases, shop: Any, on_call: OnCall
+) -> None:
     with _door("dynamodb", releases, deployed) as door:
         door.weather = (400, THROTTLED)
         paid = [shop.pay.delay(order) for order in range(10)]
         driven.move()
         assert {result.state for result in paid} == {"PENDING"}
-        assert door.refused > 0
+        assert on_call.rings("Writes-ledger", door)
         door.weather = None
         driven.settle(*paid)
     assert [result.get(timeout=0) for result in paid] == [["one", order] for order in range(10)]
     assert driven.counted("TasksSucceeded") == 10
 
 
-def test_a_queue_that_is_away_delays_what_follows_and_loses_nothing(
-    driven: Driven, deployed: LocalStage, releases: Releases, shop: Any
+def test_a_queue_that_is_away_for_half_a_minute_delays_what_follows_and_loses_nothing(
+    driven: Struck, deployed: LocalStage, releases: Releases, shop: Any
 ) -> None:
     with _door("sqs", releases, deployed) as door:
-        door.weather = (503, AWAY)
+        door.weather, back = (503, AWAY), time.monotonic() + AWAY_S
         chained = (shop.pay.s(1) | shop.pay.si(2)).delay()
-        driven.move()
-        assert door.refused > 0
+        while time.monotonic() < back:
+            driven.hurry()
+            driven.move(1)
+        assert door.refused
         assert chained.state == "PENDING", "its second part could not be sent"
         assert driven.counted("RecordsDelayed") > 0
         door.weather = None

@@ -17,8 +17,8 @@ class Door:
 
     def __init__(self, endpoint: str) -> None:
         self.weather: tuple[int, bytes] | None = None
-        #: How many requests it refused.
-        self.refused = 0
+        #: The requests that it refused.
+        self.refused: list[bytes] = []
         self._host = urlsplit(endpoint).netloc
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         #: Where it stands.
@@ -48,7 +48,7 @@ class Door:
         """What the service says, or what the weather says for it."""
         sent = request.rfile.read(int(request.headers.get("Content-Length", 0)))
         if self.weather is not None:
-            self.refused += 1
+            self.refused.append(sent)
             return self.weather[0], [("Content-Type", "application/x-amz-json-1.0")], self.weather[1]
         connection = http.client.HTTPConnection(self._host, timeout=30)
         try:
@@ -61,6 +61,10 @@ class Door:
             (name, value) for name, value in found.getheaders() if name.lower() not in ("content-length", "transfer-encoding", "connection")
         ]
         return found.status, kept, body
+
+    def refused_of(self, resource: str) -> int:
+        """How many of the requests that it refused were about this table or queue."""
+        return sum(resource.encode() in sent for sent in self.refused)
 
     @contextmanager
     def standing(self) -> Iterator["Door"]:

@@ -13,7 +13,9 @@ from sedano.local import LocalStage
 
 HERE = Path(__file__).parent
 ONE, TWO = HERE / "one", HERE / "two"
-WELL, BROKEN, AHEAD = HERE / "well", HERE / "broken", HERE / "ahead"
+UNWELL, BROKEN, AHEAD = HERE / "unwell", HERE / "broken", HERE / "ahead"
+
+LIVE = "live"
 
 
 def client_of(version: Path) -> Any:
@@ -47,6 +49,23 @@ class Releases:
         """Let every function run `version` from its next invocation on."""
         for function in self._functions:
             self._lambda.update_function_configuration(FunctionName=function, Layers=[*self._others, self._layer(version)])
+
+    def behind_aliases(self) -> None:
+        """Let events go to an alias of each function, as in production: what runs when a version is let in ends as it began."""
+        for function in self._functions:
+            self._lambda.create_alias(FunctionName=function, Name=LIVE, FunctionVersion=self.kept(function))
+        for mapping in self._lambda.list_event_source_mappings()["EventSourceMappings"]:
+            self._lambda.update_event_source_mapping(UUID=mapping["UUID"], FunctionName=f"{mapping['FunctionArn']}:{LIVE}")
+
+    def let_in(self, version: Path) -> None:
+        """Let events go to `version`."""
+        self.release(version)
+        for function in self._functions:
+            self._lambda.update_alias(FunctionName=function, Name=LIVE, FunctionVersion=self.kept(function))
+
+    def kept(self, function: str) -> str:
+        """The number of a version of the function that stays as it is now, whatever is released."""
+        return str(self._lambda.publish_version(FunctionName=function)["Version"])
 
     @contextmanager
     def environment(self, more: Mapping[str, str]) -> Iterator[None]:

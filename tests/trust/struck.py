@@ -1,0 +1,49 @@
+"""A driven stage to which things happen: workers die, versions meet, and what was left behind comes again."""
+
+import time
+from typing import Any
+
+from botocore.config import Config
+
+from tests.trust.driven import MOST_SECONDS, Driven
+
+IN_QUEUE = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"]
+
+
+class Struck(Driven):
+    """What drives such a stage."""
+
+    def client(self, service: str) -> Any:
+        """A client of whoever deployed the stage, which asks once: an invocation may take its time, and each is counted."""
+        once = Config(read_timeout=MOST_SECONDS, retries={"max_attempts": 0})
+        return self.stage.endpoint.session().client(service, endpoint_url=self.stage.endpoint.url, config=once)
+
+    def settle(self, *results: Any) -> None:
+        """Move until all of these have ended; what a crash left behind comes again at once.
+
+        What then waits for the end of the dead worker's claim comes by itself, as it does on AWS: hurried too, it would
+        be received so often that it counts as poison.
+        """
+        give_up = time.monotonic() + MOST_SECONDS
+        self.hurry()
+        while not all(result.ready() for result in results):
+            assert time.monotonic() < give_up, [result.state for result in results]
+            failed = len(self.failures)
+            self.move(1)
+            if len(self.failures) > failed:
+                self.hurry()
+
+    def drain(self) -> None:
+        """Let the stage move by itself until nothing is left in a queue that feeds a function."""
+        give_up = time.monotonic() + MOST_SECONDS
+        while any(map(self._left, self.feeds)):
+            assert time.monotonic() < give_up, "messages are left"
+            time.sleep(0.5)
+
+    def _left(self, arn: str) -> int:
+        found = self._sqs.get_queue_attributes(QueueUrl=self.url(arn), AttributeNames=IN_QUEUE)["Attributes"]
+        return sum(map(int, found.values()))
+
+    def said(self) -> str:
+        """What the functions wrote since the last `forget`."""
+        return self.stage.endpoint.log.read_text(errors="replace")[self._read :]
