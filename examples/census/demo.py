@@ -30,6 +30,7 @@ from examples.census.run import Census
 from examples.census.services import Services
 from examples.census.sources import SourceFile, SourcesError, choose, site_packages
 from examples.census.words import account
+from sedano import SedanoError
 from sedano.local import LocalStageError, local_stage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +55,7 @@ def main(given: Sequence[str] | None = None) -> int:
     try:
         files = choose(options.sources, options.files)
         told = _run(files, options.sources, options.build.resolve(), progress)
-    except (SourcesError, LocalStageError, HistoryError, SchedulerError) as error:
+    except (SourcesError, LocalStageError, HistoryError, SchedulerError, SedanoError) as error:
         progress.phase(f"the demo cannot run: {error}")
         return 1
     except KeyboardInterrupt:

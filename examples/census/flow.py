@@ -12,9 +12,13 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
 from examples.census import tasks
 from examples.census.flow_checks import SCHEDULE, Ticking
 from examples.census.services import Services
+from sedano.errors import Unavailable
 from sedano.local import LocalStage
 
 LOOK_UPS, STORES = 40, 12
@@ -23,7 +27,7 @@ MOST_COUNTED = 0.8
 """The calls are published when this share of the files' tasks has ended."""
 DOWN_S, TRIPS_WITHIN_S = 3.0, 30.0
 """The archive is repaired so long after its circuit tripped; and at last so long after the first call."""
-SCHEDULER = "SchedulerFunction"
+SCHEDULER, ANSWER_S = "SchedulerFunction", 300.0
 
 
 class SchedulerError(Exception):
@@ -35,7 +39,8 @@ class Flow:
 
     def __init__(self, stage: LocalStage, services: Services) -> None:
         """Begin nothing yet."""
-        self._lambda = stage.endpoint.session().client("lambda", endpoint_url=stage.endpoint.url)
+        patient = Config(read_timeout=ANSWER_S, retries={"total_max_attempts": 1})
+        self._lambda = stage.endpoint.session().client("lambda", endpoint_url=stage.endpoint.url, config=patient)
         self._services = services
         self._published = self._tripped = 0.0
         self._ticking: Ticking | None = None
@@ -52,10 +57,9 @@ class Flow:
         names = [found["FunctionName"] for page in self._lambda.get_paginator("list_functions").paginate() for found in page["Functions"]]
         (scheduler,) = [name for name in names if SCHEDULER in name]
         with ThreadPoolExecutor(ROUNDS_AT_ONCE, "scheduler") as threads:
-            answers = [*threads.map(lambda _: self._lambda.invoke(FunctionName=scheduler), range(ROUNDS_AT_ONCE))]
-        for answer in answers:
-            if "FunctionError" in answer:
-                raise SchedulerError(answer["Payload"].read().decode())
+            rounds = [threads.submit(self._round, scheduler) for _ in range(ROUNDS_AT_ONCE)]
+        for one in rounds:
+            one.result()
         self._begun = (began, time.time())
 
     def look(self, ended: int, counted: int) -> None:
@@ -64,9 +68,8 @@ class Flow:
             if ended >= MOST_COUNTED * counted:
                 self._publish()
         elif not self._tripped:
-            (circuit,) = tasks.app.control.inspect().circuits()
             is_late = time.time() - self._published > TRIPS_WITHIN_S
-            self._tripped = circuit.since or (time.time() if is_late else 0.0)
+            self._tripped = _tripped_at() or (time.time() if is_late else 0.0)
         elif time.time() - self._tripped > DOWN_S:
             self._services.repair()
 
@@ -78,12 +81,29 @@ class Flow:
             self._ticking = Ticking(*self._begun, before, time.time())
         return self._ticking
 
+    def _round(self, function: str) -> None:
+        try:
+            answer = self._lambda.invoke(FunctionName=function)
+        except (BotoCoreError, ClientError) as away:
+            raise SchedulerError(f"the scheduler's function does not answer on a machine that is this busy: {away}") from away
+        if "FunctionError" in answer:
+            raise SchedulerError(f"the scheduler's function failed: {answer['Payload'].read().decode()}")
+
     def _publish(self) -> None:
         self._published = time.time()
         with tasks.app.batch():
             for task, count in ((tasks.look_up, LOOK_UPS), (tasks.store, STORES)):
                 for number in range(count):
                     task.apply_async((number, self._services.port), task_id=call_id(task, number))
+
+
+def _tripped_at() -> float:
+    """Return when the archive's circuit tripped; 0: it did not, or the store does not answer just now, and is asked again."""
+    try:
+        (circuit,) = tasks.app.control.inspect().circuits()
+    except Unavailable:
+        return 0.0
+    return circuit.since
 
 
 def call_id(task: Any, number: int) -> str:

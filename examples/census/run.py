@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from examples.census.services import Services
 from examples.census.sources import SourceFile
 from examples.census.watching import Look, depths, members, scan, settled, watch
 from sedano import AsyncResult, SedanoError, chord
+from sedano.errors import Unavailable
 from sedano.local import LocalStage
 
 SHARE_TWICE = 0.1
@@ -105,7 +107,8 @@ class Census:
                     chaos.begin()
                 self._flow.look(look.ended, len(expected.tasks))
                 if look.ended == look.wanted:
-                    self._flow.rest()
+                    with suppress(Unavailable):  # the next look, and at last `_rest`, pauses them
+                        self._flow.rest()
                 done = chaos.done
                 words = f"tasks · {look.waiting} messages waiting · {done.injected} sent twice · {done.hits} workers killed at work"
                 self._progress.bar(look.ended, look.wanted, words)
