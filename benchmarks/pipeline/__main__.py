@@ -3,7 +3,7 @@
     python -m benchmarks.pipeline --events 1000000 5000000 --rounds 5
 
 What is compared is the median of the rounds' ratios of CPU seconds, because a busy machine slows all of them alike; the checksums of what
-they made must agree. The first two rounds only warm up.
+they made must agree. `State` alone plays one round, which at this speed takes minutes, and which no other one could make faster.
 """
 
 from __future__ import annotations
@@ -21,16 +21,26 @@ from typing import Any
 
 from benchmarks import report
 from benchmarks.contest import ratio
+from benchmarks.pipeline.generate import HUGE
 from benchmarks.report import Entry, Section, Target
 from sedano.model.states import PRECEDENCE, STATE_OF_CLASS, SUBJECTS
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "bench"
 PEERS = ROOT / ".venv-bench" / "bin" / "python"
-VARIANTS = ("full", "window", "narrow", "rebuild", "increment")
-WARM_UP = 2
+#: What ours is asked for; from `HUGE` events on only what is promised at that size, or a run would take an hour.
+VARIANTS = ("full", "window", "narrow", "rebuild", "increment", "read", "gather", "land")
+HUGE_VARIANTS = ("full",)
 #: From this size on a job's fixed costs no longer matter.
 LARGE = 4_500_000
+#: Rounds warm up until so many events were seen, because the JVM compiles as it goes; at least and at most so many rounds.
+WARM_UP, LEAST_WARM, MOST_WARM = 6_000_000, 2, 12
+STATE, SAME = "state", "same rows"
+#: What is told as a rate besides the full pass.
+RATES = {
+    STATE: "Celery State", "duckdb": "DuckDB", "polars": "Polars", "read": "only reading",
+    "gather": "only reading, and a shuffle", "land": "landing packed lines",
+}  # fmt: skip
 RATE = "full pass, events per CPU second"
 SPEC = json.dumps({
     "classes": list(STATE_OF_CLASS), "states": dict(STATE_OF_CLASS), "precedence": list(PRECEDENCE), "subjects": dict(SUBJECTS),
@@ -42,11 +52,11 @@ class Contender:
 
     def __init__(self, *command: str) -> None:
         """Start it and wait until it is ready."""
-        pipe = subprocess.PIPE
+        pipe, self._shown = subprocess.PIPE, " ".join(command[:5])
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, env={**os.environ})
         line = self._process.stdout.readline() if self._process.stdout is not None else ""
         if not line:
-            raise RuntimeError(f"{' '.join(command[:4])} did not start: run it by hand to see why")
+            raise RuntimeError(f"{self._shown} did not start: run it by hand to see why")
         self.told: dict[str, Any] = json.loads(line)
 
     def sample(self, word: str) -> float:
@@ -55,7 +65,10 @@ class Contender:
             raise RuntimeError("the contender has no pipes")
         self._process.stdin.write(f"{word}\n")
         self._process.stdin.flush()
-        return float(json.loads(self._process.stdout.readline())["cpu"])
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self._shown} ended during {word}, perhaps for want of memory: run it by hand to see why")
+        return float(json.loads(line)["cpu"])
 
     def close(self) -> None:
         """Let it go."""
@@ -63,46 +76,68 @@ class Contender:
         self._process.wait()
 
 
-def measured(events: int, rounds: int) -> Section:
-    """Return the section of one size: all contenders in turns."""
+def measured(events: int, rounds: int, warm: int) -> Section:
+    """Return the section of one size: all contenders in turns, so many *rounds* after those that *warm* up."""
+    _say(f"{events} events: writing them, unless they stand there")
     spark = Contender(sys.executable, "-m", "benchmarks.pipeline.spark", str(events), str(BUILD / "events"))
-    peers = str(Path(__file__).with_name("peers.py"))
-    others = {"state": Contender(sys.executable, peers, "state", spark.told["lines"], SPEC)}
-    if PEERS.exists():
-        others |= {name: Contender(str(PEERS), peers, name, spark.told["parquet"], SPEC) for name in ("duckdb", "polars")}
-    samples: dict[str, list[float]] = {name: [] for name in (*VARIANTS, *others)}
+    variants = HUGE_VARIANTS if events >= HUGE else VARIANTS
+    others = _peers(spark.told, events)
+    samples: dict[str, list[float]] = {name: [] for name in (*variants, *others)}
     try:
-        for number in range(WARM_UP + rounds):
+        for number in range(warm + rounds):
             for name, taken in samples.items():
-                taken.append(others[name].sample("run") if name in others else spark.sample(name))
-            taken_now = ", ".join(f"{name} {taken[-1]:.1f}" for name, taken in samples.items())
-            print(f"{events} events, round {number + 1}: {taken_now}", file=sys.stderr, flush=True)
+                if name != STATE or number == warm:
+                    taken.append(others[name].sample("run") if name in others else spark.sample(name))
+            shown = ", ".join(f"{name} {taken[-1]:.1f}" for name, taken in samples.items() if taken)
+            _say(f"{events} events, round {number + 1} of {warm + rounds}{'' if number >= warm else ' (warming up)'}: {shown} CPU s")
     finally:
         for one in (spark, *others.values()):
             one.close()
-    kept = {name: taken[WARM_UP:] for name, taken in samples.items()}
-    agreed = {name: one.told["checksum"] == spark.told["checksum"] for name, one in others.items() if name != "state"} | spark.told["same"]
-    return _section(spark.told["events"], kept, others["state"].told["checksum"][0], agreed)
+    kept = {name: taken if name == STATE else taken[warm:] for name, taken in samples.items()}
+    checksums = {name: one.told["checksum"] for name, one in others.items()}
+    how = f"CPU of the whole process tree, {rounds} rounds in turns after {warm} to warm up, Parquet in, rows out"
+    return Section(f"{spark.told['events']} events", how, _entries(spark.told, kept, checksums))
 
 
-def _section(events: int, cpu: Mapping[str, Sequence[float]], replayed: int, agreed: Mapping[str, bool]) -> Section:
-    full = cpu["full"]
-    same = {name: {"same rows": float(is_same)} for name, is_same in agreed.items()}
-    against = ratio([seconds / replayed for seconds in cpu["state"]], [seconds / events for seconds in full])
-    entries = [
-        Entry(RATE, events / statistics.median(full), "events/s"),
-        Entry("Celery State, events per CPU second", replayed / statistics.median(cpu["state"]), "events/s"),
-        Entry("full pass against State, events per CPU second", against, "x", _promised(15, events)),
-        Entry("window formulation, CPU against the full pass", ratio(cpu["window"], full), "x", Target(1.3, "least"), same["window"]),
-        Entry("full pass, CPU against the narrow pass", ratio(full, cpu["narrow"]), "x", Target(2, "least")),
-        Entry("rebuild, CPU against a 5 % increment", ratio(cpu["rebuild"], cpu["increment"]), "x", _promised(8, events), same["merge"]),
-    ]  # fmt: skip
-    if "duckdb" in cpu:
-        most = 1.0 if events >= 9_000_000 else 1.5
-        for name, target in (("duckdb", Target(most)), ("polars", None)):
-            entries.append(Entry(f"full pass, CPU against {name}", ratio(full, cpu[name]), "x", target, same[name]))
-    how = f"CPU of the whole process tree, {len(full)} rounds in turns after {WARM_UP} to warm up, Parquet in, rows out"
-    return Section(f"{events} events", how, entries)
+def _peers(told: Mapping[str, Any], events: int) -> dict[str, Contender]:
+    """Start the peers of ours that *told* where the events lie."""
+    program = str(Path(__file__).with_name("peers.py"))
+    started = {} if events >= HUGE else {STATE: Contender(sys.executable, program, STATE, told["lines"], str(told["events"]))}
+    if PEERS.exists():
+        started |= {name: Contender(str(PEERS), program, name, told["parquet"], SPEC) for name in ("duckdb", "polars")}
+    return started
+
+
+def _entries(told: Mapping[str, Any], cpu: Mapping[str, Sequence[float]], checksums: Mapping[str, list[int]]) -> list[Entry]:
+    """Return what the CPU seconds of each contender come to."""
+    events, full = told["events"], cpu["full"]
+    entries = [Entry(RATE, events / statistics.median(full), "events/s")]
+    for name, meaning in RATES.items():
+        if name in cpu:
+            many = {STATE: checksums.get(STATE, [0])[0], "land": told["landed"]}.get(name, events)
+            entries.append(Entry(f"{meaning}, events per CPU second", many / statistics.median(cpu[name]), "events/s"))
+    if STATE in cpu:
+        each = cpu[STATE][0] / checksums[STATE][0]
+        against = statistics.median(each * events / seconds for seconds in full)
+        entries.append(Entry("full pass against State, events per CPU second", against, "x", _promised(15, events)))
+    pairs = {
+        "window": ("window formulation, CPU against the full pass", "window", "full", Target(1.3, "least")),
+        "narrow": ("full pass, CPU against the narrow pass", "full", "narrow", Target(2, "least")),
+        "merge": ("rebuild, CPU against a 5 % increment", "rebuild", "increment", _promised(8, events)),
+        "duckdb": ("full pass, CPU against duckdb", "full", "duckdb", Target(1.0 if events >= HUGE else 1.5)),
+        "polars": ("full pass, CPU against polars", "full", "polars", None),
+    }
+    same = told["same"] | {name: found == told["checksum"] for name, found in checksums.items() if name != STATE}
+    for name, (meaning, ours, theirs, target) in pairs.items():
+        if ours in cpu and theirs in cpu:
+            more = {ours: statistics.median(cpu[ours]), theirs: statistics.median(cpu[theirs])}
+            more |= {SAME: float(same[name])} if name in same else {}
+            entries.append(Entry(meaning, ratio(cpu[ours], cpu[theirs]), "x", target, more))
+    return entries
+
+
+def _say(what: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
 
 
 def _promised(least: float, events: int) -> Target | None:
@@ -119,14 +154,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, nargs="+", default=[1_000_000, 5_000_000])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--warm-up", type=int, help="rounds before those; by default until the JVM has compiled what it runs often")
     options = parser.parse_args()
     began = time.monotonic()
-    sections = [measured(events, options.rounds) for events in sorted(options.events)]
+    sections = []
+    for events in sorted(options.events):
+        warm = min(MOST_WARM, max(LEAST_WARM, -(-WARM_UP // events))) if options.warm_up is None else options.warm_up
+        sections.append(measured(events, options.rounds, warm))
     if len(sections) > 1:
         sections.append(_compared(sections[0], sections[-1]))
     report.write(BUILD / "pipeline.json", sections, time.monotonic() - began)
     print(report.table(sections))
-    differing = [entry.name for section in sections for entry in section.entries if entry.more.get("same rows", 1) != 1]
+    differing = [entry.name for section in sections for entry in section.entries if entry.more.get(SAME, 1) != 1]
     if differing:
         print(f"the rows differ: {', '.join(differing)}", file=sys.stderr)
     return 1 if differing else 0

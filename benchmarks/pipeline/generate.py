@@ -1,13 +1,14 @@
 """Events for the pipeline's benchmark: lives of tasks as full width lines, the same for the same size, written as Parquet.
 
 Five events a task or more: one in seven is retried; one event in twenty is delivered twice; the files hold them in no order, but what came
-last lies apart, as the files of an increment do. `State` gets the same events as JSON lines, each once and in the total order, because that
-is the only way in which it tells the truth.
+last lies apart, as the files of an increment do. `State` gets such events as JSON lines, each once and in the total order, because that
+is the only way in which it tells the truth. Landing gets JSON lines as they come, packed.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,27 +23,47 @@ FILES = 4
 #: The share of events that the last increment brought.
 INCREMENT = 20
 EARLY, LATE = "early", "late"
-#: How many events `State` replays at most: its rate does not rise with more.
-REPLAYED = 200_000
+#: From so many events on only what is promised of them is measured.
+HUGE = 9_000_000
+#: So many events at most are written as lines: `State` is fed them again and again, and landing's rate is the same for more.
+LINES = 200_000
 _TRACEBACK = 'Traceback (most recent call last):\n  File "tasks.py", line 13, in flaky\n    raise ValueError(n)\nValueError: n'
 
 
-def written(spark: SparkSession, events: int, folder: Path) -> tuple[Path, Path]:
-    """Write about *events* events below *folder*, unless they stand there; return the place of both folders and the lines for `State`."""
-    place, lines = folder / f"parts-{events}", folder / f"lines-{events}"
-    tasks = round(events / EVENTS_A_TASK)
-    once = lives(spark, tasks)
-    drawn = F.xxhash64("uuid", "clock", "type")
-    delivered = once.unionByName(once.where(F.pmod(drawn, F.lit(COPIES)) == 0))
-    is_late = F.col("clock") > TICKS * tasks * (1 - 1 / INCREMENT)
+class Written(NamedTuple):
+    """Where the events lie: both parts as Parquet, the lines in order for `State`, and the packed lines for landing."""
+
+    parts: Path
+    lines: Path
+    packed: Path
+
+
+def written(spark: SparkSession, events: int, folder: Path) -> Written:
+    """Write about *events* events below *folder*, unless they stand there."""
+    places = Written(*[folder / f"{name}-{events}" for name in Written._fields])
+    delivered, is_late = _delivered(spark, round(events / EVENTS_A_TASK))
     for name, part, files in ((EARLY, delivered.where(~is_late), FILES), (LATE, delivered.where(is_late), 1)):
-        if not (place / name / "_SUCCESS").exists():
-            shuffled = part.repartition(files, drawn).sortWithinPartitions(F.xxhash64("clock", "uuid"))
-            shuffled.write.mode("overwrite").parquet(str(place / name))
-    if not (lines / "_SUCCESS").exists():
-        some = lives(spark, round(min(events, REPLAYED) / EVENTS_A_TASK)).coalesce(1).sortWithinPartitions(*ORDER)
-        some.write.mode("overwrite").json(str(lines))
-    return place, lines
+        if not (places.parts / name / "_SUCCESS").exists():
+            _shuffled(part, files).write.mode("overwrite").parquet(str(places.parts / name))
+    tasks = round(min(events, LINES) / EVENTS_A_TASK)
+    if not (places.lines / "_SUCCESS").exists():
+        some = lives(spark, tasks).coalesce(1).sortWithinPartitions(*ORDER)
+        some.write.mode("overwrite").json(str(places.lines))
+    if not (places.packed / "_SUCCESS").exists():
+        _shuffled(_delivered(spark, tasks)[0], FILES).write.mode("overwrite").json(str(places.packed), compression="gzip")
+    return places
+
+
+def _delivered(spark: SparkSession, tasks: int) -> tuple[DataFrame, Column]:
+    """Return the events of so many tasks, some of them twice; and whether one came last."""
+    once = lives(spark, tasks)
+    twice = F.pmod(F.xxhash64("uuid", "clock", "type"), F.lit(COPIES)) == 0
+    return once.unionByName(once.where(twice)), F.col("clock") > TICKS * tasks * (1 - 1 / INCREMENT)
+
+
+def _shuffled(events: DataFrame, files: int) -> DataFrame:
+    """Return *events* in no order, for so many files."""
+    return events.repartition(files, F.xxhash64("uuid", "clock", "type")).sortWithinPartitions(F.xxhash64("clock", "uuid"))
 
 
 def lives(spark: SparkSession, tasks: int) -> DataFrame:

@@ -1,8 +1,10 @@
 """The peers: DuckDB and Polars, in an environment of their own (`.venv-bench`), making the same rows; and Celery's `State`.
 
-    python peers.py duckdb|polars|state PLACE SPEC     answers each line on standard input with one JSON line
+    python peers.py duckdb|polars PLACE SPEC        answers each line on standard input with one JSON line
+    python peers.py state PLACE EVENTS              likewise
 
 Needs nothing of sedano, so that it runs where sedano is not installed: SPEC, as JSON, tells the classes, subjects and precedence.
+The first line out, before any is read, tells of a first round: its checksum, and of `State` how many events it replays.
 """
 
 from __future__ import annotations
@@ -12,12 +14,13 @@ import json
 import os
 import resource
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 MEMORY = "6GB"
 THREADS = os.cpu_count() or 1
+#: `State` is fed so many events between two looks at the clock, and so many seconds lie between the lines and their next repetition.
+CHUNK, SPAN = 5_000, 1e6
 _KEY = ("clock", "timestamp", "hostname", "pid")
 _TEXTS = ("name", "args", "queue", "exception", "result")
 _TIMES = ("sent", "started", "succeeded")
@@ -43,19 +46,22 @@ def sql(spec: dict[str, Any], place: str) -> str:
 class DuckDB:
     """DuckDB over the Parquet files, with as much memory and as many threads as Spark has here."""
 
-    def __init__(self, place: str, spec: dict[str, Any]) -> None:
+    def __init__(self, place: str, spec: str) -> None:
         """Open a database in memory."""
         self._connection = importlib.import_module("duckdb").connect()
-        self._query = sql(spec, place)
+        self._query = sql(json.loads(spec), place)
         for setting in (f"memory_limit = '{MEMORY}'", f"threads = {THREADS}", "preserve_insertion_order = false"):
             self._connection.execute(f"set {setting}")
 
-    def run(self) -> None:
-        """Make every row and keep it in a table."""
+    def run(self) -> float:
+        """Make every row, keep it in a table, and return the CPU seconds that it took."""
+        began = spent()
         self._connection.execute(f"create or replace temp table tasks as {self._query}")
+        return spent() - began
 
-    def checksum(self) -> list[int]:
-        """Return what `benchmarks.pipeline.spark.checksum` does."""
+    def told(self) -> list[int]:
+        """Return what `benchmarks.pipeline.spark.checksum` does, of a first round."""
+        self.run()
         states = [f"count(*) filter (state = '{state}')" for state in _STATES]
         times = [f"coalesce(sum(floor(({name} - 1.79e9) * 1000)), 0)" for name in _TIMES]
         texts = [f"coalesce(sum(length({name})), 0)" for name in _TEXTS]
@@ -67,14 +73,14 @@ class DuckDB:
 class Polars:
     """Polars over the Parquet files: sorted once, then the last of each class."""
 
-    def __init__(self, place: str, spec: dict[str, Any]) -> None:
+    def __init__(self, place: str, spec: str) -> None:
         """Remember what to do."""
-        self._pl, self._place, self._spec = importlib.import_module("polars"), place, spec
+        self._pl, self._place, self._spec = importlib.import_module("polars"), place, json.loads(spec)
         self._made: Any = None
 
-    def run(self) -> None:
-        """Make every row and keep it."""
-        pl, spec = self._pl, self._spec
+    def run(self) -> float:
+        """Make every row, keep it, and return the CPU seconds that it took."""
+        began, pl, spec = spent(), self._pl, self._spec
         rows = pl.scan_parquet(f"{self._place}/*/*.parquet").sort([*_KEY, "type"]).with_row_index("place")
         is_ = {c: pl.col("type") == f"task-{c}" for c in spec["classes"]}
         marks = [pl.col("place").filter(is_[c]).last().cast(pl.Int64).alias(f"k_{c}") for c in spec["classes"]]
@@ -83,6 +89,7 @@ class Polars:
         worker = pl.col("hostname").filter(~is_["sent"]).last().alias("worker")
         grouped = rows.group_by("uuid").agg(pl.col("timestamp").min().alias("first"), *marks, *times, *said, worker)
         self._made = grouped.with_columns(self._state().alias("state")).drop([f"k_{c}" for c in spec["classes"]]).collect()
+        return spent() - began
 
     def _state(self) -> Any:
         pl = self._pl
@@ -93,8 +100,9 @@ class Polars:
             chosen = pl.when(after).then(pl.lit(self._spec["states"][c])).otherwise(chosen)
         return chosen
 
-    def checksum(self) -> list[int]:
-        """Return what `benchmarks.pipeline.spark.checksum` does."""
+    def told(self) -> list[int]:
+        """Return what `benchmarks.pipeline.spark.checksum` does, of a first round."""
+        self.run()
         pl = self._pl
         states = [(pl.col("state") == state).sum().alias(f"n_{state}") for state in _STATES]
         times = [((pl.col(name) - 1.79e9) * 1000).floor().sum().alias(f"t_{name}") for name in _TIMES]
@@ -103,38 +111,54 @@ class Polars:
 
 
 class State:
-    """Celery's own `State`, fed every event once and in order; reading the lines is not measured."""
+    """Celery's own `State`, fed every event once and in order; reading the lines is not measured.
 
-    def __init__(self, place: str, spec: dict[str, Any]) -> None:
+    It is fed as many events as the others, so that it holds as many tasks in the end: the lives of the lines, again and again, each time of
+    other tasks and later.
+    """
+
+    def __init__(self, place: str, events: str) -> None:
         """Read the lines."""
         (path,) = Path(place).glob("part-*.json")
         self._kind = importlib.import_module("celery.events.state").State
-        self._events = [json.loads(line) for line in path.read_text().splitlines()]
+        self._lines = path.read_text().splitlines()
+        self._times = -(-int(events) // len(self._lines))
+        self._ticks = json.loads(self._lines[-1])["clock"]
 
-    def run(self) -> None:
-        """Replay."""
-        state = self._kind(max_tasks_in_memory=10_000_000)
-        for event in self._events:
-            state.event({**event, "local_received": event["timestamp"]})
+    def run(self) -> float:
+        """Replay them all into one state, and return the CPU seconds that this took."""
+        state, took = self._kind(max_tasks_in_memory=10_000_000), 0.0
+        for number in range(self._times):
+            for begin in range(0, len(self._lines), CHUNK):
+                events = [self._again(line, number) for line in self._lines[begin : begin + CHUNK]]
+                began = spent()
+                for event in events:
+                    state.event(event)
+                took += spent() - began
+        return took
 
-    def checksum(self) -> list[int]:
+    def _again(self, line: str, number: int) -> dict[str, Any]:
+        event: dict[str, Any] = json.loads(line)
+        at = event["timestamp"] + number * SPAN
+        told = {"uuid": f"{event['uuid']}-{number}", "clock": event["clock"] + number * self._ticks}
+        return {**event, **told, "timestamp": at, "local_received": at}
+
+    def told(self) -> list[int]:
         """Return how many events a round replays."""
-        return [len(self._events)]
+        return [self._times * len(self._lines)]
 
 
-def main(peer: str, place: str, spec: str) -> None:
-    """Warm up, tell the checksum, then answer each line with what a round took."""
+def main(peer: str, place: str, what: str) -> None:
+    """Tell of a first round, then answer each line with the CPU seconds that another took."""
     kinds: dict[str, Any] = {"duckdb": DuckDB, "polars": Polars, "state": State}
-    one = kinds[peer](place, json.loads(spec))
-    one.run()
-    print(json.dumps({"checksum": one.checksum()}), flush=True)
+    one = kinds[peer](place, what)
+    print(json.dumps({"checksum": one.told()}), flush=True)
     for _ in sys.stdin:
-        cpu, wall = _spent(), time.perf_counter()
-        one.run()
-        print(json.dumps({"cpu": _spent() - cpu, "wall": time.perf_counter() - wall}), flush=True)
+        print(json.dumps({"cpu": one.run()}), flush=True)
 
 
-def _spent() -> float:
+def spent() -> float:
+    """Return the CPU seconds of this process so far."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 
