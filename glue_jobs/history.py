@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 from glue_jobs.pipeline import history as rows
 from glue_jobs.pipeline.report.gather import gathered
 from glue_jobs.pipeline.report.page import page
-from glue_jobs.pipeline.session import session
+from glue_jobs.pipeline.session import must_open, session
 from sedano.errors import ConfigurationError, SedanoError
 from sedano.history import CONTROL_TABLE, History, Snapshot, editing, landed_at, open_history
 
@@ -162,6 +162,7 @@ def main(given: Sequence[str]) -> int:
         small = options.source is None or len(landed_at(options.source)) < SMALL_FILES
         spark = session("sedano history", short=small and "://" not in options.target)
         try:
+            must_open(spark, options.target, options.source or "")
             print(shown(VERBS[options.verb](spark, history, options), options.json))
         finally:
             spark.stop()

@@ -3,7 +3,10 @@
 import os
 import sys
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped] # py4j ships no types
 from pyspark.sql import SparkSession
+
+from sedano.errors import ConfigurationError
 
 _Configuration = dict[str, bool | float | int | str | None]
 
@@ -39,3 +42,18 @@ def session(name: str, short: bool = False) -> SparkSession:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         builder = builder.master("local[*]").config(map=_LOCAL | _SHORT if short else _LOCAL)
     return builder.getOrCreate()
+
+
+def must_open(spark: SparkSession, *places: str) -> None:
+    """See to it that Spark can open addresses like *places*, before anything is read or written.
+
+    Raises:
+        ConfigurationError: one is of a kind that it has no file system for, as Spark from PyPI has none for S3; Glue's and EMR's have.
+    """
+    hadoop = spark._jvm.org.apache.hadoop.fs.FileSystem  # type: ignore[union-attr] # noqa: SLF001 - PySpark has no word for it
+    for scheme in sorted({place.partition("://")[0] for place in places if "://" in place}):
+        try:
+            hadoop.getFileSystemClass(scheme, spark._jsc.hadoopConfiguration())  # noqa: SLF001
+        except Py4JJavaError as error:
+            way = "run the job on Glue or EMR, or copy the landed files to a folder of this machine and take them in from there"
+            raise ConfigurationError(f"this Spark has no file system for {scheme}:// addresses; {way}") from error

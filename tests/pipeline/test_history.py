@@ -13,6 +13,7 @@ import pytest
 from glue_jobs import history as job
 from glue_jobs.pipeline import history as rows
 from glue_jobs.pipeline.landing import events, land_files
+from glue_jobs.pipeline.session import must_open
 from glue_jobs.pipeline.timeline import finalise, merged, registers
 from sedano.errors import ConfigurationError
 from sedano.history import landed_at, open_history
@@ -214,3 +215,9 @@ def test_glue_says_the_verb_as_an_option_among_others_of_its_own():
 def test_a_history_that_holds_nothing_says_what_to_do(spark, tmp_path):
     with pytest.raises(ConfigurationError, match="run `history build` first"):
         job.tables(spark, open_history(str(tmp_path)))
+
+
+def test_a_spark_without_a_file_system_for_s3_says_so_before_anything_is_done(spark, tmp_path):
+    must_open(spark, str(tmp_path), f"file://{tmp_path}", "")
+    with pytest.raises(ConfigurationError, match="no file system for s3:// addresses; run the job on Glue or EMR"):
+        must_open(spark, str(tmp_path), "s3://bucket/events")
