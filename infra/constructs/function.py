@@ -25,11 +25,12 @@ _RETENTION = {
     180: logs.RetentionDays.SIX_MONTHS,
     365: logs.RetentionDays.ONE_YEAR,
 }
-#: AWS authorises a batch as the single call; the local endpoint by a name of its own.
-_BATCHES = {
+#: What the local endpoint authorises by another name than AWS: a batch, which is the single call there, and a look at a mapping.
+_LOCALLY = {
     "sqs:SendMessage": "sqs:SendMessageBatch",
     "sqs:DeleteMessage": "sqs:DeleteMessageBatch",
     "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
+    "lambda:GetEventSourceMapping": "lambda:ListEventSourceMappings",
 }
 _PYTHON = "Python 3.13 is what Glue 6 runs, and one library serves the functions and the Glue jobs."
 #: What cdk-nag finds about every function, and why it stays.
@@ -98,7 +99,7 @@ class Function(Construct):
 
     def allow(self, actions: Sequence[str], *resources: str) -> None:
         """Lets the function's role call `actions` on `resources` (ARNs), and on nothing else."""
-        named = [*actions, *(batch for action, batch in _BATCHES.items() if action in actions and self._config.local)]
+        named = [*actions, *(other for action, other in _LOCALLY.items() if action in actions and self._config.local)]
         self._role.add_to_policy(iam.PolicyStatement(actions=named, resources=list(resources)))
 
     def allow_objects(self, actions: Sequence[str], objects: str, reason: str) -> None:

@@ -1,4 +1,5 @@
-"""A deployed stage that moves only when told to: its mappings are off, and what waits in its queues is handed over batch by batch.
+"""A deployed stage that moves only when told to: its mappings and its schedules are off, and what waits in its queues is handed over
+batch by batch.
 
 The functions are the deployed ones, each under its own role. Nothing waits for a poll, so a walk of a message takes as
 long as its calls, and what a function was denied stands in the log by the time it answers.
@@ -10,22 +11,34 @@ import re
 import signal
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import boto3
+import botocore.session
+from botocore.loaders import create_loader
+
 from sedano.local import LocalStage
+from sedano.local.endpoint import REGION
 from tests.trust.grants import kind_of
 
 ATTRIBUTES = ["ApproximateReceiveCount", "SentTimestamp"]
+HELD_BACK = ["ApproximateNumberOfMessagesDelayed", "ApproximateNumberOfMessagesNotVisible"]
+SCHEDULE = {"GroupName", "Name", "ScheduleExpression", "FlexibleTimeWindow", "ActionAfterCompletion", "Target", "State"}
+DESCRIPTIONS = create_loader()
+"""Reads what the services are like once for all clients: that is most of what a client costs."""
 MOST_ROUNDS = 40
 MOST_SECONDS = 400.0
-DENIED = re.compile(r"role/[\w-]+-(Worker|Router|Recorder)Role\S+ is not authorized to perform: ([\w:]+)")
+SOON_S = 20.0
+ROLE = re.compile(r"sedano-\w+-core-(\w+?)Role")
+DENIED = re.compile(r"role/" + ROLE.pattern + r"\S+ is not authorized to perform: ([\w:]+)")
 
 
 @dataclass
 class Driven:
-    """What drives a stage, and what it saw."""
+    """What drives a stage, and what it saw. Roles are called by what works under them: `worker`, `timers`, `eachminute`."""
 
     stage: LocalStage
     feeds: dict[str, str] = field(default_factory=dict)
@@ -36,11 +49,16 @@ class Driven:
     _read: int = 0
 
     def __post_init__(self) -> None:
-        """Find the functions and turn every mapping off."""
+        """Find the functions and roles, and turn every mapping and every schedule off."""
+        self._session = self.stage.endpoint.session()
         self._lambda, self._sqs, self._s3 = functions, _, _ = self.client("lambda"), self.client("sqs"), self.client("s3")
         for function in functions.list_functions()["Functions"]:
             name = re.sub(r"^sedano-\w+-core-|Function.*$", "", function["FunctionName"]).lower()
-            self.functions[name], self.roles[name] = function["FunctionName"], function["Role"].split("/")[-1]
+            self.functions[name] = function["FunctionName"]
+        names = [role["RoleName"] for role in self.client("iam").list_roles()["Roles"]]
+        self.roles = {found[1].lower(): name for name in names if (found := ROLE.match(name))}
+        for schedule in self.schedules():
+            self.client("scheduler").update_schedule(**{**schedule, "State": "DISABLED"})
         for mapping in functions.list_event_source_mappings()["EventSourceMappings"]:
             functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
             owner = mapping["FunctionArn"].split(":")[6]
@@ -48,16 +66,44 @@ class Driven:
 
     def client(self, service: str) -> Any:
         """A client of whoever deployed the stage; it may do everything."""
-        return self.stage.endpoint.session().client(service, endpoint_url=self.stage.endpoint.url)
+        return self._session.client(service, endpoint_url=self.stage.endpoint.url)
+
+    def become(self, role: str, service: str) -> Any:
+        """A client that may do what this role may."""
+        account = self.client("sts").get_caller_identity()["Account"]
+        arn = f"arn:aws:iam::{account}:role/{self.roles[role]}"
+        given = self.client("sts").assume_role(RoleArn=arn, RoleSessionName=role)["Credentials"]
+        core = botocore.session.Session()
+        core.register_component("data_loader", DESCRIPTIONS)
+        core.set_config_variable("ca_bundle", str(self.stage.endpoint.certificate))
+        names = {"access_key_id": "AccessKeyId", "secret_access_key": "SecretAccessKey", "session_token": "SessionToken"}
+        keys = {f"aws_{name}": given[there] for name, there in names.items()}
+        return boto3.Session(botocore_session=core, region_name=REGION, **keys).client(service, endpoint_url=self.stage.endpoint.url)
+
+    def schedules(self, group: str = "default") -> list[dict[str, Any]]:
+        """The schedules of a group, as they were asked for."""
+        scheduler = self.client("scheduler")
+        names = [entry["Name"] for entry in scheduler.list_schedules(GroupName=group)["Schedules"]]
+        found = [scheduler.get_schedule(GroupName=group, Name=name) for name in names]
+        return [{name: one[name] for name in SCHEDULE & one.keys()} for one in found]
+
+    def mappings(self) -> dict[str, str]:
+        """The UUIDs of the mappings, by the kind of queue that each joins to a function; of several of a kind, any."""
+        found = self._lambda.list_event_source_mappings()["EventSourceMappings"]
+        return {kind_of(mapping["EventSourceArn"]): mapping["UUID"] for mapping in found}
 
     def move(self, wait: int = 0) -> None:
         """Hand over what waits, and what follows from it, until nothing came for `wait` seconds."""
         for _ in range(MOST_ROUNDS):
-            if not sum([self._move_one(arn) for arn in self.feeds]) and not (wait and self._move_one(self.arn("commands"), wait)):
+            if not sum([self._hand_over(arn) for arn in self.feeds]) and not (wait and self.move_one("commands", wait)):
                 return
         raise AssertionError(f"messages come again and again; the end of the log:\n{self.stage.endpoint.last_lines()}")
 
-    def _move_one(self, arn: str, wait: int = 0) -> int:
+    def move_one(self, kind: str, wait: int = 0) -> int:
+        """Hand over one batch of the queue of this kind, if something comes within `wait` seconds, and return how many messages it had."""
+        return self._hand_over(self.arn(kind), wait)
+
+    def _hand_over(self, arn: str, wait: int = 0) -> int:
         sqs, url = self._sqs, self.url(arn)
         asked = {"QueueUrl": url, "MaxNumberOfMessages": 10, "WaitTimeSeconds": wait, "MessageSystemAttributeNames": ATTRIBUTES}
         found = sqs.receive_message(**asked).get("Messages", [])
@@ -70,6 +116,11 @@ class Driven:
                     self.unfinished.pop(message["MessageId"], None)
                     sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
         return len(found)
+
+    def move_twice_at_once(self, kind: str) -> None:
+        """Hand over two batches of a queue at the same time: two processes of its function work."""
+        with ThreadPoolExecutor(2) as both:
+            list(both.map(self.move_one, [kind] * 2))
 
     def settle(self, *results: Any) -> None:
         """Move, at least once a second, until all of these have ended: what crashed is begun again when its claim has run out."""
@@ -97,6 +148,13 @@ class Driven:
         text = self.stage.endpoint.log.read_text(errors="replace")[self._read :]
         return sum(float(value) for value in re.findall(rf'"{metric}":\[([\d.]+)', text))
 
+    def comes_to(self, metric: str, number: float) -> bool:
+        """Whether the sum of a metric comes to `number`: what a function said stands in the log soon after its answer."""
+        give_up = time.monotonic() + SOON_S
+        while self.counted(metric) != number and time.monotonic() < give_up:
+            time.sleep(0.05)
+        return self.counted(metric) == number
+
     def cool(self) -> None:
         """Let every function start cold at its next invocation."""
         for process in self.stage.endpoint.functions():
@@ -110,12 +168,25 @@ class Driven:
 
     def invoke(self, function: str, records: list[Mapping[str, Any]]) -> set[str]:
         """Invoke a function with these records and return which of them it could not finish: all, when it fails as a whole."""
-        answer = self._lambda.invoke(FunctionName=self.functions[function], Payload=json.dumps({"Records": records}))
-        said = json.load(answer["Payload"])
-        if "FunctionError" in answer:
-            self.failures.append(f"{function}: {said}")
-            return {record["messageId"] for record in records}
-        return {failure["itemIdentifier"] for failure in said["batchItemFailures"]}
+        said = self._answer(function, {"Records": records})
+        return {record["messageId"] for record in records} if said is None else {one["itemIdentifier"] for one in said["batchItemFailures"]}
+
+    def round(self, function: str) -> Mapping[str, int]:
+        """Let the scheduler or the controller do a round, as each minute does, and return what it did: nothing, when it failed."""
+        return self._answer(function, {}) or {}
+
+    def rounds(self, function: str, number: int) -> list[Mapping[str, int]]:
+        """Let so many rounds run at the same time, in as many processes."""
+        with ThreadPoolExecutor(number) as all_at_once:
+            return list(all_at_once.map(self.round, [function] * number))
+
+    def _answer(self, function: str, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        answer = self._lambda.invoke(FunctionName=self.functions[function], Payload=json.dumps(event))
+        said: Mapping[str, Any] = json.load(answer["Payload"])
+        if "FunctionError" not in answer:
+            return said
+        self.failures.append(f"{function}: {said}")
+        return None
 
     def arn(self, kind: str) -> str:
         """The ARN of the queue of this kind that feeds a function."""
@@ -131,9 +202,15 @@ class Driven:
 
     def parked(self) -> int:
         """How many messages were set aside since the last `forget`."""
-        url = self.stage.environment["SEDANO_PARKED_QUEUE"]
-        asked = self._sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
-        return int(asked["Attributes"]["ApproximateNumberOfMessages"])
+        return self._number(self.stage.environment["SEDANO_PARKED_QUEUE"])
+
+    def waiting(self, kind: str) -> int:
+        """How many messages there are in the queue of this kind, those included that it holds back."""
+        return self._number(self.url(self.arn(kind)), *HELD_BACK)
+
+    def _number(self, url: str, *more: str) -> int:
+        asked = ["ApproximateNumberOfMessages", *more]
+        return sum(map(int, self._sqs.get_queue_attributes(QueueUrl=url, AttributeNames=asked)["Attributes"].values()))
 
     def objects(self, bucket: str) -> int:
         """How many objects a bucket holds: `BLOBS` or `HISTORY`."""

@@ -16,15 +16,27 @@ class Call(NamedTuple):
     allowed: tuple[str, ...] = ()
 
 
-def calls(settings: Mapping[str, str], queues: Mapping[str, str], roles: Mapping[str, str], account: str) -> list[Call]:
-    """Every forbidden call on a stage with these settings, queues by kind, and names of roles by function."""
+class Deployed(NamedTuple):
+    """What calls are made on: a stage's settings, its queues by kind, its roles and functions by name, the account."""
+
+    settings: Mapping[str, str]
+    queues: Mapping[str, str]
+    roles: Mapping[str, str]
+    functions: Mapping[str, str]
+    account: str
+
+
+def calls(deployed: Deployed) -> list[Call]:
+    """Every forbidden call on a stage."""
+    settings = deployed.settings
     ledger, control = settings["SEDANO_LEDGER_TABLE"], settings["SEDANO_CONTROL_TABLE"]
     blobs, history = settings["SEDANO_BLOBS_BUCKET"], settings["SEDANO_HISTORY_BUCKET"]
     return [
         *_of_tables(ledger, control),
         *_of_buckets(blobs, history),
-        *_of_queues(queues, settings["SEDANO_PARKED_QUEUE"]),
-        *_of_power(account, roles),
+        *_of_queues(deployed.queues, settings["SEDANO_PARKED_QUEUE"]),
+        *_of_power(deployed.account, deployed.roles),
+        *_of_functions(deployed.functions),
     ]
 
 
@@ -32,14 +44,16 @@ def _of_tables(ledger: str, control: str) -> list[Call]:
     key, item = {"pk": {"S": "task#1"}}, {"pk": {"S": "task#1"}}
     return [
         *(Call(f"delete the {table}", "dynamodb", "delete_table", {"TableName": table}) for table in (ledger, control)),
-        *(Call(f"read all of the {table}", "dynamodb", "scan", {"TableName": table}) for table in (ledger, control)),
+        Call("read the whole ledger", "dynamodb", "scan", {"TableName": ledger}),
+        Call("read all that is controlled", "dynamodb", "scan", {"TableName": control}, ("controller",)),
         *(
             Call(f"forget an item of the {table}", "dynamodb", "delete_item", {"TableName": table, "Key": key})
             for table in (ledger, control)
         ),
-        Call("read a task's record", "dynamodb", "get_item", {"TableName": ledger, "Key": key}, ("worker",)),
+        Call("read a task's record", "dynamodb", "get_item", {"TableName": ledger, "Key": key}, ("worker", "scheduler", "controller")),
         Call("write a task's record", "dynamodb", "put_item", {"TableName": ledger, "Item": item}, ("worker",)),
-        Call("read a lease", "dynamodb", "get_item", {"TableName": control, "Key": key}, ("worker",)),
+        Call("change a task's record", "dynamodb", "update_item", {"TableName": ledger, "Key": key}, ("worker",)),
+        Call("read a lease", "dynamodb", "get_item", {"TableName": control, "Key": key}, ("worker", "controller")),
         Call("take a lease", "dynamodb", "put_item", {"TableName": control, "Item": item}, ("worker",)),
         Call("read another application's table", "dynamodb", "get_item", {"TableName": "others", "Key": key}),
     ]
@@ -60,7 +74,12 @@ def _of_buckets(blobs: str, history: str) -> list[Call]:
 
 def _of_queues(queues: Mapping[str, str], parked: str) -> list[Call]:
     consumers = {"commands": ("worker",), "events": ("router",), "records": ("recorder",)}
-    senders = {"commands": ("worker", "router"), "events": ("worker",), "records": ("worker",)}
+    senders = {
+        "commands": ("worker", "router", "scheduler", "timers"),
+        "events": ("worker", "controller"),
+        "records": ("worker",),
+        "parked": ("worker", "router", "recorder", "timers"),
+    }
     everyone = {**queues, "parked": parked}
     return [
         *(
@@ -71,15 +90,15 @@ def _of_queues(queues: Mapping[str, str], parked: str) -> list[Call]:
         *(Call(f"delete {kind}", "sqs", "delete_queue", {"QueueUrl": url}) for kind, url in everyone.items()),
         *(
             Call(f"send to {kind}", "sqs", "send_message", {"QueueUrl": url, "MessageBody": "x"}, senders[kind])
-            for kind, url in queues.items()
+            for kind, url in everyone.items()
         ),
+        *(Call(f"open {kind}", "sqs", "set_queue_attributes", {"QueueUrl": url, "Attributes": {}}) for kind, url in everyone.items()),
     ]
 
 
 def _of_power(account: str, roles: Mapping[str, str]) -> list[Call]:
     role = f"arn:aws:iam::{account}:role/{roles['worker']}"
     policy = {"RoleName": roles["worker"], "PolicyName": "more", "PolicyDocument": '{"Version":"2012-10-17","Statement":[]}'}
-    function = {"FunctionName": "sedano-dev-core-Worker"}
     at = {"ScheduleExpression": "at(2030-01-01T00:00:00)", "FlexibleTimeWindow": {"Mode": "OFF"}}
     send = {"Arn": "arn:aws:scheduler:::aws-sdk:sqs:sendMessage", "RoleArn": role, "Input": "{}"}
     return [
@@ -87,12 +106,22 @@ def _of_power(account: str, roles: Mapping[str, str]) -> list[Call]:
         Call("become another role", "sts", "assume_role", {"RoleArn": role, "RoleSessionName": "other"}),
         Call("read a secret", "secretsmanager", "get_secret_value", {"SecretId": "any"}),
         Call("read a parameter", "ssm", "get_parameter", {"Name": "/any"}),
-        Call("change code", "lambda", "update_function_code", {**function, "ZipFile": b"x"}),
-        Call("call a function", "lambda", "invoke", function),
         # On AWS the worker's own group alone; the endpoint authorises every schedule as one of the group `default`.
-        Call("set a timer", "scheduler", "create_schedule", {"Name": "any", "Target": send, **at}, ("worker",)),
+        Call("set a timer", "scheduler", "create_schedule", {"Name": "any", "Target": send, **at}, ("worker", "scheduler")),
         Call("delete a timer", "scheduler", "delete_schedule", {"Name": "any"}, ("worker",)),
         Call("start a job", "glue", "start_job_run", {"JobName": "any"}),
         Call("hide its traces", "logs", "delete_log_group", {"logGroupName": "/aws/cloudformation/any"}),
         Call("change the stack", "cloudformation", "delete_stack", {"StackName": "sedano-dev-core"}),
+    ]
+
+
+def _of_functions(functions: Mapping[str, str]) -> list[Call]:
+    """No call that changes a mapping: the endpoint authorises none of those."""
+    minutes = {"scheduler": ("eachminute",), "controller": ("controleachminute",)}
+    worker = {"FunctionName": functions["worker"]}
+    return [
+        *(Call(f"call the {one}", "lambda", "invoke", {"FunctionName": name}, minutes.get(one, ())) for one, name in functions.items()),
+        Call("change code", "lambda", "update_function_code", {**worker, "ZipFile": b"x"}),
+        Call("turn a function off", "lambda", "put_function_concurrency", {**worker, "ReservedConcurrentExecutions": 0}),
+        Call("read what the mappings are", "lambda", "list_event_source_mappings", {}),
     ]

@@ -18,16 +18,28 @@ KINDS = {
     "timersrole": "timers role",
     "timersgroup": "timers",
     "schedule/default": "timers",
+    "event-source-mapping": "mapping",
+    "schedulerfunction": "scheduler",
+    "controllerfunction": "controller",
     "logs": "logs",
 }
-#: The local endpoint authorises a batch under a name of its own; AWS under that of the single call.
-BATCH = "Batch"
+#: What AWS calls the actions that the local endpoint authorises under names of its own.
+ON_AWS = {
+    "sqs:SendMessageBatch": "sqs:SendMessage",
+    "sqs:DeleteMessageBatch": "sqs:DeleteMessage",
+    "sqs:ChangeMessageVisibilityBatch": "sqs:ChangeMessageVisibility",
+    "lambda:ListEventSourceMappings": "lambda:GetEventSourceMapping",
+}
+
+
+#: What stands in a policy from which the last grant was taken: no policy may be empty.
+NOTHING = {"Effect": "Deny", "Action": "*", "Resource": "*"}
 
 
 class Grant(NamedTuple):
-    """A function may call an action on a kind of resource."""
+    """A role, called by its function or by what else works under it, may call an action on a kind of resource."""
 
-    function: str
+    role: str
     action: str
     resource: str
 
@@ -42,11 +54,11 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def taken_apart(function: str, document: dict[str, Any]) -> list[tuple[Grant, dict[str, Any]]]:
+def taken_apart(role: str, document: dict[str, Any]) -> list[tuple[Grant, dict[str, Any]]]:
     """Each grant of a policy, with a statement of its own."""
     return [
         (
-            Grant(function, action.removesuffix(BATCH) if action.startswith("sqs:") else action, kind_of(resource)),
+            Grant(role, ON_AWS.get(action, action), kind_of(resource)),
             {"Effect": "Allow", "Action": action, "Resource": resource},
         )
         for statement in document["Statement"]
@@ -56,20 +68,25 @@ def taken_apart(function: str, document: dict[str, Any]) -> list[tuple[Grant, di
 
 
 class Role:
-    """The role of one deployed function, from which grants can be taken away for a while."""
+    """One deployed role, from which grants can be taken away for a while."""
 
-    def __init__(self, iam: Any, function: str, name: str) -> None:
+    def __init__(self, iam: Any, role: str, name: str) -> None:
         self._iam, self._name = iam, name
         (self._policy,) = iam.list_role_policies(RoleName=name)["PolicyNames"]
         self._whole: dict[str, Any] = iam.get_role_policy(RoleName=name, PolicyName=self._policy)["PolicyDocument"]
-        self._apart = taken_apart(function, self._whole)
+        self._apart = taken_apart(role, self._whole)
         #: Everything that it grants.
         self.grants = {grant for grant, _ in self._apart}
+
+    def resources(self, grant: Grant) -> list[str]:
+        """The resources on which it grants this, in full."""
+        return [str(statement["Resource"]) for one, statement in self._apart if one == grant]
 
     @contextmanager
     def without(self, grant: Grant) -> Iterator[None]:
         """The role lacks `grant` while the block runs."""
-        self._put({"Version": "2012-10-17", "Statement": [statement for one, statement in self._apart if one != grant]})
+        left = [statement for one, statement in self._apart if one != grant]
+        self._put({"Version": "2012-10-17", "Statement": left or [NOTHING]})
         try:
             yield
         finally:

@@ -1,13 +1,32 @@
-"""An application that takes a message down every road there is: large values, a chord, an event, leases, elections, a workflow."""
+"""An application that takes a message down every road there is: large values, a chord, an event, leases, elections, a workflow.
+
+It has what the scheduler and the controller work for, too: a schedule, a budget, shared health checks, a shared circuit; and limits.
+"""
+
+import os
+import signal
+import time
+from pathlib import Path
 
 import boto3
 
-from sedano import Sedano, chord, current, guards
+from sedano import Breaker, Sedano, chord, current, every, guards
+from sedano.health import HEALTHY
 from sedano.workflow import Input, Step, Workflow, each, own
 
 app = Sedano("walks")
+app.budget("default", most=40, cooldown=0.0)
+mail, web = (app.health_check(name, every=3_600.0, shared=True) for name in ("mail", "web"))
 
 
+@mail
+@web
+def answers() -> str:
+    """The state of either."""
+    return HEALTHY
+
+
+@app.periodic(every(days=365), schedule="yearly", args=("comes round",))
 @app.task
 def echo(text: str) -> str:
     """What it was given."""
@@ -102,6 +121,30 @@ def fail(text: str) -> str:
     if text:
         raise ValueError("as asked")
     return text
+
+
+@app.task(retry=False, circuit=Breaker(failures=2, shared=True))
+def frail(text: str) -> str:
+    """What it was given, unless that is to fail."""
+    if text == "fails":
+        raise ValueError("as asked")
+    return text
+
+
+@app.task(rate="60/m")
+def paced(number: int) -> tuple[float, int]:
+    """When it started, and in which process."""
+    return time.time(), os.getpid()
+
+
+@app.task(concurrency=1)
+def alone_with(path: str) -> int:
+    """The process that it ran in, which is written to a file that is not there yet; then it never ends by itself."""
+    place = Path(path)
+    if not place.exists():
+        place.write_text(str(os.getpid()))
+        signal.pause()
+    return os.getpid()
 
 
 class Walk(Workflow, app=app):
