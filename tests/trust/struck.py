@@ -1,11 +1,13 @@
 """A driven stage to which things happen: workers die, versions meet, and what was left behind comes again."""
 
+import json
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from botocore.config import Config
 
-from tests.trust.driven import MOST_SECONDS, Driven
+from tests.trust.driven import ATTRIBUTES, MOST_SECONDS, Driven, _record
 
 IN_QUEUE = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"]
 
@@ -43,6 +45,18 @@ class Struck(Driven):
     def _left(self, arn: str) -> int:
         found = self._sqs.get_queue_attributes(QueueUrl=self.url(arn), AttributeNames=IN_QUEUE)["Attributes"]
         return sum(map(int, found.values()))
+
+    def take(self, kind: str) -> list[Mapping[str, Any]]:
+        """Receive what waits in the queue of this kind, ten at most, as a function is handed it."""
+        arn = self.arn(kind)
+        found = self._sqs.receive_message(QueueUrl=self.url(arn), MaxNumberOfMessages=10, MessageSystemAttributeNames=ATTRIBUTES)
+        return [_record(message, arn) for message in found.get("Messages", [])]
+
+    def hand_over(self, records: list[Mapping[str, Any]], version: str) -> set[str]:
+        """Invoke a version of the worker with these records and return which of them it gives back."""
+        asked = {"FunctionName": self.functions["worker"], "Qualifier": version}
+        answer = self._lambda.invoke(**asked, Payload=json.dumps({"Records": records}))
+        return {failure["itemIdentifier"] for failure in json.load(answer["Payload"])["batchItemFailures"]}
 
     def said(self) -> str:
         """What the functions wrote since the last `forget`."""

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -136,6 +137,26 @@ def test_a_worker_whose_clock_is_wrong_by_minutes_has_each_effect_once(driven: S
     driven.settle(second)
     assert (first.get(timeout=0), second.get(timeout=0)) == (["ahead", 1], ["one", 2])
     assert driven.counted("TasksSucceeded") == 2
+
+
+def test_a_worker_whose_clock_is_ahead_takes_over_from_one_that_works_and_the_effect_is_one(
+    driven: Struck, releases: Releases, shop: Any, on_call: OnCall
+) -> None:
+    right = releases.patient(driven.functions["worker"])
+    releases.release(AHEAD)
+    started = shop.pay.delay(0)
+    driven.settle(started)
+    done = shop.late.delay(1)
+    (record,) = driven.take("commands")
+    with ThreadPoolExecutor() as pool:
+        working = pool.submit(driven.hand_over, [record], right)
+        while done.state == "PENDING":
+            assert not working.done(), working.result()
+        assert driven.hand_over([record], "$LATEST") == set(), "it takes the claim for expired"
+        assert working.result() == {record["messageId"]}, "a refused outcome acknowledges nothing"
+    assert (started.get(timeout=0), done.get(timeout=0)) == (["ahead", 0], ["ahead", 1])
+    assert driven.counted("TasksSucceeded") == 2
+    assert (on_call.figure("Stolen"), on_call.figure("FencedOff")) == (1, 1)
 
 
 @contextmanager

@@ -13,3 +13,9 @@ app = Sedano("shop")
 def pay(order: int) -> list[object]:
     """A task like any other."""
     return ["ahead", order]
+
+
+@app.task
+def late(order: int) -> list[object]:
+    """Is done at once."""
+    return ["ahead", order]

@@ -1,4 +1,4 @@
-"""The shop with tasks that do to their worker what bugs do: they run too long or use up its memory."""
+"""The shop with tasks that do to their worker what bugs do: they run too long, use up its memory, and are late."""
 
 import os
 import signal
@@ -36,3 +36,12 @@ def deadly(order: int) -> list[object]:
     """The same, each time."""
     os.kill(os.getpid(), signal.SIGKILL)
     return [order]
+
+
+@app.task
+def late(order: int) -> list[object]:
+    """Works until somebody else has done it."""
+    own = app.result(current().id)
+    while not own.ready():
+        time.sleep(0.05)
+    return ["late", order]
