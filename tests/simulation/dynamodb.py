@@ -177,6 +177,23 @@ class Database:
             raise error("ValidationException", "UpdateItem", str(wrong)) from None
 
 
+def as_seen(database: Database, broken: Callable[[str], None]) -> Callable[..., dict[str, Any]]:
+    """Return what carries calls out on *database*, and calls *broken* when one replaces another item than the one that its writer saw.
+
+    What a writer saw it says itself, by the nonce `:seen`: that the condition compares it is what is judged.
+    """
+
+    def carry_out(operation: str, author: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+        seen = asked.get("ExpressionAttributeValues", _NONE).get(":seen") if operation == "UpdateItem" else None
+        old = database.table(asked["TableName"]).get(asked["Key"]["pk"]["S"]) if seen is not None else None
+        answer = database.call(operation, author, asked)
+        if seen is not None and (old or _NONE).get("nc") != seen:
+            broken(f"{author[1]} replaced {(old or _NONE).get('nc')} where it had seen {seen}")
+        return answer
+
+    return carry_out
+
+
 def _updated(asked: Mapping[str, Any], old: Item | None, key: str) -> Item:
     text = asked.get("UpdateExpression")
     item: Mapping[str, Value] = old if old is not None else {"pk": {"S": key}}

@@ -14,13 +14,14 @@ from dataclasses import replace
 from sedano.aws import keys
 from sedano.aws.members import DynamoMembers
 from sedano.errors import SedanoError
+from sedano.model import states
 from sedano.model.cluster import ACTIVE, MemberRecord
 from sedano.model.election import CLOSED, OPEN
 from tests.simulation import chores
-from tests.simulation.claim_referee import number, text
-from tests.simulation.claims import SETTINGS, ClaimWorld, Planted, plan_of
+from tests.simulation.claim_referee import LEDGER, number, text
+from tests.simulation.claims import SETTINGS, ClaimWorld, Plan, Planted, plan_of
 from tests.simulation.dynamodb import Change
-from tests.simulation.network import Client, Weather
+from tests.simulation.network import Client, Fault, Weather
 from tests.simulation.values import Item
 from tests.simulation.world import World
 
@@ -76,12 +77,17 @@ class ElectionWorld(ClaimWorld):
 
     def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
         """Set the stage of *seed*."""
-        plan = plan_of(seed)
-        limits = replace(plan.limits, environments=3, eager=0.3, unpunctual=plan.limits.unpunctual / 3)
-        super().__init__(seed, replace(plan, limits=limits, skew=max(plan.skew, 0.6), calm_after=40.0), planted, allowed)
+        super().__init__(seed, self.drawn(seed), planted, allowed)
         self.votes = ElectionReferee(self.world)
         self.asked = False
         self.database.watchers.append(self.votes.changed)
+        self.database.watchers.append(self._closed)
+
+    def drawn(self, seed: int) -> Plan:
+        """Draw what the schedule of *seed* is about."""
+        plan = plan_of(seed)
+        limits = replace(plan.limits, environments=3, eager=0.3, unpunctual=plan.limits.unpunctual / 3)
+        return replace(plan, limits=limits, skew=max(plan.skew, 0.6), calm_after=40.0)
 
     def _publish(self) -> None:
         dice, world = self.world.dice, self.world
@@ -94,6 +100,17 @@ class ElectionWorld(ClaimWorld):
         except SedanoError:
             self.world.branches["election not asked for"] += 1
 
+    def _closed(self, change: Change) -> None:
+        """Judge that an open election is closed in the name of a call by who holds the claim of that call, and will dispatch (L3).
+
+        One that is closed as it is opened is dispatched by whoever holds the call next: he finds it closed in his call's name.
+        """
+        by = text(change.new, "closer") if change.key.startswith(keys.ELECTION) and text(change.new, "st") == CLOSED else ""
+        if by and text(change.old, "st") == OPEN:
+            call, mark = self.database.table(LEDGER).get(keys.task(by)), change.author[1]
+            if text(call, "st") != states.RUNNING or not text(call, "nc").startswith(f"{mark}~"):
+                self.world.fail("L3", f"{mark} closed for the call {by}, which is {text(call, 'st')} under {text(call, 'nc')}")
+
     def at_rest(self) -> None:
         """Judge the world when nothing is left to happen (L3, and one dispatch)."""
         self.referee.at_rest(Counter({"elected": 1}), SETTINGS.poison_after)
@@ -105,3 +122,13 @@ class ElectionWorld(ClaimWorld):
             self.world.fail("L3", "opened and never closed")
         if self.asked and not self.votes.closes and not self.referee.set_aside:
             self.world.fail("L3", "asked for and never closed")
+
+
+class PausedElectionWorld(ElectionWorld):
+    """The same where workers stand still before what they ask for, and are not stopped: others take their calls over meanwhile."""
+
+    def drawn(self, seed: int) -> Plan:
+        """Draw what the schedule of *seed* is about."""
+        plan = super().drawn(seed)
+        limits = replace(plan.limits, timeout=6.0, visibility=6.0, unpunctual=0.9)
+        return replace(plan, limits=limits, weather=Weather(0.25, (Fault.PAUSE,)), calm_after=180.0, queues=None)

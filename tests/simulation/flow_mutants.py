@@ -134,6 +134,7 @@ def planted() -> Mapping[str, PlantedFlow]:
     rules: dict[str, Any] = {name: partial(ByRule, planted_rule(*PLANTED[name])) for name in RULES}
     return {name: PlantedFlow(directing=directing) for name, directing in rules.items()} | {
         "BEGIN over what has begun": PlantedFlow(rewrite=without(flow_runs.BEGIN)),
+        "CHANGE of what has changed": PlantedFlow(rewrite=without(flow_runs.CHANGE, "nc = :seen")),
         "directs by its own version": PlantedFlow(directing=ByItsOwnVersion),
         "publishes steps under new ids": PlantedFlow(directing=partial(Anew, Publish)),
         "compensates under new ids": PlantedFlow(directing=partial(Anew, Compensate)),

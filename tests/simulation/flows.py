@@ -30,7 +30,7 @@ from sedano.workflow.enlisting import PATROL, WORKFLOW
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER, text
 from tests.simulation.claims import COMMANDS, SETTINGS, ClaimWorld, Plan, Planted, plan_of
-from tests.simulation.dynamodb import Change
+from tests.simulation.dynamodb import Change, as_seen
 from tests.simulation.lambdas import Environment
 from tests.simulation.network import Client, Fault, Weather
 from tests.simulation.process import Process
@@ -141,9 +141,9 @@ class FlowWorld(ClaimWorld):
         plan = self.plan
         if process.name == "publisher":  # it operates as well: somebody has to be there in the end
             self.plan = replace(plan, weather=mild(plan.weather))
-        client = Client(process, self.database.call, self.plan.weather, self.planted.rewrite)
-        ports = replace(super().ports(process), flow_runs=DynamoFlowRuns(client, "control"))
-        self.plan = plan
+        swap = as_seen(self.database, lambda what: self.world.fail("I7", what))
+        client = Client(process, swap, self.plan.weather, self.planted.rewrite)
+        ports, self.plan = replace(super().ports(process), flow_runs=DynamoFlowRuns(client, "control")), plan
         return ports
 
     def at_rest(self) -> None:

@@ -33,7 +33,7 @@ from tests.simulation import (
 )
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import ClaimWorld, Planted
-from tests.simulation.elections import ElectionWorld
+from tests.simulation.elections import ElectionWorld, PausedElectionWorld
 from tests.simulation.leases import LeaseWorld, PlantedLease
 from tests.simulation.process import Process
 from tests.simulation.revocation_mutants import MARK
@@ -50,11 +50,11 @@ def claim(planted: Planted) -> Stage:
     return stage
 
 
-def election(planted: Planted) -> Stage:
+def election(planted: Planted, world: type[ElectionWorld] = ElectionWorld) -> Stage:
     """Return the worlds of an election with this fault in them."""
 
     def stage(seed: int, allowed: AbstractSet[int] | None) -> Schedule:
-        return ElectionWorld(seed, planted, allowed)
+        return world(seed, planted, allowed)
 
     return stage
 
@@ -240,6 +240,9 @@ def _election_writes() -> Mapping[str, Planted]:
     }
 
 
+_CLOSES = {"holds": without(elections.HOLDS), "took over": without(elections.HOLDS, "att = :att")}
+
+
 def _lease_writes() -> Mapping[str, PlantedLease]:
     named = {"TAKE_ABSENT": leases.TAKE_ABSENT, "TAKE": leases.TAKE, "RENEW": leases.RENEW, "RELEASE": leases.RELEASE}
     found = {name: PlantedLease(rewrite=rewrite) for write in named for name, rewrite in each(write, named[write])}
@@ -270,6 +273,7 @@ def every() -> dict[str, Stage]:
     claims = {**_claim_writes(), **_claim_code()}
     both: dict[str, Callable[..., Any]] = {f"task: {name}": claim(planted) for name, planted in claims.items()}
     both |= {f"election: {name}": election(planted) for name, planted in _election_writes().items()}
+    both |= {f"election: CLOSE for a call that another {n}": election(Planted(r), PausedElectionWorld) for n, r in _CLOSES.items()}
     worlds = (revocation_mutants, partition_mutants, singleton_mutants, topic_mutants, member_mutants, schedule_mutants, limit_mutants)
     for world in (*worlds, flow_mutants, controller_mutants, circuit_mutants, collect_mutants):
         both |= world.stages()

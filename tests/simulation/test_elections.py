@@ -3,7 +3,7 @@
 import pytest
 
 from tests.simulation.campaign import Tally, campaign, story
-from tests.simulation.elections import ElectionWorld
+from tests.simulation.elections import ElectionWorld, PausedElectionWorld
 from tests.simulation.sizes import CI
 
 MUST_FIRE = ("registered", "closed", "closed fast", "dispatch noted", "steal", "election closed", "late duplicate refused")
@@ -26,3 +26,9 @@ def test_an_election_is_closed_once_and_what_it_is_about_runs_once_in_any_schedu
 
 def test_every_branch_of_the_election_fired(tally: Tally) -> None:
     assert [name for name in MUST_FIRE if tally.branches[name] == 0] == []
+
+
+def test_whoever_stood_still_while_its_call_was_taken_over_closes_nothing() -> None:
+    found = campaign(lambda seed, allowed: PausedElectionWorld(seed, allowed=allowed), range(300), most=3)
+    assert not found.violations
+    assert [name for name in ("closed", "closed fast", "steal", "the process pauses") if found.branches[name] == 0] == []
