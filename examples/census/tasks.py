@@ -6,7 +6,7 @@
 measured, and its result is the census. A file that cannot be parsed is a finding like any other: nothing here raises over its input.
 
 Beside that `tick` comes round by itself, `look_up` asks an index that allows so many calls a second, and `store` needs an archive that
-breaks down now and then. Each has a queue of its own, so that neither waits behind the files.
+breaks down now and then: on queues of their own, so that they do not wait behind the files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 from sedano import Breaker, DomainEvent, Sedano, every
 
-app = Sedano("census", queues=("default", "clock", "index", "archive"))
+app = Sedano("census", queues=("default", "clock", "services"))
 
 LONG_FUNCTION = 60
 """Lines from which on a function is flagged."""
@@ -99,14 +99,14 @@ def tick(when: str) -> str:
     return when
 
 
-@app.task(queue="index", rate=f"{CALLS_A_SECOND}/s")
+@app.task(queue="services", rate=f"{CALLS_A_SECOND}/s")
 def look_up(number: int, port: int) -> int:
     """Ask the index on this machine about one thing."""
     asked(port, f"/index/{number}")
     return number
 
 
-@app.task(queue="archive", circuit=BREAKER)
+@app.task(queue="services", circuit=BREAKER)
 def store(number: int, port: int) -> int:
     """Bring one thing to the archive on this machine."""
     asked(port, f"/archive/{number}")
