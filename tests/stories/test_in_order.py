@@ -8,9 +8,11 @@ import pytest
 from sedano import Retry, Sedano, testing
 from sedano.engine.redriving import parked, redrive
 from sedano.engine.worker import WorkerSettings
+from sedano.errors import Unavailable
 from sedano.model import refusals, states
 from sedano.ports import Outgoing, command_queue
 from sedano.testing import World
+from tests.stories.taps import Watch, away, tapped
 
 ORDERS = command_queue("orders.fifo")
 SOON = Retry(max_retries=3, interval_start=5.0, jitter=False)
@@ -184,3 +186,13 @@ def test_a_task_that_runs_in_order_is_replaced_by_nothing(warehouse: Warehouse, 
     world.drain()
     assert result.state == states.FAILURE
     assert "keeps order within a key, and what replaces a task runs in none" in str(result.result)
+
+
+def test_what_the_queue_does_not_take_is_raised_and_nothing_comes_later_in_its_place(warehouse: Warehouse, world: World) -> None:
+    watch = Watch(0, error=away, ports=frozenset({"queues"}), times=4)
+    warehouse.app.attach(tapped(world.ports, watch))
+    with pytest.raises(Unavailable):
+        warehouse.ship.delay("a", 0)
+    warehouse.ship.delay("a", 1)
+    world.drain()
+    assert (warehouse.of("a"), watch.fired) == ([1], True)
