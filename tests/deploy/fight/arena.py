@@ -92,7 +92,7 @@ class Fighters:
         self._context.set_forkserver_preload([fighter.__name__])
         self._environment = {**arena.environment, **arena.settings}
         self._directory, self._planted = directory, planted
-        self._running: list[tuple[BaseProcess, Any]] = []
+        self._running: list[tuple[BaseProcess, Any, Path]] = []
         self._started = 0
 
     def ready(self, count: int) -> list[Any]:
@@ -104,24 +104,25 @@ class Fighters:
             process = self._context.Process(target=fighter.main, args=(str(self._started), path, self._planted, self._environment, theirs))
             process.start()
             self._started += 1
-            self._running.append((process, ours))
+            self._running.append((process, ours, path))
             fresh.append(ours)
         for connection in fresh:
             assert connection.recv() == "ready"
         return fresh
 
     def kill_one(self, dice: random.Random) -> None:
-        """Kill one of them."""
-        process, _ = self._running.pop(dice.randrange(len(self._running)))
+        """Kill one of them: every second time one that holds a permit, as far as its journal tells."""
+        holders = [place for place, (_, _, path) in enumerate(self._running) if dice.random() < 0.5 and _is_inside(path)]
+        process, _, _ = self._running.pop(holders[0] if holders else dice.randrange(len(self._running)))
         process.kill()
         process.join()
 
     def stop(self) -> None:
         """Let all of them end."""
-        for process, connection in self._running:
+        for process, connection, _ in self._running:
             assert process.exitcode is None, "a process of the fight ended before it was told to; its traceback is on stderr"
             connection.send("stop")
-        for process, _ in self._running:
+        for process, _, _ in self._running:
             process.join(60)
             assert process.exitcode == 0, "a process of the fight failed; its traceback is on stderr"
 
@@ -131,7 +132,7 @@ class Fighters:
 
     def __exit__(self, *_: object) -> None:
         """Leave nobody behind."""
-        for process, _ in self._running:
+        for process, _, _ in self._running:
             process.kill()
 
 
@@ -153,6 +154,12 @@ def fight(arena: Arena, directory: Path, seconds: float, processes: int = 16, ki
         fighters.stop()
     told = [line for path in sorted(directory.glob("*.journal")) for line in lines(path)]
     return Fight(arena.queue, told, _writes(arena), kills, left)
+
+
+def _is_inside(journal: Path) -> bool:
+    """Tell whether whoever writes this journal is in a body that holds a permit."""
+    stays = [line["kind"] for line in lines(journal) if line["kind"] in ("enters", "leaves")]
+    return stays[-1:] == ["enters"]
 
 
 def _prepare(arena: Arena) -> None:

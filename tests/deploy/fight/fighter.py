@@ -1,6 +1,7 @@
-"""One of many processes that fight on a real endpoint: over leases that guard a prize, slots that are permits, tasks, and elections.
+"""One of many processes that fight on a real endpoint: over leases that guard a prize, slots, permits, tasks, and elections.
 
-A write may be planted that loses its condition, by its name; then more of what brings that to light is done: outliving leases and claims.
+Writes may be planted that lose their conditions, by their names; then more of what brings that to light is done: leases and claims are
+outlived.
 When the fight is over it only works, until nothing is left and it is told.
 """
 
@@ -17,11 +18,12 @@ from typing import Any
 
 from sedano import guards, memory
 from sedano.aws.elections import DynamoElections
-from sedano.aws.expressions import leases, tasks
+from sedano.aws.expressions import leases, limits, tasks
 from sedano.aws.faults import AWS_ERRORS
 from sedano.aws.host import SystemClock, SystemEntropy
 from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
+from sedano.aws.limits import DynamoLimits
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
@@ -33,13 +35,16 @@ from sedano.ports import Ports, command_queue
 from sedano.settings import from_environment
 from tests.deploy.fight import chores
 from tests.deploy.fight.journal import Journal
-from tests.deploy.fight.told import Rewrite, ToldClient, ToldLeases, anyway, as_it_is
+from tests.deploy.fight.told import Rewrite, ToldClient, ToldLeases, all_of, anyway
 
 LEASE_S = 2.0
 INVOCATION_S, BATCH = 3.0, 3
 PRIZES, SLOTS = 2, 3
 COMMANDS = command_queue("default")
-PLANTED: dict[str, Rewrite] = {"": as_it_is, "RELEASE": anyway(leases.RELEASE), "RECORD": anyway(tasks.RECORD)}
+PLANTED: dict[str, Rewrite] = {
+    "RELEASE": anyway(leases.RELEASE), "RECORD": anyway(tasks.RECORD), "GIVE_BACK": anyway(limits.GIVE_BACK),
+    "TAKE_PERMIT": anyway(limits.TAKE_PERMIT),
+}  # fmt: skip
 
 
 class Entropy(SystemEntropy):
@@ -64,16 +69,17 @@ class Fighter:
         """Connect to what the environment names."""
         settings, session, clock = from_environment(os.environ), Session(), SystemClock()
         self.journal, self.dice, self.entropy = journal, random.Random(number), Entropy(number)
-        self.late, chores.Pace.long = (0.8, 0.5) if planted else (0.12, 0.08)
-        self.dynamodb = ToldClient(session.client("dynamodb"), journal, PLANTED[planted])
+        self.late, chores.Pace.long, chores.Pace.shared = (0.8, 0.5, 3) if planted else (0.12, 0.08, 1)
+        self.dynamodb = ToldClient(session.client("dynamodb"), journal, all_of([PLANTED[name] for name in planted.split()]))
         self.control, ledger = settings.control_table, settings.ledger_table
         queues = SqsQueues(ToldClient(session.client("sqs"), journal), settings.queues)
         told: Any = ToldLeases(DynamoLeases(self.dynamodb, self.control, clock), journal)
         self.ports: Ports = replace(
             memory.ports(), ledger=DynamoLedger(self.dynamodb, ledger, lanes=1), queues=queues, leases=told,
             members=DynamoMembers(self.dynamodb, self.control), elections=DynamoElections(self.dynamodb, self.control, ledger),
-            clock=clock, entropy=self.entropy,
+            limits=DynamoLimits(self.dynamodb, self.control), clock=clock, entropy=self.entropy,
         )  # fmt: skip
+        chores.Place.client, chores.Place.table, chores.Place.journal = self.dynamodb, self.control, journal
         chores.app.attach(self.ports)
         self.worker = Worker(chores.app.registry, self.ports, Host(f"fighter{number}", 1), WorkerSettings(lanes=0, heartbeat=3.0), None)
 
@@ -145,8 +151,9 @@ class Fighter:
         if not deliveries:
             return False
         mark = f"{self.entropy.number}.{self.entropy.invocation}"
-        self.journal.write("given", mark=mark, bodies=[delivery.body for delivery in deliveries])
-        back = {delivery.message_id for delivery in self.worker.work(deliveries, time.time() + INVOCATION_S)}
+        until = time.time() + INVOCATION_S
+        self.journal.write("given", mark=mark, until=until, bodies=[delivery.body for delivery in deliveries])
+        back = {delivery.message_id for delivery in self.worker.work(deliveries, until)}
         done = [delivery for delivery in deliveries if delivery.message_id not in back]
         if done:
             self.ports.queues.delete(done)

@@ -20,6 +20,7 @@ from sedano.model import states
 from sedano.model.messages import ELECT
 from tests.deploy.fight.arena import Fight, Write
 from tests.deploy.fight.chores import MEMBERS
+from tests.deploy.fight.permits import Boards, crowded
 from tests.simulation import expressions
 from tests.simulation.claim_referee import ClaimReferee, command_of, text
 from tests.simulation.dynamodb import Change, Database
@@ -62,6 +63,7 @@ def judge(fight: Fight) -> Verdict:
     verdict.figures.update(line["kind"] for line in fight.lines if line["kind"] in ("fenced off", "lost", "unavailable", "given"))
     _judge_writes(fight, verdict)
     verdict.broken += _beliefs(fight.lines, verdict.figures)
+    verdict.broken += crowded(fight.lines, verdict.figures)
     history = operations(fight.lines)
     verdict.figures["operations on leases"] = len(history)
     verdict.figures["operations that overlap"] = overlapping(history)
@@ -85,14 +87,16 @@ def operations(lines: Iterable[Line]) -> list[Operation]:
 
 
 class Bench:
-    """The simulation's referees, one for each lease and election, and one for all tasks."""
+    """The simulation's referees, one for each lease and election, and one for all tasks and for all permits."""
 
     def __init__(self, fight: Fight) -> None:
         """Tell the referee of tasks what each invocation was given."""
         self.world = World(0)
-        self.tasks = ClaimReferee(self.world, Database(), Queues(self.world), "", "")
+        self.kept = Database()
+        self.tasks = ClaimReferee(self.world, self.kept, Queues(self.world), "", "")
         self.leases: defaultdict[str, LeaseReferee] = defaultdict(lambda: LeaseReferee(self.world, Database()))
         self.votes: defaultdict[str, ElectionReferee] = defaultdict(lambda: ElectionReferee(self.world))
+        self.boards = Boards(self.world, fight.lines)
         for line in fight.lines:
             if line["kind"] == "given":
                 messages: Any = [SimpleNamespace(body=body) for body in line["bodies"]]
@@ -112,6 +116,8 @@ class Bench:
             self.leases[write.key.partition("#")[2].replace("%2F", "/")].changed(change)
         elif write.key.startswith(keys.ELECTION):
             self.votes[write.key].changed(change)
+        elif write.key.startswith(keys.PERMITS):
+            self.boards.changed(change, mark, ask.ended)
         else:
             self.tasks.changed(change)
 
@@ -137,6 +143,7 @@ def _judge_writes(fight: Fight, verdict: Verdict) -> None:
             bench.judge(write, ask)
         except Violation as broken:
             verdict.broken.append(f"{broken} ({write.key}, by process {ask.process})")
+        bench.kept.table(write.table)[write.key] = write.new or {}
     verdict.figures.update(bench.world.branches)
     verdict.figures["elections closed"] = sum(one.closes for one in bench.votes.values())
 
