@@ -11,7 +11,6 @@ import re
 import signal
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +30,6 @@ DESCRIPTIONS = create_loader()
 """Reads what the services are like once for all clients: that is most of what a client costs."""
 MOST_ROUNDS = 40
 MOST_SECONDS = 400.0
-SOON_S = 20.0
 ROLE = re.compile(r"sedano-\w+-core-(\w+?)Role")
 DENIED = re.compile(r"role/" + ROLE.pattern + r"\S+ is not authorized to perform: ([\w:]+)")
 
@@ -117,11 +115,6 @@ class Driven:
                     sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
         return len(found)
 
-    def move_twice_at_once(self, kind: str) -> None:
-        """Hand over two batches of a queue at the same time: two processes of its function work."""
-        with ThreadPoolExecutor(2) as both:
-            list(both.map(self.move_one, [kind] * 2))
-
     def settle(self, *results: Any) -> None:
         """Move, at least once a second, until all of these have ended: what crashed is begun again when its claim has run out."""
         give_up = time.monotonic() + MOST_SECONDS
@@ -148,13 +141,6 @@ class Driven:
         text = self.stage.endpoint.log.read_text(errors="replace")[self._read :]
         return sum(float(value) for value in re.findall(rf'"{metric}":\[([\d.]+)', text))
 
-    def comes_to(self, metric: str, number: float) -> bool:
-        """Whether the sum of a metric comes to `number`: what a function said stands in the log soon after its answer."""
-        give_up = time.monotonic() + SOON_S
-        while self.counted(metric) != number and time.monotonic() < give_up:
-            time.sleep(0.05)
-        return self.counted(metric) == number
-
     def cool(self) -> None:
         """Let every function start cold at its next invocation."""
         for process in self.stage.endpoint.functions():
@@ -174,11 +160,6 @@ class Driven:
     def round(self, function: str) -> Mapping[str, int]:
         """Let the scheduler or the controller do a round, as each minute does, and return what it did: nothing, when it failed."""
         return self._answer(function, {}) or {}
-
-    def rounds(self, function: str, number: int) -> list[Mapping[str, int]]:
-        """Let so many rounds run at the same time, in as many processes."""
-        with ThreadPoolExecutor(number) as all_at_once:
-            return list(all_at_once.map(self.round, [function] * number))
 
     def _answer(self, function: str, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
         answer = self._lambda.invoke(FunctionName=self.functions[function], Payload=json.dumps(event))

@@ -1,11 +1,10 @@
 """An application that takes a message down every road there is: large values, a chord, an event, leases, elections, a workflow.
 
-It has what the scheduler and the controller work for, too: a schedule, a budget, shared health checks, a shared circuit; and limits.
+It has what the scheduler and the controller work for, too: a schedule, a budget, shared health checks, a shared circuit; and a limit.
 """
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import boto3
@@ -129,12 +128,6 @@ def frail(text: str) -> str:
     if text == "fails":
         raise ValueError("as asked")
     return text
-
-
-@app.task(rate="60/m")
-def paced(number: int) -> tuple[float, int]:
-    """When it started, and in which process."""
-    return time.time(), os.getpid()
 
 
 @app.task(concurrency=1)
