@@ -250,3 +250,21 @@ def test_an_endpoint_that_does_not_answer_is_unavailable_for_every_port(endpoint
     ):
         with pytest.raises(Unavailable, match="no answer"):
             call()
+
+
+def test_of_a_key_nothing_is_sent_behind_what_was_not_taken_now(queue: Stubber) -> None:
+    url, taken = "https://sqs.example/1/orders.fifo", {"MessageId": "m", "MD5OfMessageBody": "0" * 32}
+
+    def expect(numbers: tuple[int, ...], later: tuple[int, ...] = ()) -> None:
+        entries = [{"Id": str(n), "MessageBody": f"{n}", "MessageGroupId": "ab"[n % 2]} for n in (*numbers, *later)]
+        failed = [{"Id": str(n), "Code": "InternalError", "SenderFault": False, "Message": "try later"} for n in later]
+        answer = {"Successful": [{"Id": str(n), **taken} for n in numbers], "Failed": failed}
+        queue.add_response("send_message_batch", answer, {"QueueUrl": url, "Entries": entries})
+
+    messages = [Outgoing(f"{number}", serial_key="ab"[number % 2]) for number in range(6)]
+    expect((0,), later=(1,))
+    expect((2,))
+    expect((4,))
+    answers = SqsQueues(queue.client, {"commands:orders.fifo": url}).send("commands:orders.fifo", messages)
+    assert [type(answer) for answer in answers] == [type(None), Unavailable] * 3
+    queue.assert_no_pending_responses()
