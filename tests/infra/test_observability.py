@@ -54,7 +54,10 @@ def _counted() -> set[str]:
 
 
 def _counts(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "count"
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+    return name in ("count", "count_at_once")
 
 
 def _own(expression: str) -> set[str]:
