@@ -20,19 +20,24 @@ def _happened(told: Facts) -> list[str]:
         f"{known.files} Python files ({told.large} of them over 60 KB), {census.get('lines', 0):,} lines, counted by {known.tasks} tasks.",
         f"{known.events_delivered} events reached both of their subscribers; the chord's body ran {known.chord_body_runs} time(s).",
         f"{known.duplicates_injected} messages were delivered twice; repeats that workers met were absorbed: {absorbed}.",
-        f"{known.kills} workers were killed with tasks in their hands; {told.stolen} tasks were taken over by others.",
+        f"{_killed(known.kills)}; {told.stolen} tasks were taken over by others.",
         *_flowed(told),
         f"{known.aws_calls_per_task} AWS calls a task by the workers, or ${told.dollars_a_million:.2f} a million tasks.",
         f"It took {known.seconds:.0f} seconds.",
     ]
 
 
+def _killed(kills: int) -> str:
+    return "1 worker was killed with tasks in its hands" if kills == 1 else f"{kills} workers were killed with tasks in their hands"
+
+
 def _flowed(told: Facts) -> list[str]:
     flow, stores, rate = told.flow, told.material.flow.stores, f"{CALLS_A_SECOND} calls a second"
+    waited = f"{flow.slotted} of {flow.look_ups} tasks"
     came = f"{stores - flow.unstored} of {stores} arrived"
     return [
         f"A periodic task ran {flow.ticks} times, once for each moment; {flow.withdrawn} runs published ahead were withdrawn at the end.",
-        f"An index allows {rate}: {flow.busiest} in the busiest, {flow.used:.0%} used; {flow.slotted} of {flow.look_ups} tasks got a slot.",
+        f"An index allows {rate}, each in a slot kept for two: at most {flow.busiest} came in one, {flow.used:.0%} used; {waited} waited.",
         f"An archive broke down: {flow.refused} failures tripped its circuit ({flow.trips} ×), {flow.waited} tasks waited, {came}.",
     ]
 
