@@ -93,7 +93,7 @@ def test_what_cannot_be_sent_again_stays_and_says_why(ports: Ports, capsys: pyte
     status, out, err = ran(capsys, "redrive", "--all")
     assert (status, out) == (1, "")
     assert "lost-1 stays parked: it does not say which queue it came from" in err
-    assert "gone-1 stays parked: commands:gone: not a queue of this deployment" in err
+    assert "gone-1 stays parked: queue: 'gone' is not known to this deployment, which has 'bulk', 'default', 'orders.fifo';" in err
     assert len(bodies(ports, PARKED)) == 2
 
 
