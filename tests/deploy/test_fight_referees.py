@@ -114,6 +114,18 @@ def test_a_permit_that_outlives_its_invocation_is_found() -> None:
     assert found.startswith("P3: taken for 56000 ms longer than the invocation")
 
 
+def test_permits_that_are_given_back_in_one_second_are_each_their_holders_own() -> None:
+    def back(process: str, token: int) -> list[dict[str, Any]]:
+        board = permit(process, NOW + 4, token)
+        return changes(process, "give back", {":nc": board["n0"], ":tok": board["k0"]}, token + 10)
+
+    def free(process: str, token: int) -> dict[str, Any]:
+        return {**permit(process, NOW + 4, token), "e0": {"N": "0"}}
+
+    lines = [*given("4"), *given("6"), *back("6", 6), *back("4", 5), *takes("4", NOW + 4, 5), *takes("6", NOW + 4, 6)]
+    assert judged(lines, None, permit("4", NOW + 4, 5), free("4", 5), permit("6", NOW + 4, 6), free("6", 6)) == []
+
+
 def test_a_permit_that_is_taken_while_another_holds_it_is_found() -> None:
     lines = [*given("4"), *given("6"), *takes("4", NOW + 4, 5), *takes("6", NOW + 4, 6)]
     (found,) = judged(lines, None, permit("4", NOW + 4, 5), permit("6", NOW + 4, 6))

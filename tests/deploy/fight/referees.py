@@ -2,8 +2,9 @@
 
 Who made a write is found, not believed: it is the one whose request, written down before it was sent, makes of the item before what stands
 there after. A write that no request explains is a broken promise itself (I7). Two requests may explain one write: releases that two
-processes sent in the same millisecond are alike but for their conditions. Then the one that was granted made it, or the one whose answer
-nobody lived to hear; one that was refused only where there is no other, since a request that was sent twice is refused by itself.
+processes sent in the same millisecond are alike but for their conditions, and so are all returns of a permit. Then the one that was
+granted made it, or the one whose answer nobody lived to hear, and of several the one whose conditions held; one that was refused only where
+there is no other, since a request that was sent twice is refused by itself. No request makes two writes.
 """
 
 from __future__ import annotations
@@ -148,14 +149,30 @@ def _judge_writes(fight: Fight, verdict: Verdict) -> None:
     verdict.figures["elections closed"] = sum(one.closes for one in bench.votes.values())
 
 
-def _maker(asks: Iterable[Ask], write: Write) -> Ask | None:
-    """Return who made *write*: of all whose request explains it, the one whose answer fits best."""
+def _maker(asks: list[Ask], write: Write) -> Ask | None:
+    """Return who made *write*: of all whose request explains it, the one whose answer and conditions fit best; it made no other."""
     found = [one for one in asks if _under_way(one, write.second) and _explains(one, write)]
-    return min(found, key=_likelihood, default=None)
+    maker = min(found, key=lambda ask: _unlikelihood(ask, write), default=None)
+    if maker is not None:
+        asks.remove(maker)
+    return maker
 
 
-def _likelihood(ask: Ask) -> int:
-    return (DONE, UNHEARD, REFUSED).index(ask.answer)
+def _unlikelihood(ask: Ask, write: Write) -> tuple[bool, bool, int]:
+    return ask.answer == REFUSED, not any(_held(one, write) for one in _parts(ask.asked)), (DONE, UNHEARD, REFUSED).index(ask.answer)
+
+
+def _held(one: Mapping[str, Any], write: Write) -> bool:
+    """Tell whether a request's own condition held of the item before *write*."""
+    if (one.get("Key") or one["Item"])["pk"]["S"] != write.key:
+        return False
+    if "ConditionExpression" not in one:
+        return True
+    try:
+        check = expressions.condition(one["ConditionExpression"], one.get("ExpressionAttributeNames") or {})
+        return check(write.old or {}, one.get("ExpressionAttributeValues") or {})
+    except Invalid:
+        return False
 
 
 def _asks(lines: Iterable[Line]) -> defaultdict[str, list[Ask]]:
