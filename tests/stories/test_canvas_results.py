@@ -93,6 +93,24 @@ def test_a_canvas_that_is_revoked_stops_where_it_is_and_everybody_learns_of_it(s
             one.get()
 
 
+@pytest.mark.parametrize("nothing", [group, lambda: group(group(), group())], ids=["a group of nothing", "a group of such groups"])
+def test_a_group_of_nothing_is_revoked_and_forgotten_with_what_stands_before_it(nothing: Any, shop: Shop, processes: Processes) -> None:
+    lone = nothing().delay()
+    lone.revoke(canvas=True)
+    lone.forget()
+    result = (shop.add.s(1, 1) | nothing()).delay()
+    result.revoke(canvas=True)
+    processes.drain()
+    assert shop.ran.get("add", 0) == 0
+    assert result.parent.state == states.REVOKED
+    ended = (shop.add.s(1, 1) | nothing()).delay()
+    processes.drain()
+    assert ended.parent.get() == 2
+    ended.forget()
+    with pytest.raises(NoResult):
+        ended.parent.get()
+
+
 def test_one_step_that_is_revoked_ends_the_canvas_after_it(shop: Shop, processes: Processes) -> None:
     result = chord([shop.add.s(1, 1), shop.pack.s(2)], shop.total.s()).delay()
     result.parent[1].revoke()

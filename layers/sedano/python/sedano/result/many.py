@@ -168,13 +168,15 @@ class ResultSet:
 
     def revoke(self, *, terminate: bool = False, canvas: bool = False) -> None:
         """Revoke all tasks that have not ended; see `AsyncResult.revoke`."""
-        if len(self):
-            revoke_all(self.outlet, [*(before(self) if canvas else ()), self], terminate=terminate)
+        some = [*(before(self) if canvas else ()), self]
+        if (outlet := _published_at(some)) is not None:
+            revoke_all(outlet, some, terminate=terminate)
 
     def forget(self) -> None:
         """Drop the stored results; see `AsyncResult.forget`."""
-        if len(self):
-            forget_all(self.outlet, [*before(self), self])
+        some = [*before(self), self]
+        if (outlet := _published_at(some)) is not None:
+            forget_all(outlet, some)
 
     def forgotten(self) -> None:
         """Let the results that were made already read their records anew."""
@@ -189,13 +191,9 @@ class ResultSet:
     @property
     def outlet(self) -> Reads:
         """Where the tasks were published."""
-        found = self.results
-        if isinstance(found, Derived):
-            return found.outlet
-        first = self.launch or next(leaves(found), None)
-        if first is None:
+        outlet = _published_at([self])
+        if outlet is None:
             raise SedanoError("a set without results has nothing to read")
-        outlet: Reads = first.outlet
         return outlet
 
     def _checked(self, results: Iterable[Any]) -> list[Any]:
@@ -249,6 +247,21 @@ class ResultSet:
         except Broken as broken:
             return [(one, broken.record) for one in some]
         return [(one, found.get(one.id)) for one in some]
+
+
+def _published_at(some: Iterable[Any]) -> Reads | None:
+    """Return where tasks of *some* results were published; None when there is no task among them."""
+    for one in some:
+        if not isinstance(one, ResultSet):
+            first = one
+        elif isinstance(one.results, Derived):
+            return one.results.outlet
+        else:
+            first = one.launch or next(leaves(one.results), None)
+        if first is not None:
+            outlet: Reads = first.outlet
+            return outlet
+    return None
 
 
 def _runs(results: Iterator[Any]) -> Iterator[list[Any]]:
