@@ -1,10 +1,10 @@
 """The referee of circuits: watches every write of a circuit and of a check's health, every body that begins, and how long who waits waits.
 
-K1: a circuit that was open when an invocation began lets none of its bodies begin before it closes, by that worker's clock; a worker that
-was not told how it stands goes by what it knew. K2, refinement: each write of a circuit is what the rule makes of one failure or one
-success of the circuit that stood there, so no failure is written over, and a trip keeps it open for no longer than declared. K3: so is
-each write of a check's health. K4: nobody waits longer for a circuit than it is open, whatever became of a clock. K5: a trip is told once,
-by who wrote it.
+K1: a circuit that is open from an invocation's begin on lets none of its bodies begin before it closes, by that worker's clock, to which
+a trip of far ahead is none; a worker that was not told how it stands goes by what it knew. K2, refinement: each write of a circuit is
+what the rule makes of one failure or one success of the circuit that stood there, so no failure is written over, and a trip keeps it open
+for no longer than declared. K3: so is each write of a check's health. K4: nobody waits longer for a circuit than it is open, whatever
+became of a clock. K5: a trip is told once, by who wrote it.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ class CircuitReferee:
         """Know every circuit as closed."""
         self.world = world
         self.circuits = {name: Circuit(name) for name in BREAKERS}
-        self.known: dict[str, tuple[float, Mapping[str, Circuit]]] = {}
+        self.known: dict[str, tuple[float, Mapping[str, list[Circuit]]]] = {}
         self.blind: set[str] = set()
         self.trips = 0
 
     def invoked(self, process: Process) -> None:
-        """Remember how the circuits stand when an invocation begins, and what its clock shows."""
-        self.known[process.mark] = process.clock.now(), dict(self.circuits)
+        """Remember how the circuits stand when an invocation begins, and from then on, and what its clock shows."""
+        self.known[process.mark] = process.clock.now(), {name: [circuit] for name, circuit in self.circuits.items()}
 
     def begins(self, process: Process, name: str) -> None:
         """Judge a body that begins (K1)."""
         began, known = self.known[process.mark]
-        circuit, clocks = known[name], (began, process.clock.now())
-        if not (circuit.is_open(min(clocks)) and circuit.is_open(max(clocks))):
+        circuit, clocks = known[name][-1], (began, process.clock.now())
+        if not all(one.is_open(clock) for one in known[name] for clock in clocks):
             self.world.branches["began under a closed circuit"] += 1
         elif process.mark in self.blind:
             self.world.branches["began by what was known"] += 1
@@ -79,6 +79,8 @@ class CircuitReferee:
 
     def _circuit_changed(self, name: str, new: Circuit, mark: str) -> None:
         old, self.circuits[name] = self.circuits[name], new
+        for _, known in self.known.values():
+            known[name].append(new)
         tripped = new.since != old.since
         self.trips += tripped
         if new == rule.succeeded(old) and not tripped:
