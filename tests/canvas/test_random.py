@@ -47,8 +47,9 @@ def test_a_canvas_that_is_revoked_while_it_runs_comes_to_rest_and_answers(seed: 
         assert revoked_in_memory(sketch, each) == [], f"seed {each}: {told(sketch)}"
 
 
-@pytest.mark.parametrize("name", ["LetsTheFailedNotArrive", "CallsTwice", "LosesAMember"])
+@pytest.mark.parametrize("name", ["CallsTwice", "LosesAMember"])
 def test_a_planted_fault_is_caught_when_a_canvas_is_revoked(name: str) -> None:
+    """Not one that loses an arrival: whoever waits for it is revoked as well, and needs no arrival to end."""
     assert any(revoked_in_memory(sketched(seed, 30), seed, lambda world: ALWAYS[name](world.worker)) for seed in range(300))
 
 
