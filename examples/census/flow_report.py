@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from examples.census.facts import Facts
 from examples.census.flow_checks import FlowEvidence
 from examples.census.page import legend, section, table, text
 from examples.census.services import ARCHIVE, INDEX
 from examples.census.tasks import CALLS_A_SECOND
-from examples.census.timeline import ROW, TOP, WIDTH, Axis, grid
+from examples.census.timeline import ROW, TOP, WIDTH, Axis, grid, lane
 
 GOOD, BAD, OPEN = "var(--c)", "var(--bad)", "var(--back)"
 AROUND_S = 2.0
@@ -44,11 +44,11 @@ def _picture(evidence: FlowEvidence) -> str:
     failed = [call.at for call in evidence.of(ARCHIVE) if not call.served]
     drawn = [
         *grid(axis, height),
-        *_row(axis, 0, "ticks", ticks, "var(--a)"),
-        *_row(axis, 1, "index", [call.at for call in evidence.of(INDEX)], GOOD),
+        *lane(axis, 0, "ticks", ticks, "var(--a)"),
+        *lane(axis, 1, "index", [call.at for call in evidence.of(INDEX)], GOOD),
         *_open(axis, evidence),
-        *_row(axis, 2, "archive", failed, BAD),
-        *_row(axis, 2, "", served, GOOD),
+        *lane(axis, 2, "archive", failed, BAD),
+        *lane(axis, 2, "", served, GOOD),
     ]
     words = [("var(--a)", "a tick"), (GOOD, "a call that was served"), (BAD, "a call that failed"), (OPEN, "the circuit is open")]
     picture = f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="ticks and calls over the seconds">{"".join(drawn)}</svg>'
@@ -60,10 +60,3 @@ def _open(axis: Axis, evidence: FlowEvidence) -> Iterator[str]:
         begin, end = axis.x(trip.since), axis.x(trip.until)
         words = f"<title>{text(trip.cause)}</title>"
         yield f'<rect x="{begin:.1f}" y="{TOP + 2 * ROW + 3}" width="{end - begin:.1f}" height="{ROW - 6}" fill="{OPEN}">{words}</rect>'
-
-
-def _row(axis: Axis, number: int, name: str, times: Sequence[float], colour: str) -> Iterator[str]:
-    y = TOP + ROW * number
-    yield f'<text x="{axis.x(axis.began) - 10:.0f}" y="{y + 16}" text-anchor="end">{text(name)}</text>'
-    for at in times:
-        yield f'<rect x="{axis.x(at) - 1:.1f}" y="{y + 5}" width="2" height="{ROW - 10}" fill="{colour}"/>'

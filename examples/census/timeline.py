@@ -41,7 +41,7 @@ def timeline(facts: Facts) -> str:
     for number, (pid, bodies) in enumerate(rows.items()):
         drawn += _row(axis, number, pid, bodies, kills.get(pid))
     for number, (name, times, colour) in enumerate(lanes, len(rows)):
-        drawn += _lane(axis, number, name, times, colour)
+        drawn += lane(axis, number, name, times, colour)
     words = [*((colour, name) for name, colour in COLOURS.items()), (OTHER, "any other"), ("var(--back)", "an invocation"),
              ("var(--bad)", "✕ killed")]  # fmt: skip
     picture = f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="timeline of the run">{"".join(drawn)}</svg>'
@@ -90,7 +90,8 @@ def _row(axis: Axis, number: int, pid: int, bodies: Sequence[Body], killed: floa
         yield f'<path d="{cross}" stroke="var(--bad)" stroke-width="2.5" fill="none"><title>killed</title></path>'
 
 
-def _lane(axis: Axis, number: int, name: str, times: Sequence[float], colour: str) -> Iterator[str]:
+def lane(axis: Axis, number: int, name: str, times: Sequence[float], colour: str) -> Iterator[str]:
+    """Draw a named row with a mark at each of *times*."""
     y = TOP + ROW * number
     yield f'<text x="{LEFT - 10}" y="{y + 16}" text-anchor="end">{text(name)}</text>'
     for at in times:

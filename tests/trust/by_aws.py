@@ -1,4 +1,4 @@
-"""Grants for which AWS asks and the endpoint on this machine does not: what AWS says of each, and on what it is needed.
+"""Grants for which AWS asks and the endpoint on this machine does not: what AWS says of each, in short, and on what it is needed.
 
 No road can show that they are needed; what can be shown is that each is granted on the one thing that AWS asks about, and on nothing else.
 """

@@ -106,7 +106,7 @@ class Driven:
         asked = {"QueueUrl": url, "MaxNumberOfMessages": 10, "WaitTimeSeconds": wait, "MessageSystemAttributeNames": ATTRIBUTES}
         found = sqs.receive_message(**asked).get("Messages", [])
         if found:
-            failed = self.invoke(self.feeds[arn], [_record(message, arn) for message in found])
+            failed = self.invoke(self.feeds[arn], [record(message, arn) for message in found])
             for message in found:
                 if message["MessageId"] in failed:
                     self.unfinished[message["MessageId"]] = url, message["ReceiptHandle"]
@@ -218,7 +218,8 @@ class Driven:
         return sorted({f"{found[1].lower()} {found[2]}" for found in DENIED.finditer(fresh)})
 
 
-def _record(message: Mapping[str, Any], arn: str) -> Mapping[str, Any]:
+def record(message: Mapping[str, Any], arn: str) -> Mapping[str, Any]:
+    """Return what Lambda makes of a received *message* for the function."""
     return {
         "messageId": message["MessageId"],
         "receiptHandle": message["ReceiptHandle"],

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.config import Config
 
-from tests.trust.driven import ATTRIBUTES, MOST_SECONDS, Driven, _record
+from tests.trust.driven import ATTRIBUTES, MOST_SECONDS, Driven, record
 
 IN_QUEUE = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"]
 
@@ -50,7 +50,7 @@ class Struck(Driven):
         """Receive what waits in the queue of this kind, ten at most, as a function is handed it."""
         arn = self.arn(kind)
         found = self._sqs.receive_message(QueueUrl=self.url(arn), MaxNumberOfMessages=10, MessageSystemAttributeNames=ATTRIBUTES)
-        return [_record(message, arn) for message in found.get("Messages", [])]
+        return [record(message, arn) for message in found.get("Messages", [])]
 
     def hand_over(self, records: list[Mapping[str, Any]], version: str) -> set[str]:
         """Invoke a version of the worker with these records and return which of them it gives back."""

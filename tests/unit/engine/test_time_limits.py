@@ -9,10 +9,9 @@ import pytest
 
 from sedano.aws.host import SystemClock
 from sedano.engine.context import TaskContext
-from sedano.engine.registry import TimeLimits
 from sedano.engine.time_limits import Limited
 from sedano.errors import SoftTimeLimitExceeded
-from sedano.model.messages import Command
+from sedano.model.messages import Command, TimeLimits
 from sedano.model.outcome import Run
 
 ROUNDS, SOFT = 150, 0.002

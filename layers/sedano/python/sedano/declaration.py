@@ -8,8 +8,9 @@ from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any
 
-from sedano.engine.registry import OnBusy, TaskSpec, TimeLimits
+from sedano.engine.registry import OnBusy, TaskSpec
 from sedano.errors import OptionError
+from sedano.model.messages import TimeLimits
 from sedano.model.parameters import Parameters
 from sedano.model.retry import NEVER, Retry
 from sedano.model.signature import DELIVERIES, Delivery
@@ -108,6 +109,9 @@ LIMITS = (
     "rate", "burst", "key", "per", "concurrency", "concurrency_key", "priority", "tenant", "debounce", "batch", "serial_key",
 )  # fmt: skip
 """Options that `sedano.limiting` reads, which only those apps load that give one."""
+OPTIONS = tuple(f.name for f in fields(Declaration))
+
+
 def queue_names(queues: Sequence[str]) -> tuple[str, ...]:
     """Return the names of an app's *queues*; raise `OptionError` when they are none, or the first keeps order.
 
@@ -118,9 +122,6 @@ def queue_names(queues: Sequence[str]) -> tuple[str, ...]:
     if queues and is_fifo(queues[0]):
         raise OptionError(f"queues: the first one, {queues[0]!r}, keeps order; name one that keeps none before it: canvases go there")
     return tuple(queues)
-
-
-OPTIONS = tuple(f.name for f in fields(Declaration))
 
 
 def declared(options: Mapping[str, Any]) -> Declaration:

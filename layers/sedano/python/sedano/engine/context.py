@@ -37,9 +37,8 @@ class TaskContext:
     """
 
     __slots__ = (
-        "added", "again",
-        "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "permit", "published", "sections",
-        "token", "vote",
+        "added", "again", "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "permit", "published",
+        "sections", "token", "vote",
     )  # fmt: skip
 
     def __init__(

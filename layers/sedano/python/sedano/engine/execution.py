@@ -19,7 +19,6 @@ from sedano.engine.conducting import Conducting
 from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.gathering import HeaderFailed
 from sedano.engine.notices import TELEMETRY
-from sedano.engine.registry import TimeLimits
 from sedano.engine.revocation import Checkpoint
 from sedano.engine.sections import mark_of
 from sedano.engine.telling import count_at_once
@@ -38,7 +37,7 @@ from sedano.errors import (
 )  # fmt: skip
 from sedano.model import codec, refusals, states
 from sedano.model.clock import LamportClock
-from sedano.model.messages import LAUNCH, Command, Member
+from sedano.model.messages import LAUNCH, Command, Member, TimeLimits
 from sedano.model.outcome import Run
 from sedano.model.records import ErrorRecord
 from sedano.ports import Ports, Telemetry
@@ -96,11 +95,7 @@ class Execution(NamedTuple):
 
     def _run_inline(self, plain: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         for held, arguments in plain:
-            ran = self._one(held, arguments, batch)
-            if ran is not None:
-                finished(ran)
-            else:
-                self._finish(held, None, batch, finished)
+            self._finish(held, self._one(held, arguments, batch), batch, finished)
 
     def context(self, held: Held, deadline: float) -> TaskContext:
         """Return the context that the body of *held* sees."""
@@ -148,8 +143,7 @@ class Execution(NamedTuple):
             args, kwargs = self.conducting.gathering.arguments(command)
             if command.place is not None or command.task == LAUNCH:
                 self.conducting.check(command)
-            limits = job.task.time_limits if command.time_limits is None else limits_of(job)
-            if limits is not None and limits.longest > batch.deadline - self.guard - job.received:
+            if (limits := limits_of(job)) is not None and limits.longest > batch.deadline - self.guard - job.received:
                 return Run(error=_too_long(held, batch.deadline - job.received), poisonous=True)
             return job.task.parameters.fit(args, kwargs)
         except (MessageRefused, ArgumentError) as refused:

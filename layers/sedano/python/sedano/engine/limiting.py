@@ -13,12 +13,11 @@ from sedano.engine.collecting import Collecting
 from sedano.engine.gathering import HeaderFailed
 from sedano.engine.pacing import Asked, Pacing
 from sedano.engine.permitting import Permitting, Wanted
-from sedano.engine.registry import TimeLimits
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.clock import LamportClock
 from sedano.model.limiting import Concurrency, Key, TaskLimits, changed, read
-from sedano.model.messages import Command
+from sedano.model.messages import Command, TimeLimits
 from sedano.ports import Ports
 
 

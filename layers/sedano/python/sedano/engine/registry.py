@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sedano.engine.context import CURRENT
-from sedano.model.messages import COLLECT, ELECT, LAUNCH, Command
-from sedano.model.messages import TimeLimits as TimeLimits
+from sedano.model.messages import COLLECT, ELECT, LAUNCH, Command, TimeLimits
 from sedano.model.parameters import Parameters
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.signature import Delivery

@@ -22,8 +22,8 @@ from collections.abc import Callable
 from typing import Any
 
 from sedano.engine.context import TaskContext
-from sedano.engine.registry import TimeLimits
 from sedano.errors import SoftTimeLimitExceeded
+from sedano.model.messages import TimeLimits
 from sedano.model.outcome import Run
 from sedano.model.records import ErrorRecord
 from sedano.ports import Clock
