@@ -33,16 +33,16 @@ def test_no_promise_is_broken_though_processes_are_killed(arena: Arena, tmp_path
         assert verdict.figures[fired] > 0, f"a fight without {fired} proves nothing"
 
 
-PLANTED = {"RELEASE GIVE_BACK": ("I7", "P4"), "RECORD": ("I7",)}
-"""Writes that lose their conditions at once, and the promises that break each by itself: a lease's, a permit's, a task's."""
-HARMFUL_S = 25.0
-"""A planted fault does harm only when somebody is late at the wrong moment: about four times in ten seconds."""
+PLANTED = {"RELEASE": "I7", "GIVE_BACK": "P4", "RECORD": "I7"}
+"""A write that loses its condition, and the promise that this breaks by itself: a lease's, a permit's, a task's."""
+HARMFUL_S = 15.0
+"""A planted fault does harm only when somebody is late at the wrong moment."""
 
 
 @pytest.mark.ministack
-@pytest.mark.parametrize("writes", PLANTED)
-def test_a_write_that_lost_its_condition_is_found(writes: str, arena: Arena, tmp_path: Path) -> None:
-    verdict = judge(fight(arena, tmp_path, HARMFUL_S, processes=8, kills=2, planted=writes))
-    print(verdict.broken[:3])
-    found = {promise for promise in PLANTED[writes] if any(broken.startswith(promise) for broken in verdict.broken)}
-    assert found == {*PLANTED[writes]}, verdict.figures
+@pytest.mark.parametrize("write", PLANTED)
+def test_a_write_that_lost_its_condition_is_found(write: str, arena: Arena, tmp_path: Path) -> None:
+    verdict = judge(fight(arena, tmp_path, HARMFUL_S, processes=12, kills=0, planted=write))
+    found = [broken for broken in verdict.broken if broken.startswith(PLANTED[write])]
+    print(len(found), "times", found[:2], dict(sorted(verdict.figures.items())))
+    assert found, verdict.figures

@@ -29,6 +29,7 @@ from tests.simulation.values import Item
 APP_CODE = Path(__file__).parents[1] / "app"
 VISIBILITY_S = 4
 PATIENCE_S = 90.0
+"""So long that what is still left then will never end."""
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 
 
@@ -137,7 +138,10 @@ class Fighters:
 
 
 def fight(arena: Arena, directory: Path, seconds: float, processes: int = 16, kills: int = 6, planted: str = "") -> Fight:
-    """Let *processes* fight for *seconds*, of which *kills* are killed with SIGKILL and replaced; then let them finish their work."""
+    """Let *processes* fight for *seconds*, of which *kills* are killed with SIGKILL and replaced; then let them finish their work.
+
+    Where a fault is *planted*, work is left undone: whether it does harm is known by then.
+    """
     _prepare(arena)
     with Fighters(arena, directory, planted) as fighters:
         connections = fighters.ready(processes)
@@ -150,7 +154,7 @@ def fight(arena: Arena, directory: Path, seconds: float, processes: int = 16, ki
             fighters.kill_one(dice)
             fighters.ready(1)[0].send(end)
         time.sleep(max(0.0, end - time.monotonic()))
-        left = _at_rest(arena)
+        left = _at_rest(arena, 0.0 if planted else PATIENCE_S)
         fighters.stop()
     told = [line for path in sorted(directory.glob("*.journal")) for line in lines(path)]
     return Fight(arena.queue, told, _writes(arena), kills, left)
@@ -169,9 +173,9 @@ def _prepare(arena: Arena) -> None:
     arena.client("sqs").set_queue_attributes(QueueUrl=arena.queue, Attributes={"VisibilityTimeout": str(VISIBILITY_S)})
 
 
-def _at_rest(arena: Arena) -> int:
-    """Wait until no message is left, or for so long that this will never be; return how many are left."""
-    sqs, end = arena.client("sqs"), time.monotonic() + PATIENCE_S
+def _at_rest(arena: Arena, patience: float) -> int:
+    """Wait until no message is left, or for *patience* (s); return how many are left."""
+    sqs, end = arena.client("sqs"), time.monotonic() + patience
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"]
     while True:
         found = sqs.get_queue_attributes(QueueUrl=arena.queue, AttributeNames=names)["Attributes"]

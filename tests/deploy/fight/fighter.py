@@ -1,6 +1,6 @@
 """One of many processes that fight on a real endpoint: over leases that guard a prize, slots, permits, tasks, and elections.
 
-Writes may be planted that lose their conditions, by their names; then more of what brings that to light is done: leases and claims are
+A write may be planted that loses its condition, by its name; then more of what brings that to light is done: leases or claims are
 outlived.
 When the fight is over it only works, until nothing is left and it is told.
 """
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sedano import guards, memory
 from sedano.aws.elections import DynamoElections
@@ -35,7 +35,7 @@ from sedano.ports import Ports, command_queue
 from sedano.settings import from_environment
 from tests.deploy.fight import chores
 from tests.deploy.fight.journal import Journal
-from tests.deploy.fight.told import Rewrite, ToldClient, ToldLeases, all_of, anyway
+from tests.deploy.fight.told import Rewrite, ToldClient, ToldLeases, anyway, as_it_is
 
 LEASE_S = 2.0
 INVOCATION_S, BATCH = 3.0, 3
@@ -45,6 +45,27 @@ PLANTED: dict[str, Rewrite] = {
     "RELEASE": anyway(leases.RELEASE), "RECORD": anyway(tasks.RECORD), "GIVE_BACK": anyway(limits.GIVE_BACK),
     "TAKE_PERMIT": anyway(limits.TAKE_PERMIT),
 }  # fmt: skip
+
+
+class Habits(NamedTuple):
+    """What a process does how often: turns up to *publish* publish, up to *work* work, others take a lease.
+
+    *late*: leases that are outlived; *long*: bodies that outlive their claim; *shared*: publications under permits beside six others.
+    """
+
+    publish: float = 0.15
+    work: float = 0.6
+    late: float = 0.12
+    long: float = 0.08
+    shared: int = 1
+
+
+SOUND = Habits()
+HARMFUL = {
+    "RELEASE": Habits(work=0.3, late=0.8), "RECORD": Habits(work=0.95, long=0.5),
+    "GIVE_BACK": Habits(publish=0.12, work=1.0, long=0.4, shared=60), "TAKE_PERMIT": Habits(publish=0.12, work=1.0, shared=60),
+}  # fmt: skip
+"""What brings the loss of a condition to light: somebody is late while others want the same."""
 
 
 class Entropy(SystemEntropy):
@@ -69,8 +90,9 @@ class Fighter:
         """Connect to what the environment names."""
         settings, session, clock = from_environment(os.environ), Session(), SystemClock()
         self.journal, self.dice, self.entropy = journal, random.Random(number), Entropy(number)
-        self.late, chores.Pace.long, chores.Pace.shared = (0.8, 0.5, 3) if planted else (0.12, 0.08, 1)
-        self.dynamodb = ToldClient(session.client("dynamodb"), journal, all_of([PLANTED[name] for name in planted.split()]))
+        self.habits = HARMFUL.get(planted, SOUND)
+        chores.Pace.long, chores.Pace.shared = self.habits.long, self.habits.shared
+        self.dynamodb = ToldClient(session.client("dynamodb"), journal, PLANTED.get(planted, as_it_is))
         self.control, ledger = settings.control_table, settings.ledger_table
         queues = SqsQueues(ToldClient(session.client("sqs"), journal), settings.queues)
         told: Any = ToldLeases(DynamoLeases(self.dynamodb, self.control, clock), journal)
@@ -103,11 +125,11 @@ class Fighter:
     def _turn(self) -> bool:
         self.entropy.invocation += 1
         drawn = self.dice.random()
-        if drawn < 0.15:
+        if drawn < self.habits.publish:
             chores.publish(self.dice)
-        elif drawn < 0.6:
+        elif drawn < self.habits.work:
             self._work()
-        elif drawn < 0.8:
+        elif self.dice.random() < 0.5:
             self._acquire(f"prize/{self.dice.randrange(PRIZES)}", self.dice.uniform(0, 2))
         else:
             self._acquire(f"slot/{self.dice.randrange(SLOTS)}", 0.0)
@@ -129,7 +151,7 @@ class Fighter:
             lease.renew()
             now = time.monotonic()
             self.journal.write("holds", lease=lease.name, token=lease.token, begun=begun, until=now + lease.remaining)
-            time.sleep(4.0 if self.dice.random() < self.late else 0.2 * self.dice.random())
+            time.sleep(4.0 if self.dice.random() < self.habits.late else 0.2 * self.dice.random())
         except LeaseLost:
             self.journal.write("lost", lease=lease.name, token=lease.token)
         self._write(lease)

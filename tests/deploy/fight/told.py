@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sedano.aws.expressions import Write
@@ -25,17 +25,6 @@ def anyway(write: Write) -> Rewrite:
         if asked.get("ConditionExpression") != write.condition:
             return asked
         return {**asked, "ConditionExpression": f"({write.condition}) OR attribute_exists(pk)"}
-
-    return rewrite
-
-
-def all_of(rewrites: Sequence[Rewrite]) -> Rewrite:
-    """Return what changes everything that one of *rewrites* changes."""
-
-    def rewrite(asked: Mapping[str, Any]) -> Mapping[str, Any]:
-        for one in rewrites:
-            asked = one(asked)
-        return asked
 
     return rewrite
 
