@@ -143,7 +143,7 @@ class ControllerWorld(ClaimWorld):
     def _die_unheard(self, host: Process) -> None:
         """Leave what a worker leaves that died, and whose message is gone: a heartbeat, and a claim that nobody will take over."""
         left, now = Database(), self.world.now
-        client, until = Client(host, left.call, STILL), now + 60 * self.world.dice.random()
+        client, until = Client(host, left.call, STILL), now + self.world.dice.uniform(1, 60)
         DynamoLedger(client, LEDGER, lanes=1).claim([Claim("orphan", 0, "m", "n", until, 1, "plain", owner="ghost")])
         DynamoMembers(client, CONTROL).beat(MemberRecord("ghost", int(now * 1_000_000), ACTIVE, 1, now, ("orphan",)))
         for table, items in left.tables.items():
