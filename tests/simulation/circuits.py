@@ -25,6 +25,7 @@ from tests.simulation.circuit_referee import CONTROL, CircuitReferee
 from tests.simulation.circuit_tasks import call, pay
 from tests.simulation.claims import SETTINGS, ClaimWorld, Plan, Telemetry, plan_of
 from tests.simulation.claims import Planted as PlantedClaim
+from tests.simulation.dynamodb import Change
 from tests.simulation.lambdas import Environment
 from tests.simulation.network import Client, Rewrite
 from tests.simulation.process import Process
@@ -96,8 +97,11 @@ class CircuitWorld(ClaimWorld):
         dice = Random(f"circuits of {seed}")
         self.judge = CircuitReferee(self.world)
         self.world.outside = Outside(self.world, dice, self.judge)  # type: ignore[attr-defined] # where bodies find it
+        self.before: dict[Process, float] = {}
         self.set_back = dice.choice((0.0, 0.0, 0.0, *SET_S))
-        self.database.watchers.append(self.judge.changed)
+        watchers = self.database.watchers
+        watchers[watchers.index(self.referee.changed)] = self._changed
+        watchers.append(self.judge.changed)
         delivered = self.function.delivered
 
         def told(process: Process, messages: Any) -> None:
@@ -117,6 +121,18 @@ class CircuitWorld(ClaimWorld):
         self.referee.at_rest(Counter(self.plan.kinds), SETTINGS.poison_after)
         self.judge.at_rest([line for m in self.queues.queue(RECORDS).values() for line in chronicle.unpack(m.body)])
 
+    def _changed(self, change: Change) -> None:
+        """Let the referee of tasks judge a write by the clock that its author had when it decided: it may have been set back since."""
+        process = change.author[0] if change.author is not None else None
+        if process not in self.before:
+            self.referee.changed(change)
+            return
+        now, process.clock.offset = process.clock.offset, self.before[process]
+        try:
+            self.referee.changed(change)
+        finally:
+            process.clock.offset = now
+
     def _planted(self, worker: Worker) -> None:
         admission: Any = worker._admission
         admission.circuits = self.fault.circuits(self.app.registry, worker.ports)
@@ -128,6 +144,7 @@ class CircuitWorld(ClaimWorld):
         return environment
 
     def _set(self, process: Process) -> None:
+        self.before[process] = process.clock.offset
         process.clock.offset += self.set_back
         self.world.branches["clock set back"] += 1
 
