@@ -4,7 +4,8 @@ D1: the latest call of a key only ever gives way to a later one. D2: a call runs
 received. D3: it runs only if no later one was known when its invocation began. D4: a call that is superseded is so by a later one; the last
 of all runs. B1: a call is acknowledged when it is in a basket, and nothing is put into a basket before the command that runs it is sent.
 B2: a basket only grows, to as many calls as declared, and what was shut never changes; whoever runs it, however often, gets the same calls.
-B3: every call is in a batch that ran; in two only if it was received more than once.
+B3: every call is in a batch that ran, or whose invocations all died before its body, so that it ended as poison; in two only if it was
+received more than once.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class CollectReferee(ClaimReferee):
         self.received: Counter[str] = Counter()
         self.baskets: dict[str, str] = {}
         self.got: dict[str, list[str]] = {}
+        self.kept: dict[str, list[str]] = {}
 
     def delivered(self, process: Process, messages: Sequence[Message]) -> None:
         """Remember what this invocation was given, and what was known of latest calls when it began."""
@@ -103,6 +105,9 @@ class CollectReferee(ClaimReferee):
         ran = Counter(name for name in self.names.values())
         super().at_rest(expected + Counter({RUNS: ran[RUNS]}), most_claims)
         batches = Counter(call for batch, some in self.got.items() if self._state(batch) in states.TERMINAL for call in some)
+        unbegun = [batch for batch in self.kept if batch not in self.got and self._state(batch) == states.POISON]
+        batches.update(call for batch in unbegun for call in self.kept[batch])
+        self.world.branches["poison before its body"] += len(unbegun)
         for call in calls:
             self._require(batches[call] > 0, "B3", "{} is in no batch that ran", call)
             self._require(batches[call] == 1 or self.received[call] > 1, "B3", "{} is in {} batches", call, batches[call])
@@ -128,8 +133,9 @@ class CollectReferee(ClaimReferee):
             call = json.loads(entry)[0]
             self.world.branches["put again" if call in self.baskets else "put"] += 1
             self.baskets[call] = change.key
+        name = change.key.removeprefix(keys.BASKET).replace("%2F", "/")
+        self.kept[derived_id(name, "batch")] = sorted({json.loads(one)[0] for one in after})
         if len(after) > len(before):
-            name = change.key.removeprefix(keys.BASKET).replace("%2F", "/")
             self._require(derived_id(name, "batch") in self.published, "B1", "{}: nobody comes for it", name)
         self.world.branches["shut"] += change.new is not None and "shut" in change.new and not shut
 
