@@ -6,10 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sedano import Breaker, Retry, Sedano, testing
+from sedano import Breaker, Call, Retry, Sedano, testing
 from sedano.cli import main
+from sedano.engine.collecting import ALONE_BYTES
 from sedano.engine.explaining import Explanation
 from sedano.engine.leasing import Leasing
+from sedano.errors import TaskRevoked
 from sedano.model import states
 from sedano.model.records import Claim
 from sedano.ports import PARKED, command_queue
@@ -51,6 +53,18 @@ def test_it_failed_with_its_error(world: testing.World) -> None:
     result = CLI.cook.delay(1)
     world.drain()
     assert explained(world, result.id).sentence.endswith(": RuntimeError: the stove is broken")
+
+
+def test_it_was_revoked_or_came_too_late_and_the_one_is_not_told_as_the_other(world: testing.World) -> None:
+    revoked, late, barred = CLI.cook.delay(1), CLI.cook.apply_async((2,), expires=5), CLI.cook.apply_async((3,), tenant="acme")
+    world.app.control.revoke(revoked.id)
+    world.app.control.revoke_by_header("tenant", "acme")
+    world.clock.advance(65)
+    world.drain()
+    sentences = [explained(world, result.id).sentence.partition("Z: ")[2] for result in (revoked, late, barred)]
+    assert sentences == ["its id was revoked", "TaskRevoked: expired 60 s ago", "TaskRevoked: revoked by tenant=acme"]
+    with pytest.raises(TaskRevoked, match="expired 60 s ago"):
+        late.get()
 
 
 def test_it_runs_claimed_by_a_worker(world: testing.World) -> None:
@@ -154,6 +168,70 @@ def test_another_holds_its_permit_and_both_are_named() -> None:
         world.clock.advance(3_600)
         world.drain()
         assert explained(world, "second").state == states.SUCCESS
+
+
+def test_it_waits_in_a_basket_for_other_calls_and_then_for_the_task_that_runs_them() -> None:
+    app = Sedano("k", queues=("default",))
+    fail = [True]
+
+    @app.task(name="store", batch=(3, "1m"), retry=Retry(max_retries=1, interval_start=300, interval_max=300, jitter=False))
+    def store(calls: list[Call]) -> None:
+        if fail.pop():
+            raise ValueError("the table is locked")
+
+    with testing.world(app, settings=SETTINGS) as world:
+        world.clock.advance(10)
+        results = [store.delay(n) for n in range(2)]
+        world.step()
+        found = explained(world, results[0].id)
+        since, latest = "2026-01-01 00:00:10Z", "2026-01-01 00:01:02Z"
+        assert found.sentence == f"it waits for other calls of store since {since}; they run as one at {latest} at the latest"
+        assert (found.state, found.evidence["since"], found.evidence["until"]) == (states.PENDING, 1_767_225_610.0, 1_767_225_662.0)
+        batch = found.evidence["batch"]
+        assert explained(world, results[1].id).evidence["batch"] == batch, "both are run by one task"
+        world.clock.advance(60)
+        collected = f"it was collected at {since} and is run with other calls by the task {batch}: "
+        late = f"it was held back until {latest} (batch: waiting for other calls) and waits in its queue now (1 wait in default)"
+        assert explained(world, results[0].id).sentence == collected + late
+        world.step()
+        found = explained(world, results[0].id)
+        again = "it is tried again, attempt 1, from 2026-01-01 00:06:10Z after ValueError: the table is locked"
+        assert (found.state, found.sentence) == (states.RETRY, collected + again)
+        fail.append(False)
+        world.drain()
+        assert explained(world, results[0].id).sentence == collected + "it ended as SUCCESS at 2026-01-01 00:06:10Z"
+
+
+def test_a_full_basket_is_run_at_once_and_a_call_that_is_too_long_for_one_by_itself() -> None:
+    app = Sedano("k")
+    store = app.task(name="store", batch=(2, "1m"))(lambda calls: None)
+    with testing.world(app, settings=SETTINGS) as world:
+        results = [store.delay(n) for n in range(2)] + [store.delay("x" * ALONE_BYTES)]
+        world.step()
+        full, other, alone = (explained(world, result.id) for result in results)
+        assert full.evidence["batch"] == other.evidence["batch"] != alone.evidence["batch"]
+        assert all("and is run with other calls by the task" in found.sentence for found in (full, other, alone))
+        world.step()
+        assert {explained(world, result.id).state for result in results} == {states.SUCCESS}
+
+
+def test_a_debounced_call_waits_for_quiet_and_a_later_one_takes_its_place() -> None:
+    app = Sedano("k")
+    index = app.task(name="index", debounce="20m")(lambda n: n)
+    with testing.world(app, settings=SETTINGS) as world:
+        first = index.delay(1)
+        world.step()
+        world.clock.advance(1_000)
+        world.step()
+        found = explained(world, first.id)
+        quiet = "debounce: waiting for quiet since 2026-01-01 00:00:00Z; it runs at 2026-01-01 00:20:00Z unless a later call comes"
+        assert (found.sentence, found.evidence["since"]) == (quiet, 1_767_225_600.0)
+        last = index.delay(2)
+        world.drain()
+        assert explained(world, last.id).state == states.SUCCESS
+        found = explained(world, first.id)
+        assert found.state == states.REVOKED
+        assert found.sentence.endswith(f"a later call, {last.id}, took its place")
 
 
 def test_it_is_paused_by_its_id_before_a_worker_saw_it(world: testing.World) -> None:

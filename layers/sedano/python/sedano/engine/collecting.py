@@ -30,6 +30,8 @@ from sedano.ports import Ports
 
 MARGIN_S = 1.0
 """A basket is fetched so much later than its slice is over, so that clocks may differ a little."""
+WHOLE_S = 1.0
+"""A queue delays by whole seconds, so what is sent for a basket may come so much later still."""
 ALONE_BYTES = MOST_BASKET_BYTES // 4
 """A call that is longer than this runs in a basket of its own, without one."""
 MOST_SENT = 1_000
@@ -48,6 +50,13 @@ class Asked(NamedTuple):
     def name(self) -> str:
         """What calls of the same task and key have in common."""
         return f"{self.job.task.name}/{self.key}"
+
+
+class Collected(NamedTuple):
+    """Where a call went: the id of the task that runs it with others, and when that begins at the latest if a worker is free (epoch s)."""
+
+    batch: str
+    until: float
 
 
 class Collecting:
@@ -121,25 +130,35 @@ class Collecting:
 
     def _collect(self, name: str, some: Sequence[Asked], most: int, seconds: float, batch: Batch) -> None:
         try:
-            entries = []
+            entries, alone = [], {}
             for one in some:
                 args, kwargs = self.arguments(one.job.command)
                 entry = written(one.job.command.task_id, args, kwargs)
                 if len(entry.encode()) > ALONE_BYTES:
-                    self._run(one.job, [entry], f"{name}/{one.job.command.task_id}", 0)
+                    basket = f"{name}/{one.job.command.task_id}"
+                    self._run(one.job, [entry], basket, 0)
+                    alone[one.job.command.task_id] = Collected(_runner(basket), self.ports.clock.now())
                 else:
                     entries.append(entry)
-            if entries:
-                self._put(name, some[0].job, entries, most, seconds)
+            together = self._put(name, some[0].job, entries, most, seconds) if entries else None
         except SedanoError as away:
             for one in some:
                 self.ports.telemetry.log("warning", "call not collected", task_id=one.job.command.task_id, error=str(away))
                 batch.give_back(one.job.delivery)
             return
         for one in some:
-            batch.count("CallsCollected", one.job.task.name)
+            self._tell(one.job, alone.get(one.job.command.task_id, together), batch)
 
-    def _put(self, name: str, job: Job, entries: Sequence[str], most: int, seconds: float) -> None:
+    def _tell(self, job: Job, collected: Collected | None, batch: Batch) -> None:
+        """Note in the history that *job* was collected, for whoever asks why it has not run: it leaves no record of its own."""
+        batch.count("CallsCollected", job.task.name)
+        if collected is not None:
+            batch.chronicle.line(
+                "task-held", job.received_clock, self.ports.clock.now(), uuid=job.command.task_id, name=job.task.name,
+                reason="batch: waiting for other calls", until=round(collected.until, 3), batch=collected.batch,
+            )  # fmt: skip
+
+    def _put(self, name: str, job: Job, entries: Sequence[str], most: int, seconds: float) -> Collected:
         now = self.ports.clock.now()
         number, end = slice_of(now, seconds)
         while True:
@@ -150,9 +169,10 @@ class Collecting:
                 found = self.ports.limits.put(basket, entries, most, now)
                 if found is not None:
                     _remember(self._parts, f"{name}/{number}", part)
-                    if len(found.calls) >= most:
+                    full = len(found.calls) >= most
+                    if full:
                         self._run(job, basket, basket, 0)
-                    return
+                    return Collected(_runner(basket), now if full else end + MARGIN_S + WHOLE_S)
             number, end = number + 1, end + seconds
 
     def _send_for(self, basket: str, job: Job, seconds: float) -> None:
@@ -166,13 +186,18 @@ class Collecting:
         """Send the command that runs *calls*, or what is in the basket of that name."""
         task = job.task.name + RUNS
         draft = CommandDraft(
-            job.task.queue, derived_id(name, "batch"), task, [calls], delay=delay, tenant=job.command.tenant,
+            job.task.queue, _runner(name), task, [calls], delay=delay, tenant=job.command.tenant,
             ignore_result=job.task.ignore_result, stamps=job.command.stamps,
         )  # fmt: skip
         message = self._composer.compose(draft)
         (error,) = self.ports.queues.send(message.queue, [message.outgoing])
         if error is not None:
             raise Unavailable(f"the command that runs a batch of {task} was not sent: {error}")
+
+
+def _runner(basket: str) -> str:
+    """Return the id of the task that runs *basket*."""
+    return derived_id(basket, "batch")
 
 
 def _remember(known: OrderedDict[str, Any], name: str, value: Any) -> None:

@@ -45,7 +45,7 @@ from sedano.ports import Ports, Telemetry
 if TYPE_CHECKING:
     from sedano.engine.time_limits import Limited
 
-_UNRUN = {states.POISON: "Poison", states.FAILURE: "SingletonBusy"}
+_UNRUN = {states.POISON: "Poison", states.FAILURE: "SingletonBusy", states.REVOKED: TaskRevoked.__name__}
 _UNRUN_BY_CODE = {refusals.CIRCUIT: "CircuitOpen", refusals.KEY: "LimitKey"}
 """What is recorded as the error of a task that was not run."""
 TRACEBACK_CHARACTERS = 4_000
@@ -166,8 +166,7 @@ class Execution(NamedTuple):
             count_at_once(self.ports.telemetry, "TasksPoisoned", held.job.task.name)
         if why.park and why.code != refusals.REVOKED:
             batch.park(held.job.delivery, why.code, why.field, why.detail)
-        kind = _UNRUN_BY_CODE.get(why.code) or _UNRUN.get(why.state)
-        error = ErrorRecord(kind, why.detail) if kind is not None else None
+        error = ErrorRecord(_UNRUN_BY_CODE.get(why.code) or _UNRUN[why.state], why.detail)
         return Run(error=earlier or error, poisonous=True)
 
     def _run_async(self, waiting: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:

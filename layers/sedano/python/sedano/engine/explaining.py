@@ -1,9 +1,9 @@
 """Why has this task not run? One sentence and its evidence, read off what is there: nothing is asked of any worker.
 
 Looked at in this order, each only while nothing before it answers: the ledger (it ran, it runs, it waits for its next try), the timers (it
-waits for its moment), the history of today and yesterday (a worker held it back, and why), the control record (it is paused, or revoked),
-the parked queue, the dead letters, and at last how much waits before it. Publishing writes nothing, so a task of which nothing is known
-anywhere waits in a queue unseen, or was never published: which of the two, nobody can know.
+waits for its moment), the history of today and yesterday (a worker held it back, and why, or collected it), the control record
+(it is paused, or revoked), the parked queue, the dead letters, and at last how much waits before it. Publishing writes nothing, so a task
+of which nothing is known anywhere waits in a queue unseen, or was never published: which of the two, nobody can know.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def explain(ports: Ports, queues: Sequence[str], task_id: str) -> Explanation:
     return next(_answers(ports, queues, task_id))
 
 
-def _answers(ports: Ports, queues: Sequence[str], task_id: str) -> Iterator[Explanation]:
+def _answers(ports: Ports, queues: Sequence[str], task_id: str, before: Mapping[str, Any] | None = None) -> Iterator[Explanation]:
+    """Yield answers, the best first; *before*: what was told of a call that it runs, which shows that it was published."""
     now = ports.clock.now()
     record = ports.ledger.read([task_id]).get(task_id)
     if record is not None and record.state != states.PENDING and not (record.state == states.RETRY and record.not_before <= now):
@@ -59,13 +60,15 @@ def _answers(ports: Ports, queues: Sequence[str], task_id: str) -> Iterator[Expl
     if timer is not None:
         yield _waits(task_id, timer, now)
     told = _held(ports, task_id, now)
+    if told is not None and "batch" in told:
+        yield _collected(ports, queues, task_id, told, now)
     if told is not None and told["until"] > now:
         yield _held_back(ports, task_id, told, now)
     yield from _set_aside(ports, queues, task_id)
     yield from _stopped(ports, queues, task_id, now)
     if record is not None and record.state == states.RETRY:
         yield _recorded(record, now)
-    yield _unseen(ports, queues, task_id, told)
+    yield _unseen(ports, queues, task_id, told or before)
 
 
 def _directed(run: FlowRun) -> Explanation:
@@ -96,6 +99,8 @@ def _recorded(record: TaskRecord, now: float) -> Explanation:
         sentence = f"it is tried again, attempt {record.attempt}, from {moment(record.not_before)}{why}"
     elif record.error is not None:
         sentence = f"it ended as {record.state} at {ended}: {record.error.type_name}: {record.error.message}"
+    elif record.state == states.REVOKED:
+        sentence = f"it ended as REVOKED at {ended}: its id was revoked"
     else:
         sentence = f"it ended as {record.state} at {ended}"
     return Explanation(record.task_id, record.state, sentence, evidence)
@@ -117,12 +122,30 @@ def _held(ports: Ports, task_id: str, now: float) -> dict[str, Any] | None:
             continue
         if event.get("type") == "task-held" and event.get("uuid") == task_id:
             found.append(event)
-    return max(found, key=lambda event: float(event["timestamp"]), default=None)
+    last = max(found, key=lambda event: float(event["timestamp"]), default=None)
+    if last is None:
+        return None
+    return {**last, "since": min(float(event["timestamp"]) for event in found if event.get("until") == last.get("until"))}
+
+
+def _collected(ports: Ports, queues: Sequence[str], task_id: str, told: Mapping[str, Any], now: float) -> Explanation:
+    """Tell of a call that is run with others: that it waits for them, or what is known of the task that runs them."""
+    batch, since, until = str(told["batch"]), float(told["since"]), float(told["until"])
+    evidence = {"name": told["name"], "batch": batch, "since": since, "until": until, "hostname": told["hostname"]}
+    if until > now and batch not in ports.ledger.read([batch]):
+        sentence = f"it waits for other calls of {told['name']} since {moment(since)}; they run as one at {moment(until)} at the latest"
+        return Explanation(task_id, states.PENDING, sentence, evidence)
+    found = next(_answers(ports, queues, batch, told))
+    sentence = f"it was collected at {moment(since)} and is run with other calls by the task {batch}: {found.sentence}"
+    return Explanation(task_id, found.state, sentence, {**evidence, "of_batch": found.evidence})
 
 
 def _held_back(ports: Ports, task_id: str, told: Mapping[str, Any], now: float) -> Explanation:
     evidence = {key: told[key] for key in ("name", "reason", "until", "timestamp", "hostname") if key in told}
     reason = str(told["reason"])
+    if reason.startswith("debounce: "):
+        sentence = f"{reason} since {moment(told['since'])}; it runs at {moment(float(told['until']))} unless a later call comes"
+        return Explanation(task_id, states.PENDING, sentence, {**evidence, "since": told["since"]})
     if reason.startswith("circuit "):
         name = reason.removeprefix("circuit ").partition(" is open")[0]
         memo = ports.memos.read([memo_name(CIRCUIT, name)]).get(memo_name(CIRCUIT, name))
