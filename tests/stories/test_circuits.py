@@ -101,6 +101,22 @@ def test_a_message_that_waits_longer_than_a_queue_counts_receipts_is_not_lost() 
         assert not world.parked()
 
 
+@pytest.mark.parametrize("items", [["a"], ["x" * 70_000] * 5], ids=["short", "in the blob store"])
+def test_a_map_waits_while_the_task_that_it_calls_is_paused(items: list[str]) -> None:
+    kitchen = Kitchen(circuit=False)
+    served: list[str] = []
+    lay = kitchen.app.task(name="lay")(served.append)
+    with testing.world(kitchen.app, settings=SETTINGS) as world:
+        world.app.control.pause(task="lay")
+        waits = lay.map(items).delay()
+        world.step()
+        assert (waits.state, served) == (states.PENDING, [])
+        assert "paused: task lay" in world.app.control.explain(waits.id).sentence
+        world.app.control.resume(task="lay")
+        world.drain()
+        assert (waits.state, served) == (states.SUCCESS, items)
+
+
 @pytest.mark.parametrize("kind", ["task", "tenant", "circuit", "id"])
 def test_what_is_paused_by_command_waits_and_goes_on(kind: str) -> None:
     kitchen = Kitchen(circuit=True)

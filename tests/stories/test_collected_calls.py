@@ -8,10 +8,11 @@ import pytest
 from sedano import Call, Retry, Sedano, group, testing
 from sedano.engine.chronicle import Host
 from sedano.engine.worker import Worker, WorkerSettings
-from sedano.errors import OptionError, SedanoError
+from sedano.errors import OptionError, SedanoError, WorkflowInvalid
 from sedano.model import states
 from sedano.model.holding import MOST_BASKET_BYTES
 from sedano.ports import command_queue
+from sedano.workflow import Step, Workflow
 from tests.stories.taps import Watch, away, tapped
 
 app = Sedano("collected", retry=Retry(max_retries=2, interval_start=5, jitter=False))
@@ -192,6 +193,13 @@ def test_a_canvas_does_not_take_a_task_whose_calls_are_collected(world: testing.
         form().delay()
     world.drain()
     assert ran == []
+
+
+def test_a_workflow_does_not_take_a_task_whose_calls_are_collected() -> None:
+    with pytest.raises(WorkflowInvalid, match=r"step 'kept': task store runs many calls as one \(batch\), so nothing can wait for one"):
+
+        class Keep(Workflow, app=app):
+            kept = Step(store.s("rows", 1))
 
 
 def test_a_key_that_fails_fails_the_call(world: testing.World) -> None:

@@ -8,10 +8,11 @@ import pytest
 from sedano import Retry, Sedano, testing
 from sedano.engine.redriving import parked, redrive
 from sedano.engine.worker import WorkerSettings
-from sedano.errors import Unavailable
+from sedano.errors import Unavailable, WorkflowInvalid
 from sedano.model import refusals, states
 from sedano.ports import Outgoing, command_queue
 from sedano.testing import World
+from sedano.workflow import Input, Step, Workflow
 from tests.stories.taps import Watch, away, tapped
 
 ORDERS = command_queue("orders.fifo")
@@ -186,6 +187,19 @@ def test_a_task_that_runs_in_order_is_replaced_by_nothing(warehouse: Warehouse, 
     world.drain()
     assert result.state == states.FAILURE
     assert "keeps order within a key, and what replaces a task runs in none" in str(result.result)
+
+
+def test_a_workflow_with_a_step_that_keeps_order_is_refused_where_it_is_declared(warehouse: Warehouse) -> None:
+    pack = warehouse.app.task(name="pack")(lambda order: order)
+    with pytest.raises(WorkflowInvalid) as refused:
+
+        class Deliver(Workflow, app=warehouse.app):
+            order = Input(str)
+            packed = Step(pack.s(order), compensate=warehouse.ship.s(order, "back"))
+            sent = Step(warehouse.ship.s(order, "out"), after=packed)
+
+    for step in ("step 'packed': compensate: task ship", "step 'sent': task ship"):
+        assert f"{step} keeps order (serial_key), and a run begins its steps in none; let a step call its delay()" in str(refused.value)
 
 
 def test_what_the_queue_does_not_take_is_raised_and_nothing_comes_later_in_its_place(warehouse: Warehouse, world: World) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sedano import Range, Sedano, testing
-from sedano.errors import OptionError
+from sedano.errors import OptionError, RemoteError
 
 app = Sedano("options")
 
@@ -59,6 +59,34 @@ def test_what_cannot_be_honoured_says_what_to_do(options: dict[str, Any], told: 
             return None
 
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"rate": "1/s"}, "a limit"), ({"concurrency": 2}, "a limit"), ({"debounce": 5}, "a limit"), ({"batch": (5, 1)}, "a limit"),
+        ({"singleton": True}, "singleton"), ({"circuit": True}, "circuit"), ({"queue": "o.fifo", "serial_key": "{n}"}, "serial_key"),
+    ],
+)  # fmt: skip
+def test_many_calls_of_one_message_pass_by_no_limit(options: dict[str, Any], told: str) -> None:
+    own, foreign = Sedano("mapped", queues=("default", "o.fifo")), Sedano("foreign")
+    ran: list[int] = []
+
+    def limited_task(n: int) -> None:
+        ran.append(n)
+
+    limited = own.task(name="limited", **options)(limited_task)
+    known_elsewhere = foreign.task(name="limited")(lambda n: None)
+    with testing.world(own) as world:
+        for publish in (lambda: limited.map([1, 2]), lambda: limited.starmap([[1], [2]]), lambda: limited.chunks([[1], [2]], 1)):
+            with pytest.raises(OptionError, match=f"limited is declared with {told}.*publish its calls one by one"):
+                publish()
+        foreign.attach(world.ports)
+        result = known_elsewhere.map([1, 2]).apply_async()
+        world.drain()
+        assert (ran, result.state) == ([], "FAILURE")
+        with pytest.raises(RemoteError, match=f"limited is declared with {told}"):
+            own.result(result.id).get()
 
 
 @pytest.mark.parametrize("wrong", [-1, 1_001, 1.5])

@@ -137,6 +137,12 @@ def test_a_task_that_leaves_no_trace_cannot_be_a_step() -> None:
     ]
 
 
+def test_a_task_that_can_be_no_step_is_told_with_the_reason_and_nothing_more() -> None:
+    tasks = {**TASKS, "store": Known(anything, unfit="runs many calls as one")}
+    found = problems(step("a", "store", (1, 2, 3)), step("b", compensate={"task": "store", "args": []}), tasks=tasks)
+    assert found == ["a: task store runs many calls as one", "b: compensate: task store runs many calls as one"]
+
+
 def test_faults_of_the_whole_stand_where_they_are() -> None:
     definition, found = read({"workflow": "a b", "on_failure": "hope", "inputs": {"n": "integer", "m": {"type": "int", "default": "x"}}})
     assert [p.path for p in found] == [("workflow",), ("step",), ("on_failure",), ("inputs", "n"), ("inputs", "m")]

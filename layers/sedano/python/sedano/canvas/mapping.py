@@ -9,7 +9,7 @@ from typing import Any
 from sedano.canvas.forms import Publishes
 from sedano.canvas.sig import Sig
 from sedano.canvas.together import chunks
-from sedano.engine.registry import TaskSpec
+from sedano.engine.registry import TaskSpec, apart
 from sedano.errors import OptionError
 from sedano.model.messages import MAP, MAP_ASYNC, TimeLimits
 from sedano.model.signature import Options, Signature
@@ -22,8 +22,12 @@ def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> 
 
     Raises:
         ArgumentError: the arguments of one call do not fit.
-        OptionError: the task is async and has time limits: the calls share one body, so that none could be ended by itself.
+        OptionError: each call of the task needs a message of its own (a rate, a concurrency, a singleton, a circuit, an order), or it is
+            async and has time limits: the calls share one body, so that none could be ended by itself.
     """
+    why = apart(spec)
+    if why:
+        raise OptionError(f"{why}; publish its calls one by one, under `with app.batch():` in tens")
     limits = spec.time_limits or TimeLimits()
     if spec.is_async and spec.time_limits is not None:
         raise OptionError(f"{spec.name} is async and has time limits, and a map is one body; publish a group: group(task.s(x) for x in …)")
@@ -42,7 +46,7 @@ def in_chunks(spec: TaskSpec, app: Publishes, items: Iterable[Sequence[Any]], si
     """Return the group of starmaps over *items*, *size* calls in each.
 
     Raises:
-        OptionError: *size* is no number above 0.
+        OptionError: *size* is no number above 0, or the task cannot be mapped.
         ArgumentError: the arguments of one call do not fit.
     """
     if not isinstance(size, int) or size < 1:

@@ -120,7 +120,7 @@ class Admission:
     def admit(self, jobs: Sequence[Job], batch: Batch, paused: Collection[str] = ()) -> Sequence[Job]:
         """Return the jobs that may go on, those that shall end unrun among them; the others are decided in *batch*."""
         if any("=" in one for one in paused):
-            jobs = importlib.import_module("sedano.engine.pausing").going(self.ports, jobs, paused, batch)
+            jobs = importlib.import_module("sedano.engine.pausing").going(self.ports, jobs, paused, batch, self.arguments)
         tasks = {job.task.name: job.task for job in jobs}.values()  # a batch is mostly of one task, and most have none of this
         if any(task.circuit is not None for task in tasks):
             jobs = self.circuits.admit(jobs, batch)

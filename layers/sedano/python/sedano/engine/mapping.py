@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from sedano.engine.context import CURRENT
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry, TaskSpec, apart
 from sedano.engine.sections import retry
 from sedano.errors import OptionError, UnknownTask
 from sedano.model.messages import MAP, MAP_ASYNC
@@ -61,6 +61,9 @@ def _spec(registry: Registry, task: str) -> TaskSpec:
     found = registry.tasks.get(task)
     if found is None:
         raise UnknownTask(f"no task {task!r} in this deployment to map")
+    why = apart(found)
+    if why:
+        raise OptionError(f"{why}; publish its calls one by one")
     return found
 
 

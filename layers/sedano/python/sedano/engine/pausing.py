@@ -8,14 +8,14 @@ as long again as the pause has lasted for it, an hour at most.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from sedano.engine.batch import Batch, Job
+from sedano.engine.batch import Arguments, Batch, Job
 from sedano.engine.holding import hold_back
 from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import codec, refusals
-from sedano.model.messages import Command
+from sedano.model.messages import MAP, MAP_ASYNC, Command
 from sedano.model.pauses import Pause, pausing, queues_of
 from sedano.model.serial import KEPT_S
 from sedano.ports import Delivery, Outgoing, Ports, command_queue
@@ -47,18 +47,34 @@ def unpaused(
     return [delivery for delivery in deliveries if delivery.queue not in keys]
 
 
-def going(ports: Ports, jobs: Sequence[Job], paused: Collection[str], batch: Batch) -> list[Job]:
-    """Return those of *jobs* that no pause of a task, tenant, circuit or id stops; hold the others back. What shall end unrun goes on."""
+def going(
+    ports: Ports, jobs: Sequence[Job], paused: Collection[str], batch: Batch, arguments: Callable[[Command], Arguments]
+) -> list[Job]:  # fmt: skip
+    """Return those of *jobs* that no pause of a task, tenant, circuit or id stops; hold the others back. What shall end unrun goes on.
+
+    *arguments* fetches those of a command: a map is one of the task that it calls.
+    """
     now, found = ports.clock.now(), []
     for job in jobs:
         circuit = job.task.circuit.name if job.task.circuit is not None else ""
-        stopped = pausing(paused, job.command, circuit, now) if job.stillborn is None else None
+        stopped = pausing(paused, _meant(job.command, arguments), circuit, now) if job.stillborn is None else None
         if stopped is None:
             found.append(job)
             continue
         batch.count("TasksPaused", job.task.name)
         put_off(ports, job, f"paused: {stopped.kind} {stopped.name}", _pause_left(ports, job, stopped, now), batch)
     return found
+
+
+def _meant(command: Command, arguments: Callable[[Command], Arguments]) -> Command:
+    """Return *command*, named after the task that it calls where it is a map; what cannot be read is told where its body asks for it."""
+    if command.task not in (MAP, MAP_ASYNC):
+        return command
+    try:
+        args, _ = arguments(command._replace(gather=None))  # what it waited for is none of its own arguments
+    except SedanoError:
+        return command
+    return command._replace(task=str(args[0])) if args else command
 
 
 def put_off(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:

@@ -70,6 +70,14 @@ def hindrance(task: TaskSpec) -> str:
     return f"{task.name} is the library's own and knows no order" if task.name in BUILT_IN else ""
 
 
+def apart(task: TaskSpec) -> str:
+    """Return why each call of *task* needs a message of its own; empty when many may share one, as in a map."""
+    limits = "a limit (rate, concurrency, debounce, batch)"
+    named = {"serial_key": task.serial_key, "singleton": task.singleton, "circuit": task.circuit, limits: task.limits}
+    found = next((name for name, given in named.items() if given is not None), None)
+    return f"{task.name} is declared with {found}, which holds for each message, and a map's calls share one" if found else ""
+
+
 def _launched(*_: Any, **__: Any) -> None:
     """Do nothing: what a launch causes are its follow-ups."""
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from sedano.engine.context import CURRENT
 from sedano.engine.drafts import CommandDraft
-from sedano.engine.registry import BUILT_IN
+from sedano.engine.registry import BUILT_IN, TaskSpec
 from sedano.errors import ArgumentError, FlowRunReused, WorkflowInvalid
 from sedano.model import codec
 from sedano.model.lineage import DEFAULT_BUDGET, Lineage, derived_id
 from sedano.model.messages import NOTHING, BlobRef
 from sedano.model.parameters import Wrong, kind_of
 from sedano.model.stamps import joined
+from sedano.model.transport import is_fifo
 from sedano.model.workflow import kinds
 from sedano.model.workflow.checking import Known, check
 from sedano.model.workflow.definition import Definition, encode
@@ -32,9 +33,18 @@ def known_tasks(app: Publishes) -> dict[str, Known]:
     """Return what a workflow's checks know of the tasks of *app*."""
     tasks = {name: spec for name, spec in app.registry.tasks.items() if name not in {*BUILT_IN, WORKFLOW, COLLECT, PATROL}}
     return {
-        name: Known(spec.function, spec.delivery != "at_least_once" or not spec.ignore_result, not spec.ignore_result)
+        name: Known(spec.function, spec.delivery != "at_least_once" or not spec.ignore_result, not spec.ignore_result, _unfit(spec))
         for name, spec in tasks.items()
     }
+
+
+def _unfit(spec: TaskSpec) -> str:
+    """Return why calls of the task of *spec* can be no steps."""
+    if is_fifo(spec.queue):
+        return "keeps order (serial_key), and a run begins its steps in none; let a step call its delay() in the order that is meant"
+    if spec.limits is not None and spec.limits.batch is not None:
+        return "runs many calls as one (batch), so nothing can wait for one of them; let a step call its delay()"
+    return ""
 
 
 class Flow:

@@ -24,11 +24,15 @@ MOST_NAMED = 8
 
 
 class Known(NamedTuple):
-    """What is known of a task: its function; whether its record (*records*) and its result (*keeps*) can be read after it ended."""
+    """What is known of a task: its function; whether its record (*records*) and its result (*keeps*) can be read after it ended.
+
+    *unfit*: why it can be no step, in words; empty when it can.
+    """
 
     function: Callable[..., Any]
     records: bool = True
     keeps: bool = True
+    unfit: str = ""
 
 
 def check(definition: Definition, tasks: Mapping[str, Known]) -> list[Problem]:
@@ -95,6 +99,9 @@ class _Checking:
             return
         if not known.records:
             yield Problem((*path, "task"), step.name, f"task {call.task} keeps no record (at_least_once), so its end cannot be known")
+        if known.unfit:
+            yield Problem((*path, "task"), step.name, f"task {call.task} {known.unfit}")
+            return
         yield from (Problem((*path, "args"), step.name, text) for text in _misfits(call, known.function))
         wanted = kinds.taken(known.function)
         for name, value in _bound(call, known.function):
