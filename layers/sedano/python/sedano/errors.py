@@ -6,10 +6,7 @@ task raised comes back as data (`RemoteError`), never as a class to import.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Self
-
-_COMMANDS = "commands:"
 
 
 class SedanoError(Exception):
@@ -65,15 +62,6 @@ class UnknownSchedule(SedanoError, LookupError):
 
 class UnknownQueue(SedanoError, LookupError):
     """No queue of this name is known to this deployment."""
-
-
-def unknown_queue(key: str, known: Iterable[str]) -> UnknownQueue:
-    """Return the error for the queue *key* where these are *known*, in the words of an app: the key `commands:q` is its queue *q*."""
-    name, own = key.removeprefix(_COMMANDS), sorted(k.removeprefix(_COMMANDS) for k in known if k.startswith(_COMMANDS))
-    if name == key:
-        return UnknownQueue(f"queue: {key!r} is not known to this deployment; if sedano itself uses it, deploy the app with this version")
-    there = ", ".join(map(repr, own))
-    return UnknownQueue(f"queue: {name!r} is not known to this deployment, which has {there}; name it in Sedano(queues=…) and deploy again")
 
 
 class Unavailable(SedanoError):

@@ -14,8 +14,9 @@ from typing import Any
 from sedano.aws.faults import AWS_ERRORS, fault
 from sedano.aws.queues import SqsQueues
 from sedano.consumers import DeadLetter
-from sedano.errors import ConfigurationError, unknown_queue
+from sedano.errors import ConfigurationError
 from sedano.model.budget import Load
+from sedano.model.transport import unknown_queue
 from sedano.ports import Delivery
 
 _NUMBERS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")

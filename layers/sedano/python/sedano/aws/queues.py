@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sedano.aws.faults import AWS_ERRORS, code_of, fault
-from sedano.errors import ConfigurationError, SedanoError, Unavailable, unknown_queue
-from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, batches, is_fifo, misplaced, objection, weigh
+from sedano.errors import ConfigurationError, SedanoError, Unavailable
+from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, batches, is_fifo, misplaced, objection, unknown_queue, weigh
 from sedano.ports import Delivery, Outgoing
 
 POLL_S = 5

@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from sedano.aws.faults import AWS_ERRORS, code_of, fault
-from sedano.errors import ConfigurationError, unknown_queue
+from sedano.errors import ConfigurationError
 from sedano.model.timer import Timer, opened, sealed
+from sedano.model.transport import unknown_queue
 
 TRY_FOR_S = 86_400
 """How long Scheduler tries to deliver what the queue does not take."""

@@ -41,6 +41,7 @@ from sedano.model.messages import LAUNCH, Command, Member, Place
 from sedano.model.place import Ask, Item, Resume, Spot, branches, errbacks, find, following, is_aside, part_of
 from sedano.model.records import ErrorRecord, Outcome
 from sedano.model.stamps import read
+from sedano.model.transport import queue_of
 from sedano.ports import Ports
 
 CALL = ("task", "args", "kwargs", "ref", "immutable")
@@ -155,7 +156,7 @@ class Conducting:
     def _publish(
         self, asks: Iterable[Ask], job: Job, found: Consequences, member: Member | None, lineage: Lineage | None = None
     ) -> None:
-        origin = origin_of(job.command, _queue(job))
+        origin = origin_of(job.command, queue_of(job.delivery.queue))
         if lineage is not None:
             origin = origin._replace(lineage=lineage)
         found.messages += [
@@ -168,7 +169,7 @@ class Conducting:
     def _launched(self, job: Job) -> list[Addressed]:
         command = job.command
         args, _ = self.gathering.arguments(command)
-        page, origin = page_of(command, self.plans), origin_of(command, _queue(job))
+        page, origin = page_of(command, self.plans), origin_of(command, queue_of(job.delivery.queue))
         if page.join is not None and page.join[0] == command.task_id:
             join = opened(command, page, origin)
             if not join.size:
@@ -252,8 +253,4 @@ def _request(command: Command) -> dict[str, Any]:
         "kwargs": dict(command.kwargs) if here else None, "retries": command.attempt, "root_id": command.lineage.root_id or command.task_id,
         "parent_id": command.lineage.parent_id, "tenant": command.tenant, "stamps": dict(read(command.stamps)),
     }  # fmt: skip
-
-
-def _queue(job: Job) -> str:
-    return job.delivery.queue.removeprefix("commands:")
 

@@ -24,10 +24,10 @@ from sedano.model import refusals, states
 from sedano.model.lineage import derived_id
 from sedano.model.messages import LAUNCH, Command, Section
 from sedano.model.records import ErrorRecord, Outcome, Recorded, TaskRecord
+from sedano.model.transport import queue_of
 from sedano.model.window import Window
 from sedano.ports import Ports
 
-COMMANDS = "commands:"
 REJECT = Reject.__name__
 
 
@@ -142,7 +142,7 @@ class Following:
         """
         command = job.command
         draft = CommandDraft(
-            job.delivery.queue.removeprefix(COMMANDS), command.task_id, command.task, command.args, command.kwargs,
+            queue_of(job.delivery.queue), command.task_id, command.task, command.args, command.kwargs,
             -int(-wait // 1), attempt,
             command.expires, command.tenant, command.traceparent, command.ignore_result, command.member, command.gather, section,
             command.data_ref, command.stamps, command.place, time_limits=command.time_limits,

@@ -12,10 +12,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sedano.errors import SedanoError, unknown_queue
+from sedano.errors import SedanoError
 from sedano.model.budget import Load
 from sedano.model.serial import MAX_RECEIVES
-from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, is_fifo, misplaced, objection
+from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, is_fifo, misplaced, objection, unknown_queue
 from sedano.ports import PARKED, Clock, Delivery, Outgoing
 
 POLL_S = 0.1

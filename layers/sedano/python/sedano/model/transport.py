@@ -8,9 +8,9 @@ is one pass in C.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sedano.errors import MessageRefused, OptionError, SedanoError, TooLarge
+from sedano.errors import MessageRefused, OptionError, SedanoError, TooLarge, UnknownQueue
 from sedano.model import refusals
 
 MAX_BYTES = 1_048_576
@@ -23,6 +23,9 @@ MAX_ATTRIBUTES = 10
 MAX_TENANT = 128
 FIFO = ".fifo"
 """How the name of a queue ends that keeps order within each key (a message group of SQS); every other queue keeps none."""
+
+COMMANDS = "commands:"
+"""How the key of a command queue begins: an app's queue *q* is `commands:q` to the ports."""
 
 _TYPE_BYTES = len("String")
 _ILLEGAL = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
@@ -68,6 +71,25 @@ def _attributes(attributes: Mapping[str, str]) -> SedanoError | None:
         if not value or re.search(_ILLEGAL, value):
             return OptionError(f"attributes.{name}: is empty or has a character that is not legal in a queue")
     return None
+
+
+def command_queue(name: str) -> str:
+    """Return the key of the command queue *name*."""
+    return COMMANDS + name
+
+
+def queue_of(key: str) -> str:
+    """Return the name of a queue in the words of an app: `q` for the key `commands:q`; any other key is its own name."""
+    return key.removeprefix(COMMANDS)
+
+
+def unknown_queue(key: str, known: Iterable[str]) -> UnknownQueue:
+    """Return the error for the queue *key* where these are *known*, in the words of an app."""
+    name, own = queue_of(key), sorted(queue_of(k) for k in known if k.startswith(COMMANDS))
+    if name == key:
+        return UnknownQueue(f"queue: {key!r} is not known to this deployment; if sedano itself uses it, deploy the app with this version")
+    there = ", ".join(map(repr, own))
+    return UnknownQueue(f"queue: {name!r} is not known to this deployment, which has {there}; name it in Sedano(queues=…) and deploy again")
 
 
 def is_fifo(queue: str) -> bool:
