@@ -1,7 +1,7 @@
 """What a stage runs: the queues, the three functions that consume them, and the scheduler where tasks come round.
 
     command queues -> worker -> command queues, events, records, parked
-    events         -> router -> command queues, parked
+    events         -> router -> command queues, records, parked
     records        -> recorder -> history bucket, parked
     each minute    -> scheduler -> command queues
                    -> controller -> limits of command queues, events (where the application needs one)
@@ -133,7 +133,7 @@ class CoreStack(StageStack):
     def _add_router(self, environment: Mapping[str, str]) -> None:
         router = self._function("router", environment, may_loop=True)
         router.consume("From-events", self._events, concurrency=self._config.concurrency_aside)
-        router.allow(["sqs:SendMessage"], *self._unordered_arns(), self._parked.queue_arn)
+        router.allow(["sqs:SendMessage"], *self._unordered_arns(), self._records.queue_arn, self._parked.queue_arn)
         self._allow_blobs(router, "s3:GetObject", "s3:PutObject")
 
     def _add_recorder(self, environment: Mapping[str, str]) -> None:

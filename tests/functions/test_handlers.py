@@ -2,13 +2,15 @@
 
 import gzip
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from sedano.model import states
-from tests.functions.conftest import Functions
+from tests.functions.conftest import Functions, environment
 from tests.functions.corner import Sold, add, app, big
+from tests.plugins.resources import Resources
 
 
 def queues(functions: Functions) -> dict[str, str]:
@@ -126,6 +128,38 @@ def test_the_history_tells_what_an_invocation_cost(functions: Functions) -> None
     (invocation,) = [line for line in history(functions) if line["type"] == "worker-invocation"]
     assert (invocation["messages"], invocation["cold"], invocation["given_back"]) == (1, True, 0)
     assert invocation["calls"]["dynamodb.UpdateItem"] == 3, "the heartbeat, the claim and the record"
+
+
+def told(functions: Functions, kind: str) -> list[dict[str, Any]]:
+    """The lines of one type in the history, in order."""
+    return sorted((line for line in history(functions) if line["type"] == kind), key=lambda line: int(line["clock"]))
+
+
+def test_the_history_tells_what_router_and_recorder_cost_and_telling_costs_the_recorder_no_call(functions: Functions) -> None:
+    urls = queues(functions)
+    Sold.delay(what="tea")
+    functions.run("router", functions.event(urls["events"]))
+    functions.run("recorder", functions.event(urls["records"]))
+    (routed,) = told(functions, "router-invocation")
+    assert (routed["messages"], routed["given_back"], routed["cold"]) == (1, 0, True)
+    assert routed["calls"] == {"sqs.SendMessageBatch": 1 + 2}, "the client's, which here is the same process, and one to each of two queues"
+    (recorded,) = told(functions, "recorder-invocation")
+    assert (recorded["messages"], recorded["calls"]) == (1, {"s3.PutObject": 1})
+    functions.sqs.send_message(QueueUrl=urls["events"], MessageBody="{")
+    functions.run("router", functions.event(urls["events"]))
+    functions.run("recorder", functions.event(urls["records"]))
+    assert told(functions, "message-parked")[0]["reason"] == "malformed"
+    assert told(functions, "router-invocation")[1]["calls"] == {"sqs.SendMessageBatch": 2}, "the record before, and what was set aside"
+    assert told(functions, "recorder-invocation")[1]["calls"] == {"s3.PutObject": 1}
+
+
+def test_a_line_tells_the_memory_that_lambda_bills(resources: Resources, settings: Mapping[str, str]) -> None:
+    with environment({**settings, "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024"}):
+        functions = Functions(resources)
+    add.delay(2, 3)
+    functions.run("worker", functions.event(queues(functions)["default"]))
+    functions.run("recorder", functions.event(queues(functions)["records"]))
+    assert {line["memory_mb"] for kind in ("worker", "recorder") for line in told(functions, f"{kind}-invocation")} == {1024}
 
 
 def test_an_invocation_without_records_does_nothing(functions: Functions) -> None:

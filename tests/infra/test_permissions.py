@@ -46,7 +46,7 @@ def test_messages_go_only_where_the_walk_of_a_message_leads(templates: Templates
     commands = {"Commandsdefault", "Commandsbulk"}
     assert sends == {
         "worker": commands | {"Commandsordersfifo", "Events", "Records", "Parked"},
-        "router": commands | {"Parked"},
+        "router": commands | {"Records", "Parked"},
         "recorder": {"Parked"},
         "scheduler": commands,
     }

@@ -77,7 +77,7 @@ def _of_queues(queues: Mapping[str, str], parked: str) -> list[Call]:
     senders = {
         "commands": ("worker", "router", "scheduler", "timers"),
         "events": ("worker", "controller"),
-        "records": ("worker",),
+        "records": ("worker", "router"),
         "parked": ("worker", "router", "recorder", "timers"),
     }
     everyone = {**queues, "parked": parked}

@@ -112,6 +112,15 @@ def event(driven: Driven, walks: Any) -> None:
     assert walks.app.result(derived_id(published.get(timeout=0), "walks.length")).state == "SUCCESS"
 
 
+def routed(driven: Driven, walks: Any) -> None:
+    """What the router's invocations took comes into the history, as the worker's does."""
+    before = driven.objects("HISTORY")
+    driven.send("events", "{")
+    driven.move()
+    assert walks.app
+    assert driven.objects("HISTORY") > before
+
+
 def large_event(driven: Driven, walks: Any) -> None:
     """The same with large content."""
     told = walks.Measured.delay(text=LARGE)
@@ -170,8 +179,8 @@ def newer(driven: Driven, walks: Any) -> None:
 
 
 ROADS: tuple[Road, ...] = (
-    result, history, large, gone, chord, paused, lease, strict, election, workflow, event, large_event, gone_event, timer, withdrawal,
-    parked, oversized, newer,
+    result, history, large, gone, chord, paused, lease, strict, election, workflow, event, routed, large_event, gone_event, timer,
+    withdrawal, parked, oversized, newer,
 )  # fmt: skip
 
 NEEDED: dict[Grant, Road] = {
@@ -196,6 +205,7 @@ NEEDED: dict[Grant, Road] = {
     Grant("worker", "scheduler:DeleteSchedule", "timers"): withdrawal,
     Grant("router", "sqs:ChangeMessageVisibility", "events"): newer,
     Grant("router", "sqs:SendMessage", "commands"): event,
+    Grant("router", "sqs:SendMessage", "records"): routed,
     Grant("router", "sqs:SendMessage", "parked"): parked,
     Grant("router", "s3:GetObject", "blobs"): large_event,
     Grant("router", "s3:PutObject", "blobs"): large_event,

@@ -17,17 +17,20 @@ MESSAGE, PUT = 0.40e-6, 5.0e-6
 
 
 class Counted(MemoryEvents):
-    """A history that counts its writes, and refuses those of some days."""
+    """A history whose writes are counted and take a quarter of a second; it refuses those of some days."""
 
     def __init__(self, refused=()):
         super().__init__()
-        self.puts, self.refused = 0, refused
+        self.puts, self.refused = 0, set(refused)
+        self.clock, self.telemetry = memory.VirtualClock(memory.START), memory.MemoryTelemetry()
 
-    def append(self, day, lines):
+    def append(self, day, lines, own=b""):
         self.puts += 1
+        self.telemetry.called("s3.PutObject")
+        self.clock.advance(0.25)
         if day in self.refused:
             raise Unavailable("s3.PutObject: SlowDown")
-        return super().append(day, lines)
+        return super().append(day, lines, own)
 
 
 def invocation(number, tasks, at=memory.START):
@@ -42,7 +45,8 @@ def invocation(number, tasks, at=memory.START):
 
 
 def recorder(events):
-    return Recorder(replace(memory.ports(), events=events), Host("recorder", 1))
+    ports = replace(memory.ports(), events=events, clock=events.clock, telemetry=events.telemetry)
+    return Recorder(ports, Host("recorder", 1, memory_mb=512), {"s3.PutObject": 1})
 
 
 def delivery(number, at=memory.START, body=None):
@@ -64,7 +68,35 @@ def test_a_batch_that_comes_again_is_kept_once():
     events = Counted()
     for _ in range(2):
         recorder(events).record([delivery(n) for n in range(5)], memory.START + 60)
+    assert len(list(events.read())) == 1, "the second try was at another time, and adds nothing"
     assert max(Counter(json.dumps(event, sort_keys=True) for event in kept(events)).values()) == 1
+
+
+def own(events):
+    """What the recorder told of itself: messages, calls, milliseconds."""
+    told = sorted((event for event in kept(events) if event["type"] == "recorder-invocation"), key=lambda event: event["clock"])
+    return [(event["messages"], event["calls"], event["duration_ms"]) for event in told]
+
+
+def test_the_recorder_tells_of_itself_in_what_it_writes_anyway_and_the_rest_in_the_next():
+    events = Counted()
+    writer = recorder(events)
+    writer.record([delivery(n, memory.START + (n % 2) * DAY) for n in range(4)], memory.START + 60)
+    writer.record([delivery(4)], memory.START + 60)
+    assert events.puts == 3, "telling costs no call"
+    assert own(events) == [(4, {"s3.PutObject": 2}, 250.0), (1, {"s3.PutObject": 1}, 250.0)]
+    (first, _) = sorted((e for e in kept(events) if e["type"] == "recorder-invocation"), key=lambda event: event["clock"])
+    assert (first["hostname"], first["pid"], first["memory_mb"], first["cold"]) == ("recorder", 1, 512, True)
+
+
+def test_what_an_invocation_took_whose_line_could_not_be_kept_is_told_by_the_next():
+    events = Counted(refused={"2026-01-01"})
+    writer = recorder(events)
+    assert writer.record([delivery(1)], memory.START + 60) != []
+    assert writer.record([delivery(2, body="{")], memory.START + 60) == [], "nothing to write"
+    events.refused.clear()
+    assert writer.record([delivery(1)], memory.START + 60) == []
+    assert own(events) == [(1, {"s3.PutObject": 2}, 250.0)]
 
 
 def test_only_the_records_of_a_day_that_was_not_written_come_back():

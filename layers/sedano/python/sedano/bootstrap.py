@@ -121,7 +121,7 @@ def worker() -> Handler:
     importlib.import_module("sedano.workflow.enlisting").enlist(app)
     engine = importlib.import_module("sedano.engine.worker")
     built: Worker = engine.Worker(app.registry, ports, _host(ports), engine.WorkerSettings(), app.run_loop())
-    keys = {_queue_name(url): key for key, url in settings.queues.items()}
+    keys = {url.rpartition("/")[2]: key for key, url in settings.queues.items()}
     return _handler(built.work, ports, keys, "")
 
 
@@ -135,7 +135,8 @@ def router() -> Handler:
 def recorder() -> Handler:
     """Return the handler of the recorder function."""
     ports = ports_of(from_environment(os.environ), "recorder")
-    built: Recorder = importlib.import_module("sedano.engine.recorder").Recorder(ports, _host(ports))
+    costs = importlib.import_module("sedano.aws.events").COSTS
+    built: Recorder = importlib.import_module("sedano.engine.recorder").Recorder(ports, _host(ports), costs)
     return _handler(built.record, ports, {}, RECORDS)
 
 
@@ -265,7 +266,8 @@ def _timers(scheduler: Any, settings: Settings) -> Timers:
 
 
 def _host(ports: Ports) -> Host:
-    return Host(f"{socket.gethostname()}.{os.getpid()}.{ports.entropy.uuid()[:8]}", os.getpid())
+    memory = os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
+    return Host(f"{socket.gethostname()}.{os.getpid()}.{ports.entropy.uuid()[:8]}", os.getpid(), int(memory) if memory else None)
 
 
 def _handler(work: Work, ports: Ports, keys: Mapping[str, str], default: str) -> Handler:
@@ -294,7 +296,3 @@ def _delivery(record: Mapping[str, Any], keys: Mapping[str, str], default: str) 
 def _texts(attributes: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the attributes of a message that are texts: a slot of a limit, say."""
     return {name: value["stringValue"] for name, value in attributes.items() if "stringValue" in value}
-
-
-def _queue_name(url: str) -> str:
-    return url.rpartition("/")[2]

@@ -20,6 +20,7 @@ from sedano.model.control import Changed, ControlRecord
 from sedano.model.join import Arrival, Arrived, Join, Node
 from sedano.model.messages import NOTHING, BlobRef
 from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
+from sedano.model.transport import command_queue as command_queue
 
 if TYPE_CHECKING:
     from sedano.consumers import Consumers
@@ -33,12 +34,7 @@ if TYPE_CHECKING:
     from sedano.model.workflow.flow_run import FlowChanged, FlowRun
 
 EVENTS, RECORDS, PARKED = "events", "records", "parked"
-"""The queues that every deployment has; a command queue named *q* is `commands:q`."""
-
-
-def command_queue(name: str) -> str:
-    """Return the key of the command queue *name*."""
-    return f"commands:{name}"
+"""The queues that every deployment has, besides its command queues (`command_queue`)."""
 
 
 class Outgoing(NamedTuple):
@@ -141,8 +137,8 @@ class Blobs(Protocol):
 class Events(Protocol):
     """The history of worker events: immutable objects named by their content, a day a prefix."""
 
-    def append(self, day: str, lines: bytes) -> str:
-        """Keep *lines* (JSON lines) of *day* (YYYY-MM-DD) and return the object's name; the same lines are kept once."""
+    def append(self, day: str, lines: bytes, own: bytes = b"") -> str:
+        """Keep *lines* (JSON lines) of *day* (YYYY-MM-DD) once, with the first writer's *own* lines, and return the object's name."""
 
     def read(self, since: str = "") -> Iterator[bytes]:
         """Yield the contents of every object, in the order of their names; only those of the day *since* and later, if one is given."""

@@ -1,15 +1,15 @@
 """The history of worker events in S3: `events/dt=YYYY-MM-DD/<sha256 of the lines>.jsonl.gz`, what the Spark job reads.
 
-A name is the digest of the lines it holds, so a recorder that is delivered the same message twice writes the same
-object once, and nothing in the history ever changes. The compression bears no time, so the same lines are the same
-bytes.
+A name is the digest of the lines that came, so a recorder that is delivered the same messages twice writes one object, and nothing in the
+history ever changes. What it tells of its own work stands behind them and is no part of the name: no two tries take the same time.
+The compression bears no time, so the same lines are the same bytes.
 """
 
 from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -17,6 +17,8 @@ from sedano.aws.objects import Bucket
 from sedano.errors import OptionError
 
 PREFIX = "events/"
+COSTS: Mapping[str, int] = {"s3.PutObject": 1}
+"""The calls of one `append`."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -32,10 +34,10 @@ class S3Events:
         """Use *bucket*; no call is made yet."""
         self._bucket = Bucket(client, bucket)
 
-    def append(self, day: str, lines: bytes) -> str:
-        """Keep *lines* (JSON lines) of *day* (YYYY-MM-DD) once and return the object's name."""
+    def append(self, day: str, lines: bytes, own: bytes = b"") -> str:
+        """Keep *lines* (JSON lines) of *day* (YYYY-MM-DD) once, with the *own* lines of who wrote first, and return the object's name."""
         name = f"{PREFIX}dt={_checked(day)}/{sha256(lines).hexdigest()}.jsonl.gz"
-        self._bucket.put_once(name, gzip.compress(lines, mtime=0))
+        self._bucket.put_once(name, gzip.compress(lines + own, mtime=0))
         return name
 
     def read(self, since: str = "") -> Iterator[bytes]:

@@ -35,10 +35,11 @@ _write = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 class Host(NamedTuple):
-    """Who tells: the worker's host name with its environment, and its process id."""
+    """Who tells: the function's host name with its environment, its process id, and its MB of memory where Lambda bills them."""
 
     hostname: str
     pid: int
+    memory_mb: int | None = None
 
 
 class Chronicle:
@@ -63,6 +64,11 @@ class Chronicle:
         packed = {"v": VERSION, "host": self.host.hostname, "pid": self.host.pid, "rows": self.rows, "lines": self.lines}
         return _write(packed)
 
+    def unpacked(self) -> list[dict[str, Any]]:
+        """Return the lines as `unpack` would, for one that writes the history itself."""
+        who = _who(self.host.hostname, self.host.pid)
+        return [{**who, **line} for line in self.lines]
+
 
 def unpack(body: str) -> list[dict[str, Any]]:
     """Return the event lines of a packed record.
@@ -71,7 +77,7 @@ def unpack(body: str) -> list[dict[str, Any]]:
         MessageRefused: the body is not a packed record of this version (code `bad-record`), with the field that is wrong.
     """
     packed = _parsed(body)
-    who = {"hostname": packed["host"], "pid": packed["pid"], "utcoffset": 0}
+    who = _who(packed["host"], packed["pid"])
     try:
         events = [event for row in packed["rows"] for event in _events(row, who)]
     except (TypeError, OverflowError):
@@ -81,6 +87,10 @@ def unpack(body: str) -> list[dict[str, Any]]:
         if not all(0 <= event["timestamp"] < LATEST for event in some):
             raise MessageRefused(refusals.RECORD, name, "a time is not between the years 1970 and 9999")
     return events + lines
+
+
+def _who(hostname: str, pid: int) -> dict[str, Any]:
+    return {"hostname": hostname, "pid": pid, "utcoffset": 0}
 
 
 def _parsed(body: str) -> dict[str, Any]:

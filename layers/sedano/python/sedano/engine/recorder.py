@@ -1,8 +1,11 @@
 """The recorder: packed worker events become event lines in the history, as immutable objects named by their content.
 
-The records of one batch become one object a day, because a PUT costs as much as twelve messages. A batch that comes again as it was writes
-the same object under the same name; records that come again in other company are told twice, and whoever reads a history takes each event
-once (`sedano.model.registers`).
+The records of one batch become one object a day, because a PUT costs as much as twelve messages. A batch that comes again as it was has the
+same name, which is taken; records that come again in other company are told twice, and whoever reads a history takes each event once
+(`sedano.model.registers`).
+
+The recorder tells of its own invocation in the last object that it writes anyway, so that costs no call. Two tries of one batch take
+different times, so this line is no part of the name: the first try's object stands, and a later one adds nothing.
 """
 
 from __future__ import annotations
@@ -16,23 +19,46 @@ from typing import Any
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host, unpack
 from sedano.engine.holding import refuse
+from sedano.engine.invocations import RECORDER, Invocations
 from sedano.engine.parking import ParkingLot
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model.clock import LamportClock
+from sedano.model.messages import NOTHING
 from sedano.ports import Delivery, Ports
 
 
 class Recorder:
     """Writes the history. One per process."""
 
-    def __init__(self, ports: Ports, host: Host) -> None:
-        """Write over *ports*."""
-        self.ports, self.host = ports, host
-        self._parking = ParkingLot(ports, LamportClock(lambda: int(ports.clock.now() * 1_000_000)))
+    def __init__(self, ports: Ports, host: Host, costs: Mapping[str, int] = NOTHING) -> None:
+        """Write over *ports*, whose `Events.append` makes these calls (by `service.Operation`)."""
+        self.ports, self.host, self._costs = ports, host, costs
+        lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
+        self._parking = ParkingLot(ports, lamport)
+        self._invocations = Invocations(RECORDER, ports, host, lamport)
 
     def record(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
         """Append the event lines of *deliveries* and return the deliveries that shall come again."""
+        self._invocations.begin()
         batch = Batch(deadline, Chronicle(self.host))
+        days = self._days(deliveries, batch)
+        back: set[int] = set()
+        told = False
+        for day in sorted(days):
+            own = self._own(len(deliveries), len(batch.given_back) + len(back)) if day == max(days) else b""
+            if self._append(day, days[day].values(), own):
+                told = bool(own)
+            else:
+                back.update(days[day])
+        for place in sorted(back):
+            batch.give_back(deliveries[place])
+        self._parking.settle(batch)
+        self.ports.telemetry.flush()
+        self._invocations.end(told=told)
+        return batch.given_back
+
+    def _days(self, deliveries: Sequence[Delivery], batch: Batch) -> dict[str, dict[int, list[str]]]:
+        """Return the lines of all deliveries that can be read, by their day and the delivery's place."""
         days: dict[str, dict[int, list[str]]] = defaultdict(dict)
         for place, delivery in enumerate(deliveries):
             try:
@@ -40,18 +66,19 @@ class Recorder:
                     days[day][place] = lines
             except MessageRefused as refused:
                 refuse(self.ports, delivery, refused, batch)
-        back = {place for day, told in days.items() if not self._append(day, told.values()) for place in told}
-        for place in sorted(back):
-            batch.give_back(deliveries[place])
-        self._parking.settle(batch)
-        self.ports.telemetry.flush()
-        return batch.given_back
+        return days
 
-    def _append(self, day: str, told: Iterable[Sequence[str]]) -> bool:
+    def _own(self, messages: int, given_back: int) -> bytes:
+        """Return the line that tells of this invocation, with the write that it is part of."""
+        told = Chronicle(self.host)
+        self._invocations.line(told, messages, given_back, self._costs)
+        return "".join(map(_line, told.unpacked())).encode()
+
+    def _append(self, day: str, told: Iterable[Sequence[str]], own: bytes) -> bool:
         """Keep the lines of one day as one object; tell whether they are kept."""
-        lines = "".join(f"{line}\n" for some in told for line in some)
+        lines = "".join(line for some in told for line in some)
         try:
-            self.ports.events.append(day, lines.encode())
+            self.ports.events.append(day, lines.encode(), own)
         except SedanoError as error:
             self.ports.telemetry.log("warning", "history not written; its records come back", day=day, error=str(error))
             return False
@@ -63,5 +90,9 @@ def _by_day(events: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     days: dict[str, list[str]] = defaultdict(list)
     for event in events:
         day = datetime.fromtimestamp(float(event["timestamp"]), UTC).date().isoformat()
-        days[day].append(json.dumps(event, separators=(",", ":"), sort_keys=True))
+        days[day].append(_line(event))
     return days
+
+
+def _line(event: Mapping[str, Any]) -> str:
+    return json.dumps(event, separators=(",", ":"), sort_keys=True) + "\n"

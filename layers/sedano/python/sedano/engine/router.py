@@ -1,7 +1,7 @@
 """The router: a domain event becomes one command for each task that subscribed to it.
 
 The commands' ids are derived from the event's id and the task's name, so a redelivered event publishes the same commands again and their
-claims absorb them: no state, no write.
+claims absorb them: no state, no write. What an invocation took, and what it set aside, goes to the records as a worker's does.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.holding import refuse
+from sedano.engine.invocations import ROUTER, Invocations
 from sedano.engine.parking import ParkingLot
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry
@@ -33,9 +34,11 @@ class Router:
         self._composer = Composer(host.hostname, self.lamport, ports.clock, ports.entropy, ports.blobs)
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._parking = ParkingLot(ports, self.lamport)
+        self._invocations = Invocations(ROUTER, ports, host, self.lamport)
 
     def route(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
         """Publish the commands of each event and return the deliveries that shall come again."""
+        self._invocations.begin()
         batch = Batch(deadline, Chronicle(self.host))
         messages: list[Addressed] = []
         owners: list[Delivery] = []
@@ -55,6 +58,7 @@ class Router:
         for delivery, error in failed.values():
             self._unsent(delivery, error, batch)
         self._parking.settle(batch)
+        self._invocations.tell(batch.chronicle, len(deliveries), len(batch.given_back))
         self.ports.telemetry.flush()
         return batch.given_back
 

@@ -35,6 +35,7 @@ from sedano.engine.execution import Execution, RunLoop
 from sedano.engine.following import Following
 from sedano.engine.gathering import Gathering
 from sedano.engine.intake import Intake
+from sedano.engine.invocations import WORKER, Invocations
 from sedano.engine.joining import Joining
 from sedano.engine.judging import Judging
 from sedano.engine.lanes import Lanes, Stream
@@ -50,10 +51,7 @@ from sedano.model import states
 from sedano.model.clock import LamportClock
 from sedano.model.records import TaskRecord
 from sedano.model.window import Window
-from sedano.ports import RECORDS, Delivery, Outgoing, Ports
-
-MOST_UNTOLD = 20
-"""Records of earlier invocations that wait for their queue; older ones are lost, and counted."""
+from sedano.ports import Delivery, Ports
 
 
 class WorkerSettings(NamedTuple):
@@ -126,15 +124,14 @@ class Worker:
         self._judging = Judging(ports, self.lamport, composer, conducting)
         self._parking = ParkingLot(ports, self.lamport)
         self._lanes = Lanes(settings.lanes)
-        self._cold = True
-        self._untold: list[str] = []
+        self._invocations = Invocations(WORKER, ports, host, self.lamport)
 
     def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
         """Work off *deliveries* before *deadline* (epoch s) and return those that shall be delivered again.
 
         Every other message is finished: recorded and followed, or set aside in the parked queue.
         """
-        began, calls = self.ports.clock.monotonic(), dict(self.ports.telemetry.calls())
+        self._invocations.begin()
         batch = Batch(deadline, Chronicle(self.host))
         self.membership.hello()
         batch.limits = self.membership.control.limits
@@ -150,7 +147,7 @@ class Worker:
         self._release(batch)
         self._intake.echo(batch)
         self._parking.settle(batch)
-        self._tell(batch, len(deliveries), began, calls)
+        self._tell(batch, len(deliveries))
         self._spared.add(batch.given_back)
         return batch.given_back
 
@@ -161,9 +158,7 @@ class Worker:
         """
         chronicle = Chronicle(self.host)
         self.membership.leave(chronicle)
-        packed = chronicle.pack()
-        if packed is not None:
-            self._send_records(packed)
+        self._invocations.send(chronicle)
         self.ports.telemetry.flush()
 
     def _walk(self, jobs: Sequence[Job], batch: Batch) -> None:
@@ -250,34 +245,10 @@ class Worker:
         elif record.message_id in ("", job.command.id):
             self._following.follow_again(job, record, batch)
 
-    def _tell(self, batch: Batch, messages: int, began: float, calls: dict[str, int]) -> None:
-        """Send the chronicle, count, and flush. What the queue does not take goes with the next; it is history, not the ledger."""
+    def _tell(self, batch: Batch, messages: int) -> None:
+        """Count, tell the history, and flush."""
         telemetry = self.ports.telemetry
         for (metric, task), value in batch.counts.items():
             telemetry.count(metric, value, task=task)
-        now = telemetry.calls()
-        made = {name: count - calls.get(name, 0) for name, count in now.items() if count > calls.get(name, 0)}
-        batch.chronicle.line(
-            "worker-invocation", self.lamport.forward(), self.ports.clock.now(), messages=messages, cold=self._cold, calls=made,
-            duration_ms=round((self.ports.clock.monotonic() - began) * 1000, 3), given_back=len(batch.given_back),
-        )  # fmt: skip
-        self._cold = False
-        packed = batch.chronicle.pack()
-        if packed is not None:
-            self._send_records(packed)
+        self._invocations.tell(batch.chronicle, messages, len(batch.given_back))
         telemetry.flush()
-
-    def _send_records(self, packed: str) -> None:
-        """Send this invocation's record and those that the queue did not take before."""
-        records = [*self._untold, packed]
-        try:
-            answers = self.ports.queues.send(RECORDS, [Outgoing(record) for record in records])
-        except SedanoError as away:
-            answers = [away] * len(records)
-        untold = [record for record, error in zip(records, answers, strict=True) if error is not None]
-        self._untold = untold[-MOST_UNTOLD:]
-        if untold:
-            self.ports.telemetry.count("RecordsDelayed")
-            self.ports.telemetry.log("warning", "worker events not sent yet", waiting=len(untold), error=str(next(filter(None, answers))))
-        if len(untold) > MOST_UNTOLD:
-            self.ports.telemetry.count("RecordsLost", len(untold) - MOST_UNTOLD)

@@ -54,10 +54,10 @@ class MemoryEvents:
         """Start empty."""
         self._kept: dict[str, bytes] = {}
 
-    def append(self, day: str, lines: bytes) -> str:
-        """Keep *lines* of *day* once and return the object's name."""
+    def append(self, day: str, lines: bytes, own: bytes = b"") -> str:
+        """Keep *lines* of *day* once, with the *own* lines of the first who wrote them, and return the object's name."""
         name = f"events/dt={_checked(day)}/{sha256(lines).hexdigest()}.jsonl.gz"
-        self._kept.setdefault(name, bytes(lines))
+        self._kept.setdefault(name, lines + own)
         return name
 
     def read(self, since: str = "") -> Iterator[bytes]:

@@ -1,0 +1,88 @@
+"""Invocations: what each of a function took, told as one line; and records that the queue does not take, which go with the next.
+
+A line has to be written before the call that carries it. So what that call took, and what was done after it, is told by the process's next
+line: the sums over the lines of a process are right but for the end of its last invocation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sedano.engine.chronicle import Chronicle, Host
+from sedano.errors import SedanoError
+from sedano.model.clock import LamportClock
+from sedano.model.messages import NOTHING
+from sedano.ports import RECORDS, Outgoing, Ports
+
+WORKER, ROUTER, RECORDER = "worker-invocation", "router-invocation", "recorder-invocation"
+"""The types of the lines, by the function that tells."""
+MOST_UNTOLD = 20
+"""Records of earlier invocations that wait for their queue; older ones are lost, and counted."""
+
+
+class Invocations:
+    """The invocations of one function in one process, one after the other: `begin`, then `tell` (or `line` and `end`)."""
+
+    __slots__ = ("_began", "_calls", "_cold", "_host", "_kind", "_lamport", "_owed", "_ports", "_seen", "_untold", "_written")
+
+    def __init__(self, kind: str, ports: Ports, host: Host, lamport: LamportClock) -> None:
+        """Tell them as lines of type *kind* on behalf of *host*."""
+        self._kind, self._ports, self._host, self._lamport = kind, ports, host, lamport
+        self._cold = True
+        self._owed = self._began = self._written = 0.0
+        self._calls = self._seen = NOTHING
+        self._untold: list[str] = []
+
+    def begin(self) -> None:
+        """Begin an invocation."""
+        self._began = self._ports.clock.monotonic()
+
+    def tell(self, chronicle: Chronicle, messages: int, given_back: int) -> None:
+        """Add the line to the *chronicle*, send it, and end the invocation."""
+        self.line(chronicle, messages, given_back)
+        self.send(chronicle)
+        self.end(told=True)
+
+    def line(self, chronicle: Chronicle, messages: int, given_back: int, ahead: Mapping[str, int] = NOTHING) -> None:
+        """Add a line to the *chronicle*: how many *messages* came and were *given_back*, the calls and milliseconds since the last line.
+
+        *ahead*: calls, by `service.Operation`, without which there is no line: that of the write that it is part of.
+        """
+        ports, before = self._ports, self._calls
+        calls: dict[str, int] = dict(ports.telemetry.calls())
+        for name, count in ahead.items():
+            calls[name] = calls.get(name, 0) + count
+        made = {name: count - before.get(name, 0) for name, count in calls.items() if count > before.get(name, 0)}
+        self._seen, self._written = calls, ports.clock.monotonic()
+        memory = {} if self._host.memory_mb is None else {"memory_mb": self._host.memory_mb}
+        chronicle.line(
+            self._kind, self._lamport.forward(), ports.clock.now(), messages=messages, cold=self._cold, calls=made,
+            duration_ms=round((self._owed + self._written - self._began) * 1000, 3), given_back=given_back, **memory,
+        )  # fmt: skip
+
+    def end(self, *, told: bool) -> None:
+        """End the invocation; what its line did not say, all where it was not *told*, is said by the next."""
+        now = self._ports.clock.monotonic()
+        if told:
+            self._calls, self._owed, self._cold = self._seen, now - self._written, False
+        else:
+            self._owed += now - self._began
+
+    def send(self, chronicle: Chronicle) -> None:
+        """Send what happened, if anything did, and the records that the queue did not take before: history, not the ledger."""
+        packed = chronicle.pack()
+        if packed is None:
+            return
+        records = [*self._untold, packed]
+        try:
+            answers = self._ports.queues.send(RECORDS, [Outgoing(record) for record in records])
+        except SedanoError as away:
+            answers = [away] * len(records)
+        untold = [record for record, error in zip(records, answers, strict=True) if error is not None]
+        self._untold = untold[-MOST_UNTOLD:]
+        if untold:
+            telemetry, error = self._ports.telemetry, str(next(filter(None, answers)))
+            telemetry.count("RecordsDelayed")
+            telemetry.log("warning", "records of what happened not sent yet", waiting=len(untold), error=error)
+        if len(untold) > MOST_UNTOLD:
+            self._ports.telemetry.count("RecordsLost", len(untold) - MOST_UNTOLD)
