@@ -20,21 +20,6 @@ class Struck(Driven):
         once = Config(read_timeout=MOST_SECONDS, retries={"max_attempts": 0})
         return self.stage.endpoint.session().client(service, endpoint_url=self.stage.endpoint.url, config=once)
 
-    def settle(self, *results: Any) -> None:
-        """Move until all of these have ended; what a crash left behind comes again at once.
-
-        What then waits for the end of the dead worker's claim comes by itself, as it does on AWS: hurried too, it would
-        be received so often that it counts as poison.
-        """
-        give_up = time.monotonic() + MOST_SECONDS
-        self.hurry()
-        while not all(result.ready() for result in results):
-            assert time.monotonic() < give_up, [result.state for result in results]
-            failed = len(self.failures)
-            self.move(1)
-            if len(self.failures) > failed:
-                self.hurry()
-
     def drain(self) -> None:
         """Let the stage move by itself until nothing is left in a queue that feeds a function."""
         give_up = time.monotonic() + MOST_SECONDS
