@@ -5,14 +5,14 @@ and in the end every step has ended. Two planted faults show that it can tell.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
 import pytest
 
-from sedano import Retry, Sedano, memory
+from sedano import Breaker, Retry, Sedano, memory
 from sedano.engine.chronicle import Host
 from sedano.engine.worker import Worker, WorkerSettings
 from sedano.model import states
@@ -25,20 +25,28 @@ SCHEDULES = 40
 ORDERS = command_queue("orders.fifo")
 KEYS = ("a", "b", "c")
 MOST_FAULTS, MOST_ROUNDS = 4, 400
+WATCHED = OUTSIDE | {"limits", "memos"}
+LIMITED: Mapping[str, Mapping[str, Any]] = {
+    "plain": {},
+    "a circuit": {"circuit": Breaker(failures=2, open_for=20.0)},
+    "a shared circuit": {"circuit": Breaker(failures=3, open_for=20.0, shared=True)},
+    "a permit": {"concurrency": 1},
+    "a permit for each two keys": {"concurrency": 2, "concurrency_key": lambda key, number: key > "a"},
+}
 
 
 class Schedule:
     """One app, one queue that keeps order, and what happens to its workers as *seed* decides."""
 
-    def __init__(self, seed: int, mutate: Mutation) -> None:
-        """Publish some calls of each key; *mutate* changes each worker: a planted fault."""
+    def __init__(self, seed: int, mutate: Mutation, options: Mapping[str, Any]) -> None:
+        """Publish some calls of each key of a task with *options*; *mutate* changes each worker: a planted fault."""
         self.random, self.faults, self.mutate = Random(seed), 0, mutate
         self.ports = memory.ports(("default", "orders.fifo"), seed=seed, visibility=60.0)
         self.queues: Any = self.ports.queues
         self.clock: Any = self.ports.clock
         self.began: dict[str, list[int]] = defaultdict(list)
         self.app = Sedano("warehouse", queues=("default", "orders.fifo"), retry=Retry(max_retries=4, interval_start=3.0))
-        ship = self.app.task(name="ship", queue="orders.fifo", serial_key="{key}")(self._ship)
+        ship = self.app.task(name="ship", queue="orders.fifo", serial_key="{key}", **options)(self._ship)
         self.app.attach(self.ports)
         self.results: list[AsyncResult[Any]] = []
         for number in range(self.random.randint(2, 6)):
@@ -56,7 +64,7 @@ class Schedule:
         if self.faults < MOST_FAULTS:
             self.faults += 1
             error = Crash if self.random.random() < 0.5 else away
-            watch = Watch(self.random.randrange(60), self.random.choice(SIDES), error, OUTSIDE, times=self.random.choice((1, 1, 4)))
+            watch = Watch(self.random.randrange(60), self.random.choice(SIDES), error, WATCHED, times=self.random.choice((1, 1, 4)))
             ports = tapped(self.ports, watch)
         worker = Worker(self.app.registry, ports, Host(f"w.{self.faults}", 1), WorkerSettings(lanes=0, heartbeat=0.0), None)
         self.mutate(worker)
@@ -104,15 +112,16 @@ class Schedule:
         yield from (f"dead: {one.body}" for one in self.queues.dead(ORDERS))
 
 
-def broken(seed: int, mutate: Mutation = untouched) -> list[str]:
-    """Return what is wrong with the schedule of *seed* when workers are changed by *mutate*."""
-    schedule = Schedule(seed, mutate)
+def broken(seed: int, mutate: Mutation = untouched, limited: str = "plain") -> list[str]:
+    """Return what is wrong with the schedule of *seed* when the task is *limited* so and workers are changed by *mutate*."""
+    schedule = Schedule(seed, mutate, LIMITED[limited])
     schedule.play()
     return list(schedule.wrong())
 
 
-def test_no_schedule_lets_a_call_pass_another_of_its_key() -> None:
-    found = {seed: wrong for seed in range(SCHEDULES) if (wrong := broken(seed))}
+@pytest.mark.parametrize("limited", LIMITED)
+def test_no_schedule_lets_a_call_pass_another_of_its_key(limited: str) -> None:
+    found = {seed: wrong for seed in range(SCHEDULES) if (wrong := broken(seed, limited=limited))}
     assert not found, f"seeds: {found}"
 
 
