@@ -10,6 +10,7 @@ from sedano.errors import OptionError
 from sedano.model import rates
 from sedano.model.rates import Line, Pace, Paces
 
+NAN, INF = float("nan"), float("inf")
 PACE = st.builds(Pace, st.integers(1, 40), st.integers(1, 12))
 PACES = st.lists(PACE, min_size=1, max_size=3).map(tuple)
 ARRIVALS = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 6)), min_size=1, max_size=40)
@@ -81,13 +82,13 @@ def test_rates_are_read(rate: rates.RateText, burst: int, expected: Paces) -> No
     assert rates.paces(rate, burst) == expected
 
 
-@pytest.mark.parametrize("rate", ["", "10", "10/x", "-1/s", "10/s ", "ten/s", None, True, b"1/s", float("nan"), "1e3/s"])
+@pytest.mark.parametrize("rate", ["", "10", "10/x", "-1/s", "10/s ", "ten/s", None, True, b"1/s", -1, NAN, INF, -INF, "1e3/s"])
 def test_what_is_no_rate_is_refused_with_examples(rate: object) -> None:
-    with pytest.raises(OptionError, match=r"^rate: .*(200/m|concurrency=0)"):
+    with pytest.raises(OptionError, match=r"^rate: .* is no rate; write '200/m'"):
         rates.paces([rate])  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize("rate", ["0/s", 0, -1, 0.0, "0.0/m", float("inf"), float("-inf")])
+@pytest.mark.parametrize("rate", ["0/s", 0, 0.0, -0.0, "0.0/m"])
 def test_a_rate_that_lets_nothing_start_says_how_to_stop_a_task(rate: rates.RateText) -> None:
     with pytest.raises(OptionError, match=r"concurrency=0"):
         rates.paces(rate)

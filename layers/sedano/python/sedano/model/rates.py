@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from math import ceil, isfinite
+from math import ceil, inf, nan
 from typing import NamedTuple
 
 from sedano.errors import OptionError
@@ -85,14 +85,19 @@ def paces(rate: RateText | Sequence[RateText], burst: int | Sequence[int] = 1) -
     return found
 
 
+def _read(rate: RateText) -> tuple[float, int]:
+    """Return how many a unit, and the unit in microseconds; NaN when it is no rate."""
+    if isinstance(rate, str):
+        match = _RATE.fullmatch(rate)
+        return (float(match[1]), UNITS[match[2]]) if match is not None else (nan, SECOND)
+    return (float(rate) if isinstance(rate, int | float) and not isinstance(rate, bool) else nan), SECOND
+
+
 def _every(rate: RateText) -> int:
-    if isinstance(rate, bool) or not isinstance(rate, str | int | float):
+    number, unit = _read(rate)
+    if not 0 <= number < inf:
         raise OptionError(f"rate: {rate!r} is no rate; write '200/m', '10/s', '5/h', '3/d', or a number a second")
-    match = _RATE.fullmatch(rate) if isinstance(rate, str) else None
-    if isinstance(rate, str) and match is None:
-        raise OptionError(f"rate: {rate!r} is no rate; write '200/m', '10/s', '5/h', '3/d', or a number a second")
-    number, unit = (float(match[1]), UNITS[match[2]]) if match is not None else (float(rate), SECOND)
-    if not number > 0 or not isfinite(number):
+    if not number:
         raise OptionError(f"rate: {rate!r} lets nothing start; to stop a task for a while give concurrency=0")
     if number > unit:
         raise OptionError(f"rate: {rate!r} is more than one start a microsecond; leave it out")
