@@ -85,7 +85,7 @@ def paces(rate: RateText | Sequence[RateText], burst: int | Sequence[int] = 1) -
     return found
 
 
-def _read(rate: RateText) -> tuple[float, int]:
+def _read(rate: object) -> tuple[float, int]:
     """Return how many a unit, and the unit in microseconds; NaN when it is no rate."""
     if isinstance(rate, str):
         match = _RATE.fullmatch(rate)
