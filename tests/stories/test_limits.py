@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sedano import Retry, Sedano, current, testing
+from sedano import Retry, Sedano, current, group, testing
 from sedano.engine.context import TaskContext
-from sedano.errors import RemoteError, SedanoError
+from sedano.errors import ArgumentError, RemoteError, SedanoError
 from sedano.model import states
 from sedano.model.limiting import Change, read
 from sedano.model.rates import Pace
@@ -226,6 +226,25 @@ def test_a_tenant_is_found_in_the_arguments(world: testing.World) -> None:
     world.drain()
     assert [context.tenant for context in seen] == ["acme", "other"]
     del app.registry.tasks["bill"]
+
+
+def test_a_task_of_a_canvas_has_the_tenant_of_its_own_arguments_where_they_are_known() -> None:
+    own = Sedano("canvas")
+    seen: list[tuple[str, str | None]] = []
+
+    @own.task(name="bill", tenant="{customer}")
+    def bill(customer: str, *_: Any) -> str:
+        seen.append((customer, current().tenant))
+        return customer
+
+    with testing.world(own) as world:
+        group(bill.s(customer) for customer in ("acme", "zeta")).delay()
+        (bill.s("head") | bill.si("next") | bill.s() | bill.s().set(tenant="said")).delay()
+        world.drain()
+        assert set(seen) == {("acme", "acme"), ("zeta", "zeta"), ("head", "head"), ("next", "next"), ("next", "said")}
+        owed = own.task(name="owed", tenant="{order[customer]}")(lambda order: None)
+        with pytest.raises(ArgumentError, match=r"tenant: LookupError: .* finds no 'customer' in the arguments"):
+            group(owed.s({}), owed.s({"customer": "acme"})).delay()
 
 
 def test_a_limited_task_that_is_done_says_so(world: testing.World) -> None:

@@ -65,10 +65,11 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
     if is_fifo(named) or options.serial_key is not None:
         raise unordered("a canvas publishes its tasks", named)
     fields: dict[str, Any] = {"task": signature.task, "queue": named, **_times(signature, spec.expires, outlet.ports.clock.now())}
+    own = spec.tenant_of(signature.args, signature.kwargs) if signature.immutable or not handed else None
     context = CURRENT.get()
     tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
     fields |= {
-        "tenant": options.tenant or tenant, "traceparent": options.traceparent, "stamps": joined(stamps, options.stamps),
+        "tenant": options.tenant or own or tenant, "traceparent": options.traceparent, "stamps": joined(stamps, options.stamps),
         "ignore_result": options.ignore_result if options.ignore_result is not None else spec.ignore_result,
         "immutable": signature.immutable, "id": options.task_id, "time_limits": time_limits_of(options, spec.time_limits),
     }  # fmt: skip

@@ -19,7 +19,7 @@ from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, Event
 from sedano.engine.gathering import Gathering
 from sedano.engine.publisher import BATCH, Publisher
 from sedano.engine.registry import BUILT_IN, Registry, TaskSpec
-from sedano.errors import ArgumentError, BudgetExhausted, DuplicateTask, HopLimit, OptionError, UnknownQueue, WaitInsideTask
+from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, UnknownQueue, WaitInsideTask
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import MAX_HOPS, ROOT, Lineage, dedup_id, derived_id
 from sedano.model.messages import TimeLimits
@@ -247,12 +247,7 @@ class Outlet:
 
 def _tenant(spec: TaskSpec | None, signature: Signature) -> str | None:
     """Return who a call is for by its arguments, where its task says how to find that."""
-    if spec is None or spec.tenant is None:
-        return None
-    try:
-        return spec.tenant(signature.args, signature.kwargs) or None
-    except Exception as lacking:
-        raise ArgumentError("tenant", f"{type(lacking).__name__}: {lacking}") from lacking
+    return spec.tenant_of(signature.args, signature.kwargs) if spec is not None else None
 
 
 def _serial_key(spec: TaskSpec | None, signature: Signature, queue: str, delay: int) -> str | None:

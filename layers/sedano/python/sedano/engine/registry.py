@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sedano.engine.context import CURRENT
+from sedano.errors import ArgumentError
 from sedano.model.messages import COLLECT, ELECT, LAUNCH, Command, TimeLimits
 from sedano.model.parameters import Parameters
 from sedano.model.retry import DEFAULT, Retry
@@ -52,6 +53,17 @@ class TaskSpec(NamedTuple):
     tenant: Key | None = None
     time_limits: TimeLimits | None = None
     serial_key: Key | None = None
+
+    def tenant_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+        """Return who a call with these arguments is for, where the task says how to find that.
+
+        Raises:
+            ArgumentError: they do not say.
+        """
+        try:
+            return (self.tenant(args, kwargs) or None) if self.tenant is not None else None
+        except Exception as lacking:
+            raise ArgumentError("tenant", f"{type(lacking).__name__}: {lacking}") from lacking
 
     def mode(self, command: Command) -> Delivery:
         """Return how *command* is delivered: a member of a join always leaves a record, since the join's body needs its result."""
