@@ -112,9 +112,9 @@ def _costs(facts: Facts) -> Iterator[str]:
     yield section("Latencies by task", f"{waits} Told by Spark.", _latencies(facts.material.spark["latency_by_task"]))
     tasks = facts.summary.tasks
     calls = sorted(facts.material.spark["calls"].items(), key=lambda call: -call[1])
-    note = f"{facts.summary.aws_calls_per_task} calls a task by the workers, in batches of ten; a claim and a record are two of them."
+    note = f"{facts.summary.aws_calls_per_task} calls a task by all functions, in batches of ten; a claim and a record are two of them."
     made = section("AWS calls", note, table(["call", "calls#", "a task#"], [(_code(c), text(n), f"{n / tasks:.2f}") for c, n in calls]))
-    price = f"${facts.dollars_a_million:.2f} a million tasks at list prices (us-east-1): the workers' part, with this machine's run times."
+    price = f"${facts.dollars_a_million:.2f} a million tasks at list prices (us-east-1): all functions, with this machine's run times."
     lines = [(text(i.name), text(round(i.amount)), f"{1e6 * i.dollars / tasks:.3f}") for i in facts.bill]
     bill = section("Dollars", price, table(["", "amount#", "$ a million tasks#"], lines))
     yield f'<div class="two">{made}{bill}</div>'

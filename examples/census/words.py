@@ -22,7 +22,7 @@ def _happened(told: Facts) -> list[str]:
         f"{known.duplicates_injected} messages were delivered twice; repeats that workers met were absorbed: {absorbed}.",
         f"{_killed(known.kills)}; {told.stolen} tasks were taken over by others.",
         *_flowed(told),
-        f"{known.aws_calls_per_task} AWS calls a task by the workers, or ${told.dollars_a_million:.2f} a million tasks.",
+        f"{known.aws_calls_per_task} AWS calls a task by all functions, or ${told.dollars_a_million:.2f} a million tasks.",
         f"It took {known.seconds:.0f} seconds.",
     ]
 

@@ -60,7 +60,7 @@ class Finalised:
             "throughput": lambda: throughput.throughput(self.table("tasks"), self.table("attempts")),
             "failures": lambda: failures.failures(self.table("tasks"), self._events),
             "canvas": lambda: canvas.canvas(self.table("tasks"), self._shares()),
-            "cost": lambda: cost.cost(self.table("tasks"), self._shares()),
+            "cost": lambda: cost.cost(self.table("tasks"), self._shares(), self._events),
             "anomalies": lambda: anomalies.anomalies(self.table("tasks"), self.table("workers"), self._events, self._until),
             "quarantine": lambda: landing.quarantine(self._lines),
         }

@@ -1,4 +1,4 @@
-"""Invocations: what the workers' lines say of batches, AWS calls and billed time; and how often each event happened.
+"""Invocations: what the functions' lines say of batches, AWS calls and time; and how often each event happened.
 
 These are sums, and a sum counts a line that was delivered twice two times. So lines are reduced to events first:
 the fields of the total order are an event's identity.
@@ -7,27 +7,26 @@ the fields of the total order are an event's identity.
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from glue_jobs.pipeline.schema import CALLS, LINES, ORDER, WORKERS
-
-_INVOCATION = "worker-invocation"
+from glue_jobs.pipeline.schema import CALLS, INVOCATION_TYPES, LINES, ORDER, WORKERS
 
 
 def invocations(events: DataFrame) -> DataFrame:
-    """Return the rows of *events* (`schema.LINE`) that tell of one invocation each, every invocation once."""
-    return events.where(F.col("type") == _INVOCATION).dropDuplicates(list(ORDER))
+    """Return the rows of *events* (`schema.LINE`) that tell of one invocation each, every invocation once, with their `function`."""
+    told = events.where(F.col("type").isin(*INVOCATION_TYPES)).dropDuplicates(list(ORDER))
+    return told.withColumn("function", F.substring_index("type", "-", 1))
 
 
 def workers(invoked: DataFrame) -> DataFrame:
-    """Sum *invoked* (from `invocations`) by worker; rows of `schema.WORKERS`."""
+    """Sum *invoked* (from `invocations`) by process; rows of `schema.WORKERS`."""
     sums = [F.coalesce(F.sum(column), F.lit(0)).alias(column) for column in ("messages", "duration_ms")]
     counts = [F.count("*").alias("invocations"), F.count(F.when(F.col("cold"), True)).alias("cold")]
-    return invoked.groupBy("hostname").agg(*counts, *sums).select(WORKERS.names)
+    return invoked.groupBy("function", "hostname").agg(*counts, *sums).select(WORKERS.names)
 
 
 def calls(invoked: DataFrame) -> DataFrame:
-    """Sum the AWS calls of *invoked* (from `invocations`) by worker and operation; rows of `schema.CALLS`."""
-    each = invoked.select("hostname", F.explode("calls").alias("call", "calls"))
-    return each.groupBy("hostname", "call").agg(F.sum("calls").alias("calls")).select(CALLS.names)
+    """Sum the AWS calls of *invoked* (from `invocations`) by process and operation; rows of `schema.CALLS`."""
+    each = invoked.select("function", "hostname", F.explode("calls").alias("call", "calls"))
+    return each.groupBy("function", "hostname", "call").agg(F.sum("calls").alias("calls")).select(CALLS.names)
 
 
 def lines(events: DataFrame) -> DataFrame:

@@ -42,8 +42,12 @@ def _table(**types: DataType) -> StructType:
     return StructType(_columns(types, types))
 
 
-#: What ``worker-invocation`` tells: messages of the batch, AWS calls by ``service.Operation``, billed milliseconds, MB of
-#: memory, and whether the environment was new.
+#: The types of the lines by which functions tell of their invocations; each begins with the function.
+WORKED: Final = "worker-invocation"
+INVOCATION_TYPES: Final = (WORKED, "router-invocation", "recorder-invocation")
+
+#: What they tell: messages of the batch, AWS calls by ``service.Operation`` and milliseconds at work since the line before, MB of memory,
+#: and whether the environment was new.
 INVOKED: Final = _table(messages=_WHOLE, calls=_COUNTS, duration_ms=_REAL, memory_mb=_WHOLE, cold=_FLAG)
 
 #: What a heartbeat tells: seconds until the next, tasks at work and done, the load, and which program it is; sedano's and Celery's.
@@ -87,11 +91,11 @@ LATENCY: Final = _table(
     },
 )
 
-#: Invocations of each worker, with the messages they were given and the time they were billed for.
-WORKERS: Final = _table(hostname=_TEXT, invocations=_WHOLE, cold=_WHOLE, messages=_WHOLE, duration_ms=_REAL)
+#: Invocations of each process of a function (worker, router, recorder), with the messages they were given and the time they took.
+WORKERS: Final = _table(function=_TEXT, hostname=_TEXT, invocations=_WHOLE, cold=_WHOLE, messages=_WHOLE, duration_ms=_REAL)
 
-#: AWS calls of each worker.
-CALLS: Final = _table(hostname=_TEXT, call=_TEXT, calls=_WHOLE)
+#: AWS calls of each of them.
+CALLS: Final = _table(function=_TEXT, hostname=_TEXT, call=_TEXT, calls=_WHOLE)
 
 #: How many events of each type there are, and on how many lines they were delivered.
 LINES: Final = _table(type=_TEXT, events=_WHOLE, lines=_WHOLE)

@@ -43,9 +43,9 @@ def disagreement(differing: DataFrame) -> dict[str, int]:
 
 
 def _invoked(workers: DataFrame, calls: DataFrame) -> dict[str, Any]:
-    """Return the sums over all workers."""
+    """Return how many workers there were, and the sums over them, the router and the recorder."""
     sums = [F.sum(column).alias(column) for column in ("invocations", "cold", "messages", "duration_ms")]
-    total = _first(workers.agg(F.count("*").alias("workers"), *sums))
+    total = _first(workers.agg(F.count(F.when(F.col("function") == "worker", True)).alias("workers"), *sums))
     by_call = calls.groupBy("call").agg(F.sum("calls").alias("calls")).orderBy("call").collect()
     return {
         **{key: value or 0 for key, value in total.items()},

@@ -46,6 +46,9 @@ def workers_say(stream):
     said += [{**said[0], "type": "worker-heartbeat", "clock": n, "timestamp": 1000.0 + 2 * n} for n in (2, 3, 9)]
     called = {"type": "worker-invocation", "hostname": "worker-1", "pid": 1, "uuid": "-", "messages": 3, "calls": {"sqs.SendMessage": 2}}
     said += [{**called, "clock": n, "timestamp": 1000.5 + n, "duration_ms": 12.345 * n, "cold": n == 1} for n in range(1, 5)]
+    aside = {**called, "timestamp": 1009.0, "duration_ms": 100.0, "memory_mb": 1024}
+    said += [{**aside, "type": "router-invocation", "hostname": "router-0", "clock": n} for n in (5, 6)]
+    said.append({**aside, "type": "recorder-invocation", "hostname": "recorder-0", "clock": 7, "calls": {"s3.PutObject": 1}})
     return [*stream, *said]
 
 
@@ -149,6 +152,17 @@ def test_what_invocations_cost_is_shared_among_the_attempts_of_their_worker(whol
     cost = [json.loads(row) for row in whole["cost"]]
     assert {row["basis"] for row in cost} == {"measured", "estimated"}
     assert all(row["nanodollars"] >= 0 for row in cost)
+
+
+def test_router_and_recorder_cost_as_rows_of_their_own_and_are_no_workers(whole):
+    cost = {row["name"]: row for row in map(json.loads, whole["cost"]) if row.get("name", "").startswith("sedano.")}
+    assert {name: (row["queue"], row["basis"], row["tasks"], row["run_micros"]) for name, row in cost.items()} == {
+        "sedano.router": ("events", "measured", 0, 200_000), "sedano.recorder": ("records", "measured", 0, 100_000),
+    }  # fmt: skip
+    compute, invoked, sends, put = round(0.1 * 13.3334 * 1000), 200, 2 * 400, 5_000
+    assert cost["sedano.router"]["nanodollars"] == 2 * (compute + invoked + sends)
+    assert cost["sedano.recorder"]["nanodollars"] == compute + invoked + put
+    assert not {"router-0", "recorder-0"} & {json.loads(row)["hostname"] for row in whole["workers"]}
 
 
 @pytest.mark.parametrize("order", range(5))

@@ -10,6 +10,7 @@ from glue_jobs.pipeline.invocations import calls, invocations, lines, workers
 from glue_jobs.pipeline.landing import events, land
 from glue_jobs.pipeline.latency import latency
 from glue_jobs.pipeline.throughput import throughput, widened
+from sedano.engine.invocations import RECORDER, ROUTER, WORKER
 from tests.pipeline.streams import written
 
 
@@ -22,8 +23,8 @@ def rows_of(frame, *keys):
     return {tuple(row[key] for key in keys): row.asDict() for row in frame.collect()}
 
 
-def invoked(worker, clock, **fields):
-    return {"type": "worker-invocation", "timestamp": 1.0, "hostname": worker, "pid": 1, "clock": clock, **fields}
+def invoked(worker, clock, kind="worker", **fields):
+    return {"type": f"{kind}-invocation", "timestamp": 1.0, "hostname": worker, "pid": 1, "clock": clock, **fields}
 
 
 @pytest.fixture(scope="module")
@@ -34,24 +35,30 @@ def told(spark, tmp_path_factory):
     other = invoked("b", 1, messages=1, duration_ms=1.0, cold=True)
     duplicate = {"type": "message-duplicate", "timestamp": 1.0, "hostname": "a", "pid": 1, "clock": 3, "uuid": "u"}
     stolen = {"type": "claim-stolen", "timestamp": 2.0, "uuid": "u"}
-    history = [first, second, other, first, duplicate, duplicate, stolen]
+    routed = invoked("c", 1, kind="router", messages=2, calls={"sqs.SendMessage": 4}, duration_ms=3.0, cold=True)
+    history = [first, second, other, first, duplicate, duplicate, stolen, routed]
     return events(land(spark, str(written(tmp_path_factory.mktemp("lines"), history, files=3)))).cache()
 
 
 def test_an_invocation_that_was_delivered_twice_is_summed_once(told):
-    found = rows_of(workers(invocations(told)), "hostname")
-    assert found["a",] == {"hostname": "a", "invocations": 2, "cold": 1, "messages": 13, "duration_ms": 15.0}
-    assert found["b",] == {"hostname": "b", "invocations": 1, "cold": 1, "messages": 1, "duration_ms": 1.0}
+    found = rows_of(workers(invocations(told)), "function", "hostname")
+    assert {key: [row[name] for name in ("invocations", "cold", "messages", "duration_ms")] for key, row in found.items()} == {
+        ("worker", "a"): [2, 1, 13, 15.0], ("worker", "b"): [1, 1, 1, 1.0], ("router", "c"): [1, 1, 2, 3.0],
+    }  # fmt: skip
+
+
+def test_the_functions_of_the_engine_are_those_of_the_job():
+    assert set(schema.INVOCATION_TYPES) == {WORKER, ROUTER, RECORDER}
 
 
 def test_calls_are_summed_by_worker_and_operation(told):
     found = {key: row["calls"] for key, row in rows_of(calls(invocations(told)), "hostname", "call").items()}
-    assert found == {("a", "dynamodb.UpdateItem"): 26, ("a", "sqs.SendMessage"): 1}
+    assert found == {("a", "dynamodb.UpdateItem"): 26, ("a", "sqs.SendMessage"): 1, ("c", "sqs.SendMessage"): 4}
 
 
 def test_events_are_counted_apart_from_the_lines_that_carried_them(told):
     found = {key: (row["events"], row["lines"]) for (key,), row in rows_of(lines(told), "type").items()}
-    assert found == {"worker-invocation": (3, 4), "message-duplicate": (1, 2), "claim-stolen": (1, 1)}
+    assert found == {"worker-invocation": (3, 4), "router-invocation": (1, 1), "message-duplicate": (1, 2), "claim-stolen": (1, 1)}
 
 
 def test_percentiles_are_those_of_the_known_latencies(spark):

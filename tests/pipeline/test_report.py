@@ -43,7 +43,9 @@ def told(name="proj.add"):
         "canvas": {
             "root_id": name, "name": name, "state": "SUCCESS", "tasks": 2, "began": 100.0, "seconds": 1.0, "critical_path": [step, step],
         },
-        "cost": {"nanodollars": 5_000, "measured": 0, "by_name": [{"name": name, "tasks": 10, "attempts": 14, "nanodollars": 5_000}]},
+        "cost": {"nanodollars": 7_000_000, "measured": 0, "by_name": [
+            {"name": n, "tasks": tasks, "attempts": tasks, "nanodollars": cost} for n, tasks, cost in ((name, 10, 5e6), ("router", 0, 2e6))
+        ]},
         "anomalies": [{"kind": "stuck-task", "subject": name, "detail": name, "place": 3, "all": 9}],
     }  # fmt: skip
 
@@ -94,6 +96,8 @@ def test_a_hostile_name_is_only_ever_text():
 
 def test_the_page_says_the_figures():
     text = "".join(Checked(page(told())).text)
+    assert "$500.00 /M" in text, "a million such tasks"
+    assert "$0.002 in all" in text, "what runs no tasks has no price a task"
     for figure in ("History of 10 tasks", "70\u2009%", "2failed for good", "and 6 more like it", "250\u2009ms"):
         assert figure in text, figure
 

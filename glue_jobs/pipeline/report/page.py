@@ -176,8 +176,13 @@ def _basis(told: Told) -> str:
 def _cost(told: Told) -> str:
     rows: Sequence[Told] = told["cost"]["by_name"]
     most = max((row["nanodollars"] for row in rows), default=0)
-    named = [(row["name"] or "unknown", row["nanodollars"], f"{dollars(row['nanodollars'] / row['tasks'] * 1e6)} /M") for row in rows]
+    named = [(row["name"] or "unknown", row["nanodollars"], _each(row)) for row in rows]
     return charts.bars(named, most) if named else _none("Nothing has run.")
+
+
+def _each(row: Told) -> str:
+    """Say what a million such tasks cost; of what runs none, what it cost."""
+    return f"{dollars(row['nanodollars'] / row['tasks'] * 1e6)} /M" if row["tasks"] else f"{dollars(row['nanodollars'])} in all"
 
 
 def _anomalies(told: Told) -> str:

@@ -1,8 +1,9 @@
 """`cost`: what tasks cost, by task, queue and tenant, in US dollars as they are listed for us-east-1; nothing here is a bill.
 
-Measured: a worker on Lambda tells of each invocation its billed milliseconds, memory and AWS calls. What the invocations of one worker
-cost is shared among its attempts by their run time. Estimated: an attempt of a worker that tells none of this (Celery's, for one) is
-charged as if it had run alone on Lambda with `MEMORY_MB`: what it would cost without a server.
+Measured: a function on Lambda tells of each invocation the milliseconds at work, memory and AWS calls. What the invocations of one worker
+cost is shared among its attempts by their run time; what router and recorder cost is no task's and stands in rows of their own. Estimated:
+an attempt of a worker that tells none of this (Celery's, for one) is charged as if it had run alone on Lambda with `MEMORY_MB`: what it
+would cost without a server. Left out: the starts of environments, and the calls and time after a process's last line.
 
 Shares are rounded to whole nanodollars, so sums do not depend on the order.
 """
@@ -14,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from glue_jobs.pipeline.contract import REAL, TEXT, WHOLE, contract, kept_to
-from glue_jobs.pipeline.schema import ORDER
+from glue_jobs.pipeline.invocations import invocations
 
 MEMORY_MB: Final = 512
 #: Dollars a million: of GB-seconds (arm64), of invocations, and of calls; a call that is not listed counts as nothing.
@@ -27,14 +28,16 @@ CALLS: Final = {
     "dynamodb.GetItem": 0.125, "dynamodb.BatchGetItem": 0.125, "dynamodb.Query": 0.125,
     "s3.PutObject": 5.0, "s3.GetObject": 0.40, "scheduler.CreateSchedule": 1.0,
 }  # fmt: skip
+#: What else costs than tasks: by the function, the name of its row and the queue that it works off.
+ASIDE: Final = {"router": ("sedano.router", "events"), "recorder": ("sedano.recorder", "records")}
 _NANO = 1_000_000_000
 
 SCHEMA: Final = contract(
-    name=(TEXT, "the task's name"),
+    name=(TEXT, "the task's name, or sedano.router or sedano.recorder"),
     queue=(TEXT, "the queue"),
     tenant=(TEXT, "the tenant"),
     basis=(TEXT, "measured or estimated"),
-    tasks=(WHOLE, "how many tasks"),
+    tasks=(WHOLE, "how many tasks; none of router and recorder"),
     attempts=(WHOLE, "how many attempts"),
     run_micros=(WHOLE, "microseconds that they ran"),
     nanodollars=(WHOLE, "what they cost, in 1e-9 dollars"),
@@ -55,7 +58,8 @@ def shares(attempted: DataFrame, events: DataFrame) -> DataFrame:
     ran = attempted.where(F.col("started").isNotNull()).select(
         "uuid", "number", "worker", _micros(F.coalesce("run_seconds", F.lit(0.0)) * 1e6).alias("run_micros")
     )
-    paid = _paid(events)
+    told = _priced(invocations(events).where(F.col("function") == "worker"))
+    paid = told.groupBy(F.col("hostname").alias("worker")).agg(F.sum("nanodollars").alias("worker_nanos"))
     of_worker = ran.groupBy("worker").agg(F.sum("run_micros").alias("all_micros"), F.count("*").alias("all_runs"))
     priced = ran.join(of_worker.join(paid, on="worker", how="inner"), on="worker", how="left")
     even = F.lit(1.0) / F.col("all_runs")
@@ -67,24 +71,36 @@ def shares(attempted: DataFrame, events: DataFrame) -> DataFrame:
     return kept_to(priced.withColumns(columns), SHARES)
 
 
-def cost(told: DataFrame, shared: DataFrame) -> DataFrame:
-    """Return the rows of `SCHEMA` from *told* (`tables.tasks`) and the `shares` of their attempts."""
+def cost(told: DataFrame, shared: DataFrame, events: DataFrame) -> DataFrame:
+    """Return rows of `SCHEMA` from *told* (`tables.tasks`), the `shares` of their attempts, and what other functions say in *events*."""
     named = shared.join(told.select("uuid", "name", "queue", "tenant"), on="uuid", how="inner")
     sums = named.groupBy("name", "queue", "tenant", "basis").agg(
         F.countDistinct("uuid").alias("tasks"), F.count("*").alias("attempts"),
         F.sum("run_micros").alias("run_micros"), F.sum("nanodollars").alias("nanodollars"),
     )  # fmt: skip
-    return kept_to(sums.withColumn("dollars_per_million", F.col("nanodollars") / F.col("tasks") / 1000), SCHEMA)
+    each = F.when(F.col("tasks") > 0, F.col("nanodollars") / F.col("tasks") / 1000)
+    return kept_to(sums.unionByName(_aside(events)).withColumn("dollars_per_million", each), SCHEMA)
 
 
-def _paid(events: DataFrame) -> DataFrame:
-    """Return what the invocations of each worker cost, in nanodollars."""
-    told = events.where(F.col("type") == "worker-invocation").dropDuplicates(list(ORDER))
-    memory = F.coalesce("memory_mb", F.lit(MEMORY_MB))
-    compute = F.coalesce("duration_ms", F.lit(0.0)) / 1000 * memory / 1024 * (GB_SECONDS / 1e6 * _NANO)
+def _aside(events: DataFrame) -> DataFrame:
+    """Return what the functions cost that run no tasks: a row of each."""
+    priced = _priced(invocations(events).where(F.col("function").isin(*ASIDE)))
+    sums = priced.groupBy("function").agg(F.sum("micros").alias("run_micros"), F.sum("nanodollars").alias("nanodollars"))
+    name, queue = (F.coalesce(*[F.when(F.col("function") == f, names[n]) for f, names in ASIDE.items()]) for n in (0, 1))
+    none = F.lit(0).cast("long")
+    return sums.select(
+        name.alias("name"), queue.alias("queue"), F.lit(None).cast("string").alias("tenant"), F.lit("measured").alias("basis"),
+        none.alias("tasks"), none.alias("attempts"), "run_micros", "nanodollars",
+    )  # fmt: skip
+
+
+def _priced(invoked: DataFrame) -> DataFrame:
+    """Return *invoked* with the microseconds that each took, and what it cost in nanodollars."""
+    memory, took = F.coalesce("memory_mb", F.lit(MEMORY_MB)), F.coalesce("duration_ms", F.lit(0.0))
+    compute = took / 1000 * memory / 1024 * (GB_SECONDS / 1e6 * _NANO)
     calls = [F.coalesce(F.col("calls")[name], F.lit(0)) * (price / 1e6 * _NANO) for name, price in CALLS.items()]
     nanos = _micros(compute + INVOCATIONS / 1e6 * _NANO + reduce(Column.__add__, calls))
-    return told.groupBy(F.col("hostname").alias("worker")).agg(F.sum(nanos).alias("worker_nanos"))
+    return invoked.select("function", "hostname", _micros(took * 1000).alias("micros"), nanos.alias("nanodollars"))
 
 
 def _micros(number: Column) -> Column:

@@ -1,7 +1,8 @@
 """`workers`: one row a session, that is one process of a worker: when it came, what it did, how it left, and where it was silent.
 
 A session is `offline` when it said so, `lost` when another told so or its heartbeats broke off before the history ends, else `open`.
-A worker without heartbeats (a Lambda function that is scaled to zero) is never lost by silence.
+A worker without heartbeats (a Lambda function that is scaled to zero) is never lost by silence. Router and recorder tell of their
+invocations too, and are no workers: `cost` has what they took.
 """
 
 from typing import Final
@@ -10,12 +11,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from glue_jobs.pipeline.contract import REAL, TEXT, WHOLE, contract, kept_to
-from glue_jobs.pipeline.schema import ORDER
+from glue_jobs.pipeline.schema import INVOCATION_TYPES, ORDER, WORKED
 from sedano.model.states import CLIENT, type_of
 
 #: After so many missed heartbeats a worker counts as silent.
 MISSED: Final = 2.5
-ONLINE, BEAT, OFFLINE, LOST, INVOCATION = ("worker-online", "worker-heartbeat", "worker-offline", "worker-lost", "worker-invocation")
+ONLINE, BEAT, OFFLINE, LOST = ("worker-online", "worker-heartbeat", "worker-offline", "worker-lost")
 
 SCHEMA: Final = contract(
     hostname=(TEXT, "the worker's name"),
@@ -32,14 +33,14 @@ SCHEMA: Final = contract(
     runs=(WHOLE, "how many tasks it started"),
     invocations=(WHOLE, "Lambda: how many invocations"),
     cold_starts=(WHOLE, "Lambda: how many of them began a new environment"),
-    billed_micros=(WHOLE, "Lambda: billed microseconds"),
+    billed_micros=(WHOLE, "Lambda: microseconds at work, without the starts of environments"),
 )
 
 
 def workers(events: DataFrame, until: float | None) -> DataFrame:
     """Return the rows of `SCHEMA` from *events*, duplicates and all; the history ends at *until* (epoch seconds)."""
     spoken = events.where((F.col("type") != type_of(CLIENT)) & F.col("hostname").isNotNull())
-    sessions = _told(spoken).groupBy("hostname", "pid").agg(*_sums()).where(F.col("last_seen").isNotNull())
+    sessions = _told(spoken).groupBy("hostname", "pid").agg(*_sums()).where(F.col("last_seen").isNotNull() & ~F.col("aside"))
     lost = events.where(F.col("type") == LOST).groupBy("hostname").agg(F.max("timestamp").alias("told_lost"))
     joined = sessions.join(lost, on="hostname", how="left")
     silent = F.col("last_seen") + F.col("freq") * MISSED < F.lit(until)
@@ -49,7 +50,7 @@ def workers(events: DataFrame, until: float | None) -> DataFrame:
 
 def _told(spoken: DataFrame) -> DataFrame:
     """Return each event once, a heartbeat with the seconds since the one before it."""
-    kinds = F.col("type").isin(ONLINE, BEAT, OFFLINE, INVOCATION, type_of("started"))
+    kinds = F.col("type").isin(ONLINE, BEAT, OFFLINE, *INVOCATION_TYPES, type_of("started"))
     own = spoken.where(F.col("type") != LOST)
     narrow = own.select(*ORDER, "freq", "sw_ident", "sw_ver", "cold", "duration_ms", kinds.alias("counted")).dropDuplicates(list(ORDER))
     beats = Window.partitionBy("hostname", "pid", "type").orderBy("clock", "timestamp")
@@ -58,7 +59,7 @@ def _told(spoken: DataFrame) -> DataFrame:
 
 
 def _sums() -> list[Column]:
-    count = {"heartbeats": _is(BEAT), "runs": _is(type_of("started")), "invocations": _is(INVOCATION), "cold_starts": F.col("cold")}
+    count = {"heartbeats": _is(BEAT), "runs": _is(type_of("started")), "invocations": _is(WORKED), "cold_starts": F.col("cold")}
     gap = F.col("since") > F.col("freq") * MISSED
     return [
         F.coalesce(F.min(F.when(_is(ONLINE), F.col("timestamp"))), F.min("timestamp")).alias("online"),
@@ -68,6 +69,7 @@ def _sums() -> list[Column]:
         F.max(F.concat_ws(" ", "sw_ident", "sw_ver")).alias("software"),
         *[F.count(F.when(condition, True)).alias(name) for name, condition in count.items()],
         F.count(F.when(gap, True)).alias("gaps"),
+        F.max(F.col("type").isin(*[kind for kind in INVOCATION_TYPES if kind != WORKED])).alias("aside"),
         F.max("since").alias("longest_gap_seconds"),
         F.coalesce(F.sum(F.round(F.col("duration_ms") * 1000).cast("long")), F.lit(0)).alias("billed_micros"),
     ]
