@@ -210,7 +210,10 @@ def test_what_comes_to_a_worker_whose_clock_is_over_five_minutes_behind_is_set_a
         works(world, 600)
         (aside,) = world.parked()
         assert (aside.attributes["reason"], "600 s ahead of this machine" in aside.attributes["detail"]) == (refusals.CLOCK_AHEAD, True)
-        assert app.control.explain(result.id).sentence.startswith("parked: clock-ahead, the message's clock is 600 s ahead")
+        assert world.telemetry.counted("MessagesParked", reason=refusals.CLOCK_AHEAD) == 1
+        sentence = app.control.explain(result.id).sentence
+        assert sentence.startswith("parked: clock-ahead, the message's clock is 600 s ahead of this machine's, and 300 are allowed")
+        assert sentence.endswith("one of the two is wrong; `sedano parked redrive` sends it again")
         assert redrive(world.ports, parked(world.ports, lambda one: True)) == [None]
         assert result.get() == "noted"
 

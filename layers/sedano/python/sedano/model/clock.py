@@ -29,7 +29,8 @@ def forward(clock: int, now_us: int) -> int:
 def adjust(clock: int, other: int, now_us: int) -> int:
     """Return the clock after receiving *other*; raise `ClockAhead` when that lies more than five minutes in the future."""
     if other > now_us + MAX_AHEAD_US:
-        raise ClockAhead(f"the message's clock is {(other - now_us) / 1e6:.0f} s ahead of this machine")
+        far, most = (other - now_us) / 1e6, MAX_AHEAD_US / 1e6
+        raise ClockAhead(f"the message's clock is {far:.0f} s ahead of this machine's, and {most:.0f} are allowed: one of the two is wrong")
     return max(clock, other, now_us) + 1
 
 
