@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sedano import Sedano, testing
+from sedano.engine.worker import WorkerSettings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "flow.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -12,7 +13,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 def test_the_page_runs_from_top_to_bottom() -> None:
     app = Sedano("page", queues=("default", "default-high", "orders.fifo"))
-    with testing.world(app) as world:
+    with testing.world(app, settings=WorkerSettings(lanes=0, heartbeat=0.0)) as world:
         names: dict[str, Any] = {"app": app, "world": world}
         for block in BLOCKS:
             exec(compile(block, "docs/flow.md", "exec"), names)  # noqa: S102 - the page is ours

@@ -3,6 +3,7 @@
 from typing import Any
 
 from sedano import Sedano, testing
+from sedano.engine.worker import WorkerSettings
 from tests.docs.pages import page
 
 PAGE = page("time.md")
@@ -11,7 +12,7 @@ PAGE = page("time.md")
 def test_the_page_runs_from_top_to_bottom() -> None:
     app = Sedano("page")
     names: dict[str, Any] = {"app": app}
-    with testing.world(app) as world:
+    with testing.world(app, settings=WorkerSettings(lanes=0, heartbeat=0.0)) as world:
         names["world"] = world
         for block in PAGE.blocks:
             PAGE.run(block, names)
