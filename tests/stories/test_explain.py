@@ -102,7 +102,8 @@ def test_its_circuit_is_open(world: testing.World) -> None:
     waits = CLI.cook.delay(2)
     world.step()
     found = explained(world, waits.id)
-    assert found.sentence.startswith("circuit cook is open: 1 × failure within 60 s; its message comes again at 2026-01-01 00:00:3")
+    why = "circuit cook is open since 2026-01-01 00:00:00Z: 1 × failure within 60 s"
+    assert found.sentence.startswith(f"{why}; its message comes again at 2026-01-01 00:00:3")
     assert (found.evidence["open"], found.evidence["since"]) == (True, 1_767_225_600.0)
     (view,) = world.app.control.inspect().circuits()
     assert (view.name, view.open, view.tasks) == ("cook", True, ("cook",))
@@ -241,6 +242,8 @@ def test_it_is_paused_by_its_id_before_a_worker_saw_it(world: testing.World) -> 
 
 def test_its_queue_is_paused(world: testing.World) -> None:
     waits = CLI.cook.delay(1)
+    world.app.control.pause(queue="default", until=datetime(2026, 1, 1, 4, tzinfo=UTC))
+    assert explained(world, waits.id).sentence == "its queue is paused: default until 2026-01-01 04:00:00Z"
     world.app.control.pause(queue="default")
     found = explained(world, waits.id)
     assert found.sentence == "its queue is paused: default"

@@ -194,7 +194,7 @@ def test_an_open_circuit_holds_the_first_of_each_key_in_its_place_and_those_behi
         assert shed.done == []
         assert (len(world.queues.peek(ORDERS)), world.queues.sent) == (6, published), "nothing was sent anew"
         explain = shed.app.control.explain
-        assert explain(results["a", 1].id).sentence.startswith("circuit ship is open: 2 × failure")
+        assert explain(results["a", 1].id).sentence.startswith("circuit ship is open since 2026-01-01 00:00:00Z: 2 × failure")
         assert "of the same serial key a" in explain(results["a", 2].id).sentence
         world.drain()
         assert (shed.of("a"), shed.of("b")) == ([1, 2, 3], [1, 2, 3])
@@ -209,7 +209,7 @@ def test_a_circuit_that_is_declared_to_fail_ends_the_calls_of_a_key_one_after_th
         world.drain()
         shed.down = False
         for result in results[1:]:
-            with pytest.raises(RemoteError, match="circuit ship is open"):
+            with pytest.raises(RemoteError, match="circuit ship is open since"):
                 result.get()
         world.clock.advance(61)
         assert shed.ship.delay("a", 3).get() is None

@@ -151,6 +151,25 @@ def test_what_a_header_revokes_does_not_run_and_neither_do_its_retries(stage: St
     assert stage.peek(PARKED) == []
 
 
+def test_what_lies_in_a_queue_is_revoked_by_the_queues_name_until_it_is_restored(stage: Stage, shop: Shop, processes: Processes) -> None:
+    doomed, spared = shop.add.apply_async((1, 1), queue="bulk"), shop.add.delay(2, 2)
+    assert shop.app.control.revoke_by_header("queue", "bulk") == {"queue=bulk"}
+    processes.drain()
+    assert (doomed.state, spared.state) == (states.REVOKED, states.SUCCESS)
+    assert shop.app.control.explain(doomed.id).sentence.endswith("TaskRevoked: revoked by queue=bulk")
+    control = shop.app.control
+    for revoke in (lambda: control.revoke_by_header("queue", "bluk"), lambda: control.revoke_by_stamped_headers({"queue": "bluk"})):
+        with pytest.raises(OptionError, match="queue: 'bluk' is none of this app's queues"):
+            revoke()
+    assert control.restore_by_header("queue", "bulk") == set()
+    stage.pass_time(60.0)
+    shop.add.delay(3, 3)  # with its next batch the worker hears of it
+    processes.drain()
+    again = shop.add.apply_async((3, 3), queue="bulk")
+    processes.drain()
+    assert again.state == states.SUCCESS
+
+
 def test_a_running_worker_learns_of_a_header_with_its_heartbeat(stage: Stage, shop: Shop, processes: Processes) -> None:
     shop.add.delay(1, 1)
     processes.drain()

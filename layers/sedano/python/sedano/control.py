@@ -62,22 +62,23 @@ class Control(LimitControl):
         A worker learns of it when it starts and with its heartbeats, so a running worker may need as long as its heartbeat's interval.
 
         Args:
-            header: ``tenant``, ``task`` (its name), ``root_id``, ``parent_id``, ``source``, or the name of a stamp.
+            header: ``tenant``, ``task`` (its name), ``queue`` (that it is received from), ``root_id``, ``parent_id``, ``source``, or the
+                name of a stamp.
             value: what the header holds.
 
         Returns:
             all pairs that are revoked now, such as ``tenant=acme``.
 
         Raises:
-            OptionError: tasks cannot be revoked by that header.
+            OptionError: tasks cannot be revoked by that header, or the app has no such queue.
             TooLarge: so many pairs stand that the control record cannot hold another.
         """
-        found = pair(header, value)
+        found = self._pair(header, value)
         return frozenset(self._controlling.change(lambda record, clock, nonce: with_revoked(record, found, clock, nonce)).revoked)
 
     def revoke_by_stamped_headers(self, headers: Mapping[str, str | Sequence[str]]) -> frozenset[str]:
         """Revoke by several headers, each with one value or more (Celery's form of `revoke_by_header`), in one change."""
-        found = [pair(h, v) for h, values in headers.items() for v in ([values] if isinstance(values, str) else values)]
+        found = [self._pair(h, v) for h, values in headers.items() for v in ([values] if isinstance(values, str) else values)]
         return frozenset(self._controlling.change(partial(_with_all, found)).revoked)
 
     def restore_by_header(self, header: str, value: str) -> frozenset[str]:
@@ -189,6 +190,12 @@ class Control(LimitControl):
             stale: seconds after which a heartbeat says nothing any more; a worker beats when it is invoked, by default once a minute.
         """
         return engine.members(self._app.outlet.ports, stale)
+
+    def _pair(self, header: str, value: str) -> str:
+        """Return the pair of *header* and *value*; a queue that is misspelt would be a revocation of nothing."""
+        if header == pauses.QUEUE:
+            self._named(queue=value)
+        return pair(header, value)
 
     def _named(self, **given: str) -> tuple[str, str]:
         """Return the kind and the name of what is meant; refuse what the app does not have."""

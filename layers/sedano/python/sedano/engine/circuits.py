@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 
 from sedano.engine.batch import Batch, Job, Judged, Stillborn
@@ -73,7 +74,8 @@ class Circuits:
         circuit = self._circuit(breaker)
         if not circuit.is_open(now):
             return job
-        why = f"circuit {circuit.name} is open: {circuit.cause}"
+        since = datetime.fromtimestamp(circuit.since, UTC)
+        why = f"circuit {circuit.name} is open since {since:%Y-%m-%d %H:%M:%S}Z: {circuit.cause}"
         batch.count("CircuitsOpen", job.task.name)
         if breaker.on_open == "fail":
             return job._replace(stillborn=Stillborn(states.FAILURE, refusals.CIRCUIT, "circuit", why, park=False))

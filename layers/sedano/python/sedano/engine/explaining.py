@@ -162,12 +162,13 @@ def _stopped(ports: Ports, queues: Sequence[str], task_id: str, now: float) -> I
     by_id = next((pause for pause in pauses if pause.name == task_id), None)
     if by_id is not None:
         yield Explanation(task_id, states.PENDING, "it is paused by its id", by_id._asdict())
-    paused = {pause.name for pause in pauses if pause.kind == QUEUE}
+    paused = {pause.name: f" until {moment(pause.until)}" if pause.until else "" for pause in pauses if pause.kind == QUEUE}
     stopped = [queue for queue in queues if queue in paused]
     if stopped:
         loads = {queue: ports.consumers.load(command_queue(queue))._asdict() for queue in stopped}
+        told = ", ".join(f"{queue}{paused[queue]}" for queue in stopped)
         which = "its queue is" if len(stopped) == len(queues) == 1 else "it may lie in a queue that is"
-        yield Explanation(task_id, states.PENDING, f"{which} paused: {', '.join(stopped)}", {"paused": sorted(paused), "load": loads})
+        yield Explanation(task_id, states.PENDING, f"{which} paused: {told}", {"paused": sorted(paused), "load": loads})
 
 
 def _set_aside(ports: Ports, queues: Sequence[str], task_id: str) -> Iterator[Explanation]:

@@ -94,7 +94,7 @@ class Intake(NamedTuple):
         if command.expires is not None and command.expires <= now:
             return Stillborn(states.REVOKED, refusals.EXPIRED, "expirytime", f"expired {now - command.expires:.0f} s ago")
         control = self.membership.control
-        revoked = revoked_by(control, command) if control.revoked else None
+        revoked = revoked_by(control, command, delivery.queue.partition(":")[2]) if control.revoked else None
         if revoked is not None:
             return Stillborn(states.REVOKED, refusals.REVOKED, revoked.partition("=")[0], f"revoked by {revoked}")
         if delivery.receives == 1 or delivery.serial_key is not None:

@@ -24,6 +24,8 @@ from sedano.model.stamps import HEADERS
 ONE_TREE = ("root_id", "parent_id")
 """Headers that name one task's tree. What is older than a task's record never runs without it (`sedano.model.claim`), so neither does a
 message of that tree: the pair has done its work."""
+QUEUE = "queue"
+"""What no message bears, and whoever receives it knows: the name of the queue that it came from."""
 MOST_BYTES = 300_000
 """The longest that all pairs together may be: an item of DynamoDB holds 400 KB, and every worker reads this one."""
 _EACH_BYTES = 20
@@ -76,11 +78,12 @@ def pairs_of(command: Command) -> dict[str, str | None]:
     }
 
 
-def revoked_by(record: ControlRecord, command: Command) -> str | None:
-    """Return the revoked pair that *command* bears, or None."""
+def revoked_by(record: ControlRecord, command: Command, queue: str = "") -> str | None:
+    """Return the revoked pair that *command*, received from the queue of this name, bears, or None."""
     if not record.revoked:
         return None
-    borne = (f"{header}={value}" for header, value in pairs_of(command).items() if value)
+    headers = pairs_of(command) | ({QUEUE: queue} if queue else {})
+    borne = (f"{header}={value}" for header, value in headers.items() if value)
     return next((found for found in borne if found in record.revoked), None)
 
 
