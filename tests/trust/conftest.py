@@ -1,6 +1,8 @@
 """Stages for the proofs of this room, and the figures that they leave.
 
 `enforced`  a stage on which each function may do what its role allows and nothing else, and which moves only when it is told to
+`deployed`  a stage with the version of the shop that the module calls `VERSION`, whose functions may run for `SECONDS`
+`releases`  the versions on it; `still` moves it only when it is told to
 `figures`   what was proven, in numbers: kept in `build/bench/deploy.json` beside what `make bench-deploy` measures there
 """
 
@@ -14,10 +16,13 @@ from typing import Any
 
 import pytest
 
+from sedano.local import LocalStage
 from sedano.local.synth import ROOT
 from tests.plugins.resources import CODE
 from tests.trust.driven import Driven
 from tests.trust.stages import deployed_stage
+from tests.trust.struck import Struck
+from tests.trust.versions import Releases
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -34,6 +39,26 @@ def enforced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
     directory = tmp_path_factory.mktemp("enforced")
     with deployed_stage(app="walks:app", code=CODE, directory=directory, enforce_iam=True, timeout="60") as stage:
         yield Driven(stage)
+
+
+@pytest.fixture(scope="module")
+def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
+    """The stage of a module."""
+    asked = {"code": request.module.VERSION, "timeout": str(request.module.SECONDS)}
+    with deployed_stage(app="shop:app", directory=tmp_path_factory.mktemp("shop"), **asked) as stage:
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def releases(request: pytest.FixtureRequest, deployed: LocalStage) -> Releases:
+    """The versions of the shop on the stage of a module."""
+    return Releases(deployed, request.module.VERSION)
+
+
+@pytest.fixture(scope="module")
+def still(deployed: LocalStage) -> Struck:
+    """The stage of a module, from now on moving only when it is told to."""
+    return Struck(deployed)
 
 
 @pytest.fixture(scope="session")

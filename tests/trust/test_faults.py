@@ -13,20 +13,14 @@ from sedano.local.stage import stage_context
 from sedano.local.synth import synthesise
 from tests.infra.template import Templates, read
 from tests.trust.alarms import OnCall
-from tests.trust.stages import deployed_stage
 from tests.trust.struck import Struck
 from tests.trust.versions import AHEAD, BROKEN, UNWELL, Releases, client_of
 from tests.trust.weather import AWAY, THROTTLED, Door
 
+VERSION, SECONDS = UNWELL, 20
+"""What is deployed, and how long its functions may run."""
 AWAY_S = 30.0
 """How long a queue is away."""
-
-
-@pytest.fixture(scope="module")
-def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
-    """A stage whose functions may run for twenty seconds."""
-    with deployed_stage(app="shop:app", code=UNWELL, directory=tmp_path_factory.mktemp("faults"), timeout="20") as stage:
-        yield stage
 
 
 @pytest.fixture(scope="module")
@@ -36,23 +30,10 @@ def for_aws(tmp_path_factory: pytest.TempPathFactory) -> Templates:
 
 
 @pytest.fixture(scope="module")
-def releases(deployed: LocalStage) -> Releases:
-    """The versions of the application on the stage."""
-    return Releases(deployed, UNWELL)
-
-
-@pytest.fixture(scope="module")
 def shop(deployed: LocalStage) -> Iterator[Any]:
     """A client."""
-    client = client_of(UNWELL)
-    yield client
-    client.app.close()
-
-
-@pytest.fixture(scope="module")
-def still(deployed: LocalStage) -> Struck:
-    """The stage, moving only when it is told to."""
-    return Struck(deployed)
+    with client_of(VERSION) as client:
+        yield client
 
 
 @pytest.fixture

@@ -11,12 +11,11 @@ import pytest
 from sedano.engine.redriving import parked, redrive
 from sedano.local import LocalStage
 from sedano.result import ResultSet
-from tests.trust.stages import deployed_stage
 from tests.trust.struck import Struck
 from tests.trust.versions import ONE, TWO, Releases, client_of
 
-SECONDS = "60"
-"""A function may take its time to start: nothing here is about time."""
+VERSION, SECONDS = ONE, 60
+"""What is deployed first. A function may take its time to start: nothing here is about time."""
 IN_FLIGHT = max(200, int(10_000 * float(os.environ.get("SEDANO_TRUST", "1"))))
 """By the scale of `make test-deploy`, and never so few that one version gets them all."""
 ROLLED = (TWO, ONE, TWO)
@@ -25,84 +24,63 @@ LONGEST_S = 3000.0
 
 
 @pytest.fixture(scope="module")
-def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
-    """A stage with the first version."""
-    with deployed_stage(app="shop:app", code=ONE, directory=tmp_path_factory.mktemp("upgrades"), timeout=SECONDS) as stage:
-        yield stage
-
-
-@pytest.fixture(scope="module")
-def releases(deployed: LocalStage) -> Releases:
-    """The two versions on the stage."""
-    return Releases(deployed, ONE)
-
-
-@pytest.fixture(scope="module")
 def one(deployed: LocalStage) -> Iterator[Any]:
     """A client of the first version."""
-    client = client_of(ONE)
-    yield client
-    client.app.close()
+    with client_of(ONE) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
 def two(deployed: LocalStage) -> Iterator[Any]:
     """A client of the second version."""
-    client = client_of(TWO)
-    yield client
-    client.app.close()
+    with client_of(TWO) as client:
+        yield client
 
 
-@pytest.fixture(scope="module")
-def driven(deployed: LocalStage) -> Struck:
-    """The stage, from now on moving only when it is told to."""
-    return Struck(deployed)
-
-
-def test_what_the_old_version_published_the_new_one_runs(driven: Struck, releases: Releases, one: Any) -> None:
+def test_what_the_old_version_published_the_new_one_runs(still: Struck, releases: Releases, one: Any) -> None:
     releases.release(TWO)
     paid, billed = one.pay.delay(1), one.bill.delay(2)
-    driven.move()
+    still.move()
     assert paid.get(timeout=0) == ["two", 1, "none"], "a new argument has its default"
     assert billed.get(timeout=0) == ["two", 2], "a task that was renamed keeps its name in messages"
 
 
-def test_what_the_new_version_published_the_old_one_runs(driven: Struck, releases: Releases, two: Any) -> None:
+def test_what_the_new_version_published_the_old_one_runs(still: Struck, releases: Releases, two: Any) -> None:
     releases.release(ONE)
     paid, billed = two.pay.delay(1), two.invoice.delay(2)
-    driven.move()
+    still.move()
     assert (paid.get(timeout=0), billed.get(timeout=0)) == (["one", 1], ["one", 2])
 
 
-def test_a_new_task_waits_for_the_version_that_knows_it(driven: Struck, releases: Releases, two: Any) -> None:
+def test_a_new_task_waits_for_the_version_that_knows_it(still: Struck, releases: Releases, two: Any) -> None:
     releases.release(ONE)
     refunded = two.refund.delay(3)
-    driven.move()
+    still.move()
     assert refunded.state == "PENDING"
     releases.release(TWO)
-    driven.hurry()
-    driven.move()
+    still.hurry()
+    still.move()
     assert refunded.get(timeout=0) == ["two", 3]
 
 
-def test_a_task_that_is_gone_is_set_aside_and_runs_after_the_roll_back(driven: Struck, releases: Releases, one: Any) -> None:
+def test_a_task_that_is_gone_is_set_aside_and_runs_after_the_roll_back(still: Struck, releases: Releases, one: Any) -> None:
     releases.release(TWO)
     faxed = one.fax.delay(4)
     for _ in range(4):
-        driven.move()
-        driven.hurry()
+        still.move()
+        still.hurry()
     (aside,) = parked(one.app.outlet.ports, lambda _: True)
     assert (aside.reason, aside.name, faxed.state) == ("unknown-task", "shop.fax", "PENDING")
     releases.release(ONE)
     assert redrive(one.app.outlet.ports, [aside]) == [None]
-    driven.move()
+    still.move()
     assert faxed.get(timeout=0) == ["one", 4]
 
 
-def test_an_argument_that_the_old_version_does_not_know_is_set_aside_with_its_reason(driven: Struck, releases: Releases, two: Any) -> None:
+def test_an_argument_that_the_old_version_does_not_know_is_set_aside_with_its_reason(still: Struck, releases: Releases, two: Any) -> None:
     releases.release(ONE)
     paid = two.pay.delay(5, note="late")
-    driven.move()
+    still.move()
     (aside,) = parked(two.app.outlet.ports, lambda one: one.task_id == paid.id)
     assert (aside.reason, paid.state) == ("arguments", "FAILURE")
     assert "note" in aside.detail
@@ -110,18 +88,18 @@ def test_an_argument_that_the_old_version_does_not_know_is_set_aside_with_its_re
 
 @pytest.mark.timeout(2 * LONGEST_S)
 def test_a_rolling_deployment_under_load_and_its_roll_back_lose_and_double_nothing(
-    driven: Struck, releases: Releases, one: Any, figures: dict[str, int]
+    still: Struck, releases: Releases, one: Any, figures: dict[str, int]
 ) -> None:
     releases.release(ONE)
     releases.behind_aliases()
     with one.app.batch():
         paid = [one.pay.delay(order) for order in range(IN_FLIGHT)]
-    with driven.moving():
+    with still.moving():
         for number, version in enumerate(ROLLED, start=1):
             paid[number * IN_FLIGHT // (len(ROLLED) + 1)].get(timeout=LONGEST_S)
             releases.let_in(version)
         ran = ResultSet(paid).get(timeout=LONGEST_S)
-        driven.drain()
+        still.drain()
     ended = _ended(one.app.outlet.ports)
     lost, doubled = len(paid) - len({result.id for result in paid} & ended.keys()), sum(ended.values()) - len(ended)
     versions = Counter(version for version, *_ in ran)

@@ -19,9 +19,14 @@ LIVE = "live"
 PATIENCE_S = 120
 
 
-def client_of(version: Path) -> Any:
-    """The application of a version, imported here as a client does."""
-    return SimpleNamespace(**runpy.run_path(str(version / "shop.py"), run_name="shop"))
+@contextmanager
+def client_of(version: Path) -> Iterator[Any]:
+    """The application of a version, imported here as a client does, while the block runs."""
+    client = SimpleNamespace(**runpy.run_path(str(version / "shop.py"), run_name="shop"))
+    try:
+        yield client
+    finally:
+        client.app.close()
 
 
 class Releases:
