@@ -27,7 +27,7 @@ IDLE = {
 RARE = (
     "control", "elections", "electing", "locks", "partitions", "canvas", "entries", "result", "testing", "memory", "views", "local",
     "engine.control", "engine.gossip", "engine.leasing", "engine.partitioning", "engine.singletons", "engine.history", "engine.loop",
-    "engine.time_limits",
+    "engine.time_limits", "engine.coroutines",
     "model.canvas",
     "health", "task_options", "engine.circuits", "engine.checking", "engine.pausing", "model.breaker", "model.budget", "model.health",
     "model.memo", "model.pauses", "model.ranges", "aws.memos", "aws.expressions.memos",

@@ -47,7 +47,7 @@ def budget_of(app: Budgets, queue: str, strategy: Strategy | None, options: Mapp
 
 
 def threads_of(strategy: Strategy | None, options: Mapping[str, Any]) -> tuple[Budget, Strategy]:
-    """Return the budget of a worker's threads, and the strategy by which it follows what waits.
+    """Return the budget of a worker's threads, or of its coroutines, and the strategy by which it follows what waits.
 
     Raises:
         OptionError: an option is unknown or cannot be honoured.

@@ -66,3 +66,17 @@ class Guarded(ABC):
             OptionError: an option cannot be honoured.
         """
         self.registry.threads = importlib.import_module("sedano.budgeting").threads_of(strategy, options)
+
+    def coroutines(self, *, strategy: Strategy | None = None, **options: Any) -> None:
+        """Let each worker run as many of its `async def` bodies at once as wait in it, within a budget; without one all of a batch.
+
+        Those that have not begun when the invocation's time is over are given back, and not counted as tried.
+
+        Args:
+            strategy: decides instead of the CEP's algorithm (`sedano.model.budget.scaled`), with the same arguments.
+            options: as in `threads`.
+
+        Raises:
+            OptionError: an option cannot be honoured.
+        """
+        self.registry.coroutines = importlib.import_module("sedano.budgeting").threads_of(strategy, options)

@@ -23,6 +23,7 @@ from sedano.ports import Delivery, Ports
 if TYPE_CHECKING:
     from sedano.engine.batch import Judged
     from sedano.engine.circuits import Circuits
+    from sedano.engine.coroutines import Turns
     from sedano.engine.execution import Ready
     from sedano.engine.gossip import Gossip
     from sedano.engine.limiting import Limiting
@@ -62,6 +63,14 @@ class Admission:
             made: ThreadPoolExecutor = importlib.import_module("sedano.engine.threads").BudgetedThreads(*budget, self.ports.clock)
             return made
         return ThreadPoolExecutor(concurrency, "sedano-body") if concurrency > 1 else None
+
+    def coroutines(self) -> Turns | None:
+        """Return what gives turns to async bodies; None: all of a batch run at once."""
+        budget = self.registry.coroutines
+        if budget is None:
+            return None
+        made: Turns = importlib.import_module("sedano.engine.coroutines").Turns(*budget, self.ports.clock)
+        return made
 
     @cached_property
     def circuits(self) -> Circuits:

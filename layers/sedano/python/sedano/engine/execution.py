@@ -43,6 +43,7 @@ from sedano.model.records import ErrorRecord
 from sedano.ports import Ports, Telemetry
 
 if TYPE_CHECKING:
+    from sedano.engine.coroutines import Turns
     from sedano.engine.time_limits import Limited
 
 _UNRUN = {states.POISON: "Poison", states.FAILURE: "SingletonBusy", states.REVOKED: TaskRevoked.__name__}
@@ -53,12 +54,15 @@ MESSAGE_CHARACTERS = 2_000
 
 Ready = tuple[Held, Arguments]
 """What can run, with its arguments."""
-RunLoop = Callable[[Sequence[Ready], "Execution", float, Callable[[Ran], None]], list[Held]]
+Late = tuple[Held, bool]
+"""What did not end in time, and whether its body had begun."""
+RunLoop = Callable[[Sequence[Ready], "Execution", float, Callable[[Ran], None]], list[Late]]
 """Runs async bodies together until a deadline, hands over each that ended, and returns those that did not."""
 
 
 class Execution(NamedTuple):
-    """Runs bodies. *guard*: seconds before the deadline after which no body is started. *record* records a run."""
+    """Runs bodies. *guard*: seconds before the deadline after which no body is started. *record* records a run. *turns*: which async bodies
+    may run at once; None: all."""
 
     ports: Ports
     lamport: LamportClock
@@ -68,6 +72,7 @@ class Execution(NamedTuple):
     guard: float
     record: Callable[[Ran], object]
     vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
+    turns: Turns | None = None
 
     def prepare(self, held: Sequence[Held], batch: Batch) -> tuple[list[Ready], list[Ran]]:
         """Return what can run, with its arguments, and how the others end without running; set the messages of those aside."""
@@ -176,11 +181,14 @@ class Execution(NamedTuple):
             raise SedanoError("an async task was registered after the worker was built")
         left = batch.deadline - self.guard - self.ports.clock.now()
         for held, _ in waiting:
-            if _needed(held) > left:
+            if needed(held) > left:
                 self._finish(held, None, batch, finished)
-        waiting = [ready for ready in waiting if _needed(ready[0]) <= left]
-        for held in self.run_loop(waiting, self, batch.deadline - self.guard, finished) if waiting else ():
-            self._out_of_time(held, batch)
+        waiting = [ready for ready in waiting if needed(ready[0]) <= left]
+        for held, begun in self.run_loop(waiting, self, batch.deadline - self.guard, finished) if waiting else ():
+            if begun:
+                self._out_of_time(held, batch)
+            else:
+                self._finish(held, None, batch, finished)
 
     def _submit(self, plain: Sequence[Ready], batch: Batch) -> list[Future[Ran | None]] | None:
         """Start the `def` bodies on the pool's threads, if there are any, so that they run while the loop runs."""
@@ -230,14 +238,14 @@ def limits_of(job: Job) -> TimeLimits | None:
     return job.task.time_limits if own is None else own.over(job.task.time_limits)
 
 
-def _needed(held: Held) -> float:
+def needed(held: Held) -> float:
     """Return the seconds that must be left so that the body of *held* is begun: those of its time limit."""
     limits = limits_of(held.job)
     return limits.longest if limits is not None else 0.0
 
 
 def _too_long(held: Held, whole: float) -> ErrorRecord:
-    given = f"a time limit of {_needed(held):g} s cannot be honoured: an invocation of this worker lasts {whole:.0f} s"
+    given = f"a time limit of {needed(held):g} s cannot be honoured: an invocation of this worker lasts {whole:.0f} s"
     return ErrorRecord("OptionError", f"{given}; lower the limit, or give the function that runs {held.job.task.name} more time")
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from sedano.engine.batch import Arguments, Held, Ran
 from sedano.engine.context import CURRENT, TaskContext
-from sedano.engine.execution import Execution, Ready, failed, limits_of
+from sedano.engine.execution import Execution, Late, Ready, failed, limits_of, needed
 from sedano.engine.notices import TELEMETRY
 from sedano.model.outcome import Run
 
@@ -21,15 +22,27 @@ if TYPE_CHECKING:
 
 def run_together(
     waiting: Sequence[Ready], execution: Execution, until: float, finished: Callable[[Ran], None]
-) -> list[Held]:
-    """Run all bodies on one loop until *until* (epoch s); hand over each as it ends; return those that had to be cancelled."""
+) -> list[Late]:
+    """Run all bodies on one loop until *until* (epoch s), each in its turn if `execution.turns` are given; hand over each as it ends.
+
+    Returns:
+        those that had not ended by then, and were cancelled, or that would not have; with whether they had begun.
+    """
     return asyncio.run(_all(waiting, execution, until, finished))
 
 
 async def _all(
     waiting: Sequence[Ready], execution: Execution, until: float, finished: Callable[[Ran], None]
-) -> list[Held]:
-    tasks = {asyncio.create_task(_one(held, arguments, execution, until, finished)): held for held, arguments in waiting}
+) -> list[Late]:
+    begun, turns = set[str](), execution.turns
+
+    async def one(held: Held, arguments: Arguments) -> None:
+        async with turns.turn() if turns is not None else nullcontext():
+            if turns is None or needed(held) <= until - execution.ports.clock.now():
+                begun.add(held.job.delivery.message_id)
+                await _one(held, arguments, execution, until, finished)
+
+    tasks = {asyncio.create_task(one(held, arguments)): held for held, arguments in waiting}
     _, late = await asyncio.wait(tasks, timeout=max(0.0, until - execution.ports.clock.now()))
     for task in late:
         task.cancel()
@@ -37,7 +50,8 @@ async def _all(
     for answer in answers:
         if isinstance(answer, BaseException) and not isinstance(answer, asyncio.CancelledError):
             raise answer
-    return [tasks[task] for task in late]
+    unbegun = [held for held in tasks.values() if held.job.delivery.message_id not in begun]
+    return [*((held, False) for held in unbegun), *((tasks[task], True) for task in late if tasks[task] not in unbegun)]
 
 
 async def _one(held: Held, arguments: Arguments, execution: Execution, until: float, finished: Callable[[Ran], None]) -> None:

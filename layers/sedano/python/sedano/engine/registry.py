@@ -115,8 +115,8 @@ BUILT_IN = {LAUNCH: LAUNCH_TASK, COLLECT: COLLECT_TASK, ELECT: ELECT_TASK}
 @dataclass(slots=True)
 class Registry:
     """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health
-    checks by name, the budgets by queue and
-    that of the threads of each worker, and which tasks of a batch begin first (*prefer*).
+    checks by name, the budgets by queue, those of the threads and the coroutines of each worker, and which tasks of a batch begin first
+    (*prefer*).
 
     Filled while the user's module is imported, then only read.
     """
@@ -127,4 +127,5 @@ class Registry:
     checks: dict[str, Check] = field(default_factory=dict)
     budgets: dict[str, QueueBudget] = field(default_factory=dict)
     threads: tuple[Budget, Strategy] | None = None
+    coroutines: tuple[Budget, Strategy] | None = None
     prefer: Preference | None = None

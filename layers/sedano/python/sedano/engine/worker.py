@@ -119,8 +119,8 @@ class Worker:
         self._claiming = Claiming(ports, self.lamport, self._following, self.membership, settings.poison_after)
         self._admission = Admission(registry, ports, self.lamport, host.hostname, conducting.gathering.arguments, settings.concurrency)
         record, vote = self._judge_and_record, self._admission.vote
-        pool = self._admission.pool(settings.concurrency)
-        self._execution = Execution(ports, self.lamport, conducting, pool, run_loop, settings.guard, record, vote)
+        pool, turns = self._admission.pool(settings.concurrency), self._admission.coroutines()
+        self._execution = Execution(ports, self.lamport, conducting, pool, run_loop, settings.guard, record, vote, turns)
         self._judging = Judging(ports, self.lamport, composer, conducting)
         self._parking = ParkingLot(ports, self.lamport)
         self._lanes = Lanes(settings.lanes)

@@ -1,0 +1,156 @@
+"""Stories of a worker's coroutines: as many bodies at once as the budget says, all of them run, and who did not begin was not tried."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sedano import Retry, Sedano, testing
+from sedano.engine.coroutines import Turns
+from sedano.errors import OptionError
+from sedano.memory import START, VirtualClock
+from sedano.model import states
+from sedano.model.budget import Budget, Level, Load, scaled
+from sedano.ports import command_queue
+from tests.stories.test_threads import always
+
+COMMANDS = command_queue("default")
+
+
+class Crowd:
+    """Bodies that count how many of them run at once; each lets all others go on a few times before it ends."""
+
+    def __init__(self) -> None:
+        self.now = self.peak = 0
+
+    async def body(self, n: int) -> int:
+        """Run once."""
+        self.now += 1
+        self.peak = max(self.peak, self.now)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        self.now -= 1
+        return n
+
+
+def played(most: int | None, number: int = 10, strategy: Any = None) -> int:
+    """Return how many of *number* bodies of one batch ran at once at the most; all of them ended well."""
+    app, crowd = Sedano("k"), Crowd()
+    if most is not None:
+        app.coroutines(most=most, strategy=strategy)
+    task = app.task(name="work")(crowd.body)
+    with testing.world(app) as world:
+        results = [task.delay(n) for n in range(number)]
+        world.drain()
+        assert [result.get() for result in results] == [*range(number)]
+    return crowd.peak
+
+
+def test_the_bodies_of_one_batch_run_at_once_as_far_as_the_budget_goes() -> None:
+    assert played(None) == 10, "without a budget all of a batch"
+    assert [played(most, strategy=always(most)) for most in (1, 3, 10)] == [1, 3, 10]
+
+
+def test_the_built_in_strategy_grows_with_what_waits_and_stays_within_its_most() -> None:
+    assert [played(4), played(10, number=1)] == [4, 1]
+    turns, seen = Turns(Budget(least=1, most=4, cooldown=0), scaled, VirtualClock(START)), []
+
+    async def body() -> None:
+        async with turns.turn():
+            seen.append(turns.limit)
+            await asyncio.sleep(0)
+
+    async def crowd(number: int) -> None:
+        await asyncio.gather(*(body() for _ in range(number)))
+
+    asyncio.run(crowd(10))
+    assert max(seen) == 4
+    asyncio.run(crowd(1))
+    assert (turns.limit, seen[-1]) == (1, 1), "what is known outlives a loop, and shrinks to what runs"
+
+
+def test_the_load_is_what_asked_for_a_turn_and_what_runs() -> None:
+    loads: list[Load] = []
+
+    def strategy(budget: Budget, level: Level, load: Load, now: float) -> Level:
+        loads.append(load)
+        return level
+
+    turns = Turns(Budget(least=1, most=2), strategy, VirtualClock(START))
+
+    async def body() -> None:
+        async with turns.turn():
+            await asyncio.sleep(0)
+
+    async def three() -> None:
+        await asyncio.gather(*(body() for _ in range(3)))
+
+    asyncio.run(three())
+    assert loads == [Load(1, 0), Load(1, 1), Load(2, 1), Load(2, 0), Load(1, 0), Load(0, 0)]
+
+
+def test_a_body_that_raises_or_is_ended_by_its_time_limit_frees_its_turn() -> None:
+    app = Sedano("k", retry=Retry(max_retries=0))
+    app.coroutines(most=1)
+
+    @app.task(name="work", time_limit=0.05)
+    async def work(n: int) -> int:
+        if n == 1:
+            raise RuntimeError(str(n))
+        if n == 2:
+            await asyncio.Event().wait()
+        return n
+
+    with testing.world(app) as world:
+        results = [work.delay(n) for n in range(5)]
+        world.drain()
+        assert [r.state for r in results] == ["SUCCESS", "FAILURE", "FAILURE", "SUCCESS", "SUCCESS"]
+
+
+@pytest.fixture
+def stuck() -> tuple[Sedano, list[int]]:
+    """An app whose bodies do not end, one at a time, and which of them began."""
+    app, began = Sedano("k"), list[int]()
+    app.coroutines(most=1)
+
+    @app.task(name="work")
+    async def work(n: int) -> None:
+        began.append(n)
+        await asyncio.Event().wait()
+
+    return app, began
+
+
+def test_who_has_not_begun_when_the_time_is_over_is_given_back_and_was_not_tried(stuck: tuple[Sedano, list[int]]) -> None:
+    app, began = stuck
+    with testing.world(app) as world:
+        results = [app.send_task("work", (n,)) for n in range(3)]
+        deliveries = world.queues.receive(COMMANDS)
+        back = world.worker.work(deliveries, world.clock.now() + 1.05)
+        assert (began, len(back)) == ([0], 3)
+        records = world.ports.ledger.read([result.id for result in results])
+        told = [(records[result.id].state, records[result.id].attempt) for result in results]
+        assert told == [(states.RUNNING, 0), (states.RETRY, 0), (states.RETRY, 0)], "two claims were let go, for the same attempt"
+
+
+def test_a_time_limit_that_does_not_fit_any_more_when_its_turn_comes_is_not_begun() -> None:
+    app, began = Sedano("k"), list[int]()
+    app.coroutines(most=1)
+
+    @app.task(name="work", time_limit=10)
+    async def work(n: int) -> None:
+        began.append(n)
+        world.clock.advance(8)
+
+    with testing.world(app) as world:
+        results = [work.delay(n) for n in range(2)]
+        back = world.worker.work(world.queues.receive(COMMANDS), world.clock.now() + 15)
+        assert (began, len(back)) == ([0], 1)
+        world.drain()
+        assert {result.state for result in results} == {states.SUCCESS}
+
+
+def test_an_option_that_cannot_be_honoured_is_named() -> None:
+    for options, named in (({"most": 0}, "most"), ({"least": 11}, "least"), ({"speed": 1}, "speed: not an option")):
+        with pytest.raises(OptionError, match=named):
+            Sedano("k").coroutines(**options)
