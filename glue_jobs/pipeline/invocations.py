@@ -11,15 +11,16 @@ from glue_jobs.pipeline.schema import CALLS, INVOCATION_TYPES, LINES, ORDER, WOR
 
 
 def invocations(events: DataFrame) -> DataFrame:
-    """Return the rows of *events* (`schema.LINE`) that tell of one invocation each, every invocation once, with their `function`."""
+    """Return the rows of *events* (`schema.LINE`) that tell of invocations, each once, with their `function` and how many `invocations`."""
     told = events.where(F.col("type").isin(*INVOCATION_TYPES)).dropDuplicates(list(ORDER))
-    return told.withColumn("function", F.substring_index("type", "-", 1))
+    many = F.coalesce("invocations", F.lit(1))
+    return told.withColumns({"function": F.substring_index("type", "-", 1), "invocations": many})
 
 
 def workers(invoked: DataFrame) -> DataFrame:
     """Sum *invoked* (from `invocations`) by process; rows of `schema.WORKERS`."""
     sums = [F.coalesce(F.sum(column), F.lit(0)).alias(column) for column in ("messages", "duration_ms")]
-    counts = [F.count("*").alias("invocations"), F.count(F.when(F.col("cold"), True)).alias("cold")]
+    counts = [F.sum("invocations").alias("invocations"), F.count(F.when(F.col("cold"), True)).alias("cold")]
     return invoked.groupBy("function", "hostname").agg(*counts, *sums).select(WORKERS.names)
 
 

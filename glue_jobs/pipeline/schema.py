@@ -46,9 +46,9 @@ def _table(**types: DataType) -> StructType:
 WORKED: Final = "worker-invocation"
 INVOCATION_TYPES: Final = (WORKED, "router-invocation", "recorder-invocation")
 
-#: What they tell: messages of the batch, AWS calls by ``service.Operation`` and milliseconds at work since the line before, MB of memory,
-#: and whether the environment was new.
-INVOKED: Final = _table(messages=_WHOLE, calls=_COUNTS, duration_ms=_REAL, memory_mb=_WHOLE, cold=_FLAG)
+#: What they tell: how many there were since the line before (one, where a line says nothing of it), messages of their batches, AWS calls by
+#: ``service.Operation``, milliseconds at work, MB of memory, and whether the environment was new.
+INVOKED: Final = _table(invocations=_WHOLE, messages=_WHOLE, calls=_COUNTS, duration_ms=_REAL, memory_mb=_WHOLE, cold=_FLAG)
 
 #: What a heartbeat tells: seconds until the next, tasks at work and done, the load, and which program it is; sedano's and Celery's.
 BEAT: Final = _table(

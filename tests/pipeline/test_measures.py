@@ -35,7 +35,7 @@ def told(spark, tmp_path_factory):
     other = invoked("b", 1, messages=1, duration_ms=1.0, cold=True)
     duplicate = {"type": "message-duplicate", "timestamp": 1.0, "hostname": "a", "pid": 1, "clock": 3, "uuid": "u"}
     stolen = {"type": "claim-stolen", "timestamp": 2.0, "uuid": "u"}
-    routed = invoked("c", 1, kind="router", messages=2, calls={"sqs.SendMessage": 4}, duration_ms=3.0, cold=True)
+    routed = invoked("c", 1, kind="router", invocations=5, messages=2, calls={"sqs.SendMessage": 4}, duration_ms=3.0, cold=True)
     history = [first, second, other, first, duplicate, duplicate, stolen, routed]
     return events(land(spark, str(written(tmp_path_factory.mktemp("lines"), history, files=3)))).cache()
 
@@ -43,7 +43,7 @@ def told(spark, tmp_path_factory):
 def test_an_invocation_that_was_delivered_twice_is_summed_once(told):
     found = rows_of(workers(invocations(told)), "function", "hostname")
     assert {key: [row[name] for name in ("invocations", "cold", "messages", "duration_ms")] for key, row in found.items()} == {
-        ("worker", "a"): [2, 1, 13, 15.0], ("worker", "b"): [1, 1, 1, 1.0], ("router", "c"): [1, 1, 2, 3.0],
+        ("worker", "a"): [2, 1, 13, 15.0], ("worker", "b"): [1, 1, 1, 1.0], ("router", "c"): [5, 1, 2, 3.0],
     }  # fmt: skip
 
 

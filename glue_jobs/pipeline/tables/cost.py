@@ -99,7 +99,7 @@ def _priced(invoked: DataFrame) -> DataFrame:
     memory, took = F.coalesce("memory_mb", F.lit(MEMORY_MB)), F.coalesce("duration_ms", F.lit(0.0))
     compute = took / 1000 * memory / 1024 * (GB_SECONDS / 1e6 * _NANO)
     calls = [F.coalesce(F.col("calls")[name], F.lit(0)) * (price / 1e6 * _NANO) for name, price in CALLS.items()]
-    nanos = _micros(compute + INVOCATIONS / 1e6 * _NANO + reduce(Column.__add__, calls))
+    nanos = _micros(compute + F.col("invocations") * (INVOCATIONS / 1e6 * _NANO) + reduce(Column.__add__, calls))
     return invoked.select("function", "hostname", _micros(took * 1000).alias("micros"), nanos.alias("nanodollars"))
 
 

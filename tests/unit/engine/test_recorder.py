@@ -96,7 +96,8 @@ def test_what_an_invocation_took_whose_line_could_not_be_kept_is_told_by_the_nex
     assert writer.record([delivery(2, body="{")], memory.START + 60) == [], "nothing to write"
     events.refused.clear()
     assert writer.record([delivery(1)], memory.START + 60) == []
-    assert own(events) == [(1, {"s3.PutObject": 2}, 250.0)]
+    assert own(events) == [(3, {"s3.PutObject": 2}, 250.0)]
+    assert [line["invocations"] for line in kept(events) if line["type"] == "recorder-invocation"] == [3]
 
 
 def test_only_the_records_of_a_day_that_was_not_written_come_back():

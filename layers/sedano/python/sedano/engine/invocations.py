@@ -7,6 +7,7 @@ line: the sums over the lines of a process are right but for the end of its last
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.errors import SedanoError
@@ -20,17 +21,27 @@ MOST_UNTOLD = 20
 """Records of earlier invocations that wait for their queue; older ones are lost, and counted."""
 
 
+class Owed(NamedTuple):
+    """What the next line says besides its own invocation."""
+
+    invocations: int = 0
+    messages: int = 0
+    given_back: int = 0
+    seconds: float = 0.0
+
+
 class Invocations:
     """The invocations of one function in one process, one after the other: `begin`, then `tell` (or `line` and `end`)."""
 
-    __slots__ = ("_began", "_calls", "_cold", "_host", "_kind", "_lamport", "_owed", "_ports", "_seen", "_untold", "_written")
+    __slots__ = ("_began", "_calls", "_every", "_host", "_kind", "_lamport", "_owed", "_ports", "_seen", "_told", "_untold", "_written")
 
-    def __init__(self, kind: str, ports: Ports, host: Host, lamport: LamportClock) -> None:
-        """Tell them as lines of type *kind* on behalf of *host*."""
-        self._kind, self._ports, self._host, self._lamport = kind, ports, host, lamport
-        self._cold = True
-        self._owed = self._began = self._written = 0.0
+    def __init__(self, kind: str, ports: Ports, host: Host, lamport: LamportClock, every: float = 0.0) -> None:
+        """Tell them as lines of type *kind* on behalf of *host*; those in which nothing else happens together, *every* so many seconds."""
+        self._kind, self._ports, self._host, self._lamport, self._every = kind, ports, host, lamport, every
+        self._told = False
+        self._began = self._written = 0.0
         self._calls = self._seen = NOTHING
+        self._owed = Owed()
         self._untold: list[str] = []
 
     def begin(self) -> None:
@@ -38,13 +49,16 @@ class Invocations:
         self._began = self._ports.clock.monotonic()
 
     def tell(self, chronicle: Chronicle, messages: int, given_back: int) -> None:
-        """Add the line to the *chronicle*, send it, and end the invocation."""
-        self.line(chronicle, messages, given_back)
-        self.send(chronicle)
-        self.end(told=True)
+        """Add the line to the *chronicle* and send it, unless that has time; end the invocation."""
+        due = not self._told or self._ports.clock.monotonic() - self._written >= self._every
+        told = due or bool(chronicle.rows or chronicle.lines)
+        if told:
+            self.line(chronicle, messages, given_back)
+            self.send(chronicle)
+        self.end(messages, given_back, told=told)
 
     def line(self, chronicle: Chronicle, messages: int, given_back: int, ahead: Mapping[str, int] = NOTHING) -> None:
-        """Add a line to the *chronicle*: how many *messages* came and were *given_back*, the calls and milliseconds since the last line.
+        """Add a line to the *chronicle*: how many *messages* came and were *given_back*, and all that was done since the last line.
 
         *ahead*: calls, by `service.Operation`, without which there is no line: that of the write that it is part of.
         """
@@ -54,19 +68,25 @@ class Invocations:
             calls[name] = calls.get(name, 0) + count
         made = {name: count - before.get(name, 0) for name, count in calls.items() if count > before.get(name, 0)}
         self._seen, self._written = calls, ports.clock.monotonic()
+        took = self._since(messages, given_back, self._written)
         memory = {} if self._host.memory_mb is None else {"memory_mb": self._host.memory_mb}
         chronicle.line(
-            self._kind, self._lamport.forward(), ports.clock.now(), messages=messages, cold=self._cold, calls=made,
-            duration_ms=round((self._owed + self._written - self._began) * 1000, 3), given_back=given_back, **memory,
+            self._kind, self._lamport.forward(), ports.clock.now(), invocations=took.invocations, messages=took.messages,
+            given_back=took.given_back, cold=not self._told, calls=made, duration_ms=round(took.seconds * 1000, 3), **memory,
         )  # fmt: skip
 
-    def end(self, *, told: bool) -> None:
+    def end(self, messages: int, given_back: int, *, told: bool) -> None:
         """End the invocation; what its line did not say, all where it was not *told*, is said by the next."""
         now = self._ports.clock.monotonic()
         if told:
-            self._calls, self._owed, self._cold = self._seen, now - self._written, False
+            self._calls, self._told, self._owed = self._seen, True, Owed(seconds=now - self._written)
         else:
-            self._owed += now - self._began
+            self._owed = self._since(messages, given_back, now)
+
+    def _since(self, messages: int, given_back: int, until: float) -> Owed:
+        """Return what was since the last line, this invocation up to *until* included."""
+        owed = self._owed
+        return Owed(owed.invocations + 1, owed.messages + messages, owed.given_back + given_back, owed.seconds + until - self._began)
 
     def send(self, chronicle: Chronicle) -> None:
         """Send what happened, if anything did, and the records that the queue did not take before: history, not the ledger."""

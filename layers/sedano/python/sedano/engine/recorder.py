@@ -54,7 +54,7 @@ class Recorder:
             batch.give_back(deliveries[place])
         self._parking.settle(batch)
         self.ports.telemetry.flush()
-        self._invocations.end(told=told)
+        self._invocations.end(len(deliveries), len(batch.given_back), told=told)
         return batch.given_back
 
     def _days(self, deliveries: Sequence[Delivery], batch: Batch) -> dict[str, dict[int, list[str]]]:

@@ -1,7 +1,7 @@
 """The router: a domain event becomes one command for each task that subscribed to it.
 
 The commands' ids are derived from the event's id and the task's name, so a redelivered event publishes the same commands again and their
-claims absorb them: no state, no write. What an invocation took, and what it set aside, goes to the records as a worker's does.
+claims absorb them: no state, no write. What it took is told the history once a minute, what it set aside at once.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from sedano.model.lineage import derived_id, descend
 from sedano.model.messages import Event
 from sedano.ports import Delivery, Ports
 
+TOLD_EVERY_S = 60.0
+"""What invocations took is told together so often: a record of each would cost more than Lambda asks for the invocation."""
+
 
 class Router:
     """Routes events. One per process."""
@@ -34,7 +37,7 @@ class Router:
         self._composer = Composer(host.hostname, self.lamport, ports.clock, ports.entropy, ports.blobs)
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._parking = ParkingLot(ports, self.lamport)
-        self._invocations = Invocations(ROUTER, ports, host, self.lamport)
+        self._invocations = Invocations(ROUTER, ports, host, self.lamport, TOLD_EVERY_S)
 
     def route(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
         """Publish the commands of each event and return the deliveries that shall come again."""

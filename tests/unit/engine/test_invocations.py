@@ -1,0 +1,113 @@
+"""What the invocations of a process took is told once: line by line, or together where a line of each would cost too much."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sedano import memory
+from sedano.engine.chronicle import Chronicle, Host, unpack
+from sedano.engine.invocations import MOST_UNTOLD, ROUTER, WORKER, Invocations
+from sedano.errors import Unavailable
+from sedano.memory import MemoryQueues, MemoryTelemetry, VirtualClock
+from sedano.model.clock import LamportClock
+from sedano.ports import RECORDS
+
+SEND = "sqs.SendMessageBatch"
+
+
+class Queues(MemoryQueues):
+    """Queues that take a tenth of a second for a call, count it, and may be away."""
+
+    def __init__(self, clock: VirtualClock, telemetry: MemoryTelemetry) -> None:
+        super().__init__(clock, [RECORDS])
+        self.clock, self.telemetry, self.away = clock, telemetry, False
+
+    def send(self, queue: str, messages: Any) -> Any:
+        self.clock.advance(0.1)
+        self.telemetry.called(SEND)
+        if self.away:
+            raise Unavailable("sqs.SendMessageBatch: away")
+        return super().send(queue, messages)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What was sent, in order."""
+        return [line for message in self.peek(RECORDS) for line in unpack(message.body)]
+
+
+class Function:
+    """A function whose every invocation takes half a second and a call."""
+
+    def __init__(self, kind: str, every: float = 0.0) -> None:
+        self.clock, self.telemetry = VirtualClock(memory.START), MemoryTelemetry()
+        self.queues, self.host = Queues(self.clock, self.telemetry), Host("here", 1)
+        ports = replace(memory.ports(), clock=self.clock, telemetry=self.telemetry, queues=self.queues)
+        self.invocations = Invocations(kind, ports, self.host, LamportClock(lambda: int(self.clock.now() * 1e6)), every)
+
+    def invoke(self, messages: int = 1, *, happened: bool = False) -> None:
+        chronicle = Chronicle(self.host)
+        self.invocations.begin()
+        self.clock.advance(0.5)
+        self.telemetry.called("s3.GetObject")
+        if happened:
+            chronicle.line("message-parked", 1, self.clock.now())
+        self.invocations.tell(chronicle, messages, 0)
+
+    def told(self) -> list[tuple[int, int, dict[str, int], float, bool]]:
+        return [
+            (line["invocations"], line["messages"], line["calls"], line["duration_ms"], line["cold"])
+            for line in self.queues.lines() if line["type"].endswith("-invocation")
+        ]  # fmt: skip
+
+
+@pytest.fixture
+def worker() -> Function:
+    return Function(WORKER)
+
+
+def test_the_call_that_carries_a_line_is_told_by_the_next(worker: Function) -> None:
+    worker.invoke(2)
+    worker.clock.advance(100)
+    worker.invoke(3)
+    assert worker.told() == [(1, 2, {"s3.GetObject": 1}, 500.0, True), (1, 3, {"s3.GetObject": 1, SEND: 1}, 600.0, False)]
+
+
+def test_what_the_queue_does_not_take_goes_with_the_next(worker: Function) -> None:
+    worker.queues.away = True
+    worker.invoke()
+    worker.queues.away = False
+    worker.invoke()
+    assert [line[:2] for line in worker.told()] == [(1, 1), (1, 1)]
+    assert worker.telemetry.counted("RecordsDelayed") == 1
+    assert worker.telemetry.counted("RecordsLost") == 0
+
+
+def test_records_that_wait_are_bounded_and_what_is_lost_is_counted(worker: Function) -> None:
+    worker.queues.away = True
+    for _ in range(MOST_UNTOLD + 3):
+        worker.invoke()
+    worker.queues.away = False
+    worker.invoke()
+    assert (len(worker.told()), worker.telemetry.counted("RecordsLost")) == (MOST_UNTOLD + 1, 3)
+
+
+def test_the_router_tells_once_a_minute_for_all_its_invocations() -> None:
+    router = Function(ROUTER, every=60.0)
+    for _ in range(4):
+        router.invoke(10)
+    assert [line[:2] for line in router.told()] == [(1, 10)], "the first at once: most environments do little"
+    router.clock.advance(60)
+    router.invoke(10)
+    assert router.told()[1:] == [(4, 40, {"s3.GetObject": 4, SEND: 1}, 2100.0, False)]
+
+
+def test_what_happened_is_told_at_once() -> None:
+    router = Function(ROUTER, every=60.0)
+    router.invoke()
+    router.invoke(happened=True)
+    assert [line["type"] for line in router.queues.lines()] == ["router-invocation", "message-parked", "router-invocation"]
+
+
+def test_nothing_is_sent_where_nothing_happened(worker: Function) -> None:
+    worker.invocations.send(Chronicle(worker.host))
+    assert worker.telemetry.calls() == {}
