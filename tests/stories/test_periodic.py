@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from sedano import Retry, Sedano, at, chain, cron, every
+from sedano import Retry, Sedano, at, chain, cron, current, every
 from sedano.engine.scheduler import Round, Scheduler
 from sedano.errors import ArgumentError, MessageRefused, OptionError, TooLarge, UnknownSchedule
 from sedano.memory import START
@@ -122,6 +122,19 @@ def test_an_occurrence_is_left_out_while_so_many_earlier_ones_wait_or_run(diary:
         assert here.telemetry.counted("OccurrencesLeftOut") == 2
 
 
+def test_what_comes_round_is_for_whom_its_arguments_say_unless_the_schedule_does(diary: Diary):
+    @diary.app.task(name="bill", tenant="{customer}")
+    def bill(customer: str) -> None:
+        diary.ran.append((customer, current().tenant))
+
+    diary.app.periodic(every(60), args=("acme",))(bill)
+    with diary.open() as here:
+        diary.app.schedules.add("zeta", every(60), bill.s("zeta"))
+        diary.app.schedules.add("other", every(60), bill.s("zeta").set(tenant="other"))
+        here.elapse(60)
+        assert sorted(diary.ran) == [("acme", "acme"), ("zeta", "other"), ("zeta", "zeta")]
+
+
 def test_expiry_counts_from_the_moment(diary: Diary):
     with diary.open() as here:
         diary.app.schedules.add("fresh", at(BEGAN + timedelta(seconds=60)), diary.note.s("fresh").set(expires=30))
@@ -172,6 +185,8 @@ def test_a_scheduler_whose_clock_was_set_back_repeats_nothing_and_loses_nothing(
         (lambda app, note: app.periodic("* * * * *")(note), "timetable: expected cron"),
         (lambda app, note: app.periodic(every(60), jitter=-1)(note), "jitter: -1"),
         (lambda app, note: app.periodic(every(60), max_instances=0)(note), "max_instances: 0"),
+        (lambda app, note: app.periodic(every(60), max_instances=1)(app.task(name="b", batch=(5, 1))(print)), "b runs many calls as one"),
+        (lambda app, note: app.periodic(every(60), max_instances=1)(app.task(name="l", delivery="at_least_once")(print)), "l is delivered"),
         (lambda app, note: app.periodic(every(60), coalesce="yes")(note), "coalesce: 'yes'"),
         (lambda app, note: app.periodic(every(60), queue="mail")(note), "options of the task stand in @app.task"),
         (lambda app, note: app.periodic(every(60), queue="mail")(lambda: None), "queue: 'mail' is none"),

@@ -84,8 +84,9 @@ def _call(app: Declares, signature: Signature, asked: PeriodicOptions) -> Call:
         if asked.moment is not None and asked.moment not in spec.parameters.signature.parameters:
             raise ArgumentError("moment", f"task {spec.name} has no parameter {asked.moment!r}")
         spec.parameters.fit(args, {**kwargs, asked.moment: _SOME_MOMENT} if asked.moment is not None else kwargs)
-        if asked.max_instances is not None and spec.delivery == "at_least_once":
-            raise OptionError(f"max_instances: the task {spec.name} is delivered at_least_once and keeps no record of its runs")
+        if asked.max_instances is not None and (spec.delivery == "at_least_once" or (spec.limits is not None and spec.limits.batch)):
+            why = "is delivered at_least_once" if spec.delivery == "at_least_once" else "runs many calls as one (batch)"
+            raise OptionError(f"max_instances: the task {spec.name} {why} and keeps no record of each; leave it out")
     queue = options.queue or (spec.queue if spec is not None else app.queues[0])
     if queue not in app.queues:
         raise OptionError(f"queue: {queue!r} is none of this app's queues {app.queues}; name it in Sedano(queues=…)")
@@ -98,7 +99,8 @@ def _call(app: Declares, signature: Signature, asked: PeriodicOptions) -> Call:
     ignore = options.ignore_result if options.ignore_result is not None else spec is not None and spec.ignore_result
     written = stamps.write(options.stamps) if options.stamps else None
     seconds = float(expires) if isinstance(expires, int | float) else None
-    return Call(signature.task, queue, data, seconds, ignore, options.tenant, written, asked.moment)
+    tenant = options.tenant or (spec.tenant_of(args, kwargs) if spec is not None else None)
+    return Call(signature.task, queue, data, seconds, ignore, tenant, written, asked.moment)
 
 
 def _refuse(options: Options) -> None:
