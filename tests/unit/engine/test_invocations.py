@@ -101,6 +101,13 @@ def test_the_router_tells_once_a_minute_for_all_its_invocations() -> None:
     assert router.told()[1:] == [(4, 40, {"s3.GetObject": 4, SEND: 1}, 2100.0, False)]
 
 
+def test_of_many_in_a_minute_the_router_tells_ten_at_a_time() -> None:
+    router = Function(ROUTER, every=60.0)
+    for _ in range(25):
+        router.invoke(10)
+    assert [line[:2] for line in router.told()] == [(1, 10), (10, 100), (10, 100)], "four are lost if the environment ends now"
+
+
 def test_what_happened_is_told_at_once() -> None:
     router = Function(ROUTER, every=60.0)
     router.invoke()

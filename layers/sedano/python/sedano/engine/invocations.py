@@ -19,6 +19,8 @@ WORKER, ROUTER, RECORDER = "worker-invocation", "router-invocation", "recorder-i
 """The types of the lines, by the function that tells."""
 MOST_UNTOLD = 20
 """Records of earlier invocations that wait for their queue; older ones are lost, and counted."""
+MOST_OWED = 9
+"""Invocations that wait for the line of the next, however soon it comes: an environment that ends takes them with it."""
 
 
 class Owed(NamedTuple):
@@ -36,7 +38,7 @@ class Invocations:
     __slots__ = ("_began", "_calls", "_every", "_host", "_kind", "_lamport", "_owed", "_ports", "_seen", "_told", "_untold", "_written")
 
     def __init__(self, kind: str, ports: Ports, host: Host, lamport: LamportClock, every: float = 0.0) -> None:
-        """Tell them as lines of type *kind* on behalf of *host*; those in which nothing else happens together, *every* so many seconds."""
+        """Tell them as lines of type *kind* on behalf of *host*; where nothing else happens several together, *every* so many seconds."""
         self._kind, self._ports, self._host, self._lamport, self._every = kind, ports, host, lamport, every
         self._told = False
         self._began = self._written = 0.0
@@ -50,8 +52,8 @@ class Invocations:
 
     def tell(self, chronicle: Chronicle, messages: int, given_back: int) -> None:
         """Add the line to the *chronicle* and send it, unless that has time; end the invocation."""
-        due = not self._told or self._ports.clock.monotonic() - self._written >= self._every
-        told = due or bool(chronicle.rows or chronicle.lines)
+        late = self._ports.clock.monotonic() - self._written >= self._every
+        told = late or not self._told or self._owed.invocations >= MOST_OWED or bool(chronicle.rows or chronicle.lines)
         if told:
             self.line(chronicle, messages, given_back)
             self.send(chronicle)

@@ -1,7 +1,7 @@
 """The router: a domain event becomes one command for each task that subscribed to it.
 
 The commands' ids are derived from the event's id and the task's name, so a redelivered event publishes the same commands again and their
-claims absorb them: no state, no write. What it took is told the history once a minute, what it set aside at once.
+claims absorb them: no state, no write. What invocations took is told ten at a time or once a minute, what they set aside at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sedano.model.messages import Event
 from sedano.ports import Delivery, Ports
 
 TOLD_EVERY_S = 60.0
-"""What invocations took is told together so often: a record of each would cost more than Lambda asks for the invocation."""
+"""What invocations took is told together so often, or ten at a time: a record of each would cost more than Lambda asks for it."""
 
 
 class Router:
