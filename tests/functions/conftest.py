@@ -14,7 +14,7 @@ from tests.plugins.resources import Resources
 
 ROOT = Path(__file__).parents[2]
 APP = "tests.functions.corner:app"
-ATTRIBUTES = ["ApproximateReceiveCount", "SentTimestamp", "SenderId", "ApproximateFirstReceiveTimestamp"]
+ATTRIBUTES = ["ApproximateReceiveCount", "SentTimestamp", "SenderId", "ApproximateFirstReceiveTimestamp", "MessageGroupId"]
 Event = dict[str, Any]
 Handler = Callable[[Event, Any], dict[str, Any]]
 
@@ -61,13 +61,18 @@ class Functions:
     def __post_init__(self) -> None:
         """Start each of them."""
         self.sqs = self.resources.session.client("sqs")
+        self.restart()
+
+    def restart(self) -> None:
+        """Start each of them cold, as if there had been none before."""
         self.handlers = {name: handler_of(name) for name in ("worker", "router", "recorder")}
 
-    def event(self, url: str, most: int = 10) -> Event:
-        """Receive from the queue at *url* what an event source mapping would hand over."""
+    def event(self, url: str, most: int = 10, wait: int = 0) -> Event:
+        """Receive from the queue at *url* what an event source mapping would hand over, waiting for it for *wait* seconds at the most."""
         found = self.sqs.receive_message(
-            QueueUrl=url, MaxNumberOfMessages=most, MessageSystemAttributeNames=ATTRIBUTES, MessageAttributeNames=["All"]
-        )
+            QueueUrl=url, MaxNumberOfMessages=most, WaitTimeSeconds=wait, MessageSystemAttributeNames=ATTRIBUTES,
+            MessageAttributeNames=["All"],
+        )  # fmt: skip
         return {"Records": [_record(message, url.rpartition("/")[2]) for message in found.get("Messages", ())]}
 
     def run(self, function: str, event: Event, seconds: float = 30.0) -> list[str]:
