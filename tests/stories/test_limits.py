@@ -247,6 +247,31 @@ def test_a_task_of_a_canvas_has_the_tenant_of_its_own_arguments_where_they_are_k
             group(owed.s({}), owed.s({"customer": "acme"})).delay()
 
 
+def test_a_subscriber_has_the_tenant_that_the_events_fields_say_else_the_events() -> None:
+    own = Sedano("events")
+    seen: list[tuple[str, str | None]] = []
+
+    @own.event
+    class Sold:
+        customer: str
+
+    @Sold.subscribe  # type: ignore[attr-defined, untyped-decorator]
+    @own.task(name="bill", tenant="{customer}")
+    def bill(customer: str) -> None:
+        seen.append(("bill", current().tenant))
+
+    @Sold.subscribe  # type: ignore[attr-defined, untyped-decorator]
+    @own.task(name="count", tenant=lambda customer: {"acme": "a"}[customer])
+    def count(customer: str) -> None:
+        seen.append(("count", current().tenant))
+
+    with testing.world(own) as world:
+        Sold.delay(customer="zeta")  # type: ignore[attr-defined]
+        world.drain()
+        assert sorted(seen) == [("bill", "zeta"), ("count", None)]
+        assert any(line.message == "the tenant of a subscriber is not in the event" for line in world.telemetry.lines)
+
+
 def test_a_limited_task_that_is_done_says_so(world: testing.World) -> None:
     result = send.delay(1)
     world.drain()

@@ -6,7 +6,8 @@ claims absorb them: no state, no write. What invocations took is told ten at a t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host
@@ -15,8 +16,8 @@ from sedano.engine.holding import refuse
 from sedano.engine.invocations import ROUTER, Invocations
 from sedano.engine.parking import ParkingLot
 from sedano.engine.publisher import Publisher
-from sedano.engine.registry import Registry
-from sedano.errors import BudgetExhausted, HopLimit, MessageRefused, SedanoError
+from sedano.engine.registry import Registry, TaskSpec
+from sedano.errors import ArgumentError, BudgetExhausted, HopLimit, MessageRefused, SedanoError
 from sedano.model import codec, refusals
 from sedano.model.clock import ClockAhead, LamportClock
 from sedano.model.lineage import derived_id, descend
@@ -90,9 +91,17 @@ class Router:
             data = codec.decode_event_data(self.ports.blobs.get(event.data_ref))
         expires = self.ports.clock.now() + spec.expires if spec.expires is not None else None
         return CommandDraft(
-            spec.queue, derived_id(event.id, name), name, (), data, expires=expires, tenant=event.tenant, traceparent=event.traceparent,
-            stamps=event.stamps,
+            spec.queue, derived_id(event.id, name), name, (), data, expires=expires, tenant=self._tenant(spec, data) or event.tenant,
+            traceparent=event.traceparent, stamps=event.stamps,
         )  # fmt: skip
+
+    def _tenant(self, spec: TaskSpec, data: Mapping[str, Any]) -> str | None:
+        """Return who the call is for, where the event's fields say; a call must not be lost because they do not."""
+        try:
+            return spec.tenant_of((), data)
+        except ArgumentError as lacking:
+            self.ports.telemetry.log("warning", "the tenant of a subscriber is not in the event", task=spec.name, error=str(lacking))
+            return None
 
     def _unsent(self, delivery: Delivery, error: SedanoError, batch: Batch) -> None:
         self.ports.telemetry.log("warning", "event not routed; it comes back", message_id=delivery.message_id, error=str(error))
