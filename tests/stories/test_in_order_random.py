@@ -31,6 +31,7 @@ LIMITED: Mapping[str, Mapping[str, Any]] = {
     "a circuit": {"circuit": Breaker(failures=2, open_for=20.0)},
     "a shared circuit": {"circuit": Breaker(failures=3, open_for=20.0, shared=True)},
     "a permit": {"concurrency": 1},
+    "a lease": {"singleton": True},
     "a permit for each two keys": {"concurrency": 2, "concurrency_key": lambda key, number: key > "a"},
 }
 

@@ -31,6 +31,7 @@ LIMITED: Mapping[str, Mapping[str, Any]] = {
     "plain": {},
     "circuit": {"circuit": Breaker(failures=2, open_for=15, shared=True)},
     "concurrency": {"concurrency": 1},
+    "singleton": {"singleton": True},
 }
 
 
@@ -127,7 +128,7 @@ def test_whatever_call_a_worker_dies_at_each_key_keeps_its_order_and_each_effect
     assert played(LIMITED[limited], counted) == []
     calls = counted.calls
     assert 40 < len(calls) < 400
-    assert {"plain": True, "circuit": "memos.change" in calls, "concurrency": "limits.take" in calls}[limited]
+    assert {"plain": True, "circuit": "memos.change" in calls, "concurrency": "limits.take" in calls, "singleton": "leases.take" in calls}[limited]
     for at in range(len(calls)):
         watch = Watch(at, side, ports=WATCHED)
         assert played(LIMITED[limited], watch) == [], f"died {side} call {at}, {calls[at]}"
