@@ -3,25 +3,29 @@
     python -m benchmarks.pipeline --events 1000000 5000000 --rounds 5
 
 What is compared is the median of the rounds' ratios of CPU seconds, because a busy machine slows all of them alike; the checksums of what
-they made must agree. `State` alone plays one round, which at this speed takes minutes, and which no other one could make faster.
+they made must agree. `State` alone plays one round, which at this speed takes minutes, and which no other one could make faster. The file
+is written after each size, so that a run that is ended during a large one keeps the small ones; `--seconds` ends a size's rounds in time.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks import report
 from benchmarks.contest import ratio
 from benchmarks.pipeline.generate import HUGE
+from benchmarks.pipeline.turns import Plan, in_turns
 from benchmarks.report import Entry, Section, Target
 from sedano.model.states import PRECEDENCE, STATE_OF_CLASS, SUBJECTS
 
@@ -76,26 +80,20 @@ class Contender:
         self._process.wait()
 
 
-def measured(events: int, rounds: int, warm: int) -> Section:
-    """Return the section of one size: all contenders in turns, so many *rounds* after those that *warm* up."""
+def measured(events: int, plan: Plan) -> Section:
+    """Return the section of one size: all contenders in turns, as long as *plan* says."""
     _say(f"{events} events: writing them, unless they stand there")
     spark = Contender(sys.executable, "-m", "benchmarks.pipeline.spark", str(events), str(BUILD / "events"))
-    variants = HUGE_VARIANTS if events >= HUGE else VARIANTS
     others = _peers(spark.told, events)
-    samples: dict[str, list[float]] = {name: [] for name in (*variants, *others)}
+    asked = {name: partial(spark.sample, name) for name in (HUGE_VARIANTS if events >= HUGE else VARIANTS)}
+    asked |= {name: partial(one.sample, "run") for name, one in others.items()}
     try:
-        for number in range(warm + rounds):
-            for name, taken in samples.items():
-                if name != STATE or number == warm:
-                    taken.append(others[name].sample("run") if name in others else spark.sample(name))
-            shown = ", ".join(f"{name} {taken[-1]:.1f}" for name, taken in samples.items() if taken)
-            _say(f"{events} events, round {number + 1} of {warm + rounds}{'' if number >= warm else ' (warming up)'}: {shown} CPU s")
+        kept = in_turns(asked, plan, once={STATE}, tell=lambda line: _say(f"{events} events, {line}"))
     finally:
         for one in (spark, *others.values()):
             one.close()
-    kept = {name: taken if name == STATE else taken[warm:] for name, taken in samples.items()}
     checksums = {name: one.told["checksum"] for name, one in others.items()}
-    how = f"CPU of the whole process tree, {rounds} rounds in turns after {warm} to warm up, Parquet in, rows out"
+    how = f"CPU of the whole process tree, {len(kept['full'])} rounds in turns after {plan.warm} to warm up, Parquet in, rows out"
     return Section(f"{spark.told['events']} events", how, _entries(spark.told, kept, checksums))
 
 
@@ -155,15 +153,17 @@ def main() -> int:
     parser.add_argument("--events", type=int, nargs="+", default=[1_000_000, 5_000_000])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--warm-up", type=int, help="rounds before those; by default until the JVM has compiled what it runs often")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="so long at most for the rounds of a size; at least one counts")
     options = parser.parse_args()
     began = time.monotonic()
-    sections = []
+    sections: list[Section] = []
     for events in sorted(options.events):
         warm = min(MOST_WARM, max(LEAST_WARM, -(-WARM_UP // events))) if options.warm_up is None else options.warm_up
-        sections.append(measured(events, options.rounds, warm))
+        sections.append(measured(events, Plan(options.rounds, warm, options.seconds)))
+        report.write(BUILD / "pipeline.json", sections, time.monotonic() - began)
     if len(sections) > 1:
         sections.append(_compared(sections[0], sections[-1]))
-    report.write(BUILD / "pipeline.json", sections, time.monotonic() - began)
+        report.write(BUILD / "pipeline.json", sections, time.monotonic() - began)
     print(report.table(sections))
     differing = [entry.name for section in sections for entry in section.entries if entry.more.get(SAME, 1) != 1]
     if differing:
