@@ -6,7 +6,7 @@ and are not part of it; without them this says so and measures nothing.
 
 Contenders: a fixed limit at the mean of what was needed, and at its 99th percentile; Celery's own rule (`celery/worker/autoscale.py`: looks
 each second, grows to what is reserved, shrinks 30 s after it last grew; its prefetch is four a process); sedano's default, looked at by the
-minute as the controller does; and the same rule each second with a short cool-down.
+minute as the controller does, and each second with a short cool-down; and its rule "tracking" likewise.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.report import Entry, Section
-from sedano.model.budget import Budget, Level, Load, scaled
+from sedano.model.budget import Budget, Level, Load, Strategy, scaled, tracking
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 AZURE, NASA = "azure_llm_conversation_2023.csv.gz", "nasa_ipsc_1993.swf.zip"
@@ -110,12 +110,12 @@ def of_celery(least: int = LEAST, most: int = MOST, keepalive: float = 30.0, pre
     return Policy("Celery's autoscale", 1.0, least, decide)
 
 
-def of_sedano(name: str, every: float, budget: Budget) -> Policy:
-    """The CEP's rule as sedano ships it."""
+def of_sedano(name: str, every: float, budget: Budget, rule: Strategy = scaled) -> Policy:
+    """A rule as sedano ships it: the CEP's, or another."""
     state = {"level": Level(budget.least)}
 
     def decide(load: Load, now: float) -> int:
-        state["level"] = scaled(budget, state["level"], load, now + HOUR)
+        state["level"] = rule(budget, state["level"], load, now + HOUR)
         return state["level"].limit
 
     return Policy(name, every, budget.least, decide)
@@ -125,12 +125,15 @@ def contenders(arrivals: Sequence[Arrival]) -> list[Policy]:
     """Everything that is compared on *arrivals*."""
     needed = [limit for limit in _needed(arrivals) if limit]
     mean, high = max(round(sum(needed) / len(needed)), 1), sorted(needed)[int(len(needed) * 0.99)]
+    minute, second = Budget(LEAST, MOST), Budget(LEAST, MOST, cooldown=5, cooldown_most=60)
     return [
         fixed(f"fixed at the mean, {mean}", mean),
         fixed(f"fixed at the 99th percentile, {high}", high),
         of_celery(),
-        of_sedano("sedano, by the minute", 60.0, Budget(LEAST, MOST)),
-        of_sedano("sedano, each second", 1.0, Budget(LEAST, MOST, cooldown=5, cooldown_most=60)),
+        of_sedano("sedano, by the minute", 60.0, minute),
+        of_sedano("sedano, each second", 1.0, second),
+        of_sedano("sedano tracking, by the minute", 60.0, minute, tracking),
+        of_sedano("sedano tracking, each second", 1.0, second, tracking),
     ]
 
 
@@ -190,7 +193,7 @@ def _entry(trace: str, name: str, played: Played) -> Entry:
 
 
 WIDTH, HEIGHT, LEFT, TOP = 960, 320, 50, 40
-COLOURS = ("#9aa0a6", "#5f6368", "#d93025", "#1a73e8", "#188038")
+COLOURS = ("#9aa0a6", "#5f6368", "#d93025", "#1a73e8", "#188038", "#f9ab00", "#9334e6")
 
 
 def picture(title: str, played: dict[str, Played]) -> str:

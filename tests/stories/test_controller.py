@@ -201,6 +201,17 @@ def test_a_strategy_of_the_users_own_takes_the_place_of_the_built_in_one() -> No
         assert consumers(world).limit(COMMANDS) == 50
 
 
+@pytest.mark.parametrize(("strategy", "limit"), [("cep", 6), ("tracking", 4)])
+def test_a_strategy_is_asked_for_by_its_name(strategy: str, limit: int) -> None:
+    app = Sedano("k")
+    app.budget("default", most=50, strategy=strategy)
+    with testing.world(app) as world:
+        consumers(world).set_limit(COMMANDS, 2)
+        fill(world, 31)
+        Controller(world.ports, LamportClock(lambda: 1), app.queues, app.registry.budgets, {}, app.outlet.announce).round()
+        assert consumers(world).limit(COMMANDS) == limit
+
+
 def test_a_memo_of_another_version_stops_the_round_and_says_so(world: testing.World) -> None:
     world.ports.memos.change(Memo("budget:default", "[]", "n"), Memo("budget:default"))
     with pytest.raises(Exception, match="a budget in the control table cannot be read"):
@@ -212,9 +223,10 @@ def test_a_memo_of_another_version_stops_the_round_and_says_so(world: testing.Wo
     [
         ("mail", {}, "'mail' is none of this app's queues"), ("default", {"least": 1}, "1 to 1000 invocations"),
         ("default", {"most": 2_000}, "2 to 2000"), ("default", {"speed": 1}, "speed: not an option of a budget"),
+        ("default", {"strategy": "fast"}, "strategy: 'fast' is none; known by name are cep, tracking"),
     ],
 )  # fmt: skip
-def test_a_budget_that_cannot_be_honoured_is_named(queue: str, options: dict[str, int], message: str) -> None:
+def test_a_budget_that_cannot_be_honoured_is_named(queue: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         Sedano("k").budget(queue, **options)
     app = Sedano("k")

@@ -33,7 +33,7 @@ class Crowd:
         return n
 
 
-def played(most: int | None, number: int = 10, strategy: Any = None) -> int:
+def played(most: int | None, number: int = 10, strategy: Any = "cep") -> int:
     """Return how many of *number* bodies of one batch ran at once at the most; all of them ended well."""
     app, crowd = Sedano("k"), Crowd()
     if most is not None:

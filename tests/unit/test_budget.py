@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import ConfigurationError, OptionError
-from sedano.model.budget import Budget, Level, Load, from_text, scaled, to_text
+from sedano.model.budget import Budget, Level, Load, from_text, scaled, to_text, tracking
 
 NOW = 1_767_225_600.0
 BUDGET = Budget(least=2, most=100, cooldown=60, cooldown_growth=2, cooldown_most=200, exponent=0.5)
@@ -59,6 +59,30 @@ def test_it_stays_within_its_bounds_and_changes_at_most_once_a_cooldown(budget, 
             changed.append(now)
         assert from_text(to_text(level)) == level
         assert scaled(budget, level, Load(waiting, running), now) == scaled(budget, level, Load(waiting, running), now)
+    assert all(later - earlier >= budget.cooldown for earlier, later in itertools.pairwise(changed))
+
+
+def test_tracking_has_as_many_as_there_is_work_for_and_then_rests():
+    level = tracking(BUDGET, Level(5), Load(3, 5), NOW)
+    assert level == Level(8, 0, 0, NOW, NOW + 60), "who waits is served, however few wait"
+    assert tracking(BUDGET, level, Load(40, 8), NOW + 59.9) is level
+    assert tracking(BUDGET, level, Load(40, 8), NOW + 60).limit == 48
+    assert tracking(BUDGET, level, Load(0, 0), NOW + 60).limit == 2
+    assert tracking(BUDGET, level, Load(0, 8), NOW + 60) is level
+    assert tracking(BUDGET, level, Load(40, 8), NOW - 3_600).limit == 48, "a clock that ran backwards does not stop it"
+
+
+@given(budgets, looks)
+def test_tracking_stays_within_its_bounds_and_changes_at_most_once_a_cooldown(budget, told):
+    level, now, changed = Level(budget.least), NOW, []
+    for pause, waiting, running in told:
+        now += pause
+        before, level = level, tracking(budget, level, Load(waiting, running), now)
+        assert budget.least <= level.limit <= budget.most
+        if level.limit != before.limit:
+            assert level.limit == min(max(waiting + running, budget.least), budget.most)
+            changed.append(now)
+        assert from_text(to_text(level)) == level
     assert all(later - earlier >= budget.cooldown for earlier, later in itertools.pairwise(changed))
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from sedano.engine.registry import Registry
 from sedano.errors import OptionError
-from sedano.model.budget import Budget, Strategy, scaled
+from sedano.model.budget import NAMED, Budget, Strategy
 from sedano.model.rounds import QueueBudget
 
 LEAST, MOST = 2, 1_000
@@ -30,7 +30,7 @@ class Budgets(Protocol):
         """What it declared before."""
 
 
-def budget_of(app: Budgets, queue: str, strategy: Strategy | None, options: Mapping[str, Any]) -> QueueBudget:
+def budget_of(app: Budgets, queue: str, strategy: Strategy | str, options: Mapping[str, Any]) -> QueueBudget:
     """Return the budget of *queue* under these *options*.
 
     Raises:
@@ -43,16 +43,23 @@ def budget_of(app: Budgets, queue: str, strategy: Strategy | None, options: Mapp
     budget = _budget({"least": LEAST, **options})
     if budget.least < LEAST or budget.most > MOST:
         raise OptionError(f"budget: {budget.least} to {budget.most} invocations; an event source mapping takes {LEAST} to {MOST}")
-    return QueueBudget(budget, strategy or scaled)
+    return QueueBudget(budget, _strategy(strategy))
 
 
-def threads_of(strategy: Strategy | None, options: Mapping[str, Any]) -> tuple[Budget, Strategy]:
+def threads_of(strategy: Strategy | str, options: Mapping[str, Any]) -> tuple[Budget, Strategy]:
     """Return the budget of a worker's threads, or of its coroutines, and the strategy by which it follows what waits.
 
     Raises:
         OptionError: an option is unknown or cannot be honoured.
     """
-    return _budget({"most": THREADS, "cooldown": THREADS_COOLDOWN_S, **options}), strategy or scaled
+    return _budget({"most": THREADS, "cooldown": THREADS_COOLDOWN_S, **options}), _strategy(strategy)
+
+
+def _strategy(asked: Strategy | str) -> Strategy:
+    found = NAMED.get(asked) if isinstance(asked, str) else asked
+    if not callable(found):
+        raise OptionError(f"strategy: {asked!r} is none; known by name are {', '.join(NAMED)}, and a function of your own may decide")
+    return found
 
 
 def _budget(options: Mapping[str, Any]) -> Budget:

@@ -42,12 +42,13 @@ class Guarded(ABC):
         check: Check = importlib.import_module("sedano.health").declared(self, name, states, every, shared)
         return check
 
-    def budget(self, queue: str, *, strategy: Strategy | None = None, **options: Any) -> None:
+    def budget(self, queue: str, *, strategy: Strategy | str = "cep", **options: Any) -> None:
         """Let the controller decide how many invocations *queue* may have at once, between `least` and `most`.
 
         Args:
             queue: one of the app's command queues.
-            strategy: decides instead of the CEP's algorithm (`sedano.model.budget.scaled`), with the same arguments.
+            strategy: ``"cep"`` grows by the backlog, then exponentially, and rests longer after each change (Celery 5's design);
+                ``"tracking"`` has as many as there is work for; or a function of yours (`sedano.model.budget.Strategy`).
             options: see `sedano.model.budget.Budget`; `least` is at least 2 and `most` at most 1 000, as Lambda has it.
 
         Raises:
@@ -55,11 +56,11 @@ class Guarded(ABC):
         """
         self.registry.budgets[queue] = importlib.import_module("sedano.budgeting").budget_of(self, queue, strategy, options)
 
-    def threads(self, *, strategy: Strategy | None = None, **options: Any) -> None:
+    def threads(self, *, strategy: Strategy | str = "cep", **options: Any) -> None:
         """Let each worker run its `def` bodies on threads, as many at once as wait in it, within a budget; without one they run in turn.
 
         Args:
-            strategy: decides instead of the CEP's algorithm (`sedano.model.budget.scaled`), with the same arguments.
+            strategy: as in `budget`.
             options: see `sedano.model.budget.Budget`: ``most`` is 10 unless it is given, as many as an invocation takes, ``cooldown`` 0 s.
 
         Raises:
@@ -67,13 +68,13 @@ class Guarded(ABC):
         """
         self.registry.threads = importlib.import_module("sedano.budgeting").threads_of(strategy, options)
 
-    def coroutines(self, *, strategy: Strategy | None = None, **options: Any) -> None:
+    def coroutines(self, *, strategy: Strategy | str = "cep", **options: Any) -> None:
         """Let each worker run as many of its `async def` bodies at once as wait in it, within a budget; without one all of a batch.
 
         Those that have not begun when the invocation's time is over are given back, and not counted as tried.
 
         Args:
-            strategy: decides instead of the CEP's algorithm (`sedano.model.budget.scaled`), with the same arguments.
+            strategy: as in `budget`.
             options: as in `threads`.
 
         Raises:

@@ -5,13 +5,14 @@ still more, it grows exponentially: by ``2 ** (exponent × increases)``, rounded
 what could run at once included. After each change nothing changes for a cool-down, which doubles with each change in a row up to a limit
 (Celery 4 looks every second, and thrashes). A look after the cool-down that finds nothing to change ends the row.
 
-Any function with the signature of `Strategy` can take its place.
+`tracking` stands beside it: as many as there is work for, AWS's target tracking with "nobody waits" for a target. Any function with the
+signature of `Strategy` can take their place.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
@@ -99,6 +100,18 @@ def scaled(budget: Budget, level: Level, load: Load, now: float) -> Level:
         return level._replace(changes=0, increases=increases and level.increases) if level.changes or level.increases else level
     pause = min(budget.cooldown * budget.cooldown_growth ** min(level.changes, 64), budget.cooldown_most)
     return Level(wanted, increases, level.changes + 1, now, now + pause)
+
+
+def tracking(budget: Budget, level: Level, load: Load, now: float) -> Level:
+    """Return the level after a look at *load* at *now*: as many as wait and run, and then nothing for ``cooldown`` seconds."""
+    if level.at - SKEW_S <= now < level.until:
+        return level
+    wanted = min(max(load.waiting + load.running, budget.least), budget.most)
+    return level if wanted == level.limit else Level(wanted, 0, 0, now, now + budget.cooldown)
+
+
+NAMED: Mapping[str, Strategy] = {"cep": scaled, "tracking": tracking}
+"""What can be asked for by its name."""
 
 
 def to_text(level: Level) -> str:
