@@ -1,7 +1,5 @@
 """A yard: the user's module whose orders leave in their order; what it did is noted, and it can be told to die."""
 
-from typing import Any
-
 from sedano import Retry, Sedano
 
 app = Sedano("yard", queues=("default", "bulk", "orders.fifo"), retry=Retry(max_retries=2, interval_start=1, jitter=False))
@@ -34,6 +32,6 @@ def ship(key: str, step: int) -> int:
 
 
 @app.task(queue="orders.fifo", serial_key="{key}", concurrency=0)
-def stop(key: str) -> Any:
+def stop(key: str) -> None:
     """Never run: it is suspended as it is declared."""
-    raise NotImplementedError(key)
+    raise AssertionError(f"{key}: what is suspended ran")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sedano import Retry, Sedano, current, group, testing
+from sedano import DomainEvent, Retry, Sedano, current, group, testing
 from sedano.engine.context import TaskContext
 from sedano.errors import ArgumentError, RemoteError, SedanoError
 from sedano.model import states
@@ -252,21 +252,21 @@ def test_a_subscriber_has_the_tenant_that_the_events_fields_say_else_the_events(
     seen: list[tuple[str, str | None]] = []
 
     @own.event
-    class Sold:
+    class Sold(DomainEvent):
         customer: str
 
-    @Sold.subscribe  # type: ignore[attr-defined, untyped-decorator]
+    @Sold.subscribe
     @own.task(name="bill", tenant="{customer}")
     def bill(customer: str) -> None:
         seen.append(("bill", current().tenant))
 
-    @Sold.subscribe  # type: ignore[attr-defined, untyped-decorator]
+    @Sold.subscribe
     @own.task(name="count", tenant=lambda customer: {"acme": "a"}[customer])
     def count(customer: str) -> None:
         seen.append(("count", current().tenant))
 
     with testing.world(own) as world:
-        Sold.delay(customer="zeta")  # type: ignore[attr-defined]
+        Sold.delay(customer="zeta")
         world.drain()
         assert sorted(seen) == [("bill", "zeta"), ("count", None)]
         assert any(line.message == "the tenant of a subscriber is not in the event" for line in world.telemetry.lines)

@@ -114,7 +114,8 @@ def test_a_call_that_lacks_the_key_of_a_limit_fails_and_names_it_and_others_go_o
 @pytest.mark.parametrize("option", ["serial_key", "tenant"])
 def test_a_call_that_lacks_the_key_by_which_it_is_sent_is_not_published(app: Sedano, option: str) -> None:
     queue = "orders.fifo" if option == "serial_key" else "default"
-    keyed = app.task(name="keyed", queue=queue, **{option: "{order[customer]}"})(lambda order: None)  # type: ignore[call-overload]
+    options: dict[str, Any] = {"queue": queue, option: "{order[customer]}"}
+    keyed = app.task(name="keyed", **options)(lambda order: None)
     with testing.world(app) as world:
         with pytest.raises(ArgumentError, match="customer"):
             keyed.delay({})

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import ConfigurationError, OptionError
-from sedano.model.budget import Budget, Level, Load, from_text, scaled, to_text, tracking
+from sedano.model.budget import NAMED, Budget, Level, Load, from_text, scaled, to_text, tracking
 
 NOW = 1_767_225_600.0
 BUDGET = Budget(least=2, most=100, cooldown=60, cooldown_growth=2, cooldown_most=200, exponent=0.5)
@@ -45,20 +45,22 @@ def test_a_look_that_finds_nothing_to_change_ends_the_row():
     assert (again.limit, again.until - again.at) == (25, 60)
 
 
-@given(budgets, looks)
-def test_it_stays_within_its_bounds_and_changes_at_most_once_a_cooldown(budget, told):
-    level, now, changed = Level(budget.least), NOW, []
+@pytest.mark.parametrize("rule", NAMED)
+@given(budget=budgets, told=looks)
+def test_it_stays_within_its_bounds_and_changes_at_most_once_a_cooldown(rule, budget, told):
+    level, now, changed, decide = Level(budget.least), NOW, [], NAMED[rule]
     for pause, waiting, running in told:
         now += pause
-        before, level = level, scaled(budget, level, Load(waiting, running), now)
+        before, level = level, decide(budget, level, Load(waiting, running), now)
         assert budget.least <= level.limit <= budget.most
         if level.limit != before.limit:
-            assert waiting > before.limit if level.limit > before.limit else waiting + running < before.limit
+            grows_for = waiting if rule == "cep" else waiting + running
+            assert grows_for > before.limit if level.limit > before.limit else waiting + running < before.limit
             assert now >= before.until
             assert budget.cooldown <= level.until - now <= budget.cooldown_most
             changed.append(now)
         assert from_text(to_text(level)) == level
-        assert scaled(budget, level, Load(waiting, running), now) == scaled(budget, level, Load(waiting, running), now)
+        assert decide(budget, level, Load(waiting, running), now) == decide(budget, level, Load(waiting, running), now)
     assert all(later - earlier >= budget.cooldown for earlier, later in itertools.pairwise(changed))
 
 
@@ -70,20 +72,6 @@ def test_tracking_has_as_many_as_there_is_work_for_and_then_rests():
     assert tracking(BUDGET, level, Load(0, 0), NOW + 60).limit == 2
     assert tracking(BUDGET, level, Load(0, 8), NOW + 60) is level
     assert tracking(BUDGET, level, Load(40, 8), NOW - 3_600).limit == 48, "a clock that ran backwards does not stop it"
-
-
-@given(budgets, looks)
-def test_tracking_stays_within_its_bounds_and_changes_at_most_once_a_cooldown(budget, told):
-    level, now, changed = Level(budget.least), NOW, []
-    for pause, waiting, running in told:
-        now += pause
-        before, level = level, tracking(budget, level, Load(waiting, running), now)
-        assert budget.least <= level.limit <= budget.most
-        if level.limit != before.limit:
-            assert level.limit == min(max(waiting + running, budget.least), budget.most)
-            changed.append(now)
-        assert from_text(to_text(level)) == level
-    assert all(later - earlier >= budget.cooldown for earlier, later in itertools.pairwise(changed))
 
 
 @given(budgets, st.integers(1, 5_000))

@@ -41,9 +41,10 @@ LEASE_S = 2.0
 INVOCATION_S, BATCH = 3.0, 3
 PRIZES, SLOTS = 2, 3
 COMMANDS = command_queue("default")
+LATE_S = 4.0
+"""How long somebody is late who outlives a lease."""
 PLANTED: dict[str, Rewrite] = {
-    "RELEASE": anyway(leases.RELEASE), "RECORD": anyway(tasks.RECORD), "GIVE_BACK": anyway(limits.GIVE_BACK),
-    "TAKE_PERMIT": anyway(limits.TAKE_PERMIT),
+    "": as_it_is, "RELEASE": anyway(leases.RELEASE), "RECORD": anyway(tasks.RECORD), "GIVE_BACK": anyway(limits.GIVE_BACK),
 }  # fmt: skip
 
 
@@ -60,12 +61,11 @@ class Habits(NamedTuple):
     shared: int = 1
 
 
-SOUND = Habits()
-HARMFUL = {
-    "RELEASE": Habits(work=0.3, late=0.8), "RECORD": Habits(work=0.95, long=0.5),
-    "GIVE_BACK": Habits(publish=0.12, work=1.0, long=0.4, shared=60), "TAKE_PERMIT": Habits(publish=0.12, work=1.0, shared=60),
+HABITS = {
+    "": Habits(), "RELEASE": Habits(work=0.3, late=0.8), "RECORD": Habits(work=0.95, long=0.5),
+    "GIVE_BACK": Habits(publish=0.12, work=1.0, long=0.4, shared=60),
 }  # fmt: skip
-"""What brings the loss of a condition to light: somebody is late while others want the same."""
+"""By what is planted: what brings the loss of its condition to light is that somebody is late while others want the same."""
 
 
 class Entropy(SystemEntropy):
@@ -90,9 +90,9 @@ class Fighter:
         """Connect to what the environment names."""
         settings, session, clock = from_environment(os.environ), Session(), SystemClock()
         self.journal, self.dice, self.entropy = journal, random.Random(number), Entropy(number)
-        self.habits = HARMFUL.get(planted, SOUND)
+        self.habits = HABITS[planted]
         chores.Pace.long, chores.Pace.shared = self.habits.long, self.habits.shared
-        self.dynamodb = ToldClient(session.client("dynamodb"), journal, PLANTED.get(planted, as_it_is))
+        self.dynamodb = ToldClient(session.client("dynamodb"), journal, PLANTED[planted])
         self.control, ledger = settings.control_table, settings.ledger_table
         queues = SqsQueues(ToldClient(session.client("sqs"), journal), settings.queues)
         told: Any = ToldLeases(DynamoLeases(self.dynamodb, self.control, clock), journal)
@@ -151,7 +151,8 @@ class Fighter:
             lease.renew()
             now = time.monotonic()
             self.journal.write("holds", lease=lease.name, token=lease.token, begun=begun, until=now + lease.remaining)
-            time.sleep(4.0 if self.dice.random() < self.habits.late else 0.2 * self.dice.random())
+            # to hold a lease for some time, now and then for too long, is the subject here
+            time.sleep(LATE_S if self.dice.random() < self.habits.late else 0.2 * self.dice.random())
         except LeaseLost:
             self.journal.write("lost", lease=lease.name, token=lease.token)
         self._write(lease)

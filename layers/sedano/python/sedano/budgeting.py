@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from sedano.engine.registry import Registry
 from sedano.errors import OptionError
-from sedano.model.budget import NAMED, Budget, Strategy
+from sedano.model.budget import NAMED, Budget, Named, Strategy
 from sedano.model.rounds import QueueBudget
 
 LEAST, MOST = 2, 1_000
@@ -30,7 +30,7 @@ class Budgets(Protocol):
         """What it declared before."""
 
 
-def budget_of(app: Budgets, queue: str, strategy: Strategy | str, options: Mapping[str, Any]) -> QueueBudget:
+def budget_of(app: Budgets, queue: str, strategy: Strategy | Named, options: Mapping[str, Any]) -> QueueBudget:
     """Return the budget of *queue* under these *options*.
 
     Raises:
@@ -46,7 +46,7 @@ def budget_of(app: Budgets, queue: str, strategy: Strategy | str, options: Mappi
     return QueueBudget(budget, _strategy(strategy))
 
 
-def threads_of(strategy: Strategy | str, options: Mapping[str, Any]) -> tuple[Budget, Strategy]:
+def threads_of(strategy: Strategy | Named, options: Mapping[str, Any]) -> tuple[Budget, Strategy]:
     """Return the budget of a worker's threads, or of its coroutines, and the strategy by which it follows what waits.
 
     Raises:
@@ -55,7 +55,7 @@ def threads_of(strategy: Strategy | str, options: Mapping[str, Any]) -> tuple[Bu
     return _budget({"most": THREADS, "cooldown": THREADS_COOLDOWN_S, **options}), _strategy(strategy)
 
 
-def _strategy(asked: Strategy | str) -> Strategy:
+def _strategy(asked: Strategy | Named) -> Strategy:
     found = NAMED.get(asked) if isinstance(asked, str) else asked
     if not callable(found):
         raise OptionError(f"strategy: {asked!r} is none; known by name are {', '.join(NAMED)}, and a function of your own may decide")

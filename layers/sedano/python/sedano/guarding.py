@@ -12,7 +12,7 @@ from sedano.outlet import Outlet
 
 if TYPE_CHECKING:
     from sedano.health import Check
-    from sedano.model.budget import Strategy
+    from sedano.model.budget import Named, Strategy
 
 
 class Guarded(ABC):
@@ -42,7 +42,7 @@ class Guarded(ABC):
         check: Check = importlib.import_module("sedano.health").declared(self, name, states, every, shared)
         return check
 
-    def budget(self, queue: str, *, strategy: Strategy | str = "cep", **options: Any) -> None:
+    def budget(self, queue: str, *, strategy: Strategy | Named = "cep", **options: Any) -> None:
         """Let the controller decide how many invocations *queue* may have at once, between `least` and `most`.
 
         Args:
@@ -56,7 +56,7 @@ class Guarded(ABC):
         """
         self.registry.budgets[queue] = importlib.import_module("sedano.budgeting").budget_of(self, queue, strategy, options)
 
-    def threads(self, *, strategy: Strategy | str = "cep", **options: Any) -> None:
+    def threads(self, *, strategy: Strategy | Named = "cep", **options: Any) -> None:
         """Let each worker run its `def` bodies on threads, as many at once as wait in it, within a budget; without one they run in turn.
 
         Args:
@@ -68,7 +68,7 @@ class Guarded(ABC):
         """
         self.registry.threads = importlib.import_module("sedano.budgeting").threads_of(strategy, options)
 
-    def coroutines(self, *, strategy: Strategy | str = "cep", **options: Any) -> None:
+    def coroutines(self, *, strategy: Strategy | Named = "cep", **options: Any) -> None:
         """Let each worker run as many of its `async def` bodies at once as wait in it, within a budget; without one all of a batch.
 
         Those that have not begun when the invocation's time is over are given back, and not counted as tried.

@@ -21,6 +21,7 @@ from sedano.model import codec
 from sedano.model.messages import NOTHING, Command
 from sedano.model.signature import Options, delay_of
 from sedano.model.timer import EARLY_S, Timer, timer_name
+from sedano.model.transport import queue_of
 from sedano.ports import Ports
 
 SOONEST_S = EARLY_S + 60
@@ -83,5 +84,5 @@ def _task(timer: Timer) -> ScheduledTask | None:
         return None
     if not isinstance(command, Command):
         return None
-    moment, queue = datetime.fromtimestamp(timer.at, UTC), timer.queue.partition(":")[2]
+    moment, queue = datetime.fromtimestamp(timer.at, UTC), queue_of(timer.queue)
     return ScheduledTask(command.task_id, command.task, moment, queue, command.args, command.kwargs, command.attempt, command.tenant)

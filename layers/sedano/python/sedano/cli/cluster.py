@@ -14,8 +14,9 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sedano.cli.desk import Row, app_of, moment, table, takes_app
+from sedano.cli.desk import Row, app_of, table, takes_app
 from sedano.errors import ConfigurationError
+from sedano.model.timestamps import shown
 from sedano.views.cluster import DAYS, LATEST, UNNAMED, ClusterView, cluster
 
 
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
 def _say(view: ClusterView) -> None:
     table(
         ("WORKER", "STATE", "HEARD OF", "HOLDS"),
-        [(m.name, m.state, moment(m.seen), ", ".join(m.holds)) for m in view.members],
+        [(m.name, m.state, shown(m.seen), ", ".join(m.holds)) for m in view.members],
     )
     for what, counted in (("state", view.by_state), ("task", view.by_type), ("worker", view.by_worker)):
         print(f"\nby {what}: " + (_counts(counted) or "nothing yet"))
@@ -52,7 +53,7 @@ def _say(view: ClusterView) -> None:
 
 def _rows(view: ClusterView) -> Iterable[Row]:
     for task in view.latest:
-        yield str(task.fields["name"] or UNNAMED), task.state, task.uuid, task.worker or "", moment(max(task.times.values(), default=0.0))
+        yield str(task.fields["name"] or UNNAMED), task.state, task.uuid, task.worker or "", shown(max(task.times.values(), default=0.0))
 
 
 def _counts(counted: Mapping[str, int]) -> str:

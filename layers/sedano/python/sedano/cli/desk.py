@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from sedano.app import Sedano, load
@@ -39,8 +38,3 @@ def table(head: Row, rows: Iterable[Row]) -> None:
     widths = [max(len(row[n]) for row in every) for n in range(len(head))]
     for row in every:
         print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
-
-
-def moment(seconds: float) -> str:
-    """Return epoch *seconds* for a person, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -16,9 +16,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sedano.cli.desk import app_of, moment, table, takes_app
+from sedano.cli.desk import app_of, table, takes_app
 from sedano.engine.redriving import MOST, Parked, give_back, parked, redrive, whole_body
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError
+from sedano.model.timestamps import shown
 from sedano.ports import Ports
 from sedano.views.parked import reasons
 
@@ -66,7 +67,7 @@ def _list(ports: Ports, asked: argparse.Namespace) -> int:
     if not groups:
         print("nothing is parked" + (f" for the reason {asked.reason}" if asked.reason else ""), file=sys.stderr)
         return 0
-    rows = [(g.reason, str(g.number), g.queue, moment(g.oldest), g.sample.task_id or g.sample.message_id, g.sample.detail) for g in groups]
+    rows = [(g.reason, str(g.number), g.queue, shown(g.oldest), g.sample.task_id or g.sample.message_id, g.sample.detail) for g in groups]
     table(("REASON", "COUNT", "QUEUE", "OLDEST", "SAMPLE", "DETAIL"), rows)
     return 0
 
@@ -82,7 +83,7 @@ def _show(ports: Ports, asked: argparse.Namespace) -> int:
             print(json.dumps({**_plain(one), "body": body}))
             continue
         print(f"{one.name or 'unreadable message'} {one.task_id or one.message_id}: {one.reason}, {one.field}: {one.detail}")
-        print(f"from {one.queue}, set aside {moment(one.at)}, as {one.delivery.message_id}")
+        print(f"from {one.queue}, set aside {shown(one.at)}, as {one.delivery.message_id}")
         print(body)
     return 0
 

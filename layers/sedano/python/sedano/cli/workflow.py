@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from sedano.app import Sedano
-from sedano.cli.desk import Row, app_of, moment, table, takes_app
+from sedano.cli.desk import Row, app_of, table, takes_app
 from sedano.errors import ConfigurationError
+from sedano.model.timestamps import shown
 from sedano.workflow import Flow, FlowResult, FlowView, find, load
 
 CONTROLS = {
@@ -106,7 +107,7 @@ def _list(app: Sedano, asked: argparse.Namespace) -> int:
             )
         return 0
     table(
-        ("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), [(r.run_id, r.workflow, r.version, r.state, moment(r.started)) for r in found]
+        ("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), [(r.run_id, r.workflow, r.version, r.state, shown(r.started)) for r in found]
     )
     return 0
 
@@ -116,8 +117,8 @@ def _show(app: Sedano, asked: argparse.Namespace) -> int:
     if asked.json:
         print(json.dumps({**view._asdict(), "steps": [step._asdict() for step in view.steps]}))
         return 0
-    ended = f", ended {moment(view.ended)}" if view.ended else ""
-    print(f"{view.run_id}: {view.workflow} {view.version} is {view.state}, began {moment(view.started)}{ended}")
+    ended = f", ended {shown(view.ended)}" if view.ended else ""
+    print(f"{view.run_id}: {view.workflow} {view.version} is {view.state}, began {shown(view.started)}{ended}")
     if view.cause:
         print(f"because of {view.cause}")
     for name, why in view.uncompensated.items():

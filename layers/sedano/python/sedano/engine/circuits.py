@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from functools import partial
 
 from sedano.engine.batch import Batch, Job, Judged, Stillborn
@@ -24,6 +23,7 @@ from sedano.model import health, refusals, states
 from sedano.model.breaker import FAILURE, Breaker, Circuit
 from sedano.model.health import Health
 from sedano.model.memo import CIRCUIT, Memo, memo_name
+from sedano.model.timestamps import shown
 from sedano.ports import Ports
 
 TRIES = 4
@@ -74,8 +74,7 @@ class Circuits:
         circuit = self._circuit(breaker)
         if not circuit.is_open(now):
             return job
-        since = datetime.fromtimestamp(circuit.since, UTC)
-        why = f"circuit {circuit.name} is open since {since:%Y-%m-%d %H:%M:%S}Z: {circuit.cause}"
+        why = f"circuit {circuit.name} is open since {shown(circuit.since)}: {circuit.cause}"
         batch.count("CircuitsOpen", job.task.name)
         if breaker.on_open == "fail":
             return job._replace(stillborn=Stillborn(states.FAILURE, refusals.CIRCUIT, "circuit", why, park=False))

@@ -253,4 +253,3 @@ def _request(command: Command) -> dict[str, Any]:
         "kwargs": dict(command.kwargs) if here else None, "retries": command.attempt, "root_id": command.lineage.root_id or command.task_id,
         "parent_id": command.lineage.parent_id, "tenant": command.tenant, "stamps": dict(read(command.stamps)),
     }  # fmt: skip
-

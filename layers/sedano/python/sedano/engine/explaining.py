@@ -21,6 +21,7 @@ from sedano.model.messages import Command
 from sedano.model.pauses import QUEUE, in_force
 from sedano.model.records import TaskRecord
 from sedano.model.timer import Timer
+from sedano.model.timestamps import shown
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import Ports, command_queue
 
@@ -86,17 +87,17 @@ def _recorded(record: TaskRecord, now: float) -> Explanation:
         "name": record.name, "attempt": record.attempt, "claims": record.claims, "owner": record.owner, "fence": record.fence,
         "message_id": record.message_id, "expires": record.expires, "not_before": record.not_before,
     }  # fmt: skip
-    ended = moment(record.clock / 1_000_000)
+    ended = shown(record.clock / 1_000_000)
     if record.state == states.RUNNING and record.expires > now:
-        sentence = f"it runs: claimed by {record.owner} until {moment(record.expires)}"
+        sentence = f"it runs: claimed by {record.owner} until {shown(record.expires)}"
     elif record.state == states.RUNNING:
         sentence = (
-            f"claimed by {record.owner} until {moment(record.expires)}, which is over: that worker was lost; "
+            f"claimed by {record.owner} until {shown(record.expires)}, which is over: that worker was lost; "
             "another takes over when the message comes again"
         )
     elif record.state == states.RETRY:
         why = f" after {record.error.type_name}: {record.error.message}" if record.error is not None else ""
-        sentence = f"it is tried again, attempt {record.attempt}, from {moment(record.not_before)}{why}"
+        sentence = f"it is tried again, attempt {record.attempt}, from {shown(record.not_before)}{why}"
     elif record.error is not None:
         sentence = f"it ended as {record.state} at {ended}: {record.error.type_name}: {record.error.message}"
     elif record.state == states.REVOKED:
@@ -108,7 +109,7 @@ def _recorded(record: TaskRecord, now: float) -> Explanation:
 
 def _waits(task_id: str, timer: Timer, now: float) -> Explanation:
     evidence = {"at": timer.at, "seconds": round(timer.at - now, 3), "queue": timer.queue, "timer": timer.name}
-    return Explanation(task_id, states.PENDING, f"it waits for its moment, {moment(timer.at)}", evidence)
+    return Explanation(task_id, states.PENDING, f"it waits for its moment, {shown(timer.at)}", evidence)
 
 
 def _held(ports: Ports, task_id: str, now: float) -> dict[str, Any] | None:
@@ -133,10 +134,10 @@ def _collected(ports: Ports, queues: Sequence[str], task_id: str, told: Mapping[
     batch, since, until = str(told["batch"]), float(told["since"]), float(told["until"])
     evidence = {"name": told["name"], "batch": batch, "since": since, "until": until, "hostname": told["hostname"]}
     if until > now and batch not in ports.ledger.read([batch]):
-        sentence = f"it waits for other calls of {told['name']} since {moment(since)}; they run as one at {moment(until)} at the latest"
+        sentence = f"it waits for other calls of {told['name']} since {shown(since)}; they run as one at {shown(until)} at the latest"
         return Explanation(task_id, states.PENDING, sentence, evidence)
     found = next(_answers(ports, queues, batch, told))
-    sentence = f"it was collected at {moment(since)} and is run with other calls by the task {batch}: {found.sentence}"
+    sentence = f"it was collected at {shown(since)} and is run with other calls by the task {batch}: {found.sentence}"
     return Explanation(task_id, found.state, sentence, {**evidence, "of_batch": found.evidence})
 
 
@@ -144,7 +145,7 @@ def _held_back(ports: Ports, task_id: str, told: Mapping[str, Any], now: float) 
     evidence = {key: told[key] for key in ("name", "reason", "until", "timestamp", "hostname") if key in told}
     reason = str(told["reason"])
     if reason.startswith("debounce: "):
-        sentence = f"{reason} since {moment(told['since'])}; it runs at {moment(float(told['until']))} unless a later call comes"
+        sentence = f"{reason} since {shown(told['since'])}; it runs at {shown(float(told['until']))} unless a later call comes"
         return Explanation(task_id, states.PENDING, sentence, {**evidence, "since": told["since"]})
     if reason.startswith("circuit "):
         name = reason.removeprefix("circuit ").partition(" is open")[0]
@@ -152,7 +153,7 @@ def _held_back(ports: Ports, task_id: str, told: Mapping[str, Any], now: float) 
         if memo is not None:
             circuit = breaker.from_text(memo.text)
             evidence |= {"since": circuit.since, "cause": circuit.cause, "open": circuit.is_open(now)}
-    return Explanation(task_id, states.PENDING, f"{reason}; its message comes again at {moment(float(told['until']))}", evidence)
+    return Explanation(task_id, states.PENDING, f"{reason}; its message comes again at {shown(float(told['until']))}", evidence)
 
 
 def _stopped(ports: Ports, queues: Sequence[str], task_id: str, now: float) -> Iterator[Explanation]:
@@ -162,7 +163,7 @@ def _stopped(ports: Ports, queues: Sequence[str], task_id: str, now: float) -> I
     by_id = next((pause for pause in pauses if pause.name == task_id), None)
     if by_id is not None:
         yield Explanation(task_id, states.PENDING, "it is paused by its id", by_id._asdict())
-    paused = {pause.name: f" until {moment(pause.until)}" if pause.until else "" for pause in pauses if pause.kind == QUEUE}
+    paused = {pause.name: f" until {shown(pause.until)}" if pause.until else "" for pause in pauses if pause.kind == QUEUE}
     stopped = [queue for queue in queues if queue in paused]
     if stopped:
         loads = {queue: ports.consumers.load(command_queue(queue))._asdict() for queue in stopped}
@@ -195,13 +196,8 @@ def _unseen(ports: Ports, queues: Sequence[str], task_id: str, told: Mapping[str
         sentence = f"no worker has seen it: it waits in its queue ({waiting}), or it was never published"
     else:
         evidence |= {"reason": told["reason"], "until": told["until"]}
-        sentence = f"it was held back until {moment(float(told['until']))} ({told['reason']}) and waits in its queue now ({waiting})"
+        sentence = f"it was held back until {shown(float(told['until']))} ({told['reason']}) and waits in its queue now ({waiting})"
     return Explanation(task_id, states.PENDING, sentence, evidence)
-
-
-def moment(seconds: float) -> str:
-    """Return epoch *seconds* for a person, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 def _task_id(timer: Timer) -> str:

@@ -22,6 +22,7 @@ from sedano.model.control import revoked_by
 from sedano.model.messages import Command
 from sedano.model.retry import MAX_EXECUTIONS
 from sedano.model.signature import Delivery as Mode
+from sedano.model.transport import queue_of
 from sedano.model.window import Window
 from sedano.ports import Delivery, Ports
 
@@ -94,7 +95,7 @@ class Intake(NamedTuple):
         if command.expires is not None and command.expires <= now:
             return Stillborn(states.REVOKED, refusals.EXPIRED, "expirytime", f"expired {now - command.expires:.0f} s ago")
         control = self.membership.control
-        revoked = revoked_by(control, command, delivery.queue.partition(":")[2]) if control.revoked else None
+        revoked = revoked_by(control, command, queue_of(delivery.queue)) if control.revoked else None
         if revoked is not None:
             return Stillborn(states.REVOKED, refusals.REVOKED, revoked.partition("=")[0], f"revoked by {revoked}")
         if delivery.receives == 1 or delivery.serial_key is not None:

@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from sedano.errors import ConfigurationError, OptionError
 from sedano.model.ranges import is_count, is_number
@@ -84,9 +84,14 @@ Strategy = Callable[[Budget, Level, Load, float], Level]
 """Returns the level after a look at the load, at a moment in epoch seconds. Pure: it may be asked twice."""
 
 
+def _rests(level: Level, now: float) -> bool:
+    """Tell whether *level* still rests after its change; a clock that ran backwards keeps nothing at rest."""
+    return level.at - SKEW_S <= now < level.until
+
+
 def scaled(budget: Budget, level: Level, load: Load, now: float) -> Level:
     """Return the level after a look at *load* at *now*: the CEP's algorithm."""
-    if level.at - SKEW_S <= now < level.until:
+    if _rests(level, now):
         return level
     wanted, increases = level.limit, 0
     if load.waiting > level.limit:
@@ -104,12 +109,13 @@ def scaled(budget: Budget, level: Level, load: Load, now: float) -> Level:
 
 def tracking(budget: Budget, level: Level, load: Load, now: float) -> Level:
     """Return the level after a look at *load* at *now*: as many as wait and run, and then nothing for ``cooldown`` seconds."""
-    if level.at - SKEW_S <= now < level.until:
+    if _rests(level, now):
         return level
     wanted = min(max(load.waiting + load.running, budget.least), budget.most)
     return level if wanted == level.limit else Level(wanted, 0, 0, now, now + budget.cooldown)
 
 
+Named = Literal["cep", "tracking"]
 NAMED: Mapping[str, Strategy] = {"cep": scaled, "tracking": tracking}
 """What can be asked for by its name."""
 

@@ -55,6 +55,11 @@ def read(text: str) -> float:
     return (_second(second + zone) * 1_000_000 + micros) / 1_000_000
 
 
+def shown(moment: float) -> str:
+    """Return *moment* (epoch seconds) for a person: its second, in UTC."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
 def moment(second: str, micros: str) -> float:
     """Return the epoch seconds of *second* (such as 2026-11-21T18:00:00, UTC) and six digits of *micros*; raise as `read` does."""
     return (_second(second + "Z") * 1_000_000 + int(micros)) / 1_000_000
