@@ -97,3 +97,8 @@ def _of_tasks(watched: Watched) -> Iterator[Rule]:
     yield Rule("Stolen", watched.own("ClaimsStolen"), STEALS, 1, words)
     words = "Worker events could not be sent for so long that some were dropped: the history has a gap, the tasks have none."
     yield Rule("RecordsLost", watched.own("RecordsLost"), 1, 1, words)
+    words = (
+        "Tasks ended and what follows from them could not be sent: their messages come back until it can. Look at what the worker's log "
+        "says of it: a queue or a table that does not answer, or a grant that its role lacks."
+    )
+    yield Rule("FollowUpsDelayed", watched.own("FollowUpsDelayed"), 1, 1, words)

@@ -163,7 +163,7 @@ def test_a_throttled_table_delays_and_loses_nothing(
 
 
 def test_a_queue_that_is_away_for_half_a_minute_delays_what_follows_and_loses_nothing(
-    driven: Struck, deployed: LocalStage, releases: Releases, shop: Any
+    driven: Struck, deployed: LocalStage, releases: Releases, shop: Any, on_call: OnCall
 ) -> None:
     with _door("sqs", releases, deployed) as door:
         door.weather, back = (503, AWAY), time.monotonic() + AWAY_S
@@ -174,6 +174,7 @@ def test_a_queue_that_is_away_for_half_a_minute_delays_what_follows_and_loses_no
         assert door.refused
         assert chained.state == "PENDING", "its second part could not be sent"
         assert driven.counted("RecordsDelayed") > 0
+        assert on_call.rings("FollowUpsDelayed")
         door.weather = None
         driven.settle(chained)
     assert chained.get(timeout=0) == ["one", 2]
