@@ -42,8 +42,9 @@ class PipelineStack(StageStack):
         self._config, self._state = config, state
         self._bucket = s3.Bucket.from_bucket_name(self, "History", state.output(HISTORY))
         self._library = self._add_library()
+        self._script = s3_assets.Asset(self, "Script", path=str(JOBS / "history.py"))
         if config.pipeline == "glue":
-            job = self._add_job(self._role("glue.amazonaws.com"))
+            job = self._add_job(self._role("glue.amazonaws.com", self._logs()))
             self._add_alarms(job)
             self._add_schedule(job)
             arn = self.format_arn(service="glue", resource="job", resource_name=job.job_name)
@@ -59,40 +60,43 @@ class PipelineStack(StageStack):
             assets.copy(JOBS, Path(scratch) / "glue_jobs")
             return s3_assets.Asset(self, "Library", path=scratch)
 
-    def _role(self, service: str) -> iam.Role:
-        """A role that reads what landed, writes tables, and takes the lease; nothing else."""
+    def _role(self, service: str, *logs: str) -> iam.Role:
+        """A role that reads its own code and what landed, writes tables, takes the lease, and keeps *logs*; nothing else."""
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal(service))
         table = self.format_arn(service="dynamodb", resource="table", resource_name=self._state.output(CONTROL))
         events, tables = (self._bucket.arn_for_objects(f"{prefix}*") for prefix in (HISTORY_PREFIX, TABLES_PREFIX))
+        # Not the CDK's `grant_read`, which opens all that was ever deployed from this account.
+        for code in (self._library, self._script):
+            self._allow(role, ["s3:GetObject"], code.bucket.arn_for_objects(code.s3_object_key))
         self._allow(role, ["s3:ListBucket"], self._bucket.bucket_arn)
         self._allow(role, ["s3:GetObject"], events)
         self._allow(role, ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"], tables)
-        self._allow(role, ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], table)
-        logs = self.format_arn(service="logs", resource="log-group", resource_name="/aws-glue/*", arn_format=ArnFormat.COLON_RESOURCE_NAME)
-        self._allow(role, ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"], logs)
-        self._library.grant_read(role)
-        self._acknowledge(role, {events: "the recorder's objects", tables: "the tables' objects", logs: "Glue names its own log groups"})
+        self._allow(role, ["dynamodb:GetItem", "dynamodb:UpdateItem"], table)
+        for group in logs:
+            self._allow(role, ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"], group)
+        reasons = {events: "the recorder's objects", tables: "the tables' objects", **dict.fromkeys(logs, "Glue names its own log groups")}
+        for arn, words in reasons.items():
+            acknowledge_wildcard(role.node.find_child("DefaultPolicy"), arn, f"The job names no single object here: {words}.")
         return role
 
     def _allow(self, role: iam.Role, actions: list[str], resource: str) -> None:
         role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource]))
 
-    def _acknowledge(self, role: iam.Role, wild: dict[str, str]) -> None:
-        policy = role.node.find_child("DefaultPolicy")
-        for arn, words in wild.items():
-            acknowledge_wildcard(policy, arn, f"The job names no single object here: {words}.")
-        for action in ("s3:GetBucket*", "s3:GetObject*", "s3:List*"):
-            acknowledge(policy, f"AwsSolutions-IAM5[Action::{action}]", "The CDK's own grant to read one of its assets.")
-        acknowledge_wildcard(policy, f"{self._library.bucket.bucket_arn}/*", "The CDK's own grant to read one of its assets.")
+    def _logs(self) -> str:
+        """The log groups of Glue's jobs; EMR Serverless keeps its logs in a place of its own, for which it asks nobody."""
+        return self.format_arn(service="logs", resource="log-group", resource_name="/aws-glue/*", arn_format=ArnFormat.COLON_RESOURCE_NAME)
 
     def _add_job(self, role: iam.Role) -> glue.PySparkFlexEtlJob:
         security = glue.SecurityConfiguration(self, "Security", s3_encryption=glue.S3Encryption.s3_managed())
         bucket = self._bucket.bucket_name
         job = glue.PySparkFlexEtlJob(
             self, "Job",
-            role=role,
-            script=glue.Code.from_asset(str(JOBS / "history.py")),
+            role=role.without_policy_updates(),
+            script=glue.Code.from_bucket(self._script.bucket, self._script.s3_object_key),
             extra_python_files=[glue.Code.from_bucket(self._library.bucket, self._library.s3_object_key)],
+            # Nobody looks at them, and the role would have to write any metric of the account.
+            enable_metrics=False,
+            enable_observability_metrics=False,
             glue_version=glue.GlueVersion.V6_0,
             worker_configuration=glue.WorkerConfiguration(number_of_workers=WORKERS, worker_type=glue.WorkerType.G_1X),
             max_concurrent_runs=1,
@@ -137,8 +141,6 @@ class PipelineStack(StageStack):
 
     def _add_emr(self, role: iam.Role) -> None:
         """An application that costs nothing while no job runs; the outputs are what `aws emr-serverless start-job-run` asks for."""
-        script = s3_assets.Asset(self, "Script", path=str(JOBS / "history.py"))
-        script.grant_read(role)
         limit = emr.CfnApplication.MaximumAllowedResourcesProperty(cpu="8 vCPU", memory="32 GB", disk="100 GB")
         application = emr.CfnApplication(
             self, "Application", release_label="emr-8.0.0", type="SPARK", architecture="ARM64", maximum_capacity=limit,
@@ -148,4 +150,4 @@ class PipelineStack(StageStack):
         CfnOutput(self, "SedanoHistoryApplication", value=application.attr_application_id)
         CfnOutput(self, "SedanoHistoryRole", value=role.role_arn)
         CfnOutput(self, "SedanoHistoryLibrary", value=self._library.s3_object_url)
-        CfnOutput(self, "SedanoHistoryScript", value=script.s3_object_url)
+        CfnOutput(self, "SedanoHistoryScript", value=self._script.s3_object_url)

@@ -235,25 +235,21 @@ def forgets_in_time(templates: Templates, name: str) -> str | None:
 def names_what_it_allows(templates: Templates, name: str) -> str | None:
     """A policy lists actions one by one, on resources of this deployment; `*` only ends a name that begins with one of them."""
     for statement in _of(templates, name)["PolicyDocument"]["Statement"]:
-        wild = [action for action in listed(statement["Action"]) if "*" in action and action not in ASSET_GRANT]
+        wild = [action for action in listed(statement["Action"]) if "*" in action]
         bare = [resource for resource in listed(statement["Resource"]) if isinstance(resource, str) and resource.startswith("*")]
         if wild or bare:
             return f"allows {wild or 'everything'} on {bare or 'its resources'}"
     return None
 
 
-ASSET_GRANT = ("s3:GetBucket*", "s3:GetObject*", "s3:List*")
-"""The CDK's own grant to read one of its assets, which it words so."""
-
-
 def trusts_one_service(templates: Templates, name: str) -> str | None:
-    """A role is taken on by the one service that runs its function, and carries no policy that AWS may change but CodeDeploy's own."""
+    """A role is taken on by the one service that runs its function, and carries no policy that AWS may change."""
     role = _of(templates, name)
     trusted = [statement["Principal"].get("Service") for statement in role["AssumeRolePolicyDocument"]["Statement"]]
     if len(trusted) != 1 or trusted[0] not in SERVICES:
         return f"trusts {trusted}"
     managed = role.get("ManagedPolicyArns", [])
-    return f"carries {managed}" if managed and trusted != ["codedeploy.amazonaws.com"] else None
+    return f"carries {managed}" if managed else None
 
 
 def says_what_to_do(templates: Templates, name: str) -> str | None:

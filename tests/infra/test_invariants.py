@@ -203,6 +203,7 @@ PLANTED: list[tuple[Rule, Callable[[dict[str, Any]], str]]] = [
     (rules.names_what_it_allows, _allow("sqs:*", {"Ref": "x"})),
     (rules.names_what_it_allows, _allow("sqs:SendMessage", "*")),
     (rules.trusts_one_service, _change("IAM::Role", "WorkerRole", ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"])),
+    (rules.trusts_one_service, _change("IAM::Role", "ReleaseRole", ManagedPolicyArns=["arn:aws:iam::aws:policy/PowerUserAccess"])),
     (rules.trusts_one_service, _change("IAM::Role", "WorkerRole", AssumeRolePolicyDocument={"Statement": [{"Principal": {"AWS": "*"}}]})),
     (rules.says_what_to_do, _change("CloudWatch::Alarm", AlarmDescription="Dead letters")),
     (rules.says_what_to_do, _change("CloudWatch::Alarm", TreatMissingData="ignore")),

@@ -1,6 +1,6 @@
 """Each role may do what its function does, and nothing else."""
 
-from tests.infra.template import Templates, target
+from tests.infra.template import Templates, shown, target
 
 READ_AND_WRITE = {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 TIMERS = {"TimersGroup/*", "schedule/default/*"}
@@ -104,3 +104,17 @@ def test_objects_are_written_and_read_but_never_deleted(templates: Templates) ->
 def _calls(templates: Templates, function: str, service: str) -> dict[str, set[str]]:
     actions = {action for statement in templates.allowed(function) for action in statement.actions}
     return {action: templates.may(function, action) for action in actions if action.startswith(service)}
+
+
+def test_codedeploy_may_move_the_alias_of_its_function_and_read_alarms(production: Templates) -> None:
+    roles = {name.split("ReleaseRole")[0].lower(): name for name in production.of_type("IAM::Role") if "ReleaseRole" in name}
+    assert set(roles) == set(production.functions())
+    for function, role in roles.items():
+        (policy,) = (p for p in production.of_type("IAM::Policy").values() if role in map(target, p["Roles"]))
+        allowed = {shown(said["Resource"]): said["Action"] for said in policy["PolicyDocument"]["Statement"]}
+        (arn,) = (name for name in production.of_type("Lambda::Function") if name.lower().startswith(f"{function}function"))
+        assert allowed == {
+            arn: ["lambda:GetAlias", "lambda:UpdateAlias"],
+            f"{arn}:live": "lambda:GetProvisionedConcurrencyConfig",
+            "alarm:*": "cloudwatch:DescribeAlarms",
+        }

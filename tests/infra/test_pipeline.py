@@ -60,18 +60,37 @@ def test_the_job_has_a_security_configuration(production: Templates) -> None:
     assert "SecurityConfiguration" in only(production, "Glue::Job")
 
 
-def test_the_job_may_write_tables_and_only_read_events(production: Templates) -> None:
-    may: dict[str, set[str]] = {}
-    job = target(only(production, "Glue::Job")["Role"])
-    for policy in production.of_type("IAM::Policy").values():
-        if job in map(target, policy["Roles"]):
+def may(templates: Templates) -> dict[str, set[str]]:
+    """What the role of the job may do, by the resource; an object of the assets by how its name ends."""
+    trusted = {name: role["AssumeRolePolicyDocument"]["Statement"][0] for name, role in templates.of_type("IAM::Role").items()}
+    (role,) = (name for name, said in trusted.items() if said["Principal"]["Service"].startswith(("glue.", "emr-serverless.")))
+    found: dict[str, set[str]] = {}
+    for policy in templates.of_type("IAM::Policy").values():
+        if role in map(target, policy["Roles"]):
             for statement in policy["PolicyDocument"]["Statement"]:
                 for resource in listed(statement["Resource"]):
-                    may.setdefault(name_of(resource), set()).update(listed(statement["Action"]))
-    assert may["SedanoHistoryBucket/events/*"] == {"s3:GetObject"}
-    assert may["SedanoHistoryBucket/history/*"] == {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}
-    assert may["SedanoControlTable"] == {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
-    assert not any("SedanoLedgerTable" in name or "SedanoBlobsBucket" in name for name in may)
+                    found.setdefault(name_of(resource), set()).update(listed(statement["Action"]))
+    return found
+
+
+ALLOWED = {
+    "code.py": {"s3:GetObject"},
+    "code.zip": {"s3:GetObject"},
+    "SedanoHistoryBucket": {"s3:ListBucket"},
+    "SedanoHistoryBucket/events/*": {"s3:GetObject"},
+    "SedanoHistoryBucket/history/*": {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"},
+    "SedanoControlTable": {"dynamodb:GetItem", "dynamodb:UpdateItem"},
+}
+
+
+def test_the_job_may_read_its_code_and_events_write_tables_and_take_its_lease(production: Templates, on_emr: Templates) -> None:
+    logs = {"log-group:/aws-glue/*": {"logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"}}
+    assert may(production) == ALLOWED | logs
+    assert may(on_emr) == ALLOWED, "EMR Serverless keeps logs by itself"
+
+
+def test_the_job_tells_no_metrics_which_its_role_could_not_write(production: Templates) -> None:
+    assert not [name for name in only(production, "Glue::Job")["DefaultArguments"] if "metrics" in name]
 
 
 def test_a_task_may_start_the_job_wait_for_it_and_stop_it(production: Templates, on_emr: Templates) -> None:
@@ -87,10 +106,10 @@ def listed(value) -> list:
 
 
 def name_of(resource) -> str:
-    try:
-        return shown(resource)
-    except (ValueError, IndexError):
-        return json.dumps(resource)
+    match resource:
+        case {"Fn::Join": ["", [*_, str(key)]]} if "-assets-" in json.dumps(resource):
+            return f"code{Path(key).suffix}"
+    return shown(resource)
 
 
 def test_nothing_runs_by_itself_until_a_schedule_is_given(production: Templates, scheduled: Templates) -> None:
