@@ -101,12 +101,14 @@ def test_what_cannot_be_sent_again_stays_and_says_why(ports: Ports, capsys: pyte
     ("arguments", "message"),
     [
         (("redrive",), "redrive what? give ids, or --reason R, or --all"), (("redrive", "--all", "t"), "redrive what?"),
-        (("--most", "0", "list"), "--most: 0; give a number above 0"),
+        (("--most", "0", "list"), "argument --most: 0: give a whole number, 1 or more"),
     ],
 )  # fmt: skip
 def test_a_command_that_makes_no_sense_says_what_to_do(
     arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, out, err = ran(capsys, *arguments)
-    assert (status, out) == (1, "")
-    assert message in err
+    with pytest.raises(SystemExit) as left:
+        ran(capsys, *arguments)
+    said = capsys.readouterr()
+    assert (left.value.code, said.out) == (2, "")
+    assert message in said.err

@@ -38,7 +38,7 @@ LATE = {
     "`import sedano` loads neither an AWS client nor asyncio; loads locks, partitions and the control panel for whoever uses them",
     "layers/sedano/python/sedano/bootstrap.py": "a function loads what it runs; a port that few invocations use is loaded by the first",
     "layers/sedano/python/sedano/cli/__init__.py": "loads the one verb that was asked for",
-    "layers/sedano/python/sedano/cli/discover.py": "the app that it is about is named on the command line",
+    "layers/sedano/python/sedano/cli/desk.py": "the app that it is about is named on the command line",
     "layers/sedano/python/sedano/cli/history.py": "Spark is an extra, and the job stands beside the library",
     "layers/sedano/python/sedano/guarding.py": "whoever declares health checks and budgets loads what that takes",
     "layers/sedano/python/sedano/elections.py": "whoever holds an election loads what that takes",

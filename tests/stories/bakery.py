@@ -28,12 +28,25 @@ def bake(loaf: int) -> str:
     return f"bread {loaf}"
 
 
+@app.task(retry=False)
+def label(text: str) -> str:
+    """Write a label."""
+    return text
+
+
 class Bread(Workflow, app=app, version="2"):
     """Bread from nothing."""
 
     loaves = Input(int, default=2)
     dough = Step(mix.s(loaves), compensate=throw_away.s(own))
     baked = Step(bake.s(each(dough)))
+
+
+class Label(Workflow, app=app):
+    """A label that says what it is told."""
+
+    text = Input(str)
+    written = Step(label.s(text))
 
 
 BREAD = """

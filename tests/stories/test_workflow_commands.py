@@ -37,7 +37,8 @@ def test_a_run_is_begun_listed_and_shown(world: testing.World, capsys: pytest.Ca
     assert said(capsys, "start", BREAD, "loaves=3", "--run-id", "second") == "second\n"
     world.drain()
     assert {line.split()[0] for line in said(capsys, "list").splitlines()} == {"RUN", run, "second"}
-    assert said(capsys, "list", "cake").splitlines() == ["RUN  WORKFLOW  VERSION  STATE  STARTED"]
+    assert main(["workflow", "--app", APP, "list", "cake"]) == 0
+    assert capsys.readouterr() == ("", "there are no runs of a workflow cake\n")
     shown = said(capsys, "show", run).splitlines()
     assert shown[0].startswith(f"{run}: bread 2 is SUCCEEDED, began 2026-01-01 00:00:00Z")
     assert [line.split()[:2] for line in shown[1:]] == [["STEP", "STATE"], ["dough", "SUCCEEDED"], ["baked", "SUCCEEDED"]]

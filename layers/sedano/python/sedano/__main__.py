@@ -1,7 +1,5 @@
 """`python -m sedano`: see `sedano.cli`."""
 
-import sys
+from sedano.cli import command
 
-from sedano.cli import main
-
-sys.exit(main(sys.argv[1:]))
+command()

@@ -285,7 +285,7 @@ def load(reference: str) -> Sedano:
     try:
         found = getattr(importlib.import_module(module), attribute or "app")
     except (ImportError, AttributeError, ValueError) as wrong:
-        raise ConfigurationError(f"SEDANO_APP={reference!r}: {wrong}; expected module:attribute of a Sedano app") from wrong
+        raise ConfigurationError(f"app {reference!r} (SEDANO_APP): {wrong}; expected module:attribute of a Sedano app") from wrong
     if not isinstance(found, Sedano):
-        raise ConfigurationError(f"SEDANO_APP={reference!r} is a {type(found).__name__}, not a Sedano app")
+        raise ConfigurationError(f"app {reference!r} (SEDANO_APP) is a {type(found).__name__}, not a Sedano app")
     return found

@@ -1,4 +1,5 @@
-"""The command line: `python -m sedano VERB …`. Data goes to stdout, words to stderr; 0 is done, 1 failed, 2 was asked wrongly.
+"""The command line: `sedano VERB …`, or `python -m sedano VERB …`. Data goes to stdout, words to stderr; 0 is done, 1 failed, 2 was asked
+wrongly; who is interrupted ends with 130, and whose reader went away (`| head`) with 141, as a shell tells it of other programs.
 
 A verb is a module here with `main(arguments)`, loaded when it is asked for.
 """
@@ -6,9 +7,12 @@ A verb is a module here with `main(arguments)`, loaded when it is asked for.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
+from sedano import __version__
 from sedano.errors import SedanoError
 
 VERBS = {
@@ -25,13 +29,35 @@ VERBS = {
 def main(arguments: Sequence[str]) -> int:
     """Do what the command line says."""
     verb, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    if verb not in VERBS:
-        asked = verb in ("-h", "--help", "help")
-        lines = ["usage: python -m sedano VERB …", "", *(f"  {name:<12}{words}" for name, words in VERBS.items())]
-        print("\n".join(lines), file=sys.stdout if asked else sys.stderr)
-        return 0 if asked else 2
     try:
-        return int(importlib.import_module(f"sedano.cli.{verb}").main(rest))
+        status = int(importlib.import_module(f"sedano.cli.{verb}").main(rest)) if verb in VERBS else _usage(verb)
+        sys.stdout.flush()  # here, where a reader that went away can still be told from a failure
+        return status
     except SedanoError as error:
         print(f"sedano {verb}: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"sedano {verb}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written when the interpreter ends
+        return 141
+
+
+def command() -> NoReturn:
+    """The command `sedano`."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def _usage(verb: str) -> int:
+    """Say what can be asked for, or the version; return the exit code."""
+    if verb in ("-V", "--version"):
+        print(f"sedano {__version__}")
+        return 0
+    asked = verb in ("-h", "--help", "help")
+    lines = ["usage: sedano VERB …   (or python -m sedano VERB …; sedano VERB --help tells more)", ""]
+    lines += [f"  {name:<12}{words}" for name, words in VERBS.items()]
+    if verb and not asked:
+        lines += ["", f"sedano: there is no verb {verb!r}"]
+    print("\n".join(lines), file=sys.stdout if asked else sys.stderr)
+    return 0 if asked else 2

@@ -14,8 +14,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sedano.cli.desk import Row, app_of, table, takes_app
-from sedano.errors import ConfigurationError
+from sedano.cli.desk import Row, app_of, table, takes_app, whole
 from sedano.model.timestamps import shown
 from sedano.views.cluster import DAYS, LATEST, UNNAMED, ClusterView, cluster
 
@@ -24,12 +23,10 @@ def main(arguments: Sequence[str]) -> int:
     """Do what the command line says; return the exit code."""
     parser = argparse.ArgumentParser(prog="sedano cluster", description="the cluster now: its workers, and the latest tasks")
     takes_app(parser)
-    parser.add_argument("--latest", type=int, default=LATEST, metavar="N", help=f"show N tasks (default: {LATEST})")
+    parser.add_argument("--latest", type=whole(0), default=LATEST, metavar="N", help=f"show N tasks (default: {LATEST})")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
-    parser.add_argument("--days", type=int, default=DAYS, metavar="N", help=f"count the tasks of N days, with today (default: {DAYS})")
+    parser.add_argument("--days", type=whole(1), default=DAYS, metavar="N", help=f"count the tasks of N days, with today (default: {DAYS})")
     asked = parser.parse_args(arguments)
-    if asked.latest < 0:
-        raise ConfigurationError(f"--latest: {asked.latest}; give 0 or more")
     view = cluster(app_of(asked).outlet.ports, asked.latest, asked.days)
     if asked.json:
         print(json.dumps(_plain(view)))

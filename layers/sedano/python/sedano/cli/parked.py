@@ -16,9 +16,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sedano.cli.desk import app_of, table, takes_app
+from sedano.cli.desk import app_of, table, takes_app, whole
 from sedano.engine.redriving import MOST, Parked, give_back, parked, redrive, whole_body
-from sedano.errors import ConfigurationError, MessageRefused, SedanoError
+from sedano.errors import MessageRefused, SedanoError
 from sedano.model.timestamps import shown
 from sedano.ports import Ports
 from sedano.views.parked import reasons
@@ -26,19 +26,16 @@ from sedano.views.parked import reasons
 
 def main(arguments: Sequence[str]) -> int:
     """Do what the command line says; return the exit code."""
-    asked = _parser().parse_args(arguments)
-    if asked.most < 1:
-        raise ConfigurationError(f"--most: {asked.most}; give a number above 0")
+    parser = _parser()
+    asked = parser.parse_args(arguments)
     if asked.do is _redrive and bool(asked.ids) + bool(asked.reason) + asked.all != 1:
-        raise ConfigurationError("redrive what? give ids, or --reason R, or --all")
+        parser.error("redrive what? give ids, or --reason R, or --all")
     verb: Callable[[Ports, argparse.Namespace], int] = asked.do
     return verb(app_of(asked).outlet.ports, asked)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sedano parked", description="messages that were set aside")
-    takes_app(parser)
-    parser.add_argument("--most", type=int, default=MOST, metavar="N", help=f"look at N messages (default: {MOST})")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     every = verbs.add_parser("list", help="how many for which reason, with a sample of each")
     every.set_defaults(do=_list)
@@ -53,6 +50,9 @@ def _parser() -> argparse.ArgumentParser:
         verb.add_argument("--reason", help="only those that were set aside for this reason")
     for verb in (every, show):
         verb.add_argument("--json", action="store_true", help="as JSON")
+    takes_app(parser, every, show, again)
+    for one, unsaid in ((parser, MOST), *((verb, argparse.SUPPRESS) for verb in (every, show, again))):
+        one.add_argument("--most", type=whole(1), default=unsaid, metavar="N", help=f"look at N messages (default: {MOST})")
     return parser
 
 

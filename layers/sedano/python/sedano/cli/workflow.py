@@ -23,7 +23,9 @@ from typing import Any
 from sedano.app import Sedano
 from sedano.cli.desk import Row, app_of, table, takes_app
 from sedano.errors import ConfigurationError
+from sedano.model.parameters import ANYTHING, kind_of
 from sedano.model.timestamps import shown
+from sedano.model.workflow import kinds
 from sedano.workflow import Flow, FlowResult, FlowView, find, load
 
 CONTROLS = {
@@ -43,7 +45,6 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sedano workflow", description="check, draw, start and control workflows")
-    takes_app(parser)
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     check = verbs.add_parser("check", help="tell everything that is wrong with a workflow")
     draw = verbs.add_parser("draw", help="draw a workflow, or a run with its live state")
@@ -68,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         verb.add_argument("run", help="the run's id")
         if name == "retry":
             verb.add_argument("--undone", action="append", default=[], metavar="STEP", help="it was left undone, and undone by hand since")
+    takes_app(parser, *verbs.choices.values())
     return parser
 
 
@@ -90,8 +92,9 @@ def _start(app: Sedano, asked: argparse.Namespace) -> int:
     wrong = next((given for given in asked.inputs if "=" not in given), None)
     if wrong is not None:
         raise ConfigurationError(f"{wrong!r} is no input; write NAME=VALUE")
-    inputs = {name: _value(text) for name, _, text in (given.partition("=") for given in asked.inputs)}
-    print(_flow(app, asked.workflow).apply_async(inputs, run_id=asked.run_id).id)
+    flow = _flow(app, asked.workflow)
+    inputs = {name: _value(flow, name, text) for name, _, text in (given.partition("=") for given in asked.inputs)}
+    print(flow.apply_async(inputs, run_id=asked.run_id).id)
     app.close()
     return 0
 
@@ -106,9 +109,10 @@ def _list(app: Sedano, asked: argparse.Namespace) -> int:
                 )
             )
         return 0
-    table(
-        ("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), [(r.run_id, r.workflow, r.version, r.state, shown(r.started)) for r in found]
-    )
+    if not found:
+        print("there are no runs" + (f" of a workflow {asked.workflow}" if asked.workflow else ""), file=sys.stderr)
+        return 0
+    table(("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), [(r.run_id, r.workflow, r.version, r.state, shown(r.started)) for r in found])
     return 0
 
 
@@ -157,8 +161,12 @@ def _steps(view: FlowView) -> Iterable[Row]:
         yield step.name, step.state, step.task, str(step.attempt + 1), calls, step.detail
 
 
-def _value(text: str) -> Any:
+def _value(flow: Flow, name: str, text: str) -> Any:
+    """Return *text* as the input *name* takes it: what it says in JSON, or the text itself where only that fits (`order=7` for a str)."""
+    declared = flow.definition.inputs.get(name)
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return text
+    kind = kind_of(kinds.from_words(declared.type)) if declared is not None else ANYTHING
+    return text if kind.accepts(text) and not kind.accepts(value) else value

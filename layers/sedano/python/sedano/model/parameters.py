@@ -52,6 +52,14 @@ class Kind(NamedTuple):
                 continue
         raise Wrong(f"expected {self.label}, got {type(value).__name__}")
 
+    def accepts(self, value: Any) -> bool:
+        """Tell whether *value* fits."""
+        try:
+            self.read(value)
+        except Wrong:
+            return False
+        return True
+
 
 ANYTHING = Kind("anything", unchecked=True)
 

@@ -1,0 +1,130 @@
+"""The command line as a stranger meets it: what is asked wrongly, interrupted, piped away, or about an app that is not there."""
+
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sedano
+from sedano import cli, testing
+from sedano.cli import main
+from sedano.workflow import find
+from tests.stories import bakery
+
+ROOT = Path(__file__).parents[2]
+APP = ("--app", "tests.stories.bakery:app")
+WAITS = """
+import sys, time
+print("imported", file=sys.stderr, flush=True)
+time.sleep(600)
+"""
+
+
+def begun(*arguments: str, cwd: Path = ROOT) -> subprocess.Popen[str]:
+    """A command in a process of its own."""
+    command = [sys.executable, "-m", "sedano", *arguments]
+    variables = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PATH": os.environ["PATH"]}
+    return subprocess.Popen(command, env=variables, cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Iterator[Path]:
+    """A directory for modules, which this process forgets again."""
+    before = sys.path[:]
+    yield tmp_path
+    sys.path[:] = before
+
+
+@pytest.mark.parametrize("asked", ["--help", "-h", "help"])
+def test_help_names_every_verb_on_stdout(asked: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([asked]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert all(f"\n  {verb} " in said.out for verb in cli.VERBS)
+
+
+def test_the_version_is_told_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr() == (f"sedano {sedano.__version__}\n", "")
+
+
+def test_a_verb_that_is_not_there_is_named_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["clustr"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.endswith("sedano: there is no verb 'clustr'\n")
+    assert "  cluster " in said.err
+
+
+def test_the_wheel_brings_the_command_of_which_messages_speak() -> None:
+    module, _, function = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["sedano"].partition(":")
+    assert (module, getattr(cli, function)) == ("sedano.cli", cli.command)
+
+
+@pytest.mark.parametrize("verb", list(cli.VERBS))
+def test_every_verb_has_a_help_of_its_own(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if verb == "history":
+        pytest.importorskip("pyspark", reason="Spark is an extra")
+    with pytest.raises(SystemExit) as left:
+        main([verb, "--help"])
+    assert left.value.code == 0
+    assert "usage: " in capsys.readouterr().out
+
+
+def test_who_reads_only_the_beginning_meets_no_traceback() -> None:
+    told = begun("discover", *APP)
+    assert told.stdout is not None
+    assert told.stderr is not None
+    told.stdout.close()  # as `| head` does, and before anything is written
+    assert (told.stderr.read(), told.wait()) == ("", 141)
+    told.stderr.close()
+
+
+def test_who_interrupts_meets_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(WAITS)
+    told = begun("discover", "--app", "slow:app", cwd=tmp_path)
+    assert told.stderr is not None
+    assert told.stderr.readline() == "imported\n"
+    told.send_signal(signal.SIGINT)
+    assert (told.communicate()[1], told.returncode) == ("sedano discover: interrupted\n", 130)
+
+
+@pytest.mark.parametrize("place", [("--app", "shop:app", "list"), ("list", "--app", "shop:app")])
+def test_the_app_is_named_before_or_after_the_verb(place: tuple[str, ...], code: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["workflow", "--code", str(code), *place]) == 1
+    assert capsys.readouterr().err.startswith(f"sedano workflow: app: {code.resolve()} has no module shop; name the app as module:")
+
+
+@pytest.mark.parametrize("verb", [["cluster"], ["discover"], ["explain", "t"], ["parked", "list"], ["workflow", "list"]])
+def test_an_app_with_a_fault_shows_its_own_traceback_and_one_sentence(
+    verb: list[str], code: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (code / "faulty.py").write_text("print('hello')\nprice = 1 / 0\n")
+    assert main([*verb, "--app", "faulty:app", "--code", str(code)]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "hello\n" in said.err
+    assert said.err.endswith(
+        f"ZeroDivisionError: division by zero\n\nsedano {verb[0]}: app: faulty cannot be imported: ZeroDivisionError: division by zero; "
+        "the traceback above shows where, correct it there\n"
+    )
+    assert str(sedano.cli.__file__) not in said.err
+
+
+def test_a_directory_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["discover", *APP, "--code", str(tmp_path / "nowhere")]) == 1
+    assert f"sedano discover: --code: {(tmp_path / 'nowhere').resolve()} is no directory; give the one that" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("given", "read"), [("text=7", "7"), ('text="7"', "7"), ("text=tea", "tea"), ("text=null", "null")])
+def test_a_text_input_of_a_workflow_is_taken_as_it_is_written(given: str, read: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with testing.world(bakery.app) as world:
+        assert main(["workflow", *APP, "start", "tests.stories.bakery:Label", given]) == 0
+        run = capsys.readouterr().out.strip()
+        world.drain()
+        assert find(bakery.app, run).get() == {"written": read}
