@@ -37,6 +37,12 @@ def two(deployed: LocalStage) -> Iterator[Any]:
         yield client
 
 
+@pytest.fixture(autouse=True)
+def _nothing_left(still: Struck) -> None:
+    """What one proof set aside is none of the next one's."""
+    still.forget()
+
+
 def test_what_the_old_version_published_the_new_one_runs(still: Struck, releases: Releases, one: Any) -> None:
     releases.release(TWO)
     paid, billed = one.pay.delay(1), one.bill.delay(2)
