@@ -15,7 +15,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from glue_jobs.pipeline import history as rows
+from glue_jobs.pipeline.answer import answered, must_be_question
+from glue_jobs.pipeline.options import days, how_many, read
 from glue_jobs.pipeline.report.gather import gathered
 from glue_jobs.pipeline.report.page import page
 from glue_jobs.pipeline.session import must_open, session
-from sedano.errors import ConfigurationError, SedanoError
+from sedano.errors import ConfigurationError, OptionError, SedanoError
 from sedano.history import CONTROL_TABLE, History, Snapshot, editing, landed_at, open_history
 
 #: A source with fewer files is a short job.
@@ -40,13 +42,13 @@ Told = dict[str, Any]
 def build(spark: SparkSession, history: History, options: argparse.Namespace) -> Told:
     """Take in the landed files that the history does not hold yet; with ``--rebuild`` all of them, in place of its parts."""
     with editing(history) as edition:
-        landed = {name: mark for name, mark in landed_at(options.source).items() if options.day is None or f"dt={options.day}/" in name}
+        landed = on_day(landed_at(options.source), options.day)
         taken = {} if options.rebuild else history.taken_in(edition.seen)
         new = {name: mark for name, mark in landed.items() if taken.get(name) != mark}
         if not new:
             return {"version": edition.seen.version, "new_files": 0}
-        left = rows.take_in(spark, sorted(new), history.archive.place(edition.prefix))
-        told: Told = {"broken_files": left} if left else {}
+        left, quarantined = rows.take_in(spark, sorted(new), history.archive.place(edition.prefix))
+        told: Told = {"quarantined": quarantined, **({"broken_files": left} if left else {})}
         if left and options.rebuild:
             first, why = next(iter(left.items()))
             raise ConfigurationError(f"rebuild: {len(left)} files are broken, such as {first} ({why}); put whole copies in their place")
@@ -56,8 +58,14 @@ def build(spark: SparkSession, history: History, options: argparse.Namespace) ->
     return {"version": made.version, "new_files": len(new) - len(left), "parts": len(made.parts), **told}
 
 
+def on_day(landed: Mapping[str, str], day: str | None) -> dict[str, str]:
+    """Return those of the *landed* files that the recorder filed under *day*; all of them without one."""
+    return {name: mark for name, mark in landed.items() if day is None or f"dt={day}/" in name}
+
+
 def compact(spark: SparkSession, history: History, options: argparse.Namespace) -> Told:
     """Merge all parts into a base with its tables, then delete what no snapshot of the last ``--keep-days`` names."""
+    must_hold_something(history)
     with editing(history) as edition:
         if edition.seen.pending or not edition.seen.base:
             rows.merge(spark, places(history, edition.seen), history.archive.place(edition.prefix))
@@ -68,8 +76,9 @@ def compact(spark: SparkSession, history: History, options: argparse.Namespace) 
 
 
 def update(spark: SparkSession, history: History, options: argparse.Namespace) -> Told:
-    """Build, then compact: what a schedule runs."""
-    return {**build(spark, history, options), **compact(spark, history, options)}
+    """Build, then compact: what a schedule runs, also before anything has landed."""
+    built = build(spark, history, options)
+    return {**built, **compact(spark, history, options)} if history.current().parts else built
 
 
 def report(spark: SparkSession, history: History, options: argparse.Namespace) -> Told:
@@ -81,20 +90,39 @@ def report(spark: SparkSession, history: History, options: argparse.Namespace) -
 
 
 def query(spark: SparkSession, history: History, options: argparse.Namespace) -> Told:
-    """Answer a SELECT over the tables."""
+    """Answer a SELECT over the tables.
+
+    Raises:
+        OptionError: it cannot be answered.
+    """
     named = [name for name in rows.SCHEMAS if re.search(rf"\b{name}\b", options.sql, re.IGNORECASE)]
     for name, table in tables(spark, history, named).items():
         table.createOrReplaceTempView(name)
-    answer = spark.sql(options.sql)
-    return {"columns": answer.columns, "rows": [row.asDict(recursive=True) for row in answer.limit(options.limit).collect()]}
+    try:
+        columns, found, more = answered(spark, options.sql, options.limit)
+    except OptionError as wrong:
+        raise OptionError(f"{wrong}. There are the tables {', '.join(rows.SCHEMAS)}; DESCRIBE one for its columns") from None
+    if more:
+        note(options, f"there are more rows than these {options.limit}; --limit shows more")
+    return {"columns": columns, "rows": found}
 
 
 def tables(spark: SparkSession, history: History, names: Iterable[str] = rows.SCHEMAS) -> dict[str, DataFrame]:
     """Return the tables *names* of the snapshot that is current now; it stays what it is while others commit."""
+    snapshot = must_hold_something(history)
+    return rows.read(spark, places(history, snapshot), names)
+
+
+def must_hold_something(history: History) -> Snapshot:
+    """Return the snapshot that is current now.
+
+    Raises:
+        ConfigurationError: it is empty.
+    """
     snapshot = history.current()
     if not snapshot.parts:
-        raise ConfigurationError("history: nothing has been taken in yet; run `history build` first")
-    return rows.read(spark, places(history, snapshot), names)
+        raise ConfigurationError(f"nothing has been taken in yet at {history.archive.place('')}; run `history build` first")
+    return snapshot
 
 
 def places(history: History, snapshot: Snapshot) -> rows.Places:
@@ -121,14 +149,14 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--source", help="build: the landed *.jsonl and *.jsonl.gz files, a folder or s3://bucket/prefix or one file")
     parser.add_argument("--day", help="build: only the files of this day (YYYY-MM-DD), as the recorder files them: a backfill")
     parser.add_argument("--rebuild", action="store_true", help="build: read every landed file anew, in place of what was taken in")
-    parser.add_argument("--keep-days", type=float, default=KEEP_DAYS, help="compact: how long readers keep older snapshots (%(default)g)")
+    parser.add_argument("--keep-days", type=days, default=KEEP_DAYS, help="compact: how long readers keep older snapshots (%(default)g)")
     parser.add_argument("--out", default="report.html", help="report: the file to write (default %(default)s)")
     parser.add_argument("--root", help="report: the canvas whose critical path is drawn (default: the longest)")
-    parser.add_argument("--limit", type=int, default=1000, help="query: the most rows (default %(default)s)")
+    parser.add_argument("--limit", type=how_many, default=1000, help="query: the most rows (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="query: JSON lines in place of a table")
     words = list(takewhile(lambda word: not word.startswith("-"), given))
     named = [part for pair in zip(("--verb", "--sql"), words, strict=False) for part in pair]
-    options = parser.parse_known_args([*named, *given[len(words) :]])[0]
+    options = read(parser, [*named, *given[len(words) :]])
     if len(words) > 2:
         parser.error(f"{words[2]!r} is one word too many; quote the SELECT")
     needed = {"build": "source", "update": "source", "query": "sql"}.get(options.verb)
@@ -146,10 +174,55 @@ def shown(told: Told, as_json: bool) -> str:
     if "rows" not in told:
         return json.dumps(told)
     if as_json:
-        return "\n".join(json.dumps(row, ensure_ascii=False) for row in told["rows"])
-    lines = [told["columns"], *[["" if value is None else str(value) for value in row.values()] for row in told["rows"]]]
+        if len(set(told["columns"])) < len(told["columns"]):
+            raise OptionError("two columns have one name, which JSON has no place for; tell them apart with AS")
+        named = [dict(zip(told["columns"], row, strict=True)) for row in told["rows"]]
+        return "\n".join(json.dumps(row, ensure_ascii=False, default=str) for row in named)
+    lines = [told["columns"], *[["" if value is None else str(value) for value in row] for row in told["rows"]]]
     widths = [max(len(line[n]) for line in lines) for n in range(len(told["columns"]))]
     return "\n".join("  ".join(value.ljust(width) for value, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+
+
+def note(options: argparse.Namespace, words: str) -> None:
+    """Say beside the answer what a person should know of it."""
+    print(f"history {options.verb}: {words}", file=sys.stderr)
+
+
+def must_be_doable(history: History, options: argparse.Namespace) -> None:
+    """See, before Spark starts, to what needs no Spark to be seen.
+
+    Raises:
+        ConfigurationError, OptionError: it cannot be done; the message says what to do.
+    """
+    out = Path(options.out)
+    if options.verb == "query":
+        must_be_question(options.sql)
+    if options.verb == "report" and (out.is_dir() or not out.absolute().parent.is_dir()):
+        raise OptionError(f"--out: {out} {'is a folder' if out.is_dir() else 'lies in no folder that is there'}; name a file to write")
+    if options.verb in {"compact", "report", "query"}:
+        must_hold_something(history)
+
+
+def look(history: History, options: argparse.Namespace) -> dict[str, str]:
+    """Return what landed at the source, and say so when it is not what was asked for; see first that all can be done (`must_be_doable`)."""
+    must_be_doable(history, options)
+    landed = landed_at(options.source) if options.source else {}
+    if options.source and not landed:
+        note(options, f"no *.jsonl and no *.jsonl.gz file lies below {options.source}")
+    elif options.day and not on_day(landed, options.day):
+        note(options, f"no landed file lies in a folder dt={options.day}/ below {options.source}")
+    return landed
+
+
+def worked(history: History, options: argparse.Namespace) -> Told:
+    """Do what was asked for, with a session of its own."""
+    short = len(look(history, options)) < SMALL_FILES and "://" not in options.target
+    spark = session("sedano history", short=short)
+    try:
+        must_open(spark, options.target, options.source or "")
+        return VERBS[options.verb](spark, history, options)
+    finally:
+        spark.stop()
 
 
 def main(given: Sequence[str]) -> int:
@@ -158,16 +231,9 @@ def main(given: Sequence[str]) -> int:
     try:
         if options.control_table:
             os.environ[CONTROL_TABLE] = options.control_table
-        history = open_history(options.target)
-        small = options.source is None or len(landed_at(options.source)) < SMALL_FILES
-        spark = session("sedano history", short=small and "://" not in options.target)
-        try:
-            must_open(spark, options.target, options.source or "")
-            print(shown(VERBS[options.verb](spark, history, options), options.json))
-        finally:
-            spark.stop()
-    except SedanoError as error:
-        print(f"history {options.verb}: {error}", file=sys.stderr)
+        print(shown(worked(open_history(options.target), options), options.json))
+    except (SedanoError, OSError) as error:
+        note(options, str(error).removeprefix("history: "))
         return 1
     return 0
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from glue_jobs.pipeline.job import run
+from glue_jobs.pipeline.options import read
 from glue_jobs.pipeline.session import session
 
 #: About half a million events, packed.
@@ -22,7 +23,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--source", required=True, help="folder or prefix of *.jsonl.gz files of events, read recursively")
     parser.add_argument("--target", required=True, help="folder or prefix for the tables; a former run's are replaced")
     parser.add_argument("--ledger", help='JSON lines {"uuid", "state"}: final states to compare the timelines with')
-    options = parser.parse_known_args(given)[0]
+    options = read(parser, given)
     for option, place in (("--source", options.source), ("--ledger", options.ledger)):
         if place is not None and "://" not in place and not Path(place).exists():
             parser.error(f"{option}: there is nothing at {place}")

@@ -41,6 +41,13 @@ class Places(NamedTuple):
     pending: Sequence[str]
 
 
+class Taken(NamedTuple):
+    """What became of landed files: *broken* are those of which nothing was taken in, with the reason; *quarantined* counts lines."""
+
+    broken: dict[str, str]
+    quarantined: int
+
+
 class Finalised:
     """The tables of one snapshot, each made once, when it or one that needs it is asked for.
 
@@ -82,12 +89,8 @@ class Finalised:
         return row["until"] if row is not None else None
 
 
-def take_in(spark: SparkSession, files: Sequence[str], place: str) -> dict[str, str]:
-    """Write one part below *place* from these landed *files*; the parse is paid once.
-
-    Returns:
-        the files that are broken, with the reason: nothing of them is in the part. Where all are, no part was written.
-    """
+def take_in(spark: SparkSession, files: Sequence[str], place: str) -> Taken:
+    """Write one part below *place* from these landed *files*, unless all of them are broken; the parse is paid once."""
     left: dict[str, str] = {}
     try:
         landed = _written(landing.land_files(spark, files), f"{place}{LINES}")
@@ -97,10 +100,10 @@ def take_in(spark: SparkSession, files: Sequence[str], place: str) -> dict[str, 
         if not left:
             raise
         if not whole:
-            return left
+            return Taken(left, 0)
         landed = _written(landing.land_files(spark, whole), f"{place}{LINES}")
     _written(landed.transform(landing.events).transform(timeline.registers), f"{place}{REGISTERS}")
-    return left
+    return Taken(left, landing.quarantine(landed).count())
 
 
 def merge(spark: SparkSession, places: Places, place: str) -> None:
@@ -126,8 +129,9 @@ def read(spark: SparkSession, places: Places, names: Iterable[str] = SCHEMAS) ->
 def _registers(spark: SparkSession, places: Places) -> DataFrame:
     """Return the registers of every task of the snapshot."""
     held = [places.base] if places.base is not None else []
-    parts = [spark.read.parquet(f"{place}{REGISTERS}") for place in (*held, *places.pending)]
     nothing = spark.createDataFrame([], LINE).transform(timeline.registers)
+    reader = spark.read.schema(nothing.schema)
+    parts = [reader.parquet(f"{place}{REGISTERS}") for place in (*held, *places.pending)]
     return timeline.merged(*(parts or [nothing]))
 
 

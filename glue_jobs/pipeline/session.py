@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped] # py4j ships no types
 from pyspark.sql import SparkSession
@@ -20,7 +21,7 @@ _LOCAL: _Configuration = {
     "spark.driver.memory": "2g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
+    "spark.driver.extraClassPath": str(Path(__file__).parent / "quiet"),  # what it logs, by log4j2.properties
     "spark.sql.shuffle.partitions": "4",
 }
 

@@ -33,6 +33,8 @@ def archive_at(place: str) -> Archive:
         return S3Archive(Session().client("s3"), bucket, f"{prefix.rstrip('/')}/" if prefix.strip("/") else "")
     if "://" in place:
         raise ConfigurationError(f"history: {place} cannot be used; a folder of this machine or s3://bucket/prefix can")
+    if Path(place).is_file():
+        raise ConfigurationError(f"history: {place} is a file; a history stands in a folder of its own")
     return FolderArchive(Path(place).resolve())
 
 
@@ -59,6 +61,8 @@ def landed_at(place: str) -> dict[str, str]:
         raise ConfigurationError(f"history: there is nothing at {place}; give the folder of the landed *.jsonl and *.jsonl.gz files")
     if path.is_dir():
         return _landed(FolderArchive(path), "")
+    if not path.name.endswith(LANDED):
+        raise ConfigurationError(f"history: {place} is no file of events; their names end in .jsonl or .jsonl.gz")
     alone = FolderArchive(path.parent)
     return {alone.place(filed.name): filed.mark for filed in alone.names(path.name) if filed.name == path.name}
 

@@ -1,0 +1,74 @@
+"""What a person asks of the tables: the rows of the answer, or one sentence on what is wrong with the question."""
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
+
+from sedano.errors import OptionError
+
+#: How a question begins; whatever else Spark's SQL can do changes something.
+QUESTIONS: Final = frozenset({"select", "with", "from", "values", "table", "describe", "desc", "explain"})
+_FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*([A-Za-z]*)", re.DOTALL)
+_CLASS, _CODE = re.compile(r"^\[[A-Z0-9_.]+\]\s*"), re.compile(r"\s*SQLSTATE: .*$")
+
+
+class Answer(NamedTuple):
+    """The columns and rows that were asked for, and whether there are *more* than were to be shown."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    more: bool
+
+
+def must_be_question(sql: str) -> None:
+    """See to it that *sql* asks and changes nothing.
+
+    Raises:
+        OptionError: it begins with another word.
+    """
+    found = _FIRST_WORD.match(sql)
+    word = found[1] if found else ""
+    if word.lower() not in QUESTIONS:
+        raise OptionError(f"it begins with {word or sql[:1]!r}; a question begins with SELECT, WITH or DESCRIBE")
+
+
+def answered(spark: SparkSession, sql: str, limit: int) -> Answer:
+    """Answer *sql* over the views of *spark* with at most *limit* rows; times are UTC, whatever this machine's zone is.
+
+    Raises:
+        OptionError: Spark cannot make sense of it, or it fails on a row; the message says where.
+    """
+    try:
+        with _unlogged():
+            asked = spark.sql(sql)
+            apart = asked.limit(limit + 1).toDF(*[str(n) for n in range(len(asked.columns))])
+            kinds = [(F.col(field.name), field.dataType) for field in apart.schema]
+            cells = apart.select(*[column.cast("string") if isinstance(kind, TimestampType) else column for column, kind in kinds])
+            rows = [list(row.asDict(recursive=True).values()) for row in cells.collect()]
+    except PySparkException as wrong:
+        raise OptionError(sentence(wrong)) from None
+    return Answer(asked.columns, rows[:limit], len(rows) > limit)
+
+
+def sentence(wrong: Exception) -> str:
+    """Return the first line of what Spark says, without its codes."""
+    first = next((line for line in str(wrong).splitlines() if line.strip()), type(wrong).__name__)
+    return _CODE.sub("", _CLASS.sub("", first)).rstrip("; .")
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep PySpark from logging, with both stacks, what it raises as well."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

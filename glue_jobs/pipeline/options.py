@@ -1,0 +1,33 @@
+"""Reading the options of an entry script, which Glue calls with options of its own among them."""
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+
+#: Glue says it in every run, beside other options of its own that no list names for good.
+OF_GLUE = "--JOB_NAME"
+
+
+def read(parser: ArgumentParser, given: Sequence[str]) -> Namespace:
+    """Read *given*: on Glue what the parser does not know is passed over, elsewhere it ends the script, for it is a slip of the pen."""
+    options, unknown = parser.parse_known_args(given)
+    if unknown and not any(word.partition("=")[0] == OF_GLUE for word in given):
+        parser.error(f"there is no {unknown[0]}; --help lists what there is")
+    return options
+
+
+def days(text: str) -> float:
+    """Read a time in days, zero or more."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is no number of days")
+    return value
+
+
+def how_many(text: str) -> int:
+    """Read a whole number, one or more."""
+    if not text.isdecimal() or not int(text):
+        raise ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
