@@ -9,7 +9,12 @@ _LOGS = (
     "Lambda automatically captures logs for all function invocations and sends them to CloudWatch Logs, provided your function's execution "
     "role has the necessary permissions. https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs.html"
 )
-#: Action, and what AWS says of it. The endpoint asks for the log group without the `:*` that AWS asks for, and for no change of a mapping.
+_RELEASE = (
+    "AWSCodeDeployRoleForLambdaLimited: provides CodeDeploy service limited access to perform a Lambda deployment on your behalf. "
+    "https://docs.aws.amazon.com/aws-managed-policy/latest/reference/AWSCodeDeployRoleForLambdaLimited.html"
+)
+#: Action, and what AWS says of it. The endpoint asks for the log group without the `:*` that AWS asks for, for no change of a mapping, for
+#: a function in place of its alias, for all alarms by the bare `*`, and for one and the same when an alias is read and when it is moved.
 BY_AWS = {
     "logs:CreateLogStream": _LOGS,
     "logs:PutLogEvents": _LOGS,
@@ -25,6 +30,9 @@ BY_AWS = {
         "UpdateEventSourceMapping: grants permission to update the configuration of an AWS Lambda event source mapping. "
         "https://docs.aws.amazon.com/service-authorization/latest/reference/list_awslambda.html"
     ),
+    "lambda:GetAlias": _RELEASE,
+    "lambda:GetProvisionedConcurrencyConfig": _RELEASE,
+    "cloudwatch:DescribeAlarms": _RELEASE,
 }
 
 
@@ -33,7 +41,11 @@ def asked_about(driven: Driven, function: str, action: str) -> str:
     if action.startswith("logs:"):
         asked = driven.client("lambda").get_function_configuration(FunctionName=driven.functions[function])
         return f"log-group:{asked['LoggingConfig']['LogGroup']}:*"
+    worker = f":function:{driven.functions['worker']}"
     return {
+        "lambda:GetAlias": worker,
+        "lambda:GetProvisionedConcurrencyConfig": f"{worker}:live",
+        "cloudwatch:DescribeAlarms": f":{driven.account}:alarm:*",
         "iam:PassRole": driven.stage.environment["SEDANO_TIMERS_ROLE"],
         "s3:ListBucket": f"arn:aws:s3:::{driven.stage.environment['SEDANO_BLOBS_BUCKET']}",
         "lambda:UpdateEventSourceMapping": f":event-source-mapping:{driven.mappings()['commands']}",

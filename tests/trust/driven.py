@@ -30,13 +30,13 @@ DESCRIPTIONS = create_loader()
 """Reads what the services are like once for all clients: that is most of what a client costs."""
 MOST_ROUNDS = 40
 MOST_SECONDS = 400.0
-ROLE = re.compile(r"sedano-\w+-core-(\w+?)Role")
+ROLE = re.compile(r"sedano-\w+-(core|pipeline|release)-(\w*?)Role")
 DENIED = re.compile(r"role/" + ROLE.pattern + r"\S+ is not authorized to perform: ([\w:]+)")
 
 
 @dataclass
 class Driven:
-    """What drives a stage, and what it saw. Roles are called by what works under them: `worker`, `timers`, `eachminute`."""
+    """What drives a stage, and what it saw. Roles are called by what works under them: `worker`, `timers`, `eachminute`, `pipeline`."""
 
     stage: LocalStage
     feeds: dict[str, str] = field(default_factory=dict)
@@ -53,8 +53,7 @@ class Driven:
         for function in functions.list_functions()["Functions"]:
             name = re.sub(r"^sedano-\w+-core-|Function.*$", "", function["FunctionName"]).lower()
             self.functions[name] = function["FunctionName"]
-        names = [role["RoleName"] for role in self.client("iam").list_roles()["Roles"]]
-        self.roles = {found[1].lower(): name for name in names if (found := ROLE.match(name))}
+        self.find_roles()
         for schedule in self.schedules():
             self.client("scheduler").update_schedule(**{**schedule, "State": "DISABLED"})
         for mapping in functions.list_event_source_mappings()["EventSourceMappings"]:
@@ -62,21 +61,45 @@ class Driven:
             owner = mapping["FunctionArn"].split(":")[6]
             self.feeds[mapping["EventSourceArn"]] = next(name for name, function in self.functions.items() if function == owner)
 
+    def find_roles(self) -> None:
+        """Know every role that is deployed by now."""
+        names = [role["RoleName"] for role in self.client("iam").list_roles()["Roles"]]
+        self.roles = {_called(found): name for name in names if (found := ROLE.match(name))}
+
     def client(self, service: str) -> Any:
         """A client of whoever deployed the stage; it may do everything."""
         return self._session.client(service, endpoint_url=self.stage.endpoint.url)
 
     def become(self, role: str, service: str) -> Any:
         """A client that may do what this role may."""
-        account = self.client("sts").get_caller_identity()["Account"]
-        arn = f"arn:aws:iam::{account}:role/{self.roles[role]}"
-        given = self.client("sts").assume_role(RoleArn=arn, RoleSessionName=role)["Credentials"]
+        given = self._given(role)
         core = botocore.session.Session()
         core.register_component("data_loader", DESCRIPTIONS)
         core.set_config_variable("ca_bundle", str(self.stage.endpoint.certificate))
+        return boto3.Session(botocore_session=core, region_name=REGION, **given).client(service, endpoint_url=self.stage.endpoint.url)
+
+    @contextmanager
+    def acting(self, role: str) -> Iterator[None]:
+        """Whatever asks the environment of this process who it is, is told: this role; while the block runs."""
+        before = dict(os.environ)
+        os.environ.update({name.upper(): value for name, value in self._given(role).items()})
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+    def _given(self, role: str) -> dict[str, str]:
+        """The keys of this role, as a session of boto3 calls them."""
+        arn = f"arn:aws:iam::{self.account}:role/{self.roles[role]}"
+        given = self.client("sts").assume_role(RoleArn=arn, RoleSessionName=role)["Credentials"]
         names = {"access_key_id": "AccessKeyId", "secret_access_key": "SecretAccessKey", "session_token": "SessionToken"}
-        keys = {f"aws_{name}": given[there] for name, there in names.items()}
-        return boto3.Session(botocore_session=core, region_name=REGION, **keys).client(service, endpoint_url=self.stage.endpoint.url)
+        return {f"aws_{name}": str(given[there]) for name, there in names.items()}
+
+    @property
+    def account(self) -> str:
+        """The account that the stage is in."""
+        return str(self.client("sts").get_caller_identity()["Account"])
 
     def schedules(self, group: str = "default") -> list[dict[str, Any]]:
         """The schedules of a group, as they were asked for."""
@@ -222,7 +245,12 @@ class Driven:
         """What was denied to the functions since this was asked last, each once: whose role, and the action."""
         text = self.stage.endpoint.log.read_text(errors="replace")
         fresh, self._read = text[self._read :], len(text)
-        return sorted({f"{found[1].lower()} {found[2]}" for found in DENIED.finditer(fresh)})
+        return sorted({f"{_called(found)} {found[3]}" for found in DENIED.finditer(fresh)})
+
+
+def _called(found: re.Match[str]) -> str:
+    """How a role is called: a stack that has but one is called as its stack."""
+    return found[2].lower() or found[1]
 
 
 def record(message: Mapping[str, Any], arn: str) -> Mapping[str, Any]:

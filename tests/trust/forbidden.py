@@ -3,7 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from sedano.local.endpoint import REGION
+
 Clients = Callable[[str], Any]
+CHANGING = ("worker", "scheduler", "controller", "pipeline")
+"""Who writes to the control table."""
 
 
 class Call(NamedTuple):
@@ -33,7 +37,7 @@ def calls(deployed: Deployed) -> list[Call]:
     blobs, history = settings["SEDANO_BLOBS_BUCKET"], settings["SEDANO_HISTORY_BUCKET"]
     return [
         *_of_tables(ledger, control),
-        *_of_buckets(blobs, history),
+        *_of_buckets(blobs, history, f"cdk-hnb659fds-assets-{deployed.account}-{REGION}"),
         *_of_queues(deployed.queues, settings["SEDANO_PARKED_QUEUE"]),
         *_of_power(deployed.account, deployed.roles),
         *_of_functions(deployed.functions),
@@ -53,19 +57,25 @@ def _of_tables(ledger: str, control: str) -> list[Call]:
         Call("read a task's record", "dynamodb", "get_item", {"TableName": ledger, "Key": key}, ("worker", "scheduler", "controller")),
         Call("write a task's record", "dynamodb", "put_item", {"TableName": ledger, "Item": item}, ("worker",)),
         Call("change a task's record", "dynamodb", "update_item", {"TableName": ledger, "Key": key}, ("worker",)),
-        Call("read a lease", "dynamodb", "get_item", {"TableName": control, "Key": key}, ("worker", "controller")),
+        Call("read a lease", "dynamodb", "get_item", {"TableName": control, "Key": key}, ("worker", "controller", "pipeline")),
+        Call("change a lease", "dynamodb", "update_item", {"TableName": control, "Key": key}, CHANGING),
         Call("take a lease", "dynamodb", "put_item", {"TableName": control, "Item": item}, ("worker",)),
         Call("read another application's table", "dynamodb", "get_item", {"TableName": "others", "Key": key}),
     ]
 
 
-def _of_buckets(blobs: str, history: str) -> list[Call]:
+def _of_buckets(blobs: str, history: str, code: str) -> list[Call]:
     return [
         Call("delete a large value", "s3", "delete_object", {"Bucket": blobs, "Key": "k"}),
         Call("read a large value", "s3", "get_object", {"Bucket": blobs, "Key": "k"}, ("worker", "router")),
-        Call("read the history", "s3", "get_object", {"Bucket": history, "Key": "events/k"}),
+        Call("read the history", "s3", "get_object", {"Bucket": history, "Key": "events/k"}, ("pipeline",)),
         Call("rewrite the history", "s3", "put_object", {"Bucket": history, "Key": "events/k"}, ("recorder",)),
-        Call("write the history's tables", "s3", "put_object", {"Bucket": history, "Key": "history/k"}),
+        Call("write the history's tables", "s3", "put_object", {"Bucket": history, "Key": "history/k"}, ("pipeline",)),
+        Call("delete the history's tables", "s3", "delete_object", {"Bucket": history, "Key": "history/k"}, ("pipeline",)),
+        Call("write where nothing belongs", "s3", "put_object", {"Bucket": history, "Key": "k"}),
+        Call("read what others deployed", "s3", "get_object", {"Bucket": code, "Key": "others.zip"}),
+        Call("list what was deployed", "s3", "list_objects_v2", {"Bucket": code}),
+        Call("put code in place of what was deployed", "s3", "put_object", {"Bucket": code, "Key": "others.zip"}),
         Call("delete history", "s3", "delete_object", {"Bucket": history, "Key": "events/k"}),
         Call("delete the bucket", "s3", "delete_bucket", {"Bucket": history}),
         Call("open the bucket", "s3", "delete_public_access_block", {"Bucket": blobs}),
@@ -109,7 +119,7 @@ def _of_power(account: str, roles: Mapping[str, str]) -> list[Call]:
         # On AWS the worker's own group alone; the endpoint authorises every schedule as one of the group `default`.
         Call("set a timer", "scheduler", "create_schedule", {"Name": "any", "Target": send, **at}, ("worker", "scheduler")),
         Call("delete a timer", "scheduler", "delete_schedule", {"Name": "any"}, ("worker",)),
-        Call("start a job", "glue", "start_job_run", {"JobName": "any"}),
+        Call("start another job", "glue", "start_job_run", {"JobName": "any"}),
         Call("hide its traces", "logs", "delete_log_group", {"logGroupName": "/aws/cloudformation/any"}),
         Call("change the stack", "cloudformation", "delete_stack", {"StackName": "sedano-dev-core"}),
     ]
@@ -118,10 +128,11 @@ def _of_power(account: str, roles: Mapping[str, str]) -> list[Call]:
 def _of_functions(functions: Mapping[str, str]) -> list[Call]:
     """No call that changes a mapping: the endpoint authorises none of those."""
     minutes = {"scheduler": ("eachminute",), "controller": ("controleachminute",)}
-    worker = {"FunctionName": functions["worker"]}
+    worker, router = ({"FunctionName": functions[one]} for one in ("worker", "router"))
     return [
         *(Call(f"call the {one}", "lambda", "invoke", {"FunctionName": name}, minutes.get(one, ())) for one, name in functions.items()),
         Call("change code", "lambda", "update_function_code", {**worker, "ZipFile": b"x"}),
+        Call("let code in at once", "lambda", "update_alias", {**router, "Name": "live", "FunctionVersion": "1"}),
         Call("turn a function off", "lambda", "put_function_concurrency", {**worker, "ReservedConcurrentExecutions": 0}),
         Call("read what the mappings are", "lambda", "list_event_source_mappings", {}),
     ]

@@ -13,7 +13,13 @@ KINDS = {
     "parkedqueue": "parked",
     "ledgertable": "ledger",
     "controltable": "control",
+    "/history/*": "tables",
     "historybucket": "history",
+    ".py": "script",
+    ".zip": "library",
+    ":job/": "job",
+    ":alarm:": "alarms",
+    ":live": "alias",
     "blobsbucket": "blobs",
     "timersrole": "timers role",
     "timersgroup": "timers",
@@ -21,6 +27,7 @@ KINDS = {
     "event-source-mapping": "mapping",
     "schedulerfunction": "scheduler",
     "controllerfunction": "controller",
+    "workerfunction": "worker",
     "logs": "logs",
 }
 #: What AWS calls the actions that the local endpoint authorises under names of its own.
@@ -29,6 +36,7 @@ ON_AWS = {
     "sqs:DeleteMessageBatch": "sqs:DeleteMessage",
     "sqs:ChangeMessageVisibilityBatch": "sqs:ChangeMessageVisibility",
     "lambda:ListEventSourceMappings": "lambda:GetEventSourceMapping",
+    "lambda:ListAliases": "lambda:UpdateAlias",
 }
 
 
@@ -72,25 +80,29 @@ class Role:
 
     def __init__(self, iam: Any, role: str, name: str) -> None:
         self._iam, self._name = iam, name
-        (self._policy,) = iam.list_role_policies(RoleName=name)["PolicyNames"]
-        self._whole: dict[str, Any] = iam.get_role_policy(RoleName=name, PolicyName=self._policy)["PolicyDocument"]
-        self._apart = taken_apart(role, self._whole)
+        policies = iam.list_role_policies(RoleName=name)["PolicyNames"]
+        self._whole: dict[str, dict[str, Any]] = {
+            policy: iam.get_role_policy(RoleName=name, PolicyName=policy)["PolicyDocument"] for policy in policies
+        }
+        self._apart = {policy: taken_apart(role, document) for policy, document in self._whole.items()}
         #: Everything that it grants.
-        self.grants = {grant for grant, _ in self._apart}
+        self.grants = {grant for apart in self._apart.values() for grant, _ in apart}
 
     def resources(self, grant: Grant) -> list[str]:
         """The resources on which it grants this, in full."""
-        return [str(statement["Resource"]) for one, statement in self._apart if one == grant]
+        return [str(statement["Resource"]) for apart in self._apart.values() for one, statement in apart if one == grant]
 
     @contextmanager
     def without(self, grant: Grant) -> Iterator[None]:
         """The role lacks `grant` while the block runs."""
-        left = [statement for one, statement in self._apart if one != grant]
-        self._put({"Version": "2012-10-17", "Statement": left or [NOTHING]})
+        for policy, apart in self._apart.items():
+            left = [statement for one, statement in apart if one != grant]
+            self._put(policy, {"Version": "2012-10-17", "Statement": left or [NOTHING]})
         try:
             yield
         finally:
-            self._put(self._whole)
+            for policy, document in self._whole.items():
+                self._put(policy, document)
 
-    def _put(self, document: dict[str, Any]) -> None:
-        self._iam.put_role_policy(RoleName=self._name, PolicyName=self._policy, PolicyDocument=json.dumps(document))
+    def _put(self, policy: str, document: dict[str, Any]) -> None:
+        self._iam.put_role_policy(RoleName=self._name, PolicyName=policy, PolicyDocument=json.dumps(document))
