@@ -10,7 +10,7 @@ from glue_jobs.pipeline.contract import REAL, TEXT, contract, kept_to
 from glue_jobs.pipeline.schema import ORDER
 from sedano.model.states import TERMINAL
 
-#: A task that was begun, has not ended, and of which nothing was heard for so many seconds is stuck.
+#: A task that was begun, has not ended, and of which nothing was heard for so many seconds is stuck; one that is to wait, after its wait.
 SILENT_SECONDS: Final = 3600.0
 #: Clocks of two machines that disagree by more than this are told of.
 SKEW_SECONDS: Final = 0.001
@@ -51,8 +51,8 @@ def _stuck(told: DataFrame, sessions: DataFrame, until: float | None) -> DataFra
     begun = told.where(~F.col("state").isin(*sorted(TERMINAL)) & F.coalesce("started", "received").isNotNull())
     held = begun.join(alive, begun["worker"] == alive["hostname"], "left")
     latest = F.greatest("started", "received", "retried", "sent")
-    silence = F.lit(until) - latest
-    is_stuck = (silence > SILENT_SECONDS) | (F.col("open") == 0)
+    silence = F.lit(until) - F.greatest(latest, F.try_to_timestamp("eta").cast("double"))
+    is_stuck = (silence > SILENT_SECONDS) | ((F.col("open") == 0) & (silence >= 0))
     detail = F.format_string("%s, %s on %s", F.coalesce("name", F.lit("a task")), "state", F.coalesce("worker", F.lit("no worker")))
     return _rows(
         held.where(is_stuck), "stuck-task", subject=F.col("uuid"), value=silence, count=F.lit(1), at=latest, detail=detail,

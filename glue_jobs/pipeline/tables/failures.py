@@ -63,7 +63,8 @@ def _poison(told: DataFrame) -> DataFrame:
 
 
 def _type() -> Column:
-    found = F.regexp_extract(F.coalesce("exception", F.lit("")), r"^\s*([A-Za-z_][\w.]*)", 1)
+    """Return the class that the text begins with; of Celery's own `Retry` the one of the exception that it carries, if any."""
+    found = F.regexp_extract(F.coalesce("exception", F.lit("")), r"^\s*(?:Retry\(Retry\(\.\.\.\), (?!None\b))?([A-Za-z_][\w.]*)", 1)
     return F.when(found != "", found).otherwise("unknown")
 
 
