@@ -1,10 +1,11 @@
-"""Rules about what a room may touch: the model nothing but values, expressions only in their own room.
+"""Rules about what a room may touch: the model nothing but values, Spark's jobs no frame but Spark's, expressions only in their own room.
 
 The allow-list of the model is short on purpose. Time, ids and randomness come in as arguments; `uuid5` stays, because
 it computes a name from a name.
 """
 
 import ast
+import sys
 
 from tests.house.imports import imported
 from tests.house.tree import LIBRARY, Source
@@ -26,6 +27,13 @@ PURE_PARTS = {
 IMPURE_CALLS = frozenset({"open", "print", "input", "eval", "exec", "compile", "breakpoint"})
 CLOCK_READERS = frozenset({"now", "utcnow", "today"})
 CALENDARS = frozenset({"datetime", "date", "dt"})
+SPARK = frozenset({"pyspark.sql", "pyspark.sql.functions", "pyspark.sql.types", "pyspark.errors", "py4j.protocol"})
+ROW_BY_ROW = frozenset(
+    {
+        "udf", "pandas_udf", "arrow_udf", "udtf", "mapInPandas", "mapInArrow", "applyInPandas", "applyInArrow", "transformWithState",
+        "toPandas", "toArrow", "pandas_api", "rdd", "foreach", "foreachPartition",
+    }
+)  # fmt: skip
 EXPRESSION_ROOM = f"{LIBRARY}aws/expressions/"
 EXPRESSION_WORDS = ("ConditionExpression", "UpdateExpression", "attribute_not_exists", "attribute_exists")
 
@@ -79,3 +87,12 @@ def expressions_in_their_room(source: Source) -> list[str]:
             line = getattr(node, "lineno", 0)
             complaints.append(f"{source.path}:{line}: an expression stands outside aws/expressions")
     return complaints
+
+
+def frames_are_sparks_own(source: Source) -> list[str]:
+    """A Spark job needs nothing beside Spark and the library, and no row of it passes through Python."""
+    free = sys.stdlib_module_names | {"sedano", "glue_jobs"}
+    foreign = [module for module, _ in imported(source) if module.partition(".")[0] not in free and module not in SPARK]
+    used = {node.attr for node in source.nodes if isinstance(node, ast.Attribute)} | {n for _, names in imported(source) for n in names}
+    complaints = [f"{source.path}: a Spark job may not import {module}" for module in foreign]
+    return complaints + [f"{source.path}: {name} takes rows to Python one by one; write a Column" for name in sorted(used & ROW_BY_ROW)]

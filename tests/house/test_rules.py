@@ -13,6 +13,7 @@ ENGINE = f"{LIBRARY}engine/worker.py"
 MODEL = f"{LIBRARY}model/clock.py"
 AWS = f"{LIBRARY}aws/ledger.py"
 APP = f"{LIBRARY}app.py"
+JOB = "glue_jobs/pipeline/timeline.py"
 TEST = "tests/unit/test_clock.py"
 LONG_FUNCTION = "def long():\n" + "    x = 1\n" * 30
 DOCUMENTED = 'def documented():\n    """' + "words\n" * 20 + '"""\n' + "    x = 1\n" * 27
@@ -55,6 +56,13 @@ REFUSED: list[tuple[Rule, str, str]] = [
     (purity.expressions_in_their_room, AWS, f"client.put_item({CONDITION}='x')"),
     (purity.expressions_in_their_room, AWS, f"x = {{'{CONDITION}': 'x'}}"),
     (purity.expressions_in_their_room, AWS, "x = 'attribute" + "_not_exists(pk)'"),
+    (purity.frames_are_sparks_own, JOB, "import pandas"),
+    (purity.frames_are_sparks_own, JOB, "from pyspark import pandas"),
+    (purity.frames_are_sparks_own, JOB, "from awsglue.context import GlueContext"),
+    (purity.frames_are_sparks_own, JOB, "from pyspark.sql.pandas.functions import pandas_udf"),
+    (purity.frames_are_sparks_own, JOB, "from pyspark.sql import functions as F\nlong = F.udf(len)"),
+    (purity.frames_are_sparks_own, JOB, "from pyspark.sql.functions import udf"),
+    (purity.frames_are_sparks_own, JOB, "rows = table.rdd.map(str)"),
     (shape.fits_on_a_few_screens, ENGINE, "x = 1\n" * 301),
     (shape.functions_are_short, ENGINE, LONG_FUNCTION),
     (shape.functions_are_short, ENGINE, LONG_FUNCTION.replace("def", "async def")),
@@ -95,6 +103,7 @@ ACCEPTED: list[tuple[Rule, str, str]] = [
     (purity.imports_only_pure, MODEL, "from uuid import UUID, uuid5\nfrom collections.abc import Mapping"),
     (purity.imports_only_pure, MODEL, "from threading import Lock"),
     (purity.calls_only_pure, MODEL, "from datetime import datetime\nx = datetime.fromtimestamp(0)"),
+    (purity.frames_are_sparks_own, JOB, "import json\nfrom pyspark.sql import functions as F\nfrom sedano.model import states"),
     (purity.expressions_in_their_room, f"{purity.EXPRESSION_ROOM}tasks.py", f"x = {{'{CONDITION}': 'x'}}"),
     (purity.expressions_in_their_room, AWS, f'"""Every {CONDITION} stands in expressions."""'),
     (shape.functions_are_short, ENGINE, DOCUMENTED),

@@ -63,6 +63,10 @@ def test_the_model_is_pure() -> None:
     assert_obeyed(model, purity.imports_only_pure, purity.calls_only_pure)
 
 
+def test_spark_jobs_need_nothing_beside_spark_and_take_no_row_to_python() -> None:
+    assert_obeyed(under("glue_jobs/"), purity.frames_are_sparks_own)
+
+
 def test_conditional_writes_stand_in_one_room() -> None:
     deployed = [*tree.library(), *under("functions/"), *under("glue_jobs/")]
     assert_obeyed(deployed, purity.expressions_in_their_room)
