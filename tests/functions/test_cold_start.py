@@ -25,6 +25,7 @@ IDLE = {
 }
 """What a function of a plain app never loads, besides `RARE`."""
 RARE = (
+    "celery_names",
     "control", "elections", "electing", "locks", "partitions", "canvas", "entries", "result", "testing", "memory", "views", "local",
     "engine.control", "engine.gossip", "engine.leasing", "engine.partitioning", "engine.singletons", "engine.history", "engine.loop",
     "engine.time_limits", "engine.coroutines",

@@ -17,6 +17,7 @@ from tests.house.tree import Source
 FLOORS: tuple[frozenset[str], ...] = tuple(
     frozenset(rooms.split())
     for rooms in (
+        "celery_names",
         "errors",
         "model",
         "machine limits consumers",
@@ -54,12 +55,13 @@ LATE = {
     "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "
     "a result pays for none of it",
     "layers/sedano/python/sedano/periodic.py": "whoever declares or changes periodic tasks loads what that takes",
-    "layers/sedano/python/sedano/task.py": "whoever makes signatures loads the canvas",
+    "layers/sedano/python/sedano/task.py": "whoever makes signatures loads the canvas, whoever asks for what is not there the words for it",
+    "layers/sedano/python/sedano/errors.py": "whoever gives an option that is not there loads the words that say what to write instead",
     "layers/sedano/python/sedano/cli/workflow.py": "the workflow that a command is about is named on the command line, as module:Class",
     "layers/sedano/python/sedano/workflow/__init__.py": "a worker whose workflows are classes loads no reader of files",
     "layers/sedano/python/sedano/workflow/drawing.py": "whoever draws loads what draws; no worker does",
     "layers/sedano/python/sedano/workflow/enlisting.py": "every worker can direct workflows; the first command loads what that takes",
-    "layers/sedano/python/sedano/workflow/flow_result.py": "whoever awaits a run has an event loop; no worker does",
+    "layers/sedano/python/sedano/workflow/flow_result.py": "whoever waits for a run loads what waits; no worker does",
     "layers/sedano/python/sedano/workflow/files.py": "PyYAML is an extra: only whoever declares workflows in YAML needs it",
 }
 TYPED = {

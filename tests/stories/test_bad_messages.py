@@ -119,7 +119,7 @@ def test_wrong_argument_types_are_named_recorded_and_set_aside(stage: Stage, sho
     command = by_hand(shop, task="sized", args=("three",))
     processes.drain()
     assert_told(stage, "arguments", "data.args[0]")
-    assert parked(stage).attributes["detail"] == "parameter n: expected int, got str"
+    assert parked(stage).attributes["detail"] == "parameter n of sized: expected int, got str"
     record = stage.ports.ledger.read([command.task_id])[command.task_id]
     assert record.error is not None
     assert record.error.type_name == "ArgumentError"

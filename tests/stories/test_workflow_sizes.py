@@ -153,7 +153,7 @@ def test_who_asks_for_a_run_that_is_not_there_is_told(workshop: Workshop) -> Non
         with pytest.raises(UnknownFlowRun, match="no flow run nobody"):
             ask()
     assert nobody.state == "PENDING"
-    with pytest.raises(ResultTimeout, match="it is PENDING"):
+    with pytest.raises(ResultTimeout, match="is PENDING and did not end within"):
         nobody.get(timeout=1)
 
 

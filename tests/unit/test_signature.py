@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.errors import OptionError
+from sedano.errors import OptionError, UnknownOption
 from sedano.model.signature import MAX_DELAY_S, NO_OPTIONS, ON_DUPLICATE, OPTION_NAMES, Options, Signature, changed, delay_of, expiry_of
 
 NOW = 1_795_172_400.0
@@ -43,8 +43,10 @@ def test_an_immutable_signature_takes_nothing():
 
 
 def test_an_unknown_option_is_refused_by_name_and_the_known_are_named():
-    with pytest.raises(OptionError, match=r"^priority: not an option; known are queue, .*tenant"):
-        ADD.set(priority=3)
+    with pytest.raises(UnknownOption, match=r"^contdown: not an option; known are queue, .*tenant.*; did you mean countdown\?$"):
+        ADD.set(contdown=3)
+    with pytest.raises(UnknownOption, match=r"^colour: not an option; known are queue, .*, serial_key$"):
+        ADD.set(colour="red")
     assert changed(NO_OPTIONS, {}) is NO_OPTIONS
     assert set(OPTION_NAMES) == set(Options.__slots__)
 

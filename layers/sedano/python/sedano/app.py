@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, TypeVar, Unpack, overload
 
-from sedano.declaration import Declaration, declared, queue_names
+from sedano.declaration import Declaration, app_name, declared, queue_names
 from sedano.engine.registry import Registry
 from sedano.errors import ConfigurationError, OptionError
 from sedano.event import EventType
@@ -32,7 +32,7 @@ from sedano.model.signature import Signature
 from sedano.outlet import Outlet
 from sedano.periodic import PeriodicTasks
 from sedano.ports import Ports
-from sedano.task import P, R, Task
+from sedano.task import Hinting, P, R, Task
 
 if TYPE_CHECKING:
     from sedano.canvas import Sig
@@ -50,7 +50,7 @@ AWS = "sedano.bootstrap:connect"
 """What binds an app to AWS, by name: `import sedano` does not import boto3."""
 
 
-class Sedano(PeriodicTasks, Guarded):
+class Sedano(PeriodicTasks, Guarded, Hinting):
     """An application: its tasks, its events, and its way to the outside.
 
     Args:
@@ -63,7 +63,7 @@ class Sedano(PeriodicTasks, Guarded):
 
     def __init__(self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry = DEFAULT, connect: str = AWS) -> None:
         """Declare an app; nothing is imported, read or connected before the first use."""
-        self.name, self.queues, self.retry, self.connect = name, queue_names(queues), retry, connect
+        self.name, self.queues, self.retry, self.connect = app_name(name), queue_names(queues), retry, connect
         self.registry = Registry()
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any, Protocol
 
 from sedano.engine.registry import Registry
-from sedano.errors import OptionError
+from sedano.errors import OptionError, UnknownOption
 from sedano.model.budget import NAMED, Budget, Named, Strategy
 from sedano.model.rounds import QueueBudget
 
@@ -66,5 +66,5 @@ def _budget(options: Mapping[str, Any]) -> Budget:
     known = tuple(field.name for field in fields(Budget))
     unknown = sorted(set(options) - {*known})
     if unknown:
-        raise OptionError(f"{unknown[0]}: not an option of a budget; known are {', '.join(known)}")
+        raise UnknownOption(unknown[0], known, "a budget")
     return Budget(**options)

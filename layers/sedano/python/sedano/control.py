@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -50,10 +50,14 @@ class Control(LimitControl):
             for each id the task's state now: REVOKED, RUNNING (it is marked), or the state in which it had ended.
 
         Raises:
+            OptionError: it is no id, as of a task that was never published.
             Unavailable: the ledger or the timers did not answer; revoking again is safe.
         """
         outlet = self._app.outlet
-        ids = [task_id] if isinstance(task_id, str) else task_id
+        given: Any = task_id
+        ids = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+        if not all(isinstance(one, str) and one for one in ids):
+            raise OptionError(f"task_id: {task_id!r} is no id; give a task's (result.id), or several in a list")
         return [withdraw(outlet.ports, outlet.lamport, one, terminate=terminate) for one in ids]
 
     def revoke_by_header(self, header: str, value: str) -> frozenset[str]:

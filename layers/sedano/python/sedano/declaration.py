@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any
 
 from sedano.engine.registry import OnBusy, TaskSpec
-from sedano.errors import OptionError
+from sedano.errors import OptionError, UnknownOption
 from sedano.model.messages import TimeLimits
 from sedano.model.parameters import Parameters
 from sedano.model.retry import NEVER, Retry
 from sedano.model.signature import DELIVERIES, Delivery
 from sedano.model.transport import is_fifo
-from sedano.model.wire import is_name
+from sedano.model.wire import is_id, is_name
 from sedano.singleton import Singleton, key_of
 
 
@@ -87,7 +88,7 @@ class Declaration:
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise OptionError(f"task {name}: a generator has no one result to record; return a list")
         policy = default if self.retry is None or self.retry is True else NEVER if self.retry is False else self.retry
-        parameters, is_async = Parameters(function, skip=int(self.bind)), inspect.iscoroutinefunction(function)
+        parameters, is_async = Parameters(function, int(self.bind), name), inspect.iscoroutinefunction(function)
         key = key_of(self.singleton, self.on_busy, self.delivery, parameters)
         limits = TimeLimits(self.soft_time_limit, self.time_limit) if self.time_limit or self.soft_time_limit else None
         return TaskSpec(
@@ -99,10 +100,21 @@ class Declaration:
         """Return how messages name the task; raise `OptionError` when no message can bear it."""
         name: object = self.name
         if name is None:
-            name = f"{function.__module__}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+            name = f"{module_of(function)}.{getattr(function, '__qualname__', type(function).__qualname__)}"
         if not isinstance(name, str) or not is_name(name):
             raise OptionError(f"name: {name!r} is not 1 to 256 characters without spaces and control characters")
         return name
+
+
+def module_of(declared: Any) -> str:
+    """Return how workers import the module that declares this function or class.
+
+    A program's own module, `__main__` to itself, is to them what `python -m` was given or its file is called; a console's has no name.
+    """
+    module: str = declared.__module__
+    main = sys.modules.get(module) if module == "__main__" else None
+    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+    return spec.name if spec is not None else (file and inspect.getmodulename(file)) or module
 
 
 LIMITS = (
@@ -110,6 +122,15 @@ LIMITS = (
 )  # fmt: skip
 """Options that `sedano.limiting` reads, which only those apps load that give one."""
 OPTIONS = tuple(f.name for f in fields(Declaration))
+LONGEST_APP = 128
+"""The longest name of an app: with the host's it is the source of a message."""
+
+
+def app_name(name: object) -> str:
+    """Return the *name* of an app; raise `OptionError` when no message can bear it, for all that it publishes say their source."""
+    if not isinstance(name, str) or not is_id(name) or len(name) > LONGEST_APP:
+        raise OptionError(f"name: {name!r:.80} is not 1 to {LONGEST_APP} visible ASCII characters without spaces, such as Sedano('shop')")
+    return name
 
 
 def queue_names(queues: Sequence[str]) -> tuple[str, ...]:
@@ -119,7 +140,12 @@ def queue_names(queues: Sequence[str]) -> tuple[str, ...]:
     """
     if isinstance(queues, str):
         raise OptionError(f"queues: {queues!r} is one text; give a tuple of names, ({queues!r},)")
-    if queues and is_fifo(queues[0]):
+    given: Sequence[object] = queues
+    wrong = next((name for name in given if not isinstance(name, str) or not is_name(name)), None)
+    if wrong is not None or not queues or len(set(queues)) < len(queues):
+        what = "none" if not queues else "one twice" if wrong is None else f"{wrong!r}, which is no name"
+        raise OptionError(f"queues: {queues!r} has {what}; give the names of the queues, such as ('default', 'mail')")
+    if is_fifo(queues[0]):
         raise OptionError(f"queues: the first one, {queues[0]!r}, keeps order; name one that keeps none before it: canvases go there")
     return tuple(queues)
 
@@ -128,7 +154,7 @@ def declared(options: Mapping[str, Any]) -> Declaration:
     """Return *options* as a declaration; raise `OptionError` for one that is unknown or cannot be honoured."""
     unknown = sorted(set(options) - set(OPTIONS))
     if unknown:
-        raise OptionError(f"{unknown[0]}: not an option of a task; known are {', '.join(OPTIONS)}")
+        raise UnknownOption(unknown[0], OPTIONS, "a task")
     return Declaration(**options)
 
 

@@ -6,6 +6,8 @@ task raised comes back as data (`RemoteError`), never as a class to import.
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Sequence
 from typing import Self
 
 
@@ -28,6 +30,16 @@ class ConfigurationError(SedanoError):
 
 class OptionError(SedanoError, ValueError):
     """An option that was given cannot be honoured; the message names the option and what would work."""
+
+
+class UnknownOption(OptionError):
+    """An option that there is not was given; the message names those that there are, or what to write instead of one of Celery's."""
+
+    def __init__(self, name: str, known: Sequence[str], of: str = "") -> None:
+        """Name the option, those that are *known*, and what they are options *of*."""
+        instead = importlib.import_module("sedano.celery_names").instead(name, known)
+        super().__init__(f"{name}: not an option{f' of {of}' if of else ''}; {instead}")
+        self.name = name
 
 
 class ArgumentError(SedanoError, TypeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, Generic, Protocol, TypeVar, dataclass_transform
 
+from sedano.declaration import module_of
 from sedano.engine.registry import Registry
 from sedano.errors import ArgumentError, OptionError
 from sedano.model.parameters import Parameters
@@ -44,7 +45,8 @@ class DomainEvent:
     @classmethod
     def delay(cls, **fields: Any) -> str:
         """See `EventType.delay`."""
-        raise OptionError(f"{cls.__qualname__}: declare it with @app.event before it is published with {', '.join(fields)}")
+        said = ", ".join(f"{name}=…" for name in fields or cls.__annotations__)
+        raise OptionError(f"{cls.__qualname__}: declare it with @app.event, then publish it with {cls.__qualname__}.delay({said})")
 
 
 class EventType(Generic[C]):
@@ -55,9 +57,9 @@ class EventType(Generic[C]):
         if not isinstance(cls, type):
             raise OptionError(f"an event is a class with annotated fields, not a {type(cls).__name__}")
         self.cls: type[C] = cls if is_dataclass(cls) else dataclass(frozen=True)(cls)
-        self.name = f"{cls.__module__}.{cls.__qualname__}"
+        self.name = f"{module_of(cls)}.{cls.__qualname__}"
         self._app = app
-        self._parameters = Parameters(self.cls.__init__, skip=1)
+        self._parameters = Parameters(self.cls.__init__, 1, self.name)
 
     def __call__(self, **fields: Any) -> C:
         """Return an event as a value, unpublished."""

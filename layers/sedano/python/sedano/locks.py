@@ -249,10 +249,10 @@ class Leader:
         return term
 
 
-def check_options(name: str, duration: float | None) -> None:
+def check_options(name: object, duration: float | None) -> None:
     """Raise `OptionError` when a lease cannot have this name or last for this many seconds."""
-    if not 1 <= len(name) <= LONGEST_NAME:
-        raise OptionError(f"name: {len(name)} characters; it has 1 to {LONGEST_NAME}")
+    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME:
+        raise OptionError(f"name: {name!r:.80} is no text of 1 to {LONGEST_NAME} characters")
     if duration is not None and not SHORTEST_MS <= duration * 1000 <= LONGEST_MS:
         raise OptionError(f"duration: {duration} s; it lasts from {SHORTEST_MS // 1000} s to a day")
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from sedano.errors import OptionError
 from sedano.task import P, R, Task
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class PeriodicTasks:
             OptionError: an option cannot be honoured, or another schedule has the name.
             ArgumentError: the arguments do not fit the task's parameters.
         """
+        if callable(timetable):
+            raise OptionError("periodic: it is not said when; write @app.periodic(every(60)) or @app.periodic(cron('0 9 * * *'))")
         asked = (jitter, misfire_grace, coalesce, max_instances, moment)
 
         def declare(function: Callable[P, R]) -> Task[P, R]:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from sedano.canvas import Sig
 from sedano.engine.scheduler import Scheduler
-from sedano.errors import OptionError, UnknownSchedule
+from sedano.errors import OptionError, UnknownOption, UnknownSchedule
 from sedano.model import codec, stamps
 from sedano.model.agenda import Call, Periodic, begun, changed
 from sedano.model.schedule import occurrence
@@ -112,7 +112,7 @@ class Schedules:
         """
         unknown = sorted(set(options) - set(PeriodicOptions._fields))
         if unknown:
-            raise OptionError(f"{unknown[0]}: not an option of a schedule; known are {', '.join(PeriodicOptions._fields)}")
+            raise UnknownOption(unknown[0], PeriodicOptions._fields, "a schedule")
 
         def alter(found: Periodic | None) -> Periodic:
             old = self._known(name, found)

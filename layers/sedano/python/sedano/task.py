@@ -29,7 +29,17 @@ class Publishes(Protocol):
         """The way out."""
 
 
-class Task(Generic[P, R]):
+class Hinting:
+    """Has what it has, and says what to write instead of Celery's name for it."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise the error that there is no attribute *name*."""
+            raise importlib.import_module("sedano.celery_names").missing(self, name)
+
+
+class Task(Hinting, Generic[P, R]):
     """One task. Calling it runs the body here and now; `delay` and `apply_async` publish it; `s` and `si` make signatures."""
 
     def __init__(self, spec: TaskSpec, app: Publishes) -> None:

@@ -47,11 +47,9 @@ class Form:
     __hash__ = None  # type: ignore[assignment] # a form changes
 
     def __or__(self, other: Form | Fork) -> Form:
-        """Return the chain of this form and *other*: what follows a group is the body of a chord."""
-        if not isinstance(other, Form | Fork):
-            return NotImplemented
+        """Return the chain of this form and *other*: what follows a group is the body of a chord; raise `CanvasError` for anything else."""
         mine, app = tree_of(self), self.app or getattr(other, "app", None)
-        tree = tree_of(other) if isinstance(other, Form) else other
+        tree = other if isinstance(other, Fork) else tree_of(other)
         before: tuple[Tree | Fork, ...] = mine.steps if isinstance(mine, Chain) and not mine.watch else (mine,)
         after = tree.steps if isinstance(tree, Chain) and not tree.watch else (tree,)
         return Form(Chain((*before, *after)), app)

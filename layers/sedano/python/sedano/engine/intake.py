@@ -79,7 +79,8 @@ class Intake(NamedTuple):
         task = self.registry.tasks.get(command.task) or built_in(self.registry, command.task)
         task = task or limited(self.registry, self.ports, self.lamport, command.task)
         if task is None:
-            raise MessageRefused(refusals.UNKNOWN_TASK, "subject", f"no task {command.task!r} in this deployment")
+            hint = "; put what is typed at a console into a module" if command.task.startswith("__main__.") else ""
+            raise MessageRefused(refusals.UNKNOWN_TASK, "subject", f"no task {command.task!r} in this deployment{hint}")
         if delivery.serial_key is not None and (why := hindrance(task)):
             raise MessageRefused(refusals.ORDER, "subject", why)
         if not command.time:

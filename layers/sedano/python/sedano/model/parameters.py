@@ -67,11 +67,12 @@ ANYTHING = Kind("anything", unchecked=True)
 class Parameters:
     """The compiled parameters of one function."""
 
-    __slots__ = ("_exact", "_fast", "_kinds", "_names", "_rest_args", "_rest_kwargs", "signature")
+    __slots__ = ("_exact", "_fast", "_kinds", "_names", "_of", "_rest_args", "_rest_kwargs", "signature")
 
-    def __init__(self, function: Callable[..., Any], skip: int = 0) -> None:
-        """Compile *function*'s parameters, without the first *skip* (a bound ``self``)."""
+    def __init__(self, function: Callable[..., Any], skip: int = 0, of: str = "") -> None:
+        """Compile *function*'s parameters, without the first *skip* (a bound ``self``); errors tell whose they are (*of*)."""
         signature = inspect.signature(function)
+        self._of = of or getattr(function, "__qualname__", type(function).__qualname__)
         found = list(signature.parameters.values())[skip:]
         self.signature = signature.replace(parameters=found)
         hints = _hints(function)
@@ -125,7 +126,10 @@ class Parameters:
         try:
             self.signature.bind(*args, **kwargs)
         except TypeError as wrong:
-            raise ArgumentError("data", str(wrong)) from None
+            unknown = [name for name in kwargs if name not in self._kinds] if self._rest_kwargs is None else []
+            why = f"got an unexpected keyword argument {unknown[0]!r}" if unknown else wrong
+            names = [p.replace(annotation=p.empty) for p in self.signature.parameters.values()]
+            raise ArgumentError("data", f"{why}; {self._of} takes {inspect.Signature(names)}") from None
 
     def _read_all(self, args: Sequence[Any], kwargs: Mapping[str, Any], start: int) -> tuple[list[Any], dict[str, Any]]:
         names = (*self._names[start:], *[self._rest_args] * len(args))
@@ -136,7 +140,7 @@ class Parameters:
         try:
             return self._kinds.get(name or "", ANYTHING).read(value)
         except Wrong as wrong:
-            raise ArgumentError(field, f"parameter {name}: {wrong}") from None
+            raise ArgumentError(field, f"parameter {name} of {self._of}: {wrong}") from None
 
 
 def kind_of(annotation: Any) -> Kind:

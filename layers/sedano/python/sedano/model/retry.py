@@ -30,6 +30,10 @@ class Retry:
 
     def __post_init__(self) -> None:
         """Refuse a policy that cannot be honoured, naming the field."""
+        for name in ("max_retries", "interval_start", "interval_step", "interval_max", "backoff"):
+            given = getattr(self, name)
+            if not isinstance(given, int if name == "max_retries" else int | float) or isinstance(given, bool):
+                raise OptionError(f"{name}: expected a {'whole ' if name == 'max_retries' else ''}number, got {given!r}")
         if not 0 <= self.max_retries < MAX_EXECUTIONS:
             raise OptionError(f"max_retries: {self.max_retries} is not between 0 and {MAX_EXECUTIONS - 1}")
         for name in ("interval_start", "interval_step", "interval_max"):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from sedano.errors import ArgumentError, OptionError
+from sedano.errors import ArgumentError, OptionError, UnknownOption
 from sedano.model import stamps
 from sedano.model.messages import NOTHING, TimeLimits
 from sedano.model.strict import shown
@@ -91,7 +91,7 @@ class Options:
                 raise OptionError(f"{name}: {shown(seconds)} is not a number of seconds above 0, at most {LONGEST_LIMIT_S:.0f}")
         for name, moment in (("eta", self.eta), ("expires", self.expires)):
             if isinstance(moment, datetime) and moment.utcoffset() is None:
-                raise OptionError(f"{name}: {moment.isoformat()} has no time zone")
+                raise OptionError(f"{name}: {moment.isoformat()} has no time zone; give it one, such as datetime.now(UTC)")
 
 
 _SECONDS = (int, float)
@@ -146,12 +146,12 @@ def given(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> tuple[tuple[
 
 
 def changed(options: Options, changes: Mapping[str, Any]) -> Options:
-    """Return *options* with *changes*; raise `OptionError` for a name that is not an option."""
+    """Return *options* with *changes*; raise `UnknownOption` for a name that is not an option."""
     if not changes:
         return options
     unknown = sorted(set(changes) - set(OPTION_NAMES))
     if unknown:
-        raise OptionError(f"{unknown[0]}: not an option; known are {', '.join(OPTION_NAMES)}")
+        raise UnknownOption(unknown[0], OPTION_NAMES)
     new = replace(options, **changes)
     return replace(new, stamps={**options.stamps, **new.stamps}) if options.stamps and new.stamps else new
 

@@ -154,7 +154,7 @@ class ResultSet:
             if some:
                 patience.soon()
             elif missing:
-                patience.rest(f"{len(missing)} of {len(self)} tasks did not end")
+                patience.rest(f"{len(missing)} of {len(self)} tasks did not end", missing[0].id)
 
     def maybe_throw(self) -> None:
         """Raise what the first in order that failed so far raised."""
@@ -238,7 +238,8 @@ class ResultSet:
                 if len(missing) < before_now:
                     patience.soon()
                 elif missing:
-                    patience.rest(f"task {missing[0].id}, number {number} of {len(self)}, and perhaps others did not end")
+                    waits_for = missing[0].id
+                    patience.rest(f"task {waits_for}, number {number} of {len(self)}, and perhaps others did not end", waits_for)
 
     def _ended(self, some: Sequence[Any], line: Line) -> list[tuple[Any, TaskRecord | None]]:
         """Return each of *some* with its record as far as there is one; with that of the step before when that failed."""

@@ -12,7 +12,7 @@ from sedano.model.messages import Command, Document
 from sedano.model.records import TaskRecord
 from sedano.result import later
 from sedano.result.shape import Progress, before, counted, following, forget_all, revoke_all, steps_before
-from sedano.result.waiting import Broken, Line, Patience, Reads, error_of, has_ended, look, value_of
+from sedano.result.waiting import Broken, Line, Patience, Reads, error_of, has_ended, look, unended, value_of
 
 R = TypeVar("R")
 
@@ -168,7 +168,7 @@ class AsyncResult(Generic[R]):
         self.check()
         patience = Patience(self.outlet, timeout)
         while not has_ended(record := self._look()):
-            patience.rest(f"task {self.id} is {record.state if record is not None else states.PENDING} and did not end")
+            patience.rest(unended(self.id, record), self.id)
         return cast("TaskRecord", record)
 
     def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> R:

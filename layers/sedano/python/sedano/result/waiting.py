@@ -7,10 +7,11 @@ So whoever waits for a task inside a canvas looks at its `Line` as well: the tas
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 from typing import Any, NoReturn, Protocol
 
 from sedano.engine.gathering import Gathering
-from sedano.errors import NoResult, RemoteError, ResultTimeout, TaskRevoked
+from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout, TaskRevoked
 from sedano.model import states
 from sedano.model.records import TaskRecord
 from sedano.ports import Ports
@@ -37,20 +38,35 @@ class Reads(Protocol):
         """Raise when a task is running here; send what an open batch holds."""
 
 
+def unended(task_id: str, record: TaskRecord | None) -> str:
+    """Say how the task *task_id* stands, which has not ended: what is known of it is *record*."""
+    if record is None:
+        return f"task {task_id} is {states.PENDING} and did not end"
+    why = f" after {record.error.type_name}: {record.error.message}" if record.error is not None else ""
+    return f"task {task_id} is {record.state}{why} and did not end"
+
+
 class Patience:
     """The pauses of one wait: short at first, then longer, and none beyond the caller's *timeout* (seconds; None: without an end)."""
 
     def __init__(self, outlet: Reads, timeout: float | None) -> None:
-        """Begin to wait."""
+        """Begin to wait.
+
+        Raises:
+            OptionError: *timeout* is no number of seconds.
+        """
+        given: object = timeout
+        if given is not None and (not isinstance(given, int | float) or isinstance(given, bool) or isnan(given)):
+            raise OptionError(f"timeout: {timeout!r} is no number of seconds; give one, or None to wait for ever")
         self._clock = outlet.ports.clock
         self._timeout = timeout
         self._until = None if timeout is None else self._clock.monotonic() + timeout
         self._pause = FIRST_PAUSE_S
 
-    def rest(self, missing: str) -> None:
-        """Let a pause pass; raise `ResultTimeout`, which says what is *missing*, when there is no time left for one."""
+    def rest(self, missing: str, task_id: str) -> None:
+        """Let a pause pass; raise `ResultTimeout`, which says what is *missing*, *task_id* of it, when there is no time left for one."""
         if self._until is not None and self._clock.monotonic() >= self._until:
-            raise ResultTimeout(f"{missing} within {self._timeout} s")
+            raise ResultTimeout(f"{missing} within {self._timeout} s; app.control.explain({task_id!r}) tells why")
         self._clock.sleep(self._pause if self._until is None else max(0.0, min(self._pause, self._until - self._clock.monotonic())))
         self._pause = min(MOST_PAUSE_S, self._pause * GROWTH)
 

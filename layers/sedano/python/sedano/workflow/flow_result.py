@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sedano.errors import FlowFailed, ResultTimeout, Unavailable, UnknownFlowRun, WrongFlowState
+from sedano.errors import FlowFailed, Unavailable, UnknownFlowRun, WrongFlowState
 from sedano.model import states
 from sedano.model.messages import NOTHING
 from sedano.model.workflow.advance import retried, uncompensated, undone_by_hand
@@ -32,10 +32,10 @@ from sedano.workflow.enlisting import Publishes
 from sedano.workflow.keeping import progress_of
 from sedano.workflow.patrolling import look
 
+if TYPE_CHECKING:
+    from sedano.result.waiting import Patience
+
 TRIES = 5
-FIRST_PAUSE_S, MOST_PAUSE_S, GROWTH = 0.05, 2.0, 1.5
-
-
 Move = Callable[[FlowRun], FlowRun]
 
 
@@ -141,16 +141,12 @@ class FlowResult:
         """Wait until the run has ended and return it as it is kept; see `get`."""
         outlet = self._app.outlet
         outlet.before_waiting()
-        clock, pause = outlet.ports.clock, FIRST_PAUSE_S
-        until = None if timeout is None else clock.monotonic() + timeout
+        patience: Patience = importlib.import_module("sedano.result.waiting").Patience(outlet, timeout)
         while True:
             run = outlet.ports.flow_runs.read(self.id)
             if run is not None and run.state in ENDED:
                 return run
-            if until is not None and clock.monotonic() >= until:
-                raise ResultTimeout(f"flow run {self.id} did not end within {timeout} s; it is {run.state if run else states.PENDING}")
-            clock.sleep(pause if until is None else max(0.0, min(pause, until - clock.monotonic())))
-            pause = min(MOST_PAUSE_S, pause * GROWTH)
+            patience.rest(f"flow run {self.id} is {run.state if run else states.PENDING} and did not end", self.id)
 
     def pause(self) -> str:
         """Begin no further step until `resume`; what runs goes on. Return the state; raise `WrongFlowState` when it has ended."""

@@ -90,7 +90,7 @@ def _inputs(data: Any, reading: Reading) -> dict[str, Input]:
 def _input(name: str, given: Any, reading: Reading) -> Input:
     path = ("inputs", name)
     if not NAME.fullmatch(name) or name == ITEM:
-        reading.wrong(path, "", f"input {name!r}: no name for an input")
+        reading.wrong(path, "", f"input {name!r}: no name for an input; {_name_for()}")
     table: Mapping[str, Any] = given if isinstance(given, Mapping) else {"type": given}
     reading.known(table, ("type", "default"), path, "")
     words, optional = table.get("type", "any"), "default" in table
@@ -103,6 +103,10 @@ def _input(name: str, given: Any, reading: Reading) -> Input:
     if optional and not kinds.fits(type(default), annotation):
         reading.wrong(path, "", f"input {name!r}: the default is of type {type(default).__name__}, not {words}")
     return Input(str(words), optional, default)
+
+
+def _name_for() -> str:
+    return f"give letters, digits and underscores; {ITEM!r} is what a step with a map calls the one of its call"
 
 
 def _steps(data: Any, reading: Reading) -> tuple[Step, ...]:
@@ -118,7 +122,7 @@ def _step(number: int, data: Mapping[str, Any], reading: Reading) -> Step:
     path: Path = ("step", number)
     name = data.get("name")
     if not isinstance(name, str) or not NAME.fullmatch(name) or name == ITEM:
-        reading.wrong((*path, "name"), str(name or number + 1), f"{name!r} is no name for a step; give letters, digits and underscores")
+        reading.wrong((*path, "name"), str(name or number + 1), f"{name!r} is no name for a step; {_name_for()}")
         name = str(name or number + 1)
     reading.known(data, _STEP, path, name)
     undo = data.get("compensate")

@@ -1,0 +1,184 @@
+"""What somebody does who knows Celery and has read nothing: each mistake is told at once, by its name, with what to write instead."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sedano import DomainEvent, Retry, Sedano, chain, retry, testing
+from sedano.errors import ArgumentError, CanvasError, OptionError, RemoteError, ResultTimeout, UnknownOption, WorkflowInvalid
+from sedano.workflow import Input, Step, Workflow
+
+PATH = os.pathsep.join(filter(None, sys.path))
+SHOP = """
+from sedano import DomainEvent, Sedano
+
+app = Sedano("shop")
+
+@app.task
+def price(item): ...
+
+@app.event
+class Ordered(DomainEvent):
+    number: int
+
+if __name__ == "__main__":
+    print(price.name, Ordered.name)
+"""
+
+
+class Shop:
+    """An app with a few tasks, in memory."""
+
+    def __init__(self) -> None:
+        """Declare them."""
+        self.app = app = Sedano("shop")
+
+        @app.task(name="shop.price", retry=Retry(interval_start=600, interval_max=600, jitter=False))
+        def price(item: str, count: int = 1) -> int:
+            return {"tea": 3}[item] * count
+
+        @app.task(name="shop.total")
+        def total(prices: list[int]) -> int:
+            return sum(prices)
+
+        self.price, self.total = price, total
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    """The shop, open."""
+    shop = Shop()
+    with testing.world(shop.app):
+        yield shop
+
+
+def told(error: type[Exception], mistake: Callable[[], Any]) -> str:
+    """What is said of a mistake."""
+    with pytest.raises(error) as refused:
+        mistake()
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        (lambda s: s.price.delay(), "data: missing a required argument: 'item'; shop.price takes (item, count=1)"),
+        (lambda s: s.price.delay("tea", 1, 2), "data: too many positional arguments; shop.price takes (item, count=1)"),
+        (lambda s: s.price.delay(itm="tea"), "data: got an unexpected keyword argument 'itm'; shop.price takes (item, count=1)"),
+        (lambda s: s.price.delay("tea", "two"), "data.args[1]: parameter count of shop.price: expected int, got str"),
+        (lambda s: chain(s.price.s("tea"), s.total.s(1)).delay(), "data: too many positional arguments; shop.total takes (prices)"),
+    ],
+)
+def test_wrong_arguments_are_told_with_the_task_and_what_it_takes(shop: Shop, mistake: Callable[[Shop], Any], words: str) -> None:
+    assert told(ArgumentError, lambda: mistake(shop)) == words
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("routing_key", "routing_key: not an option; write queue=…"), ("headers", "headers: not an option; write stamps={…}: they travel"),
+        ("contdown", "serial_key; did you mean countdown?"), ("serializer", "serializer: not an option; messages are JSON, always"),
+    ],
+)  # fmt: skip
+def test_an_option_of_celery_for_one_call_is_told_by_its_name_here(shop: Shop, option: str, words: str) -> None:
+    for publish in (shop.price.apply_async, shop.price.s("tea").apply_async, shop.price.s("tea").set):
+        given: Any = publish
+        assert words in told(UnknownOption, lambda given=given: given(**{option: "x"}))
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("max_retries", "max_retries: not an option of a task; write retry=Retry(max_retries=…)"),
+        ("autoretry_for", "retry=Retry(…) says how often"), ("rate_limit", "rate_limit: not an option of a task; write rate=…"),
+        ("acks_late", "when its outcome is recorded, always: leave it out"), ("ignore_results", "did you mean ignore_result?"),
+    ],
+)  # fmt: skip
+def test_an_option_of_celery_for_a_task_is_told_by_its_name_here(shop: Shop, option: str, words: str) -> None:
+    assert words in told(UnknownOption, lambda: shop.app.task(**{option: 3}))
+
+
+def test_a_method_of_celery_is_told_by_its_name_here_and_is_not_there(shop: Shop) -> None:
+    price, app = shop.price, shop.app
+    assert "raise the error: the task is tried again by its retry=Retry(…)" in told(AttributeError, lambda: price.retry)
+    assert "'Sedano' object has no attribute 'conf'; options stand in" in told(AttributeError, lambda: app.conf)
+    assert told(AttributeError, lambda: price.colour) == "'Task' object has no attribute 'colour'"
+    assert [hasattr(price, "retry"), getattr(app, "conf", None)] == [False, None]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        (lambda s: Sedano("my shop"), "name: 'my shop' is not 1 to 128 visible ASCII characters without spaces, such as Sedano('shop')"),
+        (lambda s: Sedano(""), "name: '' is not 1 to 128 visible"), (lambda s: Sedano("shop", queues=()), "queues: () has none; give"),
+        (lambda s: Sedano("shop", queues=("a", "b", "a")), "queues: ('a', 'b', 'a') has one twice"),
+        (lambda s: Sedano("shop", queues=("a", 1)), "queues: ('a', 1) has 1, which is no name"),
+        (lambda s: s.app.periodic(s.price), "periodic: it is not said when; write @app.periodic(every(60))"),
+        (lambda s: s.app.periodic(60, args=("tea",))(s.price), "timetable: expected cron(…), every(…) or at(…), got int"),
+        (lambda s: s.price.delay("tea").get(timeout="5"), "timeout: '5' is no number of seconds; give one, or None to wait for ever"),
+        (lambda s: Retry(max_retries="3"), "max_retries: expected a whole number, got '3'"),
+        (lambda s: Retry(max_retries=True), "max_retries: expected a whole number, got True"),
+        (lambda s: retry(interval_start="1").__enter__(), "interval_start: expected a number, got '1'"),
+        (lambda s: s.app.control.revoke(None), "task_id: None is no id; give a task's (result.id), or several in a list"),
+        (lambda s: s.app.control.revoke([""]), "task_id: [''] is no id"),
+        (lambda s: s.app.lock(5), "name: 5 is no text of 1 to 500 characters"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_told_where_it_is_written(shop: Shop, mistake: Callable[[Shop], Any], words: str) -> None:
+    assert told(OptionError, lambda: mistake(shop)).startswith(words)
+
+
+@pytest.mark.parametrize("other", [lambda s: s.total, lambda s: 5, lambda s: s.total([1])])
+def test_what_is_no_signature_makes_no_chain(shop: Shop, other: Callable[[Shop], Any]) -> None:
+    words = f"a canvas is put together from signatures (task.s(…)) and forms of them, not {type(other(shop)).__name__}"
+    assert told(CanvasError, lambda: shop.price.s("tea") | other(shop)) == words
+
+
+def test_a_value_of_an_event_is_not_what_is_published(shop: Shop) -> None:
+    @shop.app.event
+    class Ordered(DomainEvent):
+        number: int
+
+    assert told(OptionError, lambda: Ordered(number=7).delay()).endswith("Ordered.delay(number=…)")
+    assert Ordered.delay(number=7)
+
+
+def test_an_input_called_as_what_a_map_hands_out_is_told_so(shop: Shop) -> None:
+    def declare() -> None:
+        class Priced(Workflow, app=shop.app):
+            item = Input(str)
+            priced = Step(shop.price.s(item))
+
+    assert "input 'item': no name for an input; give letters, digits and underscores; 'item' is what" in told(WorkflowInvalid, declare)
+
+
+def test_whoever_waits_too_short_is_told_what_happened_so_far_and_whom_to_ask(shop: Shop) -> None:
+    result = shop.price.delay("coffee")
+    words = f"task {result.id} is RETRY after KeyError: 'coffee' and did not end within 5 s; app.control.explain('{result.id}') tells why"
+    assert told(ResultTimeout, lambda: result.get(timeout=5)) == words
+    assert told(RemoteError, lambda: result.get(timeout=3_600)) == "KeyError: 'coffee'"
+
+
+@pytest.mark.parametrize(("command", "module"), [(["shop.py"], "shop"), (["-m", "shop"], "shop"), (["-m", "stores.shop"], "stores.shop")])
+def test_a_program_publishes_its_own_tasks_and_events_by_the_names_that_workers_know(
+    tmp_path: Path, command: list[str], module: str
+) -> None:
+    (tmp_path / "shop.py").write_text(SHOP)
+    (tmp_path / "stores").mkdir()
+    (tmp_path / "stores" / "shop.py").write_text(SHOP)
+    ran = subprocess.run([sys.executable, *command], env={"PYTHONPATH": PATH}, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == (f"{module}.price {module}.Ordered\n", "")
+
+
+def test_a_task_typed_at_a_console_is_set_aside_with_what_to_do() -> None:
+    app = Sedano("shop")
+    with testing.world(app) as world:
+        app.send_task("__main__.price", ("tea",))
+        world.drain()
+        (message,) = world.parked()
+        assert "no task '__main__.price' in this deployment; put what is typed at a console into a module" in str(message)
