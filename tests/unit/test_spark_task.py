@@ -12,7 +12,7 @@ from sedano.aws.glue import GlueRuns
 from sedano.errors import OptionError, RemoteError, Unavailable
 from sedano.local.spark import LocalRuns
 from sedano.model.spark import Run
-from sedano.spark import spark_task
+from sedano.spark import spark_stop, spark_task
 
 JOB = "history"
 
@@ -115,6 +115,67 @@ def test_two_tasks_of_one_job_follow_their_own_runs():
         results = [job.delay({"--day": day}) for day in ("1", "2")]
         world.drain()
         assert {result.get()["run"] for result in results} == {"run-0", "run-1"}
+
+
+def test_a_task_that_is_revoked_while_an_attempt_looks_stops_its_run():
+    class Revoking(Cluster):
+        def of(self, job, task_id):
+            if self.started and not self.stopped:
+                app.control.revoke(task_id, terminate=True)
+            return super().of(job, task_id)
+
+    cluster = Revoking("SUCCEEDED")
+    app, job, _ = shop(cluster)
+    with testing.world(app) as world:
+        result = job.delay()
+        world.drain()
+        assert result.state == "REVOKED"
+    assert (cluster.stopped, len(cluster.started)) == (["run-0"], 1)
+
+
+@pytest.mark.parametrize("in_a_chain", [False, True])
+def test_a_task_that_is_revoked_between_two_looks_stops_its_run_when_it_bears_the_callback(in_a_chain):
+    cluster = Cluster("SUCCEEDED", looks=9)
+    app, job, tell = shop(cluster)
+    stop = spark_stop(app, JOB, lambda: cluster)
+    with testing.world(app) as world:
+        watched = job.s({}).on_error(stop.s())
+        result = (chain(watched, tell.s()) if in_a_chain else watched).delay()
+        world.elapse(200)
+        app.control.revoke(result.parent.id if in_a_chain else result.id)
+        assert cluster.stopped == []
+        world.drain()
+        assert result.state == "REVOKED"
+    assert (cluster.stopped, len(cluster.started)) == (["run-0"], 1)
+
+
+def test_a_task_that_is_revoked_between_two_looks_without_the_callback_is_not_followed_any_more():
+    cluster = Cluster("SUCCEEDED", looks=9)
+    app, job, _ = shop(cluster)
+    with testing.world(app) as world:
+        result = job.delay()
+        world.elapse(200)
+        looks = list(cluster.seen)
+        app.control.revoke(result.id)
+        world.drain()
+    assert (cluster.stopped, cluster.seen) == ([], looks)
+
+
+def test_an_attempt_that_finds_a_run_of_its_task_begun_meanwhile_starts_none():
+    class Overtaken(Cluster):
+        def of(self, job, task_id):
+            if self.started:
+                return super().of(job, task_id)
+            self.start(job, {}, task_id)  # another attempt is quicker, after this one has looked
+            return []
+
+    cluster = Overtaken("SUCCEEDED")
+    app, job, _ = shop(cluster)
+    with testing.world(app) as world:
+        result = job.delay()
+        world.drain()
+        assert result.get()["run"] == "run-0"
+    assert len(cluster.started) == 1
 
 
 @pytest.mark.parametrize("retries", [-1, 6])

@@ -8,8 +8,13 @@ bears its task's id, so an attempt that died after it had started one finds it a
 at once. Glue checks no token: one run is intended, and a worker that was frozen in the middle of starting one may make it two. So let the
 job itself commit behind a fence, as `glue_jobs/history.py` does.
 
-A task that is revoked while an attempt is at work stops its run; one that is revoked in between is not followed any more, and its run ends
-by itself. The result is `{"job", "run", "seconds"}`; a run that fails more often than *retries* fails the task with Spark's own words.
+A task that is revoked with *terminate* while an attempt is at work stops its run. One that is revoked in between is not followed any more,
+and its run ends by itself, unless the call bears `spark_stop` as its error callback, which meets the revocation when the next look was due:
+
+    stop = spark_stop(app, "sedano-prod-history", lambda: GlueRuns(boto3.client("glue")))
+    tables.s({"--day": "2026-11-20"}).on_error(stop.s()).delay()
+
+The result is `{"job", "run", "seconds"}`; a run that fails more often than *retries* fails the task with Spark's own words.
 """
 
 from __future__ import annotations
@@ -79,6 +84,28 @@ def spark_task(
         return _looked(app, job, runs(), dict(arguments or {}), context, retries)
 
     return follow
+
+
+def spark_stop(app: Sedano, job: str, runs: Callable[[], Runs], *, name: str | None = None, queue: str = "default") -> Any:
+    """Declare the error callback of calls of a `spark_task`: it stops what still runs of one that was revoked, and returns the runs' ids.
+
+    Args:
+        app: the app.
+        job: the job's name where it runs.
+        runs: makes the access to where it runs, in the worker that first needs it.
+        name: how messages name the task; by default ``spark.JOB.stop``.
+        queue: the command queue it is sent to.
+    """
+
+    @app.task(name=name or f"spark.{job}.stop", queue=queue)
+    def stop(task_id: str) -> list[str]:
+        there = runs()
+        alive = [run.id for run in there.of(job, task_id) if run.state == "RUNNING"]
+        for run in alive:
+            there.stop(job, run)
+        return alive
+
+    return stop
 
 
 def _looked(app: Sedano, job: str, runs: Runs, arguments: Arguments, context: TaskContext, retries: int) -> dict[str, Any]:
