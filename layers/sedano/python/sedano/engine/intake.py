@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job, Stillborn
-from sedano.engine.holding import refuse
+from sedano.engine.holding import FOREIGN_HOLD_S, FOREIGN_RECEIVES, refuse
 from sedano.engine.instances import limited
 from sedano.engine.mapping import built_in
 from sedano.engine.membership import Membership
@@ -79,14 +79,22 @@ class Intake(NamedTuple):
         task = self.registry.tasks.get(command.task) or built_in(self.registry, command.task)
         task = task or limited(self.registry, self.ports, self.lamport, command.task)
         if task is None:
-            hint = "; put what is typed at a console into a module" if command.task.startswith("__main__.") else ""
-            raise MessageRefused(refusals.UNKNOWN_TASK, "subject", f"no task {command.task!r} in this deployment{hint}")
+            raise self._unknown(delivery, command, batch, now, clock)
         if delivery.serial_key is not None and (why := hindrance(task)):
             raise MessageRefused(refusals.ORDER, "subject", why)
         if not command.time:
             command = command._replace(time=delivery.sent or now)
         mode = task.mode(command)
         return Job(delivery, command, task, now, clock, mode, self._stillborn(delivery, command, mode, now))
+
+    def _unknown(self, delivery: Delivery, command: Command, batch: Batch, now: float, clock: int) -> MessageRefused:
+        """Return the refusal of a task that is not known here; while another version may know it, the history says why it waits."""
+        hint = "; put what is typed at a console into a module" if command.task.startswith("__main__.") else ""
+        why = f"no task {command.task!r} in this deployment{hint}"
+        if delivery.receives < FOREIGN_RECEIVES:
+            until = round(now + FOREIGN_HOLD_S, 3)
+            batch.chronicle.line("task-held", clock, now, uuid=command.task_id, name=command.task, reason=why, until=until)
+        return MessageRefused(refusals.UNKNOWN_TASK, "subject", why)
 
     def _stillborn(self, delivery: Delivery, command: Command, mode: Mode, now: float) -> Stillborn | None:
         """Return why the task must not begin: it came too late, is revoked, or came too often (sooner without claims to count).
