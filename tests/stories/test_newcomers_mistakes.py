@@ -175,6 +175,18 @@ def test_a_program_publishes_its_own_tasks_and_events_by_the_names_that_workers_
     assert (ran.stdout, ran.stderr) == (f"{module}.price {module}.Ordered\n", "")
 
 
+def test_why_a_misspelt_task_has_not_run_is_told_while_a_worker_that_knows_it_may_still_come() -> None:
+    app = Sedano("shop")
+    with testing.world(app) as world:
+        sent = app.send_task("shop.prise", ("tea",))
+        for moment in ("00:00:30Z", "00:01:00Z", "00:01:30Z"):
+            world.step()
+            told = f"no task 'shop.prise' in this deployment; its message comes again at 2026-01-01 {moment}"
+            assert app.control.explain(sent.id).sentence == told
+            world.elapse(30)
+        assert app.control.explain(sent.id).sentence.startswith("parked: unknown-task")
+
+
 def test_a_task_typed_at_a_console_is_set_aside_with_what_to_do() -> None:
     app = Sedano("shop")
     with testing.world(app) as world:

@@ -7,7 +7,7 @@ from typing import Any
 import botocore.session
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ClientError, NoCredentialsError
+from botocore.exceptions import ClientError, NoCredentialsError, NoRegionError, ProfileNotFound
 from botocore.stub import Stubber
 
 from sedano.aws.blobs import S3Blobs
@@ -92,6 +92,22 @@ def test_an_error_becomes_what_the_caller_can_do_about_it(error: Exception, kind
     found = fault(error, "dynamodb.UpdateItem")
     assert type(found) is kind
     assert str(found).startswith("dynamodb.UpdateItem: ")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (answered("ExpiredToken"), "renew them until `aws sts get-caller-identity` answers"),
+        (answered("ExpiredTokenException"), "renew them until `aws sts get-caller-identity` answers"),
+        (answered("UnrecognizedClientException"), "`aws sts get-caller-identity` tells whose they are, AWS_ENDPOINT_URL where"),
+        (answered("AccessDenied"), "whoever has these credentials may not do this; is this the stage"),
+        (NoCredentialsError(), "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys"),
+        (NoRegionError(), "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys"),
+        (ProfileNotFound(profile="nope"), "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys"),
+    ],
+)  # fmt: skip
+def test_what_only_the_caller_can_mend_says_how(error: Exception, words: str) -> None:
+    assert words in str(fault(error, "sqs.SendMessageBatch"))
 
 
 def test_a_throttled_task_answers_for_itself_and_spares_its_neighbours(table: Stubber) -> None:

@@ -96,3 +96,8 @@ def test_an_endpoint_that_is_none_is_said() -> None:
 def test_only_the_services_that_are_used_are_known() -> None:
     with pytest.raises(ConfigurationError, match="wisdom"):
         Session(source).client("wisdom")
+
+
+def test_a_profile_that_is_not_there_is_told_with_what_to_name() -> None:
+    with pytest.raises(ConfigurationError, match=r"profile \(nobodys\) could not be found \(name a profile in AWS_PROFILE"):
+        Session(lambda: botocore.session.Session(profile="nobodys")).client("sqs")

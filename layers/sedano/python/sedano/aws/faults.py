@@ -39,9 +39,20 @@ _LATER = frozenset({
     "TransactionInProgressException",
 })  # fmt: skip
 
+_NOBODY = "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys; `aws sts get-caller-identity` answers when they are good"
+_EXPIRED = "the credentials of this shell are not valid any more: renew them until `aws sts get-caller-identity` answers"
+_FOREIGN = "the credentials of this shell are not known there: `aws sts get-caller-identity` tells whose they are, AWS_ENDPOINT_URL where"
+_DENIED = "whoever has these credentials may not do this; is this the stage and the AWS account that the SEDANO_* variables were made for?"
 _GONE = "is this the stage, and the AWS account and region, that the SEDANO_* variables were made for?"
 _HINTS = {
     "ResourceNotFoundException": f"the table that SEDANO_LEDGER_TABLE or SEDANO_CONTROL_TABLE names is not there; {_GONE}",
+    "ExpiredToken": _EXPIRED,
+    "ExpiredTokenException": _EXPIRED,
+    "InvalidAccessKeyId": _FOREIGN,
+    "InvalidClientTokenId": _FOREIGN,
+    "UnrecognizedClientException": _FOREIGN,
+    "AccessDenied": _DENIED,
+    "AccessDeniedException": _DENIED,
     "NoSuchBucket": f"the bucket that SEDANO_BLOBS_BUCKET or SEDANO_HISTORY_BUCKET names is not there; {_GONE}",
 }
 """What to look at, where a service's own words name nothing."""
@@ -62,6 +73,8 @@ def fault(error: Exception, call: str) -> SedanoError:
     if not isinstance(error, ClientError):
         if isinstance(error, (exceptions.ConnectionError, HTTPClientError)):
             return Unavailable(f"{call}: no answer: {error}")
+        if isinstance(error, exceptions.NoCredentialsError | exceptions.NoRegionError | exceptions.ProfileNotFound):
+            return ConfigurationError(f"{call}: {error} ({_NOBODY})")
         return ConfigurationError(f"{call}: {error}")
     code, text = code_of(error), str(error.response.get("Error", {}).get("Message", ""))
     if code in _LATER or status_of(error) >= 500:

@@ -55,7 +55,7 @@ class Session:
         """Return the client of *service* (`sqs`, `dynamodb`, `s3`), made at the first call.
 
         Raises:
-            ConfigurationError: the environment names no region, or an endpoint that is none.
+            ConfigurationError: the environment names no region, or a profile or an endpoint that is none.
         """
         with self._lock:
             if service not in self._clients:
@@ -73,10 +73,6 @@ class Session:
         return self._calls
 
     def _make(self, service: str) -> Any:
-        if self._session is None:
-            self._session = self._source()
-            known = self._session.get_component("data_loader")
-            self._session.register_component("data_loader", _Loader(known.search_paths))
         config = Config(**{
             "connect_timeout": CONNECT_TIMEOUT_S,
             "read_timeout": READ_TIMEOUT_S,
@@ -86,11 +82,19 @@ class Session:
             **self._options,
         })  # fmt: skip
         try:
+            if self._session is None:
+                self._session = self._begun()
             client = self._session.create_client(service, config=config, endpoint_url=self._endpoint_url)
         except (*AWS_ERRORS, ValueError) as error:
             raise fault(error, f"a client for {service}") from error
         client.meta.events.register("request-created", self._count)
         return client
+
+    def _begun(self) -> Any:
+        session = self._source()
+        known = session.get_component("data_loader")
+        session.register_component("data_loader", _Loader(known.search_paths))
+        return session
 
     def _count(self, event_name: str, **_: Any) -> None:
         call = event_name.partition(".")[2]
