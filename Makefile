@@ -47,6 +47,7 @@ test: setup-all lint ## lint, types and every test, fast ones first (SEED=n, SEE
 
 prove: setup-all ## coordination at release size: millions of schedules, whole searches, every planted fault (SCALE=0.01, MINUTES=30)
 	@$(RUN) -m tests.simulation.prove --scale $(SCALE) $(if $(MINUTES),--minutes $(MINUTES))
+	@SEDANO_PROVE=$(SCALE) $(RUN) -m pytest tests/pipeline/test_commit.py
 
 bench: setup-all ## the numbers the design is held to, with the peers measured in the same run
 	@$(RUN) -m benchmarks
@@ -56,7 +57,7 @@ test-deploy: setup-all ## what is deployed can be trusted: every grant, two vers
 
 test-spark35: setup ## the pipeline's tests on Spark 3.5 (Glue 5.1, EMR 7)
 	@$(SETUP) spark35
-	@PYTHONPATH=$$(echo "$$PWD"/.venv-spark35/lib/python3*/site-packages) $(RUN) -m pytest tests/pipeline
+	@SEDANO_SPARK=3.5 PYTHONPATH=$$(echo "$$PWD"/.venv-spark35/lib/python3*/site-packages) $(RUN) -m pytest tests/pipeline
 
 bench-deploy: setup ## what a deployment weighs, and what a change of code touches
 	@$(RUN) -m benchmarks.deploy

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from argparse import Namespace
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,11 @@ from glue_jobs.pipeline import history as rows
 from glue_jobs.pipeline.landing import events, land_files
 from glue_jobs.pipeline.session import must_open
 from glue_jobs.pipeline.timeline import finalise, merged, registers
-from sedano.errors import ConfigurationError
+from sedano.errors import ConfigurationError, OptionError
 from sedano.history import landed_at, open_history
 from sedano.model import registers as pure
 from tests.pipeline.browser import look
+from tests.pipeline.cluster import lines
 from tests.pipeline.oracle import as_celery_says, recorded, recording, replayed
 from tests.pipeline.streams import delivered, lives, written
 from tests.pipeline.traces import azure, nasa
@@ -83,6 +85,14 @@ def grown(spark, landed, tmp_path_factory):
     return history
 
 
+def must_be_drawn(picture, width):
+    """Areas, bars and failures have their colours, and nothing reaches over the right edge."""
+    drawn = picture.colours()
+    shown = {name: drawn[colour] for name, colour in {"leaf": (47, 125, 79), "leaf2": (140, 195, 160), "red": (200, 70, 60)}.items()}
+    assert all(pixels > 100 for pixels in shown.values()), (width, shown)
+    assert all(min(colour) > 235 for colour in picture.column(width - 4)), "something reaches over the right edge"
+
+
 def test_increments_late_days_and_a_compaction_in_between_give_the_same_bytes(spark, grown, whole):
     assert contents(job.tables(spark, grown)) == whole
 
@@ -102,11 +112,33 @@ def test_the_page_of_a_history_is_drawn_by_a_real_browser(spark, grown, tmp_path
     page = tmp_path / "report.html"
     job.report(spark, grown, options(out=str(page)))
     for width, height in ((1280, 1900), (500, 2400)):
-        picture = look(page, tmp_path, width, height)
-        drawn = picture.colours()
-        shown = {name: drawn[colour] for name, colour in {"leaf": (47, 125, 79), "leaf2": (140, 195, 160), "red": (200, 70, 60)}.items()}
-        assert all(pixels > 100 for pixels in shown.values()), (width, shown)
-        assert all(min(colour) > 235 for colour in picture.column(width - 4)), "something reaches over the right edge"
+        must_be_drawn(look(page, tmp_path, width, height), width)
+
+
+def test_a_canvas_that_is_chosen_is_drawn_and_one_that_is_none_is_refused(spark, tmp_path):
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "known.jsonl").write_text("\n".join(lines(SEED)))
+    history = open_history(str(tmp_path / "history"))
+    job.build(spark, history, options(source=str(tmp_path / "events")))
+    page = tmp_path / "report.html"
+    job.report(spark, history, options(out=str(page), root="r"))
+    text = page.read_text(encoding="utf-8")
+    assert "import: 6 tasks in 15\u2009s, SUCCESS" in text
+    assert [uuid for uuid in ("r", "d", "z", "a", "fell") if f'title="{uuid} on w1, ' in text] == ["r", "d", "z"]
+    with pytest.raises(OptionError, match="no canvas begins with the task 'nobody'"):
+        job.report(spark, history, options(out=str(page), root="nobody"))
+
+
+def test_celerys_recording_becomes_a_page_that_a_browser_draws_at_a_desk_and_on_a_phone(spark, tmp_path):
+    states = Counter(task.state for task in replayed(recording()).values())
+    history = open_history(str(tmp_path / "history"))
+    job.update(spark, history, options(source=str(recorded())))
+    assert Counter(row["state"] for row in job.tables(spark, history, ["tasks"])["tasks"].collect()) == states
+    page = tmp_path / "celery.html"
+    job.report(spark, history, options(out=str(page)))
+    assert f"History of {states.total():,} tasks".replace(",", "\u2009") in page.read_text(encoding="utf-8")
+    for width, height in ((1280, 1900), (390, 2600)):
+        must_be_drawn(look(page, tmp_path, width, height), width)
 
 
 def test_a_rebuild_gives_the_same_bytes_and_needs_every_landed_file(spark, grown, landed, whole, tmp_path):
