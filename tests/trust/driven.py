@@ -11,25 +11,34 @@ import re
 import signal
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import boto3
 import botocore.session
+from botocore.config import Config
 from botocore.loaders import create_loader
 
 from sedano.local import LocalStage
 from sedano.local.endpoint import REGION
 from tests.trust.grants import kind_of
 
-ATTRIBUTES = ["ApproximateReceiveCount", "SentTimestamp"]
+WHOLE_BATCH = {
+    "MaxNumberOfMessages": 10,
+    "MessageSystemAttributeNames": ["ApproximateReceiveCount", "SentTimestamp"],
+    "MessageAttributeNames": ["All"],
+}
+"""What a batch is received with: all that a function is handed of a message."""
 HELD_BACK = ["ApproximateNumberOfMessagesDelayed", "ApproximateNumberOfMessagesNotVisible"]
 SCHEDULE = {"GroupName", "Name", "ScheduleExpression", "FlexibleTimeWindow", "ActionAfterCompletion", "Target", "State"}
 DESCRIPTIONS = create_loader()
 """Reads what the services are like once for all clients: that is most of what a client costs."""
 MOST_ROUNDS = 40
 MOST_SECONDS = 400.0
+SOON_S = 10.0
+ONCE = Config(read_timeout=MOST_SECONDS, retries={"max_attempts": 0})
 ROLE = re.compile(r"sedano-\w+-(core|pipeline|release)-(\w*?)Role")
 DENIED = re.compile(r"role/" + ROLE.pattern + r"\S+ is not authorized to perform: ([\w:]+)")
 
@@ -67,8 +76,8 @@ class Driven:
         self.roles = {_called(found): name for name in names if (found := ROLE.match(name))}
 
     def client(self, service: str) -> Any:
-        """A client of whoever deployed the stage; it may do everything."""
-        return self._session.client(service, endpoint_url=self.stage.endpoint.url)
+        """A client of whoever deployed the stage: it may do everything, and asks once, since each invocation is counted."""
+        return self._session.client(service, endpoint_url=self.stage.endpoint.url, config=ONCE)
 
     def become(self, role: str, service: str) -> Any:
         """A client that may do what this role may."""
@@ -124,10 +133,14 @@ class Driven:
         """Hand over one batch of the queue of this kind, if something comes within `wait` seconds, and return how many messages it had."""
         return self._hand_over(self.arn(kind), wait)
 
+    def move_at_once(self, kind: str, processes: int, wait: int = 0) -> None:
+        """Hand over so many batches of the queue of this kind at the same time: as many processes of its function work."""
+        with ThreadPoolExecutor(processes) as together:
+            list(together.map(lambda _: self.move_one(kind, wait), range(processes)))
+
     def _hand_over(self, arn: str, wait: int = 0) -> int:
         sqs, url = self._sqs, self.url(arn)
-        asked = {"QueueUrl": url, "MaxNumberOfMessages": 10, "WaitTimeSeconds": wait, "MessageSystemAttributeNames": ATTRIBUTES}
-        found = sqs.receive_message(**asked).get("Messages", [])
+        found = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=wait, **WHOLE_BATCH).get("Messages", [])
         if found:
             failed = self.invoke(self.feeds[arn], [record(message, arn) for message in found])
             for message in found:
@@ -171,6 +184,13 @@ class Driven:
         text = self.stage.endpoint.log.read_text(errors="replace")[self._read :]
         return sum(float(value) for value in re.findall(rf'"{metric}":\[([\d.]+)', text))
 
+    def comes_to(self, metric: str, number: float) -> bool:
+        """Whether the sum of a metric comes to `number`: what a function said stands in the log soon after its answer."""
+        give_up = time.monotonic() + SOON_S
+        while self.counted(metric) != number and time.monotonic() < give_up:
+            time.sleep(0.05)
+        return self.counted(metric) == number
+
     def cool(self) -> None:
         """Let every function start cold at its next invocation."""
         for process in self.stage.endpoint.functions():
@@ -190,6 +210,11 @@ class Driven:
     def round(self, function: str) -> Mapping[str, int]:
         """Let the scheduler or the controller do a round, as each minute does, and return what it did: nothing, when it failed."""
         return self._answer(function, {}) or {}
+
+    def rounds(self, function: str, number: int) -> list[Mapping[str, int]]:
+        """Let so many rounds run at the same time, in as many processes."""
+        with ThreadPoolExecutor(number) as together:
+            return list(together.map(self.round, [function] * number))
 
     def _answer(self, function: str, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
         answer = self._lambda.invoke(FunctionName=self.functions[function], Payload=json.dumps(event))
@@ -260,7 +285,10 @@ def record(message: Mapping[str, Any], arn: str) -> Mapping[str, Any]:
         "receiptHandle": message["ReceiptHandle"],
         "body": message["Body"],
         "attributes": message["Attributes"],
-        "messageAttributes": {},
+        "messageAttributes": {
+            name: {"dataType": held["DataType"], "stringValue": held["StringValue"]}
+            for name, held in message.get("MessageAttributes", {}).items()
+        },
         "md5OfBody": message["MD5OfBody"],
         "eventSource": "aws:sqs",
         "eventSourceARN": arn,

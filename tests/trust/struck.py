@@ -5,20 +5,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from botocore.config import Config
-
-from tests.trust.driven import ATTRIBUTES, MOST_SECONDS, Driven, record
+from tests.trust.driven import MOST_SECONDS, WHOLE_BATCH, Driven, record
 
 IN_QUEUE = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"]
 
 
 class Struck(Driven):
     """What drives such a stage."""
-
-    def client(self, service: str) -> Any:
-        """A client of whoever deployed the stage, which asks once: an invocation may take its time, and each is counted."""
-        once = Config(read_timeout=MOST_SECONDS, retries={"max_attempts": 0})
-        return self.stage.endpoint.session().client(service, endpoint_url=self.stage.endpoint.url, config=once)
 
     def drain(self) -> None:
         """Let the stage move by itself until nothing is left in a queue that feeds a function."""
@@ -34,7 +27,7 @@ class Struck(Driven):
     def take(self, kind: str) -> list[Mapping[str, Any]]:
         """Receive what waits in the queue of this kind, ten at most, as a function is handed it."""
         arn = self.arn(kind)
-        found = self._sqs.receive_message(QueueUrl=self.url(arn), MaxNumberOfMessages=10, MessageSystemAttributeNames=ATTRIBUTES)
+        found = self._sqs.receive_message(QueueUrl=self.url(arn), **WHOLE_BATCH)
         return [record(message, arn) for message in found.get("Messages", [])]
 
     def hand_over(self, records: list[Mapping[str, Any]], version: str) -> set[str]:

@@ -5,6 +5,7 @@ It has what the scheduler and the controller work for, too: a schedule, a budget
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import boto3
@@ -128,6 +129,13 @@ def frail(text: str) -> str:
     if text == "fails":
         raise ValueError("as asked")
     return text
+
+
+@app.task(rate="60/m")
+def paced(number: int) -> tuple[float, int]:
+    """When it started, and in which process."""
+    assert number >= 0
+    return time.time(), os.getpid()
 
 
 @app.task(concurrency=1)
