@@ -21,7 +21,7 @@ from sedano.engine.publisher import BATCH, Publisher
 from sedano.engine.registry import BUILT_IN, Registry, TaskSpec
 from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, UnknownQueue, WaitInsideTask
 from sedano.model.clock import LamportClock
-from sedano.model.lineage import MAX_HOPS, ROOT, Lineage, dedup_id, derived_id
+from sedano.model.lineage import MAX_HOPS, ROOT, Lineage, begun_id, dedup_id, derived_id
 from sedano.model.messages import TimeLimits
 from sedano.model.records import RESERVATION_S
 from sedano.model.signature import Options, Signature, delay_of, expiry_of, time_limits_of
@@ -221,7 +221,7 @@ class Outlet:
             self._into_outbox(context, drafts)
             return
         lineage = ROOT if budget is None else Lineage(budget=budget)
-        messages = [self._composer.compose(draft, lineage) for draft in drafts]
+        messages = [self._composer.compose(draft, lineage, _begun(draft)) for draft in drafts]
         pending = _BATCH.get()
         if pending is not None:
             pending.extend(messages)
@@ -243,6 +243,13 @@ class Outlet:
         if unknown is not None:  # told now, while the body can hear it: the outbox is sent when it has ended
             raise UnknownQueue(f"queue: {unknown!r} is none of this app's queues {tuple(self.queues)}; name it in Sedano(queues=…)")
         context.outbox += [self._checked(d) if isinstance(d, CommandDraft) else d for d in drafts]
+
+
+def _begun(draft: Draft) -> str:
+    """Return the id of the message that begins a canvas; empty for any other, which has a fresh one."""
+    if not isinstance(draft, CommandDraft) or draft.place is None:
+        return ""
+    return begun_id(draft.task_id, draft.place.node, draft.place.plan)
 
 
 def _tenant(spec: TaskSpec | None, signature: Signature) -> str | None:

@@ -17,6 +17,7 @@ from sedano.errors import SedanoError
 from sedano.model import refusals, states
 from sedano.model.claim import Action, Decision, decide
 from sedano.model.clock import LamportClock
+from sedano.model.lineage import begun_id
 from sedano.model.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
 from sedano.ports import Ports
 
@@ -118,7 +119,8 @@ class Claiming(NamedTuple):
             self._revoked(job, record, batch)
             return
         if record is not None and decision.action is Action.ACKNOWLEDGE and _is_another(job, record):
-            batch.park(job.delivery, refusals.TAKEN, "taskid", f"the task {record.name} has run under this id; give this one its own")
+            what = f"the task {record.name}" if record.name != job.command.task else "a canvas that begins alike and goes on otherwise"
+            batch.park(job.delivery, refusals.TAKEN, "taskid", f"{what} has run under this id; give this one its own")
             return
         batch.count("Duplicates", job.task.name)
         batch.chronicle.line(
@@ -165,8 +167,15 @@ def _takes_over(decision: Decision, seen: TaskRecord) -> bool:
 
 
 def _is_another(job: Job, record: TaskRecord) -> bool:
-    """Tell that *record* is no earlier run of *job*: it is of another task. What replaced a task has its id under a later attempt."""
-    return record.attempt == job.command.attempt and record.name not in ("", job.command.task)
+    """Tell that *record* is no earlier run of *job*: it is of another task, or of a canvas that begins with the same one.
+
+    What replaced a task has its id under a later attempt. A message that begins a canvas has an id of that canvas.
+    """
+    command, place = job.command, job.command.place
+    if record.attempt != command.attempt:
+        return False
+    begins = place is not None and command.id == begun_id(command.task_id, place.node, place.plan)
+    return record.name not in ("", command.task) or (begins and record.message_id not in ("", command.id))
 
 
 def _revoked(record: TaskRecord) -> bool:

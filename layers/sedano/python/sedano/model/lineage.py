@@ -40,6 +40,14 @@ def dedup_id(task: str, key: str) -> str:
     return str(uuid5(NAMESPACE, f"dedup/{len(task)}:{task}/{key}"))
 
 
+def begun_id(task_id: str, node: str, plan: str) -> str:
+    """Return the id of the message that begins a canvas with *task_id*: the same for the same canvas (*plan* and *node*, as in `Place`).
+
+    So two canvases under one id that begin with the same task are told apart by the message that the record of that task names.
+    """
+    return derived_id(task_id, f"begun/{len(node)}:{node}/{plan}")
+
+
 def descend(parent_id: str, parent: Lineage, children: int) -> Lineage:
     """Return the lineage of each of the *children* that the task *parent_id* publishes together.
 
