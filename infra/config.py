@@ -10,7 +10,10 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from types import MappingProxyType
+
+from .glue_schedule import wrong_with
 
 #: For how many days logs may be kept: the choices of CloudWatch Logs that anyone makes.
 LOG_RETENTIONS = (1, 7, 14, 30, 90, 180, 365)
@@ -30,7 +33,6 @@ MOST_TAGS = 40
 _STAGE = re.compile(r"[a-z][a-z0-9-]{0,15}")
 _ACCOUNT = re.compile(r"\d{12}")
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
-_SCHEDULE = re.compile(r"cron\([^()]{9,100}\)")
 _TAG_KEY = re.compile(r"(?!aws:)[\w .:/=+@-]{1,128}")
 _TAG_VALUE = re.compile(r"[\w .:/=+@-]{0,256}")
 _ARNS = {
@@ -156,8 +158,8 @@ class StageConfig:
     def _check_pipeline(self) -> None:
         engine, schedule = self.pipeline, self.pipeline_schedule
         require(engine in PIPELINES, "pipeline", engine, f"one of {', '.join(PIPELINES)}")
-        usable = schedule is None or _is(_SCHEDULE, schedule)
-        require(usable, "pipeline_schedule", schedule, "a Glue schedule such as cron(15 * * * ? *)")
+        wrong = None if schedule is None else wrong_with(str(schedule), datetime.now(UTC).year)
+        require(wrong is None, "pipeline_schedule", schedule, f"{wrong}")
         alone = schedule is None or engine == "glue"
         require(alone, "pipeline_schedule", schedule, f"pipeline=glue beside it, which alone runs by itself; pipeline is {engine}")
         _require_within("pipeline_lag", self.pipeline_lag, 1, LONGEST_LAG)
