@@ -28,13 +28,15 @@ from glue_jobs.pipeline.options import days, how_many, read
 from glue_jobs.pipeline.report.gather import gathered
 from glue_jobs.pipeline.report.page import page
 from glue_jobs.pipeline.session import must_open, session
-from sedano.errors import ConfigurationError, OptionError, SedanoError
-from sedano.history import CONTROL_TABLE, History, Snapshot, editing, landed_at, open_history
+from sedano.errors import ConfigurationError, FencedOff, LeaseTaken, OptionError, SedanoError
+from sedano.history import CONTROL_TABLE, LEASE_MS, History, Snapshot, editing, landed_at, open_history
 
 #: A source with fewer files is a short job.
 SMALL_FILES = 2_000
 KEEP_DAYS = 7.0
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+USAGE = 'history build|compact|update|report|query ["SELECT …"] --target PLACE [options]; --help lists them'
 
 Told = dict[str, Any]
 
@@ -140,7 +142,7 @@ VERBS: dict[str, Callable[[SparkSession, History, argparse.Namespace], Told]] = 
 def arguments(given: Sequence[str]) -> argparse.Namespace:
     """Read the options; the ones that only Glue knows (``--JOB_NAME`` and the like) are passed over."""
     parser = argparse.ArgumentParser(
-        prog="history", description=__doc__, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="history", usage=USAGE, description=__doc__, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--verb", choices=VERBS, required=True, help="what to do; also as the first word")
     parser.add_argument("--sql", help="query: a SELECT over " + ", ".join(rows.SCHEMAS) + "; also as the second word")
@@ -225,6 +227,15 @@ def worked(history: History, options: argparse.Namespace) -> Told:
         spark.stop()
 
 
+def excuse(error: SedanoError | OSError) -> str:
+    """Return why nothing was done, and what to do about it."""
+    if isinstance(error, LeaseTaken):
+        return f"{error.owner} is at work on this history; if it has died, its lease is over after {LEASE_MS // 60_000} minutes at most"
+    if isinstance(error, FencedOff):
+        return "a later run began meanwhile, so nothing was committed; run it again"
+    return str(error).removeprefix("history: ")
+
+
 def main(given: Sequence[str]) -> int:
     """Do what was asked for and say what was done."""
     options = arguments(given)
@@ -233,7 +244,7 @@ def main(given: Sequence[str]) -> int:
             os.environ[CONTROL_TABLE] = options.control_table
         print(shown(worked(open_history(options.target), options), options.json))
     except (SedanoError, OSError) as error:
-        note(options, str(error).removeprefix("history: "))
+        note(options, excuse(error))
         return 1
     return 0
 

@@ -1,13 +1,9 @@
 """A history from its landed files: whatever the increments, the order and the copies, the same rows; and what a person runs."""
 
 import json
-import os
 import random
-import subprocess
-import sys
 from argparse import Namespace
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +21,6 @@ from tests.pipeline.oracle import as_celery_says, recorded, recording, replayed
 from tests.pipeline.streams import delivered, lives, written
 from tests.pipeline.traces import azure, nasa
 
-ROOT = Path(__file__).parents[2]
 SEED = 20261121
 FIELDS = (
     "state", "sent", "received", "started", "succeeded", "failed", "retried", "revoked", "rejected",
@@ -219,75 +214,6 @@ def test_what_really_happened_elsewhere_is_told_as_celery_tells_it(spark, tmp_pa
     celery = {uuid: {name: as_celery_says(task)[name] for name in FIELDS} for uuid, task in replayed(stream).items()}
     assert len(celery) == 6_000
     assert [uuid for uuid in celery.keys() | told.keys() if celery.get(uuid) != told.get(uuid)] == []
-
-
-def run(*words, cwd):
-    paths = os.pathsep.join([str(ROOT / "layers/sedano/python"), str(ROOT)])
-    return subprocess.run(
-        [sys.executable, "-m", "sedano", "history", *map(str, words)],
-        env=os.environ | {"PYTHONPATH": paths}, cwd=cwd, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-
-
-def test_a_person_builds_and_asks_from_the_command_line(landed, tmp_path):
-    built = run("build", "--source", landed, "--target", tmp_path / "history", cwd=tmp_path)
-    assert built.returncode == 0, built.stderr
-    assert json.loads(built.stdout) == {"version": 1, "new_files": 7, "parts": 1, "quarantined": 2}
-    assert "log4j" not in built.stderr
-    assert "log level" not in built.stderr
-    sql = "SELECT count(*) AS tasks FROM tasks"
-    asked = run("query", sql, "--json", "--target", tmp_path / "history", cwd=tmp_path)
-    assert asked.returncode == 0, asked.stderr
-    assert json.loads(asked.stdout) == {"tasks": 240}
-
-
-@pytest.mark.parametrize(("words", "code", "said"), [
-    (["build", "--source", "nowhere", "--target", "h"], 1, "there is nothing at nowhere"),
-    (["build", "--target", "h"], 2, "build needs --source"),
-    (["query", "--target", "h"], 2, "query needs a SELECT"),
-    (["build", "--source", ".", "--target", "h", "--day", "yesterday"], 2, "is not YYYY-MM-DD"),
-    (["build", "--source", ".", "--target", "gs://b/h"], 1, "a folder of this machine or s3://bucket/prefix can"),
-    (["dance", "--target", "h"], 2, "invalid choice: 'dance'"),
-    (["build", "--source", "notes.txt", "--target", "h"], 1, "names end in .jsonl or .jsonl.gz"),
-    (["build", "--source", ".", "--target", "notes.txt"], 1, "notes.txt is a file; a history stands in a folder"),
-    (["build", "--source", ".", "--target", "h", "--rebild"], 2, "there is no --rebild"),
-    (["compact", "--target", "h"], 1, "run `history build` first"),
-    (["compact", "--target", "h", "--keep-days", "-1"], 2, "'-1' is no number of days"),
-    (["query", "SELECT 1", "--target", "h", "--limit", "0"], 2, "'0' is no whole number from 1 on"),
-    (["query", "DROP TABLE tasks", "--target", "h"], 1, "it begins with 'DROP'"),
-    (["report", "--target", "h", "--out", "no/such/place.html"], 1, "lies in no folder that is there"),
-])  # fmt: skip
-def test_what_cannot_be_done_is_said_before_spark_starts(words, code, said, tmp_path):
-    (tmp_path / "notes.txt").write_text("not events\n")
-    done = run(*words, cwd=tmp_path)
-    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
-    assert "Traceback" not in done.stderr
-    assert "incubator" not in done.stderr, "a JVM was started"
-    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-
-
-def test_glue_says_the_verb_as_an_option_among_others_of_its_own():
-    given = ["--JOB_NAME", "history", "--verb", "update", "--source", "s3://b/events/", "--target", "s3://b/history/", "--TempDir", "s3://t"]
-    told = job.arguments(given)
-    assert (told.verb, told.source, told.target, told.sql) == ("update", "s3://b/events/", "s3://b/history/", None)
-
-
-def test_nothing_that_landed_is_said_and_is_no_failure_for_a_schedule_may_run_before_anything_has(spark, tmp_path, capsys):
-    source = tmp_path / "source"
-    written(source, lives(1, 2))
-    words = options(verb="update", source=str(tmp_path / "none"), target=str(tmp_path / "history"))
-    (tmp_path / "none").mkdir()
-    history = open_history(words.target)
-    job.look(history, words)
-    assert "no *.jsonl and no *.jsonl.gz file lies below" in capsys.readouterr().err
-    assert job.update(spark, history, words) == {"version": 0, "new_files": 0}
-    job.look(history, options(verb="build", source=str(source), day="2031-01-01"))
-    assert "no landed file lies in a folder dt=2031-01-01/" in capsys.readouterr().err
-
-
-def test_a_history_that_holds_nothing_says_what_to_do(spark, tmp_path):
-    with pytest.raises(ConfigurationError, match="run `history build` first"):
-        job.tables(spark, open_history(str(tmp_path)))
 
 
 def test_a_spark_without_a_file_system_for_s3_says_so_before_anything_is_done(spark, tmp_path):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +12,11 @@ import pytest
 
 from glue_jobs.pipeline.job import run
 from glue_jobs.timeline import arguments, main
+from sedano import Sedano, chain, testing
+from sedano.history import open_history
+from sedano.local.spark import LocalRuns
 from sedano.model.registers import finalise, fold
+from sedano.spark import spark_task
 from tests.pipeline.streams import delivered, lives, written
 
 ROOT = Path(__file__).parents[2]
@@ -66,6 +71,27 @@ def test_a_second_run_replaces_the_first_and_only_a_ledger_that_tells_otherwise_
     lying = ledger_of(tmp_path / "ledger.jsonl", dict.fromkeys(states, "SUCCESS"))
     second = run(spark, str(history), target, str(lying))
     assert second == first | {"mismatches": sum(state != "SUCCESS" for state in states.values()), "missing": 0}
+
+
+def test_a_canvas_waits_for_a_spark_job_of_this_machine(history, states, tmp_path):
+    class Patient(LocalRuns):
+        """Answers when the run is over, so that the virtual time of the test needs no guess."""
+
+        def of(self, job, task_id):
+            until = time.monotonic() + 240
+            while any(run.state == "RUNNING" for run in super().of(job, task_id)) and time.monotonic() < until:
+                time.sleep(0.05)
+            return super().of(job, task_id)
+
+    app = Sedano("canvas")
+    runs = Patient(tmp_path / "runs", {"history": "glue_jobs.history"})
+    tables = spark_task(app, "history", lambda: runs)
+    tell = app.task(name="tell")(lambda told: told["run"])
+    with testing.world(app) as world:
+        made = chain(tables.s({"--verb": "build", "--source": str(history), "--target": str(tmp_path / "made")}), tell.s()).delay()
+        world.drain()
+        assert made.get() == f"{made.parent.id}/000.pid"
+    assert [part.sources for part in open_history(str(tmp_path / "made")).current().parts] == [4]
 
 
 def test_an_empty_history_has_an_empty_summary(spark, tmp_path):

@@ -1,0 +1,103 @@
+"""What a person types: what is done, what is refused before Spark starts, and in which words."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from glue_jobs import history as job
+from sedano.errors import ConfigurationError, FencedOff, LeaseTaken
+from sedano.history import open_history
+from tests.pipeline.streams import lives, written
+from tests.pipeline.test_history import options
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*words, cwd):
+    paths = os.pathsep.join([str(ROOT / "layers/sedano/python"), str(ROOT)])
+    return subprocess.run(
+        [sys.executable, "-m", "sedano", "history", *map(str, words)],
+        env=os.environ | {"PYTHONPATH": paths}, cwd=cwd, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+
+def ended(words):
+    """Return the code with which the command ends."""
+    try:
+        return job.main(words)
+    except SystemExit as over:
+        return over.code
+
+
+def test_a_person_builds_and_asks_from_the_command_line(tmp_path):
+    written(tmp_path / "events", lives(1, 50), files=2)
+    (tmp_path / "events" / "bad.jsonl").write_bytes(b"not JSON\n\xff\xfe\n")
+    built = run("build", "--source", "events", "--target", "history", cwd=tmp_path)
+    assert built.returncode == 0, built.stderr
+    assert json.loads(built.stdout) == {"version": 1, "new_files": 3, "parts": 1, "quarantined": 2}
+    assert "log4j" not in built.stderr
+    assert "log level" not in built.stderr
+    asked = run("query", "SELECT count(*) AS tasks FROM tasks", "--json", "--target", "history", cwd=tmp_path)
+    assert asked.returncode == 0, asked.stderr
+    assert json.loads(asked.stdout) == {"tasks": 50}
+
+
+@pytest.mark.parametrize(("words", "code", "said"), [
+    (["build", "--source", "nowhere", "--target", "h"], 1, "there is nothing at nowhere"),
+    (["build", "--target", "h"], 2, "build needs --source"),
+    (["query", "--target", "h"], 2, "query needs a SELECT"),
+    (["build", "--source", ".", "--target", "h", "--day", "yesterday"], 2, "is not YYYY-MM-DD"),
+    (["build", "--source", ".", "--target", "gs://b/h"], 1, "a folder of this machine or s3://bucket/prefix can"),
+    (["dance", "--target", "h"], 2, "invalid choice: 'dance'"),
+    (["build", "--source", "notes.txt", "--target", "h"], 1, "names end in .jsonl or .jsonl.gz"),
+    (["build", "--source", ".", "--target", "notes.txt"], 1, "notes.txt is a file; a history stands in a folder"),
+    (["build", "--source", ".", "--target", "h", "--rebild"], 2, "there is no --rebild"),
+    (["compact", "--target", "h"], 1, "run `history build` first"),
+    (["compact", "--target", "h", "--keep-days", "-1"], 2, "'-1' is no number of days"),
+    (["query", "SELECT 1", "--target", "h", "--limit", "0"], 2, "'0' is no whole number from 1 on"),
+    (["query", "DROP TABLE tasks", "--target", "h"], 1, "it begins with 'DROP'"),
+    (["report", "--target", "h", "--out", "no/such/place.html"], 1, "lies in no folder that is there"),
+])  # fmt: skip
+def test_what_cannot_be_done_is_said_before_spark_starts(words, code, said, tmp_path, capsys):
+    (tmp_path / "notes.txt").write_text("not events\n")
+    with contextlib.chdir(tmp_path):
+        assert ended(words) == code
+    assert said in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_glue_says_the_verb_as_an_option_among_others_of_its_own():
+    given = ["--JOB_NAME", "history", "--verb", "update", "--source", "s3://b/events/", "--target", "s3://b/history/", "--TempDir", "s3://t"]
+    told = job.arguments(given)
+    assert (told.verb, told.source, told.target, told.sql) == ("update", "s3://b/events/", "s3://b/history/", None)
+
+
+def test_nothing_that_landed_is_said_and_is_no_failure_for_a_schedule_may_run_before_anything_has(spark, tmp_path, capsys):
+    source = tmp_path / "source"
+    written(source, lives(1, 2))
+    words = options(verb="update", source=str(tmp_path / "none"), target=str(tmp_path / "history"))
+    (tmp_path / "none").mkdir()
+    history = open_history(words.target)
+    job.look(history, words)
+    assert "no *.jsonl and no *.jsonl.gz file lies below" in capsys.readouterr().err
+    assert job.update(spark, history, words) == {"version": 0, "new_files": 0}
+    job.look(history, options(verb="build", source=str(source), day="2031-01-01"))
+    assert "no landed file lies in a folder dt=2031-01-01/" in capsys.readouterr().err
+
+
+def test_a_run_that_meets_another_says_whose_and_until_when(tmp_path):
+    history = open_history(str(tmp_path))
+    with history.edition(), pytest.raises(LeaseTaken) as taken, open_history(str(tmp_path)).edition():
+        pass
+    assert job.excuse(taken.value).endswith("is at work on this history; if it has died, its lease is over after 5 minutes at most")
+    assert job.excuse(FencedOff("x", 3)).endswith("run it again")
+
+
+def test_a_history_that_holds_nothing_says_what_to_do(spark, tmp_path):
+    with pytest.raises(ConfigurationError, match="run `history build` first"):
+        job.tables(spark, open_history(str(tmp_path)))
