@@ -15,7 +15,7 @@ from sedano.model.memo import HEALTH, memo_name
 from sedano.model.rounds import Decisions, Scale, Seen
 from sedano.ports import Ports, command_queue
 from tests.simulation.campaign import Schedule, Stage
-from tests.simulation.controllers import ControllerWorld, Planted
+from tests.simulation.controllers import ControllerWorld, PlantedController
 from tests.simulation.weaken import each
 
 
@@ -106,17 +106,17 @@ def _own_clock(ports: Ports) -> Ports:
 def stages() -> dict[str, Stage]:
     """Return the worlds of controllers with each of the faults, by name."""
     writes = {"CHANGE": memos.CHANGE, "CHANGE_ABSENT": memos.CHANGE_ABSENT}
-    planted = {name: Planted(rewrite=rewrite) for write in writes for name, rewrite in each(write, writes[write])}
+    planted = {name: PlantedController(rewrite=rewrite) for write in writes for name, rewrite in each(write, writes[write])}
     code: Mapping[str, type[Controller]] = {
         "never looks what is in force": NeverLooksAgain, "sets a limit before it has won": SetsFirst,
         "calls applied what it did not set": CallsItApplied, "leaves what died to itself": LeavesWhatDied,
         "scales what is paused": KnowsNoPause, "knows no cool-down": KnowsNoCooldown, "asks without having won": AsksWithoutWinning,
         "asks again where a clock is ahead": AsksWhereAnothersClockIsAhead, "forgets when a level changed": Forgets,
     }  # fmt: skip
-    planted |= {name: Planted(controller=kind) for name, kind in code.items()}
-    planted |= {"believes its own clock": Planted(ports=_own_clock)}
+    planted |= {name: PlantedController(controller=kind) for name, kind in code.items()}
+    planted |= {"believes its own clock": PlantedController(ports=_own_clock)}
     return {f"controllers: {name}": partial(_stage, fault) for name, fault in planted.items()}
 
 
-def _stage(fault: Planted, seed: int, allowed: AbstractSet[int] | None) -> Schedule:
+def _stage(fault: PlantedController, seed: int, allowed: AbstractSet[int] | None) -> Schedule:
     return ControllerWorld(seed, fault, allowed)

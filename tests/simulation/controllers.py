@@ -7,7 +7,7 @@ the table's answers bound; beside it workers that work and die. What is promised
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from random import Random
@@ -29,12 +29,11 @@ from sedano.model.records import Claim
 from sedano.ports import Ports, command_queue
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER
-from tests.simulation.claims import SETTINGS, URLS, ClaimWorld, Plan, plan_of
-from tests.simulation.claims import Planted as PlantedClaim
+from tests.simulation.claims import SETTINGS, URLS, ClaimWorld, Plan, Planted, plan_of
 from tests.simulation.controller_referee import CHECK, CONTROL, QUEUE, RULE, ControllerReferee
 from tests.simulation.dynamodb import Database
 from tests.simulation.elections import STILL
-from tests.simulation.network import Client, Rewrite
+from tests.simulation.network import Client
 from tests.simulation.process import Process
 from tests.simulation.world import START
 
@@ -49,20 +48,14 @@ MAPPINGS = {BULK: "mapping"}
 EVERYWHERE = {**URLS, BULK: QUEUE}
 
 
-def _as_they_are(ports: Ports) -> Ports:
-    return ports
-
-
 @dataclass(frozen=True, slots=True)
-class Planted:
-    """A fault planted on purpose: *rewrite* changes what is sent to DynamoDB, *ports* and *controller* change the code."""
+class PlantedController(Planted):
+    """A fault planted into controllers: *controller* takes the place of the library's own, *ports* changes what they are handed."""
 
-    rewrite: Rewrite | None = None
-    ports: Callable[[Ports], Ports] = _as_they_are
     controller: type[Controller] = Controller
 
 
-NOTHING = Planted()
+NOTHING = PlantedController()
 
 
 class ControlPlane:
@@ -82,10 +75,10 @@ class ControlPlane:
 class ControllerWorld(ClaimWorld):
     """One schedule: a backlog that comes and goes, a check that expires, an operator who pauses the queue, a deployment."""
 
-    def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
+    def __init__(self, seed: int, planted: PlantedController = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
         """Set the stage of *seed*."""
         self.fault = planted
-        super().__init__(seed, _plan(seed), PlantedClaim(rewrite=planted.rewrite), allowed)
+        super().__init__(seed, _plan(seed), Planted(rewrite=planted.rewrite), allowed)
         dice = Random(f"controllers of {seed}")
         self.backlog = [dice.choice((0, 3, 40, 90, 400, 2_000)) for _ in range(dice.choice((1, 1, 2, 5)))]
         self.wrong = dice.choice((0.0, 0.0, 0.5))

@@ -14,7 +14,7 @@ from sedano.errors import SedanoError
 from sedano.model.agenda import Agenda, AgendaChanged, Periodic
 from sedano.ports import Ports
 from tests.simulation.campaign import Schedule, Stage
-from tests.simulation.schedules import LENGTH_S, Planted, ScheduleWorld
+from tests.simulation.schedules import LENGTH_S, PlantedScheduler, ScheduleWorld
 from tests.simulation.weaken import without
 
 
@@ -136,12 +136,12 @@ class WritesOverOthers(Scheduler):
         return self._ports.schedules.change(new._replace(nonce=self._ports.entropy.nonce()), standing).agenda
 
 
-def _through(kind: type[Through]) -> Planted:
+def _through(kind: type[Through]) -> PlantedScheduler:
     def mutate(ports: Ports) -> Ports:
         faulty: Any = kind(ports.schedules)
         return replace(ports, schedules=faulty)
 
-    return Planted(ports=mutate)
+    return PlantedScheduler(ports=mutate)
 
 
 def _own_clock(ports: Ports) -> Ports:
@@ -152,23 +152,23 @@ def _own_clock(ports: Ports) -> Ports:
 
 def stages() -> dict[str, Stage]:
     """Return the worlds of periodic tasks with each of the faults, by name."""
-    planted: Mapping[str, Planted] = {
-        "CHANGE without a condition": Planted(rewrite=without(schedules.CHANGE)),
-        "CHANGE of what changed": Planted(rewrite=without(schedules.CHANGE, "nc = :seen")),
-        "CHANGE_ABSENT without a condition": Planted(rewrite=without(schedules.CHANGE_ABSENT)),
+    planted: Mapping[str, PlantedScheduler] = {
+        "CHANGE without a condition": PlantedScheduler(rewrite=without(schedules.CHANGE)),
+        "CHANGE of what changed": PlantedScheduler(rewrite=without(schedules.CHANGE, "nc = :seen")),
+        "CHANGE_ABSENT without a condition": PlantedScheduler(rewrite=without(schedules.CHANGE_ABSENT)),
         "counts from its own clock": _through(Rewinds),
         "writes nothing down": _through(WritesNothingDown),
         "coalesces what was not asked to be": _through(KeepsTheLastOnly),
         "moves the cursor further than it decided": _through(SkipsAhead),
-        "draws ids": Planted(scheduler=DrawsIds),
-        "publishes at once": Planted(scheduler=PublishesAtOnce),
-        "crosses off before it publishes": Planted(scheduler=CrossesOffFirst),
-        "crosses off what was not accepted": Planted(scheduler=CrossesOffAnyway),
-        "believes its own clock": Planted(ports=_own_clock),
-        "writes over others": Planted(scheduler=WritesOverOthers),
+        "draws ids": PlantedScheduler(scheduler=DrawsIds),
+        "publishes at once": PlantedScheduler(scheduler=PublishesAtOnce),
+        "crosses off before it publishes": PlantedScheduler(scheduler=CrossesOffFirst),
+        "crosses off what was not accepted": PlantedScheduler(scheduler=CrossesOffAnyway),
+        "believes its own clock": PlantedScheduler(ports=_own_clock),
+        "writes over others": PlantedScheduler(scheduler=WritesOverOthers),
     }
     return {f"schedules: {name}": partial(_stage, fault) for name, fault in planted.items()}
 
 
-def _stage(fault: Planted, seed: int, allowed: AbstractSet[int] | None) -> Schedule:
+def _stage(fault: PlantedScheduler, seed: int, allowed: AbstractSet[int] | None) -> Schedule:
     return ScheduleWorld(seed, fault, allowed)

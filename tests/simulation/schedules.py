@@ -10,7 +10,6 @@ scheduler that writes at the same time. What becomes of the tasks is judged by `
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from random import Random
@@ -27,10 +26,9 @@ from sedano.model.schedule import Schedule, State, occurrence
 from sedano.model.timetable import At, Every, Timetable, between
 from sedano.ports import Ports
 from tests.simulation.claim_referee import command_of, text
-from tests.simulation.claims import COMMANDS, SETTINGS, URLS, ClaimWorld, Plan, plan_of
-from tests.simulation.claims import Planted as PlantedClaim
+from tests.simulation.claims import COMMANDS, SETTINGS, URLS, ClaimWorld, Plan, Planted, plan_of
 from tests.simulation.dynamodb import Change
-from tests.simulation.network import Client, Rewrite
+from tests.simulation.network import Client
 from tests.simulation.process import Process
 from tests.simulation.sqs import Message
 from tests.simulation.world import START
@@ -50,20 +48,14 @@ TABLES: tuple[Timetable, ...] = (Every(60), Every(90, FIRST), At((FIRST + 5, FIR
 KEY = keys.agenda(agenda_of(NAME))
 
 
-def _as_they_are(ports: Ports) -> Ports:
-    return ports
-
-
 @dataclass(frozen=True, slots=True)
-class Planted:
-    """A fault planted on purpose: *rewrite* changes what is sent to DynamoDB, *ports* and *scheduler* change the code."""
+class PlantedScheduler(Planted):
+    """A fault planted into schedulers: *scheduler* takes the place of the library's own, *ports* changes what they are handed."""
 
-    rewrite: Rewrite | None = None
-    ports: Callable[[Ports], Ports] = _as_they_are
     scheduler: type[Scheduler] = Scheduler
 
 
-NOTHING = Planted()
+NOTHING = PlantedScheduler()
 
 
 class Agendas:
@@ -125,10 +117,10 @@ def periodic(item: Any) -> Periodic | None:
 class ScheduleWorld(ClaimWorld):
     """One schedule of the simulator: one periodic task, schedulers that come and go, and an operator who edits what it calls."""
 
-    def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
+    def __init__(self, seed: int, planted: PlantedScheduler = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
         """Set the stage of *seed*."""
         self.fault = planted
-        super().__init__(seed, _plan(seed), PlantedClaim(rewrite=planted.rewrite), allowed)
+        super().__init__(seed, _plan(seed), Planted(rewrite=planted.rewrite), allowed)
         dice = Random(f"schedules of {seed}")
         schedule = Schedule(NAME, dice.choice(TABLES), dice.choice((0, 0, 7)), coalesce=False)
         self.declared = {NAME: declaration(schedule, CALL)}
