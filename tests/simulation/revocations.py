@@ -7,7 +7,7 @@ intake, membership and checkpoint on the side of the workers, over the shipped a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,9 +24,9 @@ from sedano.engine.execution import Execution
 from sedano.engine.revocation import revoke
 from sedano.engine.worker import Worker
 from sedano.errors import SedanoError, TaskRevoked
-from sedano.model import states
+from sedano.model import pauses, states
 from sedano.model.clock import LamportClock
-from sedano.model.control import ControlRecord, pair, with_paused, with_resumed, with_revoked, without
+from sedano.model.control import ControlRecord, pair, with_pauses, with_revoked, without
 from sedano.ports import PARKED, Ports
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER, number, text
@@ -43,6 +43,7 @@ STREAM = 8
 KINDS = ("plain", "flaky", "hopeless", "chain", "chord", "once", "watchful", "watchful", "stream")
 EXPECTED = {**chores.EXPECTED, "watchful": {"watchful": 1}, "stubborn": {"stubborn": 1}, "stream": {"plain": STREAM}}
 CONTROL = "control"
+PAUSE = pauses.pause(pauses.QUEUE, "default")
 
 
 @chores.app.task(name="watchful")
@@ -216,20 +217,23 @@ class RevocationWorld(ClaimWorld):
     def _pause(self, controlling: Controlling) -> None:
         """Pause the queue for a while, mostly short, sometimes for longer than a queue counts receipts, and let it go on at last."""
         dice = self.world.dice
-        self._change(controlling, with_paused)
+        self._change(controlling, lambda paused: pauses.with_pause(paused, PAUSE, self.world.now))
         self.world.branches["paused"] += 1
         self.world.sleep(100 * dice.random() if dice.random() < 0.9 else 5_000 * dice.random())
-        self._change(controlling, with_resumed)
+        self._go_on(controlling)
 
     def _resume(self, operator: Process) -> None:
         ports = self.ports(operator)
-        self._change(Controlling(ports, LamportClock(lambda: int(ports.clock.now() * 1_000_000))), with_resumed)
+        self._go_on(Controlling(ports, LamportClock(lambda: int(ports.clock.now() * 1_000_000))))
 
-    def _change(self, controlling: Controlling, alter: Callable[[ControlRecord, str, int, str], ControlRecord]) -> None:
+    def _go_on(self, controlling: Controlling) -> None:
+        self._change(controlling, lambda paused: pauses.without_pause(paused, PAUSE.kind, PAUSE.name, self.world.now))
+
+    def _change(self, controlling: Controlling, alter: Callable[[Collection[str]], frozenset[str]]) -> None:
         """Pause the queue or let it go on, and say so until it is answered."""
         while True:
             try:
-                controlling.change(lambda record, clock, nonce: alter(record, "default", clock, nonce))
+                controlling.change(lambda record, clock, nonce: with_pauses(record, alter(record.paused), clock, nonce))
                 return
             except SedanoError:
                 self.world.branches["pause not answered"] += 1

@@ -3,7 +3,7 @@
 import pytest
 
 from sedano.errors import TooLarge
-from sedano.model.control import MOST_BYTES, ControlRecord, with_paused, with_resumed, with_revoked, without
+from sedano.model.control import MOST_BYTES, ControlRecord, with_pauses, with_revoked, without
 from sedano.model.records import RECORD_LIFETIME_S
 
 DAY = 86_400 * 1_000_000
@@ -35,7 +35,6 @@ def test_more_pairs_than_the_item_can_hold_are_refused_with_what_to_do() -> None
 
 
 def test_every_change_has_a_later_clock_and_leaves_the_rest_alone() -> None:
-    record = with_paused(with_revoked(ControlRecord(), "tenant=acme", NOW, "n"), "bulk", 1, "m")
+    record = with_pauses(with_revoked(ControlRecord(), "tenant=acme", NOW, "n"), frozenset({"bulk"}), 1, "m")
     assert (record.clock, record.nonce, record.paused, len(record.revoked)) == (NOW + 1, "m", {"bulk"}, 1)
-    assert with_resumed(record, "bulk", NOW + DAY, "o").paused == frozenset()
-    assert with_resumed(record, "other", NOW + DAY, "o").paused == {"bulk"}
+    assert with_pauses(record, frozenset(), NOW + DAY, "o")._replace(paused=record.paused) == record._replace(clock=NOW + DAY, nonce="o")

@@ -192,10 +192,6 @@ class WaitInsideTask(SedanoError, RuntimeError):
     """A task waited for another task's result; use a chord or a follow-up instead, waiting would deadlock the workers."""
 
 
-class LocalEndpointError(SedanoError):
-    """The local development endpoint could not be built, started or deployed to; the message says what to do."""
-
-
 class WorkflowInvalid(SedanoError, ValueError):
     """A workflow cannot run; the message tells every reason, each with its file, line and step."""
 

@@ -107,16 +107,6 @@ def without(record: ControlRecord, found: str, clock: int, nonce: str) -> Contro
     return _changed(record, clock, nonce, revoked={one: since for one, since in record.revoked.items() if one != found})
 
 
-def with_paused(record: ControlRecord, queue: str, clock: int, nonce: str) -> ControlRecord:
-    """Return *record* with the command queue *queue* paused."""
-    return _changed(record, clock, nonce, paused=record.paused | {queue})
-
-
-def with_resumed(record: ControlRecord, queue: str, clock: int, nonce: str) -> ControlRecord:
-    """Return *record* with the command queue *queue* not paused any more."""
-    return _changed(record, clock, nonce, paused=record.paused - {queue})
-
-
 def with_pauses(record: ControlRecord, paused: frozenset[str], clock: int, nonce: str) -> ControlRecord:
     """Return *record* with these pauses (`sedano.model.pauses`) and no others."""
     return _changed(record, clock, nonce, paused=paused)
