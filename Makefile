@@ -32,7 +32,7 @@ TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requir
 named = $(if $(filter file,$(origin $(1))),,$($(1)))
 ON_AWS = $(RUN) -m infra.command $@ --app "$(call named,APP)" --code "$(call named,CODE)" --stage "$(STAGE)" $(SET) $(if $(CDK),-- $(CDK))
 
-.PHONY: help demo test test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy destroy pins clean setup setup-all
+.PHONY: help demo test test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -85,6 +85,9 @@ diff: setup ## what deploying would change (APP= CODE= STAGE= SET=)
 deploy: setup ## your app into the AWS account of your credentials (APP= CODE= STAGE= SET= CDK="--require-approval never")
 	@$(ON_AWS)
 
+variables: setup ## the variables by which your program finds the stage, for a shell to evaluate (APP= CODE= STAGE=)
+	@$(ON_AWS)
+
 destroy: setup ## the stage away, with all it remembers unless it is production (APP= CODE= STAGE= SET= CDK=--force)
 	@$(ON_AWS)
 
@@ -95,7 +98,7 @@ clean: ## remove what was built (not the environments: rm -r .venv .venv-minista
 	@rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log
 	@find . -name __pycache__ -not -path './.venv*' -not -path './node_modules/*' -prune -exec rm -rf {} +
 
-setup:
+setup: ## the environment that the other commands need, and see to by themselves
 	@$(SETUP) dev
 
 setup-all:

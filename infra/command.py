@@ -1,4 +1,4 @@
-"""`make synth|diff|deploy|destroy|bootstrap`: the CDK's own command line, after what can be known beforehand was checked.
+"""`make synth|diff|deploy|variables|destroy|bootstrap`: the CDK's own command line, after what can be known beforehand was checked.
 
     python -m infra.command deploy --app shop.tasks:app --code src --stage prod memory=1024 tags=team=shop -- --require-approval never
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import boto3
 
-from . import buckets
+from . import buckets, variables
 from .account import AccountError, require_prepared, target
 from .application import DiscoveryError, application
 from .assets import AssetError
@@ -26,7 +26,7 @@ from .places import ROOT
 
 ASSEMBLY = ROOT / "build" / "cdk.out"
 TOOLCHAIN = ROOT / "requirements" / "toolchain.py"
-VERBS = ("synth", "diff", "deploy", "destroy", "bootstrap")
+VERBS = ("synth", "diff", "deploy", "variables", "destroy", "bootstrap")
 
 
 def main(given: Sequence[str]) -> int:
@@ -57,6 +57,9 @@ def _act(verb: str, context: Mapping[str, str], config: StageConfig, further: Se
     sys.stderr.write(f"Account {where.account}, {where.region}.\n")
     if verb == "bootstrap":
         return _cdk(verb, [f"aws://{where.account}/{where.region}", *further], where.region)
+    if verb == "variables":
+        sys.stdout.write("".join(f"{line}\n" for line in variables.exports(session, where, config.stage)))
+        return 0
     require_prepared(session, where)
     if failed := synthesise(context):
         return failed

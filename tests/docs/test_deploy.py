@@ -17,6 +17,17 @@ README = (ROOT / "infra" / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"```python (\S+)\n(.*?)```", PAGE, re.DOTALL))
 USE = "import shop, sedano.testing\nwith sedano.testing.world(shop.app):\n    print(shop.price.delay('tea', 2).get())\n"
+#: A record of a DynamoDB stream, as a pipe reads it, and what a pipe makes of a template for it.
+RECORD = {"$.eventID": "c4ca4238a0b923820dcc509a6f75849b", "$.dynamodb.NewImage.number.S": "4711"}
+PIPED = """
+import sys, shop, sedano.testing
+from sedano.ports import EVENTS, Outgoing
+with sedano.testing.world(shop.app) as world:
+    for _ in range(2):
+        world.queues.send(EVENTS, [Outgoing(sys.argv[1])])
+        world.drain()
+    assert not world.parked(), world.parked()
+"""
 
 
 def _run(directory: Path, *words: str) -> str:
@@ -27,7 +38,7 @@ def _run(directory: Path, *words: str) -> str:
 def test_the_application_declares_what_the_page_shows(tmp_path: Path) -> None:
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "shop.py").write_text(BLOCKS["shop.py"])
-    (shown,) = re.findall(r"```console\n\$ python (.*?)\n(.*?)```", PAGE, re.DOTALL)
+    (shown,) = re.findall(r"```console\n\$ \.venv/bin/python (.*?)\n(.*?)```", PAGE, re.DOTALL)
     said = _run(tmp_path, *shown[0].split())
     assert [line.rstrip() for line in said.splitlines()] == shown[1].splitlines()
 
@@ -37,10 +48,17 @@ def test_its_task_returns_what_the_page_says(tmp_path: Path) -> None:
     assert f'`shop.price.delay("tea", 2).get()` is {_run(tmp_path, "-c", USE).strip()}' in PAGE
 
 
+def test_what_a_pipe_makes_of_its_template_runs_the_task_that_subscribed_once(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(BLOCKS["shop.py"])
+    (template,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    message = re.sub(r"<(.*?)>", lambda found: RECORD[found[1]], template)
+    assert _run(tmp_path, "-c", PIPED, message) == "order 4711 is confirmed\n"
+
+
 def test_every_command_is_one() -> None:
     named = set(re.findall(r"^ +make ([a-z]+)|`make ([a-z]+)`", PAGE, re.MULTILINE))
     targets = {next(filter(None, pair)) for pair in named}
-    assert {"local", "bootstrap", "diff", "deploy", "destroy"} <= targets
+    assert {"setup", "local", "bootstrap", "diff", "deploy", "destroy"} <= targets
     assert all(re.search(rf"^{target}:.*## ", MAKEFILE, re.MULTILINE) for target in targets)
 
 

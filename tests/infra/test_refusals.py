@@ -143,3 +143,11 @@ def test_credentials_of_another_account(tmp_path: Path, endpoint: Endpoint) -> N
 def test_an_account_that_was_never_prepared(tmp_path: Path, endpoint: Endpoint) -> None:
     told = _make(*_shop(tmp_path), environment={**NOBODY, **endpoint.environment})
     assert "is not prepared for the CDK: run `make bootstrap` once" in told.splitlines()[-1]
+
+
+@pytest.mark.ministack
+def test_the_variables_of_a_stage_that_is_not_deployed(tmp_path: Path, endpoint: Endpoint) -> None:
+    words = ["variables", *_shop(tmp_path)[1:]]
+    told = _make(*words, environment={**NOBODY, **endpoint.environment})
+    said = "sedano: the stage dev is not deployed in account 000000000000 in us-east-1: run `make deploy` first, or give STAGE="
+    assert told.splitlines()[-1].startswith(said)

@@ -2,16 +2,16 @@
 
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sedano.local import Endpoint, assembly
+from sedano.local import Endpoint
 from sedano.local.synth import ROOT
 from tests.plugins.resources import APP
 
-STACKS = ("sedano-dev-state", "sedano-dev-core")
 CLIENT = "import tiny; print(tiny.add.delay(2, 3).get(timeout=300))"
 CHANGED = re.compile(r"^\[[-+~]\] (AWS::\S+)", re.MULTILINE)
 
@@ -36,9 +36,10 @@ class Account:
         return done.stdout + done.stderr
 
     def settings(self) -> dict[str, str]:
-        """What the page reads from the stacks' outputs."""
-        described = [self.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0] for stack in STACKS]
-        return assembly.settings({output["OutputKey"]: output["OutputValue"] for stack in described for output in stack["Outputs"]})
+        """What a shell has evaluated the variables of the stage to."""
+        lines = [line for line in self.make("variables").splitlines() if line.startswith("export ")]
+        told = [word.partition("=") for line in lines for word in shlex.split(line.removeprefix("export "))]
+        return {name: value for name, _, value in told}
 
     def asks(self, settings: Mapping[str, str]) -> str:
         """What a program gets that asks for a task with these settings."""

@@ -4,8 +4,10 @@ A road sends as a client does, lets the stage move, and looks at what became of 
 the road that shows it is needed: without the grant the road does not end as it should.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 from botocore.exceptions import ClientError
 
@@ -136,6 +138,17 @@ def gone_event(driven: Driven, walks: Any) -> None:
     assert driven.parked() == 1
 
 
+def outside(driven: Driven, walks: Any) -> None:
+    """What a program without the library sends, as a webhook or a pipe does, runs: a command, and the task that subscribed to an event."""
+    ids = {kind: uuid4().hex for kind in ("commands", "events")}
+    command = {"type": "sedano.command.v1", "subject": "walks.echo", "data": {"args": ["small"]}}
+    happened = {"type": "sedano.event.v1", "subject": "walks.Measured", "data": {"text": "small"}}
+    for kind, said in (("commands", command), ("events", happened)):
+        driven.send(kind, json.dumps({"specversion": "1.0", "source": "outside", "id": ids[kind], **said}))
+    succeeds(driven, walks.app.result(ids["commands"]))
+    assert walks.app.result(derived_id(ids["events"], "walks.length")).get(timeout=0) == len("small")
+
+
 def timer(driven: Driven, walks: Any) -> None:
     """A task asks for another in two thousand seconds: a timer stands for it."""
     succeeds(driven, walks.later.delay("late"))
@@ -179,8 +192,8 @@ def newer(driven: Driven, walks: Any) -> None:
 
 
 ROADS: tuple[Road, ...] = (
-    result, history, large, gone, chord, paused, lease, strict, election, workflow, event, routed, large_event, gone_event, timer,
-    withdrawal, parked, oversized, newer,
+    result, history, large, gone, chord, paused, lease, strict, election, workflow, event, routed, large_event, gone_event, outside,
+    timer, withdrawal, parked, oversized, newer,
 )  # fmt: skip
 
 NEEDED: dict[Grant, Road] = {
