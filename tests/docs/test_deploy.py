@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import fields
@@ -64,9 +65,9 @@ def test_every_command_is_one() -> None:
 
 def test_every_setting_that_is_given_is_understood() -> None:
     given = re.findall(r'SET="([^"]+)"', PAGE)
-    assert len(given) == 2
+    assert len(given) == 3
     for words in given:
-        settings = dict(word.split("=", 1) for word in words.replace("\\\n", " ").split())
+        settings = dict(word.split("=", 1) for word in shlex.split(words.replace("\\\n", " ")))
         assert from_context({"app": "shop:app", "code": "demo", **settings}).config != StageConfig()
 
 
