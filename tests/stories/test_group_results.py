@@ -91,6 +91,30 @@ def test_a_set_of_results_can_be_changed(shop: Shop, processes: Processes) -> No
     assert (some.get(), some.ready(), some.progress()) == ([], True, Progress(0, 0, 0))
 
 
+class Compared(AsyncResult[Any]):
+    """A result that counts how often it is compared."""
+
+    times = 0
+
+    def __eq__(self, other: object) -> bool:
+        """Count, and compare."""
+        Compared.times += 1
+        return super().__eq__(other)
+
+    __hash__ = AsyncResult.__hash__
+
+
+def test_equal_sets_of_results_are_one_key_and_adding_many_compares_few(shop: Shop, processes: Processes) -> None:
+    first, second = shop.add.delay(1, 1), shop.add.delay(2, 2)
+    again = [shop.app.result(first.id), shop.app.result(second.id)]
+    assert len({ResultSet([first, second]), ResultSet(again), ResultSet([ResultSet([first]), second]), ResultSet([second])}) == 2
+    assert {ResultSet([]), GroupResult([]), ResultSet([GroupResult([])])} == {ResultSet([])}
+    some = ResultSet([first])
+    some.update(Compared(shop.app.outlet, f"t-{n}") for n in range(1_000))
+    assert len(some) == 1_001
+    assert Compared.times < 1_000
+
+
 def test_the_progress_of_a_join_is_read_from_its_sets(stage: Stage, shop: Shop) -> None:
     shop.app.attach(stage.ports)
     size = 3 * WIDTH + 5

@@ -50,8 +50,9 @@ class ResultSet:
         return self.ids() == other.ids() if isinstance(other, ResultSet) else NotImplemented
 
     def __hash__(self) -> int:
-        """Return the hash of what it stands for; results may still be added."""
-        return id(self)
+        """Return the hash of the first task that it stands for, as equal sets have to; so do not change one that is in a dict."""
+        first = next(leaves(self.members()), None)
+        return hash(first.id if first is not None else None)
 
     def add(self, result: Any) -> None:
         """Add *result*, unless it is there already."""
@@ -59,9 +60,8 @@ class ResultSet:
             self.results = [*self.results, result]
 
     def update(self, results: Iterable[Any]) -> None:
-        """Add all *results*."""
-        for result in results:
-            self.add(result)
+        """Add those of *results* that are not there already."""
+        self.results = list(dict.fromkeys([*self.results, *results]))
 
     def discard(self, result: Any) -> None:
         """Take *result* out, if it is there."""
