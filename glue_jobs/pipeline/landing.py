@@ -13,10 +13,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 
-from glue_jobs.pipeline.schema import EXTRA, LANDED, LINE, NEEDED, NEEDED_OF_TASKS, QUARANTINE
+from glue_jobs.pipeline.schema import CALLS_LIMIT, EXTRA, LANDED, LIMITS, LINE, NEEDED, NEEDED_OF_TASKS, QUARANTINE
 from sedano.model.states import type_of
 
-NOT_AN_OBJECT, WRONG_TYPE, MISSING, NOT_FINITE = "not a JSON object", "wrong type", "missing", "not finite"
+NOT_AN_OBJECT, WRONG_TYPE, MISSING, NOT_FINITE, BEYOND = "not a JSON object", "wrong type", "missing", "not finite", "out of range"
 NOT_UTF_8 = "not UTF-8"
 
 _BROKEN = "_broken"
@@ -73,6 +73,7 @@ def judged(lines: DataFrame) -> DataFrame:
         F.when(broken, F.lit(WRONG_TYPE)),
         F.when(_any(_missing()), F.lit(MISSING)),
         F.when(_any(_infinite()), F.lit(NOT_FINITE)),
+        F.when(_any(_beyond()), F.lit(BEYOND)),
     )
     kept = [F.when(F.col("fault").isNotNull(), F.col(column)).alias(name) for name, column in (("source", "source"), ("text", "shown"))]
     return parsed.withColumn("fault", fault).select(*LINE.names, EXTRA, "fault", *kept).select(LANDED.names)
@@ -85,7 +86,7 @@ def events(landed: DataFrame) -> DataFrame:
 
 def quarantine(landed: DataFrame) -> DataFrame:
     """Return the rows that could not be used and say why, naming the fields; rows of `schema.QUARANTINE`."""
-    faulty = {WRONG_TYPE: _mistyped(), MISSING: _missing(), NOT_FINITE: _infinite()}
+    faulty = {WRONG_TYPE: _mistyped(), MISSING: _missing(), NOT_FINITE: _infinite(), BEYOND: _beyond()}
     named = [F.when(F.col("fault") == fault, _named(fault, fields)) for fault, fields in faulty.items()]
     reason = F.coalesce(*named, F.col("fault")).alias("reason")
     return landed.where(F.col("fault").isNotNull()).select(reason, "source", "text").select(QUARANTINE.names)
@@ -108,6 +109,14 @@ def _missing() -> dict[str, Column]:
 def _infinite() -> dict[str, Column]:
     """Say of each real number whether it is beyond what a number can hold (``1e400``)."""
     return {name: F.coalesce(F.abs(name) == float("inf"), F.lit(False)) for name in _REALS}
+
+
+def _beyond() -> dict[str, Column]:
+    """Say of each number that is computed with whether it is smaller or larger than it can be (`schema.LIMITS`)."""
+    low, high = CALLS_LIMIT
+    told = {name: ~F.col(name).between(*limits) for name, limits in LIMITS.items()}
+    told["calls"] = F.exists(F.map_values("calls"), lambda many: ~many.between(low, high))
+    return {name: F.coalesce(is_beyond, F.lit(False)) for name, is_beyond in told.items()}
 
 
 def _mistyped() -> dict[str, Column]:

@@ -23,8 +23,9 @@ from tests.pipeline.commits import DURATION_MS, Commits, build, compact, episode
 SEED = 20261121
 SCALE = float(os.environ.get("SEDANO_PROVE", "0"))
 """How much of what `make prove` plays: nothing of it within `make test`."""
-EPISODES = max(1_000, round(100_000 * SCALE))
+EPISODES = max(1_000, round(20_000 * SCALE))
 ON_MOTO = max(40, round(1_000 * SCALE))
+AN_HOUR = 3600
 
 
 class NobodyIsShutOut(History):
@@ -56,6 +57,7 @@ class TheNewestIsCollected(History):
         return doomed
 
 
+@pytest.mark.timeout(AN_HOUR)
 def test_interleaved_runs_neither_lose_nor_double_a_landed_file():
     print(f"seed {SEED}")
     told, steps, committed = Counter(), 0, 0
@@ -76,6 +78,7 @@ def test_a_commit_without_one_of_its_guards_is_found_out(mutant):
             pass
 
 
+@pytest.mark.timeout(AN_HOUR)
 def test_the_same_holds_over_dynamodb_and_s3(resources):
     print(f"seed {SEED}")
     session = session_of(resources)

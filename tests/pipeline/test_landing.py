@@ -44,6 +44,14 @@ MALFORMED = {
     json.dumps(CALLED | {"calls": {"sqs.SendMessage": "two"}}): "wrong type: calls",
     json.dumps(CALLED | {"cold": "yes"}): "wrong type: cold",
     but(timestamp=1).replace('"timestamp": 1', '"timestamp": 1e400'): "not finite: timestamp",
+    but(timestamp=1e300): "out of range: timestamp",
+    but(timestamp=-1): "out of range: timestamp",
+    but(timestamp=253_402_300_800, retries=-1): "out of range: timestamp, retries",
+    but(runtime=1e10): "out of range: runtime",
+    but(retries=2**31): "out of range: retries",
+    json.dumps(CALLED | {"duration_ms": 1e300, "messages": 2**63 - 1}): "out of range: duration_ms, messages",
+    json.dumps(CALLED | {"memory_mb": -1}): "out of range: memory_mb",
+    json.dumps(CALLED | {"calls": {"s3.PutObject": 1, "sqs.SendMessage": 2**31}}): "out of range: calls",
 }
 
 

@@ -1,22 +1,30 @@
 """Each table of a history that is known by heart, out of order and with copies, has the figures that a person would write down."""
 
+import json
+
 import pytest
 
 from glue_jobs.pipeline import timeline
 from glue_jobs.pipeline.history import SCHEMAS, Finalised
 from glue_jobs.pipeline.landing import events, judged
-from tests.pipeline.cluster import HOUR, lines
+from glue_jobs.pipeline.schema import CALLS_LIMIT, LIMITS
+from tests.pipeline.cluster import HOUR, Cluster, lines
 
 SEED = 20261122
+
+
+def told_by(spark, texts):
+    """Every table's rows, as dictionaries, of a history of these lines."""
+    landed = judged(spark.createDataFrame([(line, "file") for line in texts], "text string, source string")).localCheckpoint()
+    made = Finalised(timeline.registers(events(landed)), landed, lambda _, table: table.localCheckpoint())
+    return {name: [row.asDict(recursive=True) for row in made.table(name).collect()] for name in SCHEMAS}
 
 
 @pytest.fixture(scope="module")
 def tables(spark):
     """Every table's rows as dictionaries."""
     print(f"seed {SEED}")
-    landed = judged(spark.createDataFrame([(line, "file") for line in lines(SEED)], "text string, source string")).localCheckpoint()
-    made = Finalised(timeline.registers(events(landed)), landed, lambda _, table: table.localCheckpoint())
-    return {name: [row.asDict(recursive=True) for row in made.table(name).collect()] for name in SCHEMAS}
+    return told_by(spark, lines(SEED))
 
 
 def by(rows, key, *columns):
@@ -133,3 +141,18 @@ def test_anomalies_tell_what_a_person_should_look_at(tables):
     copies = of("duplicates")
     assert sum(row["count"] for row in copies.values()) == len(list(lines(SEED))) // 6
     assert all(0 < row["value"] <= 0.5 for row in copies.values())
+
+
+def test_numbers_at_their_limits_end_no_run(spark):
+    cluster, most = Cluster(), {name: high for name, (_, high) in LIMITS.items()}
+    invoked = {name: most[name] for name in ("duration_ms", "memory_mb", "invocations", "messages")}
+    for n, at in enumerate((-HOUR, most["timestamp"] - HOUR)):
+        uuid = f"t{n}"
+        cluster.task(uuid, ("sent", at), ("started", -HOUR), ("succeeded", at), runtime=most["runtime"], retries=most["retries"])
+        cluster.task(f"failed-{n}", ("started", -HOUR), ("failed", at), exception="X", traceback="")
+        cluster.say("worker-invocation", at, f"w{n}", calls={"s3.PutObject": CALLS_LIMIT[1]}, **invoked)
+    told = told_by(spark, map(json.dumps, cluster.events))
+    assert told["quarantine"] == []
+    assert by(told["tasks"], "uuid", "attempts") == {"t0": 2**31, "t1": 2**31, "failed-0": 1, "failed-1": 1}
+    assert by(told["workers"], "hostname", "billed_micros")["w0"] == 10**15
+    assert all(row["nanodollars"] > 0 for row in told["cost"])
