@@ -108,6 +108,38 @@ def test_the_event_that_a_shared_check_expired_lets_a_worker_look() -> None:
         assert (weather.looks, weather.check.read().state) == (1, "healthy")
 
 
+def test_a_task_that_subscribes_to_a_shared_check_runs_once_when_it_expired() -> None:
+    weather = Weather(shared=True)
+
+    @weather.check.subscribe
+    @weather.app.task(name="weigh")
+    def weigh() -> None:
+        weather.check.report(UNHEALTHY, "a heavy sky")
+
+    weather.check.subscribe(weigh)
+    with testing.world(weather.app, settings=SETTINGS) as world:
+        world.app.outlet.announce("sky_expired", {})
+        world.drain()
+        assert len(world.sent("weigh")) == 1
+        assert weather.check.read().detail == "a heavy sky"
+
+
+@pytest.mark.parametrize(
+    ("options", "body", "words"),
+    [
+        ({"queue": "calm.fifo", "serial_key": "sky"}, lambda: None, "task weigh cannot subscribe to sky_expired: its queue 'calm.fifo'"),
+        ({}, lambda wind: None, "task weigh cannot subscribe to sky_expired: missing a required argument: 'wind'"),
+    ],
+)
+def test_a_task_that_the_event_of_a_check_cannot_call_does_not_subscribe(options: dict[str, Any], body: Any, words: str) -> None:
+    app = Sedano("weather", queues=("default", "calm.fifo"))
+    check, task = app.health_check("sky", shared=True), app.task(name="weigh", **options)(body)
+    with pytest.raises(OptionError, match=f"^{words}"):
+        check.subscribe(task)
+    with pytest.raises(OptionError, match=r"only a shared one has an event that tasks can subscribe to; say shared=True"):
+        app.health_check("moon").subscribe(task)
+
+
 def test_a_watcher_watches_in_a_thread_of_the_worker() -> None:
     app, reported = Sedano("k"), threading.Event()
     check = app.health_check("water", states=("low", "high"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, Generic, Protocol, TypeVar, dataclass_transform
 
@@ -71,23 +72,7 @@ class EventType(Generic[C]):
         Raises:
             OptionError: it is no task of the event's app, or its parameters do not take the event's fields.
         """
-        given: object = task
-        if not isinstance(given, Task) or self._app.registry.tasks.get(given.name) is not given.spec:
-            who = getattr(given, "name", getattr(given, "__qualname__", repr(given)))
-            raise OptionError(f"{who} cannot subscribe to {self.name}: it is no task of the same app; declare it with @app.task first")
-        if is_fifo(task.spec.queue):
-            raise OptionError(
-                f"task {task.name} cannot subscribe to {self.name}: its queue {task.spec.queue!r} keeps order, and events come in none; "
-                "subscribe a task of another queue"
-            )
-        fields = dict.fromkeys(self._parameters.signature.parameters)
-        try:
-            task.spec.parameters.signature.bind(**fields)
-        except TypeError as wrong:
-            raise OptionError(f"task {task.name} cannot subscribe to {self.name}: {wrong}") from None
-        subscribed = self._app.registry.subscriptions[self.name]
-        if task.name not in subscribed:
-            subscribed.append(task.name)
+        subscribe(self._app.registry, self.name, task, self._parameters.signature.parameters)
         return task
 
     def delay(self, **fields: Any) -> str:
@@ -102,3 +87,25 @@ class EventType(Generic[C]):
             raise ArgumentError(wrong.field.replace("data.kwargs", "data"), wrong.detail) from None
         value: Any = self.cls(**fitted)
         return self._app.outlet.announce(self.name, asdict(value))
+
+
+def subscribe(registry: Registry, event: str, task: object, fields: Iterable[str]) -> None:
+    """Have *task* run whenever *event* happens, once however often this is said; it is called with these *fields*.
+
+    Raises:
+        OptionError: it is no task of the event's app, its queue keeps order, or its parameters do not take the fields.
+    """
+    if not isinstance(task, Task) or registry.tasks.get(task.name) is not task.spec:
+        who = getattr(task, "name", getattr(task, "__qualname__", repr(task)))
+        raise OptionError(f"{who} cannot subscribe to {event}: it is no task of the same app; declare it with @app.task first")
+    if is_fifo(task.spec.queue):
+        raise OptionError(
+            f"task {task.name} cannot subscribe to {event}: its queue {task.spec.queue!r} keeps order, and events come in none; "
+            "subscribe a task of another queue"
+        )
+    try:
+        task.spec.parameters.signature.bind(**dict.fromkeys(fields))
+    except TypeError as wrong:
+        raise OptionError(f"task {task.name} cannot subscribe to {event}: {wrong}") from None
+    if task.name not in registry.subscriptions[event]:
+        registry.subscriptions[event].append(task.name)

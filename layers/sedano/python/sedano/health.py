@@ -27,6 +27,7 @@ from sedano.engine.context import CURRENT
 from sedano.engine.notices import notice
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.errors import OptionError
+from sedano.event import subscribe
 from sedano.model import health
 from sedano.model.breaker import Breaker
 from sedano.model.health import DEGRADED, HEALTHY, INSECURE, STATES, UNAVAILABLE, UNHEALTHY, Health
@@ -85,13 +86,12 @@ class Check:
         """Run *task* as well whenever the event ``<name>_expired`` is published; it is called without arguments and may `report`.
 
         Raises:
-            OptionError: the check is not shared: nobody publishes an event about what one worker knows; or the task is none of this app.
+            OptionError: the check is not shared: nobody publishes an event about what one worker knows; or the task is none of this app,
+                needs arguments, or keeps order.
         """
         if not self._kept.spec.shared:
             raise OptionError(f"health check {self.name}: only a shared one has an event that tasks can subscribe to; say shared=True")
-        if self._app.registry.tasks.get(task.name) is not task.spec:
-            raise OptionError(f"{task.name} cannot subscribe to {self._kept.spec.expired}: it is no task of the same app")
-        self._app.registry.subscriptions[self._kept.spec.expired].append(task.name)
+        subscribe(self._app.registry, self._kept.spec.expired, task, ())
         return task
 
     def report(self, state: str, why: str = "") -> None:

@@ -149,7 +149,8 @@ def _batched(spec: TaskSpec, limits: TaskLimits, registry: Registry) -> TaskSpec
     """Return the task that calls are published to; the function itself runs as another task, which gets them as a list."""
     run = _running_async(spec.function) if spec.is_async else _running(spec.function)
     name = spec.name + RUNS
-    registry.tasks[name] = spec._replace(name=name, function=run, parameters=Parameters(run), limits=TaskLimits(runs=True), tenant=None)
+    takes = Parameters(run, of=name)
+    registry.tasks[name] = spec._replace(name=name, function=run, parameters=takes, limits=TaskLimits(runs=True), tenant=None)
     return spec._replace(parameters=Parameters(_anything), limits=limits, ignore_result=True)
 
 

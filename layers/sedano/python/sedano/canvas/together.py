@@ -63,7 +63,8 @@ class group(Form):  # noqa: N801 - Celery's name
         """Return a copy whose members begin one after another: the first after *start* seconds, each *step* seconds later, at most *stop*.
 
         Raises:
-            OptionError: one would begin later than SQS can hold it back.
+            OptionError: a number of seconds is none, or below 0. That one would wait for longer than a task of a canvas can is told when it
+                is published.
         """
         delays = (start + number * step for number in count())
         whole = Group(
