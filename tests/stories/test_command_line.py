@@ -1,11 +1,12 @@
 """The command line as a stranger meets it: what is asked wrongly, interrupted, piped away, or about an app that is not there."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import sedano
 from sedano import cli, testing
 from sedano.cli import main
+from sedano.model.timestamps import shown
 from sedano.workflow import find
 from tests.stories import bakery
 
@@ -25,9 +27,9 @@ time.sleep(600)
 """
 
 
-def begun(*arguments: str, cwd: Path = ROOT) -> subprocess.Popen[str]:
-    """A command in a process of its own."""
-    command = [sys.executable, "-m", "sedano", *arguments]
+def begun(*arguments: str, cwd: Path = ROOT, through: Sequence[str] = ()) -> subprocess.Popen[str]:
+    """A command in a process of its own, begun *through* another one."""
+    command = [*through, sys.executable, "-m", "sedano", *arguments]
     variables = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PATH": os.environ["PATH"]}
     return subprocess.Popen(command, env=variables, cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -76,6 +78,20 @@ def test_every_verb_has_a_help_of_its_own(verb: str, capsys: pytest.CaptureFixtu
     assert "usage: " in capsys.readouterr().out
 
 
+def test_a_person_is_told_the_evidence_in_seconds_of_the_day_and_nothing_that_is_empty(capsys: pytest.CaptureFixture[str]) -> None:
+    with testing.world(bakery.app) as world:
+        baked = bakery.bake.delay(7)
+        world.drain()
+        assert main(["explain", *APP, baked.id]) == 0
+        told = capsys.readouterr().out.splitlines()
+        assert main(["explain", *APP, baked.id, "--json"]) == 0
+        evidence = json.loads(capsys.readouterr().out)["evidence"]
+    assert told[0] == f"{baked.id} is SUCCESS: it ended as SUCCESS at 2026-01-01 00:00:00Z"
+    assert f"  expires: {shown(evidence['expires'])}" in told
+    assert (evidence["not_before"], [line for line in told if "not_before" in line]) == (0.0, [])
+    assert "  attempt: 0" in told
+
+
 def test_who_reads_only_the_beginning_meets_no_traceback() -> None:
     told = begun("discover", *APP)
     assert told.stdout is not None
@@ -83,6 +99,11 @@ def test_who_reads_only_the_beginning_meets_no_traceback() -> None:
     told.stdout.close()  # as `| head` does, and before anything is written
     assert (told.stderr.read(), told.wait()) == ("", 141)
     told.stderr.close()
+
+
+def test_who_has_closed_its_output_meets_no_traceback() -> None:
+    told = begun("discover", *APP, through=("sh", "-c", 'exec "$@" >&-', "sh"))
+    assert (told.communicate()[1], told.returncode) == ("", 0)
 
 
 def test_who_interrupts_meets_no_traceback(tmp_path: Path) -> None:

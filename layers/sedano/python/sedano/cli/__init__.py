@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     verb, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     try:
         status = int(importlib.import_module(f"sedano.cli.{verb}").main(rest)) if verb in VERBS else _usage(verb)
-        sys.stdout.flush()  # here, where a reader that went away can still be told from a failure
+        print(end="", flush=True)  # here, where a reader that went away can still be told from a failure
         return status
     except SedanoError as error:
         print(f"sedano {verb}: {error}", file=sys.stderr)

@@ -13,6 +13,10 @@ import json
 from collections.abc import Sequence
 
 from sedano.cli.desk import app_of, takes_app
+from sedano.model.timestamps import shown
+
+MOMENTS = frozenset({"at", "expires", "not_before", "sent", "since", "timestamp", "until"})
+"""Evidence that is a moment (epoch s): a person is told the second, a program the number."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -28,5 +32,6 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     print(f"{found.task_id} is {found.state}: {found.sentence}")
     for name, value in found.evidence.items():
-        print(f"  {name}: {value}")
+        if value not in (None, "") and (value or name not in MOMENTS):
+            print(f"  {name}: {shown(value) if name in MOMENTS else value}")
     return 0
