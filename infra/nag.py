@@ -41,6 +41,8 @@ def _shown(value: object) -> str:
             return value
         case {"Ref": name}:
             return f"<{name}>"
+        case {"Fn::GetAtt": [name, attribute]}:
+            return f"<{name}.{attribute}>"
         case {"Fn::Sub": str(text)}:
             return re.sub(r"\$\{([^}]+)\}", r"<\1>", text)
         case {"Fn::Join": ["", [*parts]]}:

@@ -9,8 +9,6 @@ from constructs import Construct
 
 from ..nag import acknowledge_wildcard
 
-ALIAS = "live"
-
 
 class Release(Construct):
     """The alias that events go to. CodeDeploy moves it from one version of the function to the next.
@@ -22,7 +20,7 @@ class Release(Construct):
     def __init__(self, scope: Construct, name: str, *, function: lambda_.Function) -> None:
         super().__init__(scope, name)
         #: What event source mappings and callers aim at.
-        self.alias = lambda_.Alias(self, "Live", alias_name=ALIAS, version=function.current_version)
+        self.alias = lambda_.Alias(self, "Live", alias_name="live", version=function.current_version)
         role = self._role(function.function_arn)
         group = codedeploy.LambdaDeploymentGroup(
             self,
@@ -40,15 +38,17 @@ class Release(Construct):
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("codedeploy.amazonaws.com"))
         colon = ArnFormat.COLON_RESOURCE_NAME
         alarms = Stack.of(self).format_arn(service="cloudwatch", resource="alarm", resource_name="*", arn_format=colon)
+        versions = f"{function}:*"
         allowed = {
             function: ["lambda:GetAlias", "lambda:UpdateAlias"],
-            f"{function}:{ALIAS}": ["lambda:GetProvisionedConcurrencyConfig"],
+            versions: ["lambda:GetProvisionedConcurrencyConfig"],
             alarms: ["cloudwatch:DescribeAlarms"],
         }
         for resource, actions in allowed.items():
             role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource]))
-        reason = "CodeDeploy reads the state of alarms, and AWS does not say that it asks for each by its name."
-        acknowledge_wildcard(role.node.find_child("DefaultPolicy"), alarms, reason)
+        policy = role.node.find_child("DefaultPolicy")
+        acknowledge_wildcard(policy, versions, "CodeDeploy looks at versions of the function, whose numbers are not known beforehand.")
+        acknowledge_wildcard(policy, alarms, "CodeDeploy reads what state alarms are in, and may ask for all at once.")
         return role
 
     def _alarm(self) -> cloudwatch.Alarm:

@@ -115,6 +115,6 @@ def test_codedeploy_may_move_the_alias_of_its_function_and_read_alarms(productio
         (arn,) = (name for name in production.of_type("Lambda::Function") if name.lower().startswith(f"{function}function"))
         assert allowed == {
             arn: ["lambda:GetAlias", "lambda:UpdateAlias"],
-            f"{arn}:live": "lambda:GetProvisionedConcurrencyConfig",
+            f"{arn}:*": "lambda:GetProvisionedConcurrencyConfig",
             "alarm:*": "cloudwatch:DescribeAlarms",
         }

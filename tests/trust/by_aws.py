@@ -14,7 +14,7 @@ _RELEASE = (
     "https://docs.aws.amazon.com/aws-managed-policy/latest/reference/AWSCodeDeployRoleForLambdaLimited.html"
 )
 #: Action, and what AWS says of it. The endpoint asks for the log group without the `:*` that AWS asks for, for no change of a mapping, for
-#: a function in place of its alias, for all alarms by the bare `*`, and for one and the same when an alias is read and when it is moved.
+#: a function in place of its versions, for all alarms by the bare `*`, and for one and the same when an alias is read and when it is moved.
 BY_AWS = {
     "logs:CreateLogStream": _LOGS,
     "logs:PutLogEvents": _LOGS,
@@ -44,7 +44,7 @@ def asked_about(driven: Driven, function: str, action: str) -> str:
     worker = f":function:{driven.functions['worker']}"
     return {
         "lambda:GetAlias": worker,
-        "lambda:GetProvisionedConcurrencyConfig": f"{worker}:live",
+        "lambda:GetProvisionedConcurrencyConfig": f"{worker}:*",
         "cloudwatch:DescribeAlarms": f":{driven.account}:alarm:*",
         "iam:PassRole": driven.stage.environment["SEDANO_TIMERS_ROLE"],
         "s3:ListBucket": f"arn:aws:s3:::{driven.stage.environment['SEDANO_BLOBS_BUCKET']}",

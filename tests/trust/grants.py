@@ -19,7 +19,6 @@ KINDS = {
     ".zip": "library",
     ":job/": "job",
     ":alarm:": "alarms",
-    ":live": "alias",
     "blobsbucket": "blobs",
     "timersrole": "timers role",
     "timersgroup": "timers",
