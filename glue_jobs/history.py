@@ -50,7 +50,9 @@ def build(spark: SparkSession, history: History, options: argparse.Namespace) ->
         if not new:
             return {"version": edition.seen.version, "new_files": 0}
         left, quarantined = rows.take_in(spark, sorted(new), history.archive.place(edition.prefix))
-        told: Told = {"quarantined": quarantined, **({"broken_files": left} if left else {})}
+        again = new.keys() & taken.keys() - left.keys()
+        rare = {"broken_files": left, "read_again": len(again)}
+        told: Told = {"quarantined": quarantined, **{name: value for name, value in rare.items() if value}}
         if left and options.rebuild:
             first, why = next(iter(left.items()))
             raise ConfigurationError(f"rebuild: {len(left)} files are broken, such as {first} ({why}); put whole copies in their place")

@@ -7,6 +7,8 @@ from typing import Any
 
 HOUR = 1_763_600_400.0
 """When it begins: a full hour."""
+LINKS = 150
+"""How many tasks the long chain has."""
 PLACE = 'Traceback (most recent call last):\n  File "mail.py", line {}, in send\n  <Smtp object at 0x{}>\nValueError: full'
 
 Event = dict[str, Any]
@@ -45,7 +47,7 @@ def ran(sent: float, started: float, ended: float, end: str = "succeeded") -> tu
 
 
 def canvases(cluster: Cluster) -> None:
-    """One fans out to four, of which one is slow and decides; one fails; one is not over; in one the parents go in a circle."""
+    """One fans out to four, of which one is slow and decides; one fails; one is not over; one goes in a circle; one is a long chain."""
     cluster.task("r", *ran(0, 1, 2), name="import")
     for uuid, seconds in (("a", 1), ("b", 1), ("c", 1), ("d", 10)):
         cluster.task(uuid, *ran(2, 3, 3 + seconds), name="resize", root_id="r", parent_id="r")
@@ -56,6 +58,8 @@ def canvases(cluster: Cluster) -> None:
     cluster.task("waits", ("sent", 32), root_id="open", parent_id="open")
     cluster.task("x", *ran(40, 41, 42), root_id="x", parent_id="y")
     cluster.task("y", *ran(40, 41, 43), root_id="x", parent_id="x")
+    for n in range(LINKS):
+        cluster.task(f"link-{n}", *ran(1000 + n, 1000.25 + n, 1001 + n), root_id="link-0", parent_id=f"link-{n - 1}" if n else None)
 
 
 def failing(cluster: Cluster) -> None:

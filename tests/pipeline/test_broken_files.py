@@ -66,3 +66,18 @@ def test_a_rebuild_is_refused_while_a_file_is_broken_for_it_would_drop_what_was_
     with pytest.raises(ConfigurationError, match="1 files are broken"):
         job.build(spark, history, options(source=str(landed), rebuild=True))
     assert history.current().version == version
+
+
+def test_a_file_that_has_grown_is_read_again_and_changes_no_task(spark, tmp_path):
+    print(f"seed {SEED}")
+    stream, growing = lives(SEED, 20), tmp_path / "landed" / "events.jsonl"
+    growing.parent.mkdir()
+    histories = [open_history(str(tmp_path / name)) for name in ("history", "other")]
+    for history, shares in zip(histories, ((len(stream) // 2, len(stream)), (len(stream),)), strict=True):
+        for share in shares:
+            growing.write_text("".join(json.dumps(event) + "\n" for event in stream[:share]))
+            told = job.build(spark, history, options(source=str(growing.parent)))
+        assert told.get("read_again", 0) == len(shares) - 1
+    names = ["tasks", "attempts", "cost"]
+    whole, grown = ([sorted(table.toJSON().collect()) for table in job.tables(spark, history, names).values()] for history in histories)
+    assert whole == grown

@@ -8,7 +8,7 @@ from glue_jobs.pipeline import timeline
 from glue_jobs.pipeline.history import SCHEMAS, Finalised
 from glue_jobs.pipeline.landing import events, judged
 from glue_jobs.pipeline.schema import CALLS_LIMIT, LIMITS
-from tests.pipeline.cluster import HOUR, Cluster, lines
+from tests.pipeline.cluster import HOUR, LINKS, Cluster, lines
 
 SEED = 20261122
 
@@ -66,9 +66,10 @@ def test_a_canvas_tells_its_critical_path_its_width_and_its_stragglers(tables):
     told = by(tables["canvas"], "root_id", "name", "state", "tasks", "fan_out", "stragglers", "seconds")
     assert told == {
         "r": ("import", "SUCCESS", 6, 4, 1, 15), "bad": ("import", "FAILURE", 2, 1, 0, 4), "open": ("import", "PENDING", 2, 1, 0, 2),
-        "x": ("work", "SUCCESS", 2, 1, 0, 3),
+        "x": ("work", "SUCCESS", 2, 1, 0, 3), "link-0": ("work", "SUCCESS", LINKS, 1, 0, LINKS),
     }  # fmt: skip
     paths = {root: [step["uuid"] for step in path] for root, path in by(tables["canvas"], "root_id", "critical_path").items()}
+    assert paths.pop("link-0") == [f"link-{n}" for n in range(LINKS)]
     assert paths == {"r": ["r", "d", "z"], "bad": ["bad", "fell"], "open": ["open"], "x": ["x", "y"]}
     (path,) = [row["critical_path"] for row in tables["canvas"] if row["root_id"] == "r"]
     assert [(step["name"], step["sent"] - HOUR, step["started"] - HOUR, step["finished"] - HOUR) for step in path] == [

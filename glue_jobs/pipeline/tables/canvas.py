@@ -13,8 +13,8 @@ from pyspark.sql.types import ArrayType
 from glue_jobs.pipeline.contract import REAL, TEXT, WHOLE, contract, kept_to
 from sedano.model.states import FAILURE, POISON, REVOKED
 
-#: The longest path that is followed; dynamic spawns end at 128 hops.
-LONGEST: Final = 130
+#: The longest path that is followed, from its end; dynamic spawns end at 128 hops, chains may be longer.
+LONGEST: Final = 2000
 #: A task that runs so many times as long as the middle one of its siblings is a straggler.
 STRAGGLING: Final = 3.0
 
@@ -40,7 +40,7 @@ SCHEMA: Final = contract(
     run_micros=(WHOLE, "microseconds that its tasks ran, together"),
     stragglers=(WHOLE, f"tasks that ran more than {STRAGGLING:g} times as long as the middle one of their siblings"),
     nanodollars=(WHOLE, "what its attempts cost, in 1e-9 dollars"),
-    critical_path=(ArrayType(STEP), "from the root to the task that ended last"),
+    critical_path=(ArrayType(STEP), f"from the root to the task that ended last; its last {LONGEST} steps, where it has more"),
 )
 
 
@@ -81,7 +81,7 @@ def _path() -> Column:
     """Follow `parent_id` from the task that ended last; a task that is not known, or was met before, ends the path."""
     fields = ", ".join(f"s.{field.name}" for field in STEP)
     walk = f"""
-        aggregate(sequence(1, {LONGEST}),
+        aggregate(sequence(1, cast(least({LONGEST}, tasks) as int)),
             named_struct('next', last.uuid, 'path', cast(array() as array<string>)),
             (walked, n) -> if(walked.next is null or not array_contains(map_keys(steps), walked.next)
                               or array_contains(walked.path, walked.next), named_struct('next', cast(null as string), 'path', walked.path),
