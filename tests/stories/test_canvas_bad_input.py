@@ -35,6 +35,8 @@ WRONG: dict[str, tuple[Callable[[Guide], Form], type[SedanoError], str]] = {
     "an unknown task in the middle": (lambda g: g.add.s(1, 1) | g.sig("nobody") | g.add.s(1), UnknownTask, "'nobody'"),
     "an unknown task in a header": (lambda g: chord([g.add.s(1, 1), g.sig("nobody")], g.sig("tsum")), UnknownTask, "'nobody'"),
     "an unknown error callback": (lambda g: g.add.s(1, 1).on_error(g.sig("nobody")), UnknownTask, "'nobody'"),
+    "an error callback of two parameters": (lambda g: g.add.s(1, 1).on_error(g.sig("add")), ArgumentError, "missing .* takes"),
+    "an error callback with too much": (lambda g: g.add.s(1, 1).on_error(g.sig("on_id", 1, 2)), ArgumentError, "too many"),
     "an argument too many": (lambda g: g.add.s(1, 1) | g.add.s(1, 2), ArgumentError, "too many"),
     "an argument too few": (lambda g: g.add.s(1, 1) | g.sig("same") | g.add.s(), ArgumentError, "missing"),
     "an argument too many for a member": (lambda g: group(g.add.s(1, 1), g.add.s(1, 1) | g.add.s(2, 3)), ArgumentError, "too many"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sedano import DomainEvent, Retry, Sedano, chain, retry, testing
-from sedano.errors import ArgumentError, CanvasError, OptionError, RemoteError, ResultTimeout, UnknownOption, WorkflowInvalid
+from sedano.errors import ArgumentError, CanvasError, NoResult, OptionError, RemoteError, ResultTimeout, UnknownOption, WorkflowInvalid
 from sedano.workflow import Input, Step, Workflow
 
 PATH = os.pathsep.join(filter(None, sys.path))
@@ -126,11 +126,28 @@ def test_a_method_of_celery_is_told_by_its_name_here_and_is_not_there(shop: Shop
         (lambda s: retry(interval_start="1").__enter__(), "interval_start: expected a number, got '1'"),
         (lambda s: s.app.control.revoke(None), "task_id: None is no id; give a task's (result.id), or several in a list"),
         (lambda s: s.app.control.revoke([""]), "task_id: [''] is no id"),
+        (lambda s: s.app.partitions("orders", "3"), "count: '3' is no whole number from 1 to 1000"),
+        (lambda s: s.app.control.pause(task="prise"), "task: 'prise' is none of this app's tasks ('shop.price', 'shop.total')"),
         (lambda s: s.app.lock(5), "name: 5 is no text of 1 to 500 characters"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_told_where_it_is_written(shop: Shop, mistake: Callable[[Shop], Any], words: str) -> None:
     assert told(OptionError, lambda: mistake(shop)).startswith(words)
+
+
+def test_arguments_by_name_alone_are_a_list_and_a_mapping_also_for_a_task_that_is_not_known_here(shop: Shop) -> None:
+    assert told(ArgumentError, lambda: shop.app.send_task("elsewhere", "tea")) == "args: expected a list or a tuple of arguments, got str"
+    assert told(ArgumentError, lambda: shop.app.send_task("elsewhere", kwargs=["tea"])).startswith("kwargs: expected a mapping")
+
+
+def test_who_waits_for_a_call_that_runs_with_others_is_told_whom_to_ask(shop: Shop) -> None:
+    @shop.app.task(batch=(10, "5s"))
+    def store(calls: list[Any]) -> None: ...
+
+    sent = store.delay(1)
+    assert told(NoResult, sent.get).endswith(
+        f"(ignore_result, or batch): there is nothing to wait for; app.control.explain('{sent.id}') tells how it went"
+    )
 
 
 @pytest.mark.parametrize("other", [lambda s: s.total, lambda s: 5, lambda s: s.total([1])])
@@ -155,6 +172,20 @@ def test_an_input_called_as_what_a_map_hands_out_is_told_so(shop: Shop) -> None:
             priced = Step(shop.price.s(item))
 
     assert "input 'item': no name for an input; give letters, digits and underscores; 'item' is what" in told(WorkflowInvalid, declare)
+
+
+def test_a_signature_in_the_body_of_a_workflow_is_no_step_unless_a_step_takes_it(shop: Shop) -> None:
+    class Priced(Workflow, app=shop.app):
+        call = shop.price.s("tea", 1)
+        priced = Step(call)
+
+    def declare() -> None:
+        class Forgotten(Workflow, app=shop.app):
+            priced = Step(shop.price.s("tea", 1))
+            again = shop.price.s("tea", 2)
+
+    assert Priced.delay().get() == {"priced": 3}
+    assert "step 'again': a signature by itself is no step; write again = Step(task.s(…))" in told(WorkflowInvalid, declare)
 
 
 def test_whoever_waits_too_short_is_told_what_happened_so_far_and_whom_to_ask(shop: Shop) -> None:

@@ -28,7 +28,7 @@ from sedano.errors import ConfigurationError, OptionError
 from sedano.event import EventType
 from sedano.guarding import Guarded
 from sedano.model.retry import DEFAULT, Retry
-from sedano.model.signature import Signature
+from sedano.model.signature import Signature, given
 from sedano.outlet import Outlet
 from sedano.periodic import PeriodicTasks
 from sedano.ports import Ports
@@ -153,7 +153,7 @@ class Sedano(PeriodicTasks, Guarded, Hinting):
 
     def send_task(self, name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
         """Publish a task by name, also one that this process does not know (Celery's `send_task`)."""
-        return self.outlet.publish(Signature(name, args, kwargs or {}).set(**options))
+        return self.outlet.publish(Signature(name, *given(args, kwargs)).set(**options))
 
     def signature(self, name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Sig:
         """Return the signature of the task *name* of this app, with options; ``immutable=True``: results are not handed on to it."""

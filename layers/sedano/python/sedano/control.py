@@ -211,7 +211,8 @@ class Control(LimitControl):
         circuits = {spec.circuit.name for spec in tasks.values() if spec.circuit is not None}
         known: Collection[str] = {pauses.QUEUE: self._app.queues, pauses.TASK: tasks, pauses.CIRCUIT: circuits}.get(kind, (name,))
         if name not in known:
-            raise OptionError(f"{kind}: {name!r} is none of this app's {kind}s {tuple(known)}")
+            shown = tuple(one for one in known if not one.startswith("sedano."))
+            raise OptionError(f"{kind}: {name!r} is none of this app's {kind}s {shown}")
         return kind, name
 
     def _repaused(self, change: Callable[[frozenset[str]], frozenset[str]]) -> frozenset[str]:

@@ -14,6 +14,7 @@ from sedano.engine.registry import Registry
 from sedano.errors import OptionError, TooLarge, UnknownTask
 from sedano.model import codec
 from sedano.model.messages import COLLECT
+from sedano.model.place import told_to_errback
 from sedano.model.plain import dump
 from sedano.model.plan import CONTEXT, Entry, refuse_options
 from sedano.model.serial import unordered
@@ -58,8 +59,8 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
     if spec.limits is not None and spec.limits.batch is not None and not spec.limits.runs:
         what = f"batch: {signature.task!r} runs many calls as one, so nothing can wait for one of them in a canvas"
         raise OptionError(f"{what}; publish its calls one by one, under `with app.batch():` in tens")
-    if handed != CONTEXT:
-        spec.parameters.takes(0 if signature.immutable else handed, signature.args, signature.kwargs)
+    told = told_to_errback(spec.parameters.room(len(signature.args), signature.kwargs)) if handed == CONTEXT else handed
+    spec.parameters.takes(0 if signature.immutable else told, signature.args, signature.kwargs)
     usual = (queue or outlet.first_queue) if signature.task == COLLECT else spec.queue
     named = options.queue or usual
     if is_fifo(named) or options.serial_key is not None:

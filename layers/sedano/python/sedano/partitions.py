@@ -35,8 +35,9 @@ class Partitions:
 
     def __init__(self, app: Leases, name: str, count: int, duration: float) -> None:
         """See `sedano.app.Sedano.partitions`."""
-        if not 1 <= count <= MOST:
-            raise OptionError(f"count: {count}; from 1 to {MOST}")
+        given: object = count
+        if type(given) is not int or not 1 <= given <= MOST:
+            raise OptionError(f"count: {count!r} is no whole number from 1 to {MOST}")
         check_options(name, duration)
         self._app, self._name, self._count, self._duration = app, name, count, round(duration * 1000)
         self._share: Partitioning | None = None

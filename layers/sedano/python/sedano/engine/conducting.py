@@ -38,7 +38,7 @@ from sedano.model.clock import LamportClock
 from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
 from sedano.model.messages import LAUNCH, Command, Member, Place
-from sedano.model.place import Ask, Item, Resume, Spot, branches, errbacks, find, following, is_aside, part_of
+from sedano.model.place import Ask, Item, Resume, Spot, branches, errbacks, find, following, is_aside, part_of, told_to_errback
 from sedano.model.records import ErrorRecord, Outcome
 from sedano.model.stamps import read
 from sedano.model.transport import queue_of
@@ -234,9 +234,9 @@ class Conducting:
         """Return what an error callback is called with: request, exception and traceback when it takes three, else the failed task's id."""
         spec = self.registry.tasks.get(str(item["task"]))
         room = spec.parameters.room(len(item.get("args", ())), item.get("kwargs", {})) if spec is not None else 1
-        if room >= 3:
+        if told_to_errback(room) == 3:
             return [_request(command), {"type": why.type_name, "message": why.message}, why.traceback]
-        return [command.task_id] if room else []
+        return [command.task_id][: told_to_errback(room)]
 
 
 def _why(task_id: str, error: ErrorRecord | None) -> ErrorRecord:

@@ -149,6 +149,11 @@ def branches(spot: Spot, task_id: str, place: Place, args: Sequence[Any], load: 
             yield begin(item, at, args, load, watched=kind == "forks")
 
 
+def told_to_errback(room: int) -> int:
+    """Return how many values an error callback with *room* for so many is called with: request, exception, traceback; or the task's id."""
+    return 3 if room >= 3 else min(room, 1)
+
+
 def errbacks(spot: Spot, derived: bool) -> tuple[Item, ...]:
     """Return the error callbacks of a step that ended without success; *derived*: only because what it waited for failed."""
     own: Sequence[Item] = spot.item.get("errors", ())

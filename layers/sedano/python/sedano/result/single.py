@@ -254,7 +254,8 @@ class AsyncResult(Generic[R]):
     def check(self) -> None:
         """Raise when there is nothing to wait for, or when waiting here would deadlock (`NoResult`, `WaitInsideTask`)."""
         if not self.keeps:
-            raise NoResult(f"task {self.id} was published with ignore_result: there is nothing to wait for")
+            why = "keeps no result (ignore_result, or batch): there is nothing to wait for"
+            raise NoResult(f"task {self.id} {why}; app.control.explain({self.id!r}) tells how it went")
         self.outlet.before_waiting()
 
     def value_of(self, record: TaskRecord, propagate: bool = True) -> R:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar, cast
 
-from sedano.canvas import Sig
+from sedano.canvas import Form, Sig
 from sedano.errors import OptionError
 from sedano.model.messages import NOTHING
 from sedano.model.retry import Retry
@@ -177,6 +177,9 @@ def _flow(app: Publishes, body: _Body, options: Mapping[str, Any]) -> Flow:
     inputs = {name: value for name, value in declared.items() if isinstance(value, Input)}
     definition, problems = read({**options, "inputs": {n: i.data() for n, i in inputs.items()}, "step": [s.data() for s in steps]})
     problems += [Problem(("replaced", n), name, "another step or input has this name") for n, (name, _) in enumerate(body.replaced)]
+    used = {id(form) for step in steps for form in (step.call, step.compensate)}
+    alone = [name for name, value in body.items() if isinstance(value, Form) and id(value) not in used]
+    problems += [Problem(("alone",), name, f"a signature by itself is no step; write {name} = Step(task.s(…))") for name in alone]
     known: dict[str, list[Declared]] = {"step": [*steps], "replaced": [value for _, value in body.replaced]}
 
     def where(path: Path) -> tuple[str, int]:
