@@ -145,9 +145,10 @@ def test_waiting_ends_with_the_callers_patience_and_says_what_is_missing(stage: 
 def test_a_task_that_waits_for_another_is_told_so(shop: Shop, processes: Processes) -> None:
     some = group(shop.add.s(1, 1))
     waits = [lambda: shop.add.delay(1, 1).get(), lambda: some.delay().get(), lambda: list(some.delay().iterate())]
-    results = [shop.task(f"waits{n}", body, retry=False).delay() for n, body in enumerate(waits)]
+    results = [shop.task(f"waits{n}", body).delay() for n, body in enumerate(waits)]
     processes.drain()
     assert {r.result.type_name for r in results} == {WaitInsideTask.__name__}
+    assert [shop.ran[f"waits{n}"] for n in range(3)] == [1, 1, 1], "trying again cannot help"
 
 
 def test_a_result_knows_what_its_task_published(shop: Shop, processes: Processes) -> None:

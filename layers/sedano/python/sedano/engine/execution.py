@@ -34,6 +34,7 @@ from sedano.errors import (
     TooLarge,
     UnknownQueue,
     Unserialisable,
+    WaitInsideTask,
 )  # fmt: skip
 from sedano.model import codec, refusals, states
 from sedano.model.clock import LamportClock
@@ -266,13 +267,13 @@ def _call(function: Callable[..., Any], arguments: Arguments, context: TaskConte
 
 
 def failed(error: BaseException) -> Run:
-    """Return the run of a body that raised *error*; what a limit of this tree of tasks forbade is not tried again."""
+    """Return the run of a body that raised *error*; what a limit of this tree of tasks forbade, or no try can do, is not tried again."""
     if isinstance(error, TaskRevoked):
         return Run(revoked=True)
     if isinstance(error, Replaced):
         return _replaced(error)
     mark, frames = mark_of(error), error.__traceback__
-    hopeless = mark.poisonous or isinstance(error, HopLimit | BudgetExhausted | Ignore | Reject | UnknownQueue)
+    hopeless = mark.poisonous or isinstance(error, HopLimit | BudgetExhausted | Ignore | Reject | UnknownQueue | WaitInsideTask)
     own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
     text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
     record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)
