@@ -111,6 +111,11 @@ def test_a_method_of_celery_is_told_by_its_name_here_and_is_not_there(shop: Shop
     assert [hasattr(price, "retry"), getattr(app, "conf", None)] == [False, None]
 
 
+def test_an_attribute_that_is_there_and_fails_tells_its_own_error() -> None:
+    astray = Sedano("shop", connect="os:nowhere")
+    assert told(AttributeError, lambda: astray.outlet) == "module 'os' has no attribute 'nowhere'"
+
+
 @pytest.mark.parametrize(
     ("mistake", "words"),
     [

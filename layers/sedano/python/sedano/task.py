@@ -34,8 +34,10 @@ class Hinting:
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> NoReturn:
-            """Raise the error that there is no attribute *name*."""
+        def __getattr__(self, name: str) -> Any:
+            """Raise the error that there is no attribute *name*; of one that is there and failed, its own error."""
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)
             raise importlib.import_module("sedano.celery_names").missing(self, name)
 
 
