@@ -7,17 +7,25 @@ import pytest
 from glue_jobs.pipeline import timeline
 from glue_jobs.pipeline.history import SCHEMAS, Finalised
 from glue_jobs.pipeline.landing import events, judged
+from glue_jobs.pipeline.report.gather import gathered
+from glue_jobs.pipeline.report.page import page
 from glue_jobs.pipeline.schema import CALLS_LIMIT, LIMITS
 from tests.pipeline.cluster import HOUR, LINKS, Cluster, lines
 
 SEED = 20261122
+BEAT = {"type": "worker-heartbeat", "timestamp": HOUR, "hostname": "w", "pid": 1, "clock": 2, "freq": 2.0}
+
+
+def finalised(spark, texts):
+    """Every table of a history of these lines."""
+    landed = judged(spark.createDataFrame([(line, "file") for line in texts], "text string, source string")).localCheckpoint()
+    made = Finalised(timeline.registers(events(landed)), landed, lambda _, table: table.localCheckpoint())
+    return {name: made.table(name) for name in SCHEMAS}
 
 
 def told_by(spark, texts):
     """Every table's rows, as dictionaries, of a history of these lines."""
-    landed = judged(spark.createDataFrame([(line, "file") for line in texts], "text string, source string")).localCheckpoint()
-    made = Finalised(timeline.registers(events(landed)), landed, lambda _, table: table.localCheckpoint())
-    return {name: [row.asDict(recursive=True) for row in made.table(name).collect()] for name in SCHEMAS}
+    return {name: [row.asDict(recursive=True) for row in table.collect()] for name, table in finalised(spark, texts).items()}
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +165,10 @@ def test_numbers_at_their_limits_end_no_run(spark):
     assert by(told["tasks"], "uuid", "attempts") == {"t0": 2**31, "t1": 2**31, "failed-0": 1, "failed-1": 1}
     assert by(told["workers"], "hostname", "billed_micros")["w0"] == 10**15
     assert all(row["nanodollars"] > 0 for row in told["cost"])
+
+
+@pytest.mark.parametrize(("said", "begin"), [([BEAT], BEAT["timestamp"]), ([], 0.0)], ids=["heartbeats", "nothing"])
+def test_a_history_without_any_task_is_a_page_as_well(spark, said, begin):
+    told = gathered(finalised(spark, map(json.dumps, said or ["no event"])))
+    assert (told["begin"], told["quarantined"], told["canvas"]) == (begin, 0 if said else 1, None)
+    assert "History of 0 tasks" in page(told)

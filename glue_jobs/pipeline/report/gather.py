@@ -37,8 +37,7 @@ def gathered(tables: Tables, root: str | None = None) -> Told:
         OptionError: there is no canvas *root*.
     """
     told = tables["tasks"]
-    span = _first(told.agg(F.min("first").alias("begin"), F.max(F.greatest("first", "finished")).alias("end")))
-    begin, end = span["begin"] or 0.0, max(span["end"] or 0.0, (span["begin"] or 0.0) + 1e-3)
+    begin, end = _span(told, tables["workers"])
     return {
         "begin": begin,
         "end": end,
@@ -54,6 +53,15 @@ def gathered(tables: Tables, root: str | None = None) -> Told:
         "cost": _cost(tables["cost"]),
         "anomalies": _anomalies(tables["anomalies"]),
     }
+
+
+def _span(told: DataFrame, sessions: DataFrame) -> tuple[float, float]:
+    """Return when the first task was told of and when the last ended; without any task when workers were there; else the year 1970."""
+    of_tasks = _first(told.agg(F.min("first").alias("begin"), F.max(F.greatest("first", "finished")).alias("end")))
+    known = of_tasks["begin"] is not None
+    span = of_tasks if known else _first(sessions.agg(F.min("online").alias("begin"), F.max("last_seen").alias("end")))
+    begin = span["begin"] or 0.0
+    return begin, max(span["end"] or 0.0, begin + 1e-3)
 
 
 def _throughput(tables: Tables, begin: float, end: float) -> Told:
