@@ -33,7 +33,7 @@ def states(stream):
     return {uuid: finalise(known).state for uuid, known in fold(stream)[0].items()}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def history(stream, tmp_path_factory):
     return written(tmp_path_factory.mktemp("history"), delivered(5, stream), files=4)
 
