@@ -94,10 +94,10 @@ def test_tools_that_are_too_old_are_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="the wheel carries the README, which is not there yet")
-def test_the_wheel_is_the_library_and_nothing_else(tmp_path: Path) -> None:
+def test_the_wheel_is_the_library_and_the_history_job_and_nothing_else(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert {name.split("/")[0] for name in names} == {"sedano", "sedano-0.1.0.dist-info"}
-    assert "sedano/py.typed" in names
+    assert {name.split("/")[0] for name in names} == {"sedano", "glue_jobs", "sedano-0.1.0.dist-info"}
+    assert {"sedano/py.typed", "glue_jobs/pipeline/quiet/log4j2.properties"} <= set(names)

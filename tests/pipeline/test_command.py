@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,23 @@ def test_a_person_builds_and_asks_from_the_command_line(tmp_path):
     asked = run("query", "SELECT count(*) AS tasks FROM tasks", "--json", "--target", "history", cwd=tmp_path)
     assert asked.returncode == 0, asked.stderr
     assert json.loads(asked.stdout) == {"tasks": 50}
+
+
+def test_who_installed_the_wheel_builds_a_history_in_a_folder_that_has_requirements_of_its_own(tmp_path):
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
+    written(tmp_path / "shop" / "events", lives(1, 50), files=2)
+    (tmp_path / "shop" / "requirements").mkdir()
+    installed = [str(tmp_path / "installed"), *os.environ.get("PYTHONPATH", "").split(os.pathsep), sysconfig.get_path("purelib")]
+    built = subprocess.run(
+        [sys.executable, "-S", "-m", "sedano", "history", "build", "--source", "events", "--target", "history"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, installed))}, cwd=tmp_path / "shop",
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    assert json.loads(built.stdout) == {"version": 1, "new_files": 2, "parts": 1, "quarantined": 0}
 
 
 @pytest.mark.parametrize(("words", "code", "said"), [

@@ -1,6 +1,6 @@
 """`python -m sedano history build|compact|report|query`: the same job that runs on Glue, on this machine.
 
-The job stands in `glue_jobs`, beside the library; Spark is an extra of it. In a working tree the JVM comes from where `make` gets it.
+The job stands in `glue_jobs`, installed with the library; Spark is an extra. In a working tree the JVM comes from where `make` gets it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,18 @@ from sedano.errors import ConfigurationError
 
 def main(arguments: Sequence[str]) -> int:
     """Run the job."""
-    if importlib.util.find_spec("pyspark") is None:
+    if not _is_there("pyspark"):
         raise ConfigurationError("history needs Spark, which is an extra: pip install 'sedano[spark]'")
-    if importlib.util.find_spec("glue_jobs") is None:
-        raise ConfigurationError("history runs from sedano's working tree, where glue_jobs stands; start it there")
-    if importlib.util.find_spec("requirements") is not None:
+    if not _is_there("glue_jobs.history"):
+        raise ConfigurationError("the history job is not installed: pip install 'sedano[spark]' brings it")
+    if _is_there("requirements.toolchain"):
         os.environ.update(importlib.import_module("requirements.toolchain").environment(os.environ))
     return int(importlib.import_module("glue_jobs.history").main(arguments))
+
+
+def _is_there(module: str) -> bool:
+    """Whether a module could be imported; a folder of the user's that happens to have its package's name is not it."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
