@@ -28,6 +28,8 @@ from .state import CONTROL, HISTORY, StateStack
 
 #: Where the tables stand in the history bucket.
 TABLES_PREFIX = "history/"
+#: The one item of the control table that a run may touch: its lease.
+LEASE = "LEASE#history"
 WORKERS = 2
 #: What `sedano.spark.spark_task` calls of Glue.
 STARTS = ("glue:StartJobRun", "glue:GetJobRuns", "glue:BatchStopJobRun")
@@ -71,7 +73,8 @@ class PipelineStack(StageStack):
         self._allow(role, ["s3:ListBucket"], self._bucket.bucket_arn)
         self._allow(role, ["s3:GetObject"], events)
         self._allow(role, ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"], tables)
-        self._allow(role, ["dynamodb:GetItem", "dynamodb:UpdateItem"], table)
+        lease = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [LEASE]}}
+        self._allow(role, ["dynamodb:GetItem", "dynamodb:UpdateItem"], table, lease)
         for group in logs:
             self._allow(role, ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"], group)
         reasons = {events: "the recorder's objects", tables: "the tables' objects", **dict.fromkeys(logs, "Glue names its own log groups")}
@@ -79,8 +82,8 @@ class PipelineStack(StageStack):
             acknowledge_wildcard(role.node.find_child("DefaultPolicy"), arn, f"The job names no single object here: {words}.")
         return role
 
-    def _allow(self, role: iam.Role, actions: list[str], resource: str) -> None:
-        role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource]))
+    def _allow(self, role: iam.Role, actions: list[str], resource: str, conditions: dict[str, dict[str, list[str]]] | None = None) -> None:
+        role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource], conditions=conditions))
 
     def _logs(self) -> str:
         """The log groups of Glue's jobs; EMR Serverless keeps its logs in a place of its own, for which it asks nobody."""

@@ -7,6 +7,8 @@ import pytest
 
 from infra.config import ConfigError
 from infra.context import from_context
+from sedano.aws import keys
+from sedano.engine.history import LEASE
 from sedano.local.stage import stage_context
 from sedano.local.synth import synthesise
 from tests.infra.template import Templates, read, shown, target
@@ -87,6 +89,13 @@ def test_the_job_may_read_its_code_and_events_write_tables_and_take_its_lease(pr
     logs = {"log-group:/aws-glue/*": {"logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"}}
     assert may(production) == ALLOWED | logs
     assert may(on_emr) == ALLOWED, "EMR Serverless keeps logs by itself"
+
+
+def test_of_the_control_table_the_job_may_touch_its_lease_alone(production: Templates) -> None:
+    statements = [said for policy in production.of_type("IAM::Policy").values() for said in policy["PolicyDocument"]["Statement"]]
+    (conditioned,) = (said for said in statements if "Condition" in said)
+    assert conditioned["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [keys.lease(LEASE)]}}
+    assert set(conditioned["Action"]) == ALLOWED["SedanoControlTable"]
 
 
 def test_the_job_tells_no_metrics_which_its_role_could_not_write(production: Templates) -> None:
