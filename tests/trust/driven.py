@@ -8,7 +8,6 @@ long as its calls, and what a function was denied stands in the log by the time 
 import json
 import os
 import re
-import signal
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -24,12 +23,12 @@ from botocore.loaders import create_loader
 from sedano.local import LocalStage
 from sedano.local.endpoint import REGION
 from tests.trust.grants import kind_of
+from tests.trust.killing import kill
 
 WHOLE_BATCH = {
-    "MaxNumberOfMessages": 10,
+    "MaxNumberOfMessages": 10, "MessageAttributeNames": ["All"],
     "MessageSystemAttributeNames": ["ApproximateReceiveCount", "SentTimestamp"],
-    "MessageAttributeNames": ["All"],
-}
+}  # fmt: skip
 """What a batch is received with: all that a function is handed of a message."""
 HELD_BACK = ["ApproximateNumberOfMessagesDelayed", "ApproximateNumberOfMessagesNotVisible"]
 SCHEDULE = {"GroupName", "Name", "ScheduleExpression", "FlexibleTimeWindow", "ActionAfterCompletion", "Target", "State"}
@@ -38,7 +37,7 @@ DESCRIPTIONS = create_loader()
 MOST_ROUNDS = 40
 MOST_SECONDS = 400.0
 SOON_S = 10.0
-ONCE = Config(read_timeout=MOST_SECONDS, retries={"max_attempts": 0})
+ONCE = Config(read_timeout=MOST_SECONDS, retries={"max_attempts": 0})  # an invocation may take its time, and each is counted
 ROLE = re.compile(r"sedano-\w+-(core|pipeline|release)-(\w*?)Role")
 DENIED = re.compile(r"role/" + ROLE.pattern + r"\S+ is not authorized to perform: ([\w:]+)")
 
@@ -76,8 +75,8 @@ class Driven:
         self.roles = {_called(found): name for name in names if (found := ROLE.match(name))}
 
     def client(self, service: str) -> Any:
-        """A client of whoever deployed the stage: it may do everything, and asks once, since each invocation is counted."""
-        return self._session.client(service, endpoint_url=self.stage.endpoint.url, config=ONCE)
+        """A client of whoever deployed the stage; it may do everything."""
+        return self._session.client(service, endpoint_url=self.stage.endpoint.url)
 
     def become(self, role: str, service: str) -> Any:
         """A client that may do what this role may."""
@@ -192,9 +191,9 @@ class Driven:
         return self.counted(metric) == number
 
     def cool(self) -> None:
-        """Let every function start cold at its next invocation."""
+        """Let every function start cold at its next invocation; one that is only about to die would still be handed it."""
         for process in self.stage.endpoint.functions():
-            os.kill(process.pid, signal.SIGKILL)
+            kill(process.pid)
 
     def hurry(self) -> None:
         """Let what was held back, or given back, come again now instead of when its time is over."""
@@ -213,11 +212,12 @@ class Driven:
 
     def rounds(self, function: str, number: int) -> list[Mapping[str, int]]:
         """Let so many rounds run at the same time, in as many processes."""
+        once = self.stage.endpoint.session().client("lambda", endpoint_url=self.stage.endpoint.url, config=ONCE)
         with ThreadPoolExecutor(number) as together:
-            return list(together.map(self.round, [function] * number))
+            return list(together.map(lambda _: self._answer(function, {}, once) or {}, range(number)))
 
-    def _answer(self, function: str, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        answer = self._lambda.invoke(FunctionName=self.functions[function], Payload=json.dumps(event))
+    def _answer(self, function: str, event: Mapping[str, Any], client: Any = None) -> Mapping[str, Any] | None:
+        answer = (client or self._lambda).invoke(FunctionName=self.functions[function], Payload=json.dumps(event))
         said: Mapping[str, Any] = json.load(answer["Payload"])
         if "FunctionError" not in answer:
             return said
@@ -248,15 +248,17 @@ class Driven:
         asked = ["ApproximateNumberOfMessages", *more]
         return sum(map(int, self._sqs.get_queue_attributes(QueueUrl=url, AttributeNames=asked)["Attributes"].values()))
 
-    def objects(self, bucket: str) -> int:
-        """How many objects a bucket holds: `BLOBS` or `HISTORY`."""
-        return int(self._s3.list_objects_v2(Bucket=self.stage.environment[f"SEDANO_{bucket}_BUCKET"])["KeyCount"])
+    def keys(self, bucket: str, prefix: str = "") -> list[str]:
+        """The keys below a prefix that a bucket holds: `BLOBS` or `HISTORY`."""
+        name = self.stage.environment[f"SEDANO_{bucket}_BUCKET"]
+        pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=name, Prefix=prefix)
+        return [entry["Key"] for page in pages for entry in page.get("Contents", [])]
 
     def remove_objects(self, bucket: str) -> None:
         """Empty a bucket, as nobody but its owner can."""
         name = self.stage.environment[f"SEDANO_{bucket}_BUCKET"]
-        for entry in self._s3.list_objects_v2(Bucket=name).get("Contents", []):
-            self._s3.delete_object(Bucket=name, Key=entry["Key"])
+        for key in self.keys(bucket):
+            self._s3.delete_object(Bucket=name, Key=key)
 
     def forget(self) -> None:
         """Empty every queue, so that one walk leaves nothing to the next, and read the log to its end."""

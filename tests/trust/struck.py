@@ -5,13 +5,17 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from tests.trust.driven import MOST_SECONDS, WHOLE_BATCH, Driven, record
+from tests.trust.driven import MOST_SECONDS, ONCE, WHOLE_BATCH, Driven, record
 
 IN_QUEUE = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"]
 
 
 class Struck(Driven):
     """What drives such a stage."""
+
+    def client(self, service: str) -> Any:
+        """A client of whoever deployed the stage, which asks once."""
+        return self.stage.endpoint.session().client(service, endpoint_url=self.stage.endpoint.url, config=ONCE)
 
     def drain(self) -> None:
         """Let the stage move by itself until nothing is left in a queue that feeds a function."""
