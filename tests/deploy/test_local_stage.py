@@ -15,11 +15,10 @@ from sedano.local import Endpoint, LocalStage, LocalStageError
 from sedano.local.deploy import deploy
 from sedano.local.stage import ENDPOINT_PYTHON
 from sedano.local.synth import ROOT
+from tests.ctrl_c import HEARS_CTRL_C
 from tests.plugins.resources import APP, CODE, QUEUES, Resources
 
 LIBRARY = ROOT / "layers" / "sedano" / "python"
-# A test run that was itself started in the background ignores Ctrl-C, and so would whatever it starts.
-HEARS_CTRL_C = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
 STARTER = """
 import sys, time
 from pathlib import Path
@@ -119,7 +118,7 @@ def test_a_stack_that_cannot_be_created_says_which_resource_and_why(
 
 def test_the_command_prints_exports_that_a_shell_understands_and_stops_on_ctrl_c(tmp_path: Path) -> None:
     local = [sys.executable, "-m", "sedano.local", "--app", APP, "--code", str(CODE), "--directory", str(tmp_path)]
-    command = [sys.executable, "-c", HEARS_CTRL_C, *local]
+    command = [*HEARS_CTRL_C, *local]
     environment = {**os.environ, "PYTHONPATH": str(LIBRARY)}
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -12,10 +12,9 @@ import pytest
 
 from examples.census.demo import INTERRUPTED, ROOT
 from examples.census.flow import LOOK_UPS, STORES
+from tests.ctrl_c import HEARS_CTRL_C
 
 DEMO = [sys.executable, "-m", "examples.census.demo"]
-# A test run that was itself started in the background ignores Ctrl-C, and so would whatever it starts.
-HEARS_CTRL_C = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
 
 
 def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -76,7 +75,7 @@ def test_a_small_census_runs_through_everything_and_nothing_is_lost_or_doubled(t
 @pytest.mark.slow
 @pytest.mark.ministack
 def test_ctrl_c_ends_it_and_all_that_it_started(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", HEARS_CTRL_C, *DEMO, "--files", "20", "--build", str(tmp_path)]
+    command = [*HEARS_CTRL_C, *DEMO, "--files", "20", "--build", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, env=os.environ.copy(), stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr
         said = ""

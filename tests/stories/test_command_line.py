@@ -16,6 +16,7 @@ from sedano import cli, testing
 from sedano.cli import main
 from sedano.model.timestamps import shown
 from sedano.workflow import find
+from tests.ctrl_c import HEARS_CTRL_C
 from tests.stories import bakery
 
 ROOT = Path(__file__).parents[2]
@@ -108,7 +109,7 @@ def test_who_has_closed_its_output_meets_no_traceback() -> None:
 
 def test_who_interrupts_meets_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(WAITS)
-    told = begun("discover", "--app", "slow:app", cwd=tmp_path)
+    told = begun("discover", "--app", "slow:app", cwd=tmp_path, through=HEARS_CTRL_C)
     assert told.stderr is not None
     assert told.stderr.readline() == "imported\n"
     told.send_signal(signal.SIGINT)
