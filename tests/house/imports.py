@@ -20,7 +20,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "celery_names",
         "errors",
         "model",
-        "machine limits consumers",
+        "machine limits consumers secret_texts",
         "ports",
         "memory engine aws",
         "app task event canvas result guards settings testing workflow",
@@ -55,6 +55,7 @@ LATE = {
     "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "
     "a result pays for none of it",
     "layers/sedano/python/sedano/periodic.py": "whoever declares or changes periodic tasks loads what that takes",
+    "layers/sedano/python/sedano/sources.py": "whoever declares a webhook loads what that takes",
     "layers/sedano/python/sedano/task.py": "whoever makes signatures loads the canvas, whoever asks for what is not there the words for it",
     "layers/sedano/python/sedano/errors.py": "whoever gives an option that is not there loads the words that say what to write instead",
     "layers/sedano/python/sedano/cli/workflow.py": "the workflow that a command is about is named on the command line, as module:Class",

@@ -32,6 +32,7 @@ from sedano.model.signature import Signature, given
 from sedano.outlet import Outlet
 from sedano.periodic import PeriodicTasks
 from sedano.ports import Ports
+from sedano.sources import Sources
 from sedano.task import Hinting, P, R, Task
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ AWS = "sedano.bootstrap:connect"
 """What binds an app to AWS, by name: `import sedano` does not import boto3."""
 
 
-class Sedano(PeriodicTasks, Guarded, Hinting):
+class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
     """An application: its tasks, its events, and its way to the outside.
 
     Args:

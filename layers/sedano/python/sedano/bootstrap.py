@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sedano.aws.control import DynamoControl
+from sedano.aws.deliveries import delivery
 from sedano.aws.host import SystemClock, SystemEntropy
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
@@ -17,8 +18,6 @@ from sedano.aws.session import Session
 from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.engine.chronicle import Host
 from sedano.errors import ConfigurationError
-from sedano.model.messages import NOTHING
-from sedano.model.transport import is_fifo
 from sedano.ports import (
     EVENTS,
     PARKED,
@@ -55,12 +54,13 @@ if TYPE_CHECKING:
     from sedano.engine.recorder import Recorder
     from sedano.engine.router import Router
     from sedano.engine.scheduler import Scheduler
+    from sedano.engine.webhooks import Webhooks
     from sedano.engine.worker import Worker
     from sedano.limits import Limits
 
 NEEDED = {
     "client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3",), "scheduler": ("dynamodb", "sqs"),
-    "controller": ("dynamodb", "sqs"),
+    "controller": ("dynamodb", "sqs"), "webhook": ("sqs",),
 }  # fmt: skip
 """The services that a component calls whatever comes: a client is made while a function starts, not while a message waits."""
 BY_THE_STORE = ("scheduler", "controller")
@@ -84,12 +84,12 @@ def connect() -> Ports:
     return ports_of(from_environment(os.environ), "client")
 
 
-def ports_of(settings: Settings, service: str) -> Ports:
+def ports_of(settings: Settings, service: str, session: Session | None = None) -> Ports:
     """Return the ports over AWS for *settings*; *service* names the component in logs and metrics.
 
     Clients that the component surely needs are made now, the others when they are first used.
     """
-    session, needed = Session(), NEEDED[service]
+    session, needed = session or Session(), NEEDED[service]
     own: Clock = SystemClock()
     sqs, dynamodb, s3 = (session.client(name) if name in needed else session.later(name) for name in ("sqs", "dynamodb", "s3"))
     telemetry = PowertoolsTelemetry(f"sedano-{service}", f"sedano/{settings.stage}", session.calls)
@@ -175,10 +175,27 @@ def controller() -> Handler:
     return handle
 
 
-def _deployed(service: str) -> tuple[Sedano, Settings, Ports]:
+def webhook() -> Handler:
+    """Return the handler of the webhook function: what is posted to its URL in, what the sender is told out."""
+    session = Session()
+    app, settings, ports = _deployed("webhook", session)
+    url = importlib.import_module("sedano.aws.function_url")
+    secrets = importlib.import_module("sedano.aws.secret_texts").SsmSecretTexts(session.client("ssm"), settings.stage)
+    built: Webhooks = importlib.import_module("sedano.webhooks").answering(app, secrets)
+
+    def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
+        try:
+            return dict(url.response(built.answer(url.arrived(event))))
+        finally:
+            ports.telemetry.flush()
+
+    return handle
+
+
+def _deployed(service: str, session: Session | None = None) -> tuple[Sedano, Settings, Ports]:
     settings = from_environment(os.environ)
     app: Sedano = importlib.import_module("sedano.app").load(settings.app)
-    ports = ports_of(settings, service)
+    ports = ports_of(settings, service, session)
     app.attach(ports)
     return app, settings, ports
 
@@ -274,25 +291,9 @@ def _handler(work: Work, ports: Ports, keys: Mapping[str, str], default: str) ->
     """Return a handler that decides nothing: records in, failures out (Lambda's partial batch response)."""
 
     def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
-        deliveries = [_delivery(record, keys, default) for record in event.get("Records", ())]
+        deliveries = [delivery(record, keys, default) for record in event.get("Records", ())]
         deadline = ports.clock.now() + context.get_remaining_time_in_millis() / 1000
-        given_back = dict.fromkeys(delivery.message_id for delivery in work(deliveries, deadline))
+        given_back = dict.fromkeys(one.message_id for one in work(deliveries, deadline))
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in given_back]}
 
     return handle
-
-
-def _delivery(record: Mapping[str, Any], keys: Mapping[str, str], default: str) -> Delivery:
-    attributes = record.get("attributes", {})
-    queue = keys.get(str(record.get("eventSourceARN", "")).rpartition(":")[2], default)
-    return Delivery(
-        queue, record["messageId"], record.get("receiptHandle", ""), record["body"],
-        int(attributes.get("ApproximateReceiveCount", 1)), int(attributes.get("SentTimestamp", 0)) / 1000,
-        _texts(record["messageAttributes"]) if record.get("messageAttributes") else NOTHING,
-        attributes.get("MessageGroupId") if is_fifo(queue) else None,
-    )  # fmt: skip
-
-
-def _texts(attributes: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the attributes of a message that are texts: a slot of a limit, say."""
-    return {name: value["stringValue"] for name, value in attributes.items() if "stringValue" in value}

@@ -11,8 +11,9 @@ What runs is the worker, the router and the recorder that run in Lambda; what is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from sedano.app import Sedano
@@ -20,6 +21,7 @@ from sedano.engine.chronicle import Host
 from sedano.engine.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.scheduler import Scheduler
+from sedano.engine.webhooks import Webhooks
 from sedano.engine.worker import Worker, WorkerSettings
 from sedano.errors import MessageRefused, SedanoError
 from sedano.memory import (
@@ -37,6 +39,7 @@ from sedano.memory import (
     MemoryMemos,
     MemoryQueues,
     MemorySchedules,
+    MemorySecretTexts,
     MemoryTelemetry,
     MemoryTimers,
     SeededEntropy,
@@ -45,9 +48,11 @@ from sedano.memory import (
 )  # fmt: skip
 from sedano.model import codec
 from sedano.model.clock import LamportClock
-from sedano.model.messages import LAUNCH, Command, Event
+from sedano.model.messages import LAUNCH, NOTHING, Command, Event
 from sedano.model.timer import opened
+from sedano.model.webhook import Answer, Arrived
 from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Delivery, Outgoing, Ports, command_queue
+from sedano.webhooks import answering
 
 INVOCATION_S = 900.0
 MINUTE_S = 60.0
@@ -107,6 +112,7 @@ class World:
         self.app, self.clock = app, WaitingClock(START)
         self.queues = SentQueues(self.clock, app.queues)
         self.telemetry = MemoryTelemetry()
+        self.secrets: dict[str, str] = {}
         ledger = MemoryLedger(self.clock)
         self.ports = ports = Ports(
             ledger, self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock),
@@ -146,6 +152,17 @@ class World:
             self._work_until(min(until, (self.clock.now() // MINUTE_S + 1) * MINUTE_S))
             if self.clock.now() >= until:
                 return
+
+    def post(self, path: str, body: bytes | str, headers: Mapping[str, str] = NOTHING, *, method: str = "POST") -> Answer:
+        """Return what the sender of this is told: the app's webhook at *path* (`/github`) gets it, as it is deployed.
+
+        `world.secrets["github"] = "…"` is what its sender signs with.
+        """
+        return self._webhooks.answer(Arrived(method, path, headers, body.encode() if isinstance(body, str) else body))
+
+    @cached_property
+    def _webhooks(self) -> Webhooks:
+        return answering(self.app, MemorySecretTexts(self.secrets))
 
     def sent(self, name: str) -> list[dict[str, Any]]:
         """Return what was published for the task or event *name* so far, in order: args and kwargs, or the event's fields."""

@@ -41,3 +41,5 @@ def _show(found: Discovered) -> None:
         print(f"\n{event}: {', '.join(tasks) or 'nobody subscribes'}")
     for schedule, task in found.schedules.items():
         print(f"\n{schedule}: {task} comes round")
+    for webhook, signed in found.webhooks.items():
+        print(f"\n/{webhook}: a webhook, {'signed' if signed else 'open to anybody'}")

@@ -16,12 +16,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sedano.app import Sedano
 from sedano.cli.desk import app_of, table, takes_app, whole
 from sedano.engine.redriving import MOST, Parked, give_back, parked, redrive, whole_body
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model.timestamps import shown
 from sedano.ports import Ports
 from sedano.views.parked import reasons
+from sedano.webhooks import answering
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -30,8 +32,8 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     if asked.do is _redrive and bool(asked.ids) + bool(asked.reason) + asked.all != 1:
         parser.error("redrive what? give ids, or --reason R, or --all")
-    verb: Callable[[Ports, argparse.Namespace], int] = asked.do
-    return verb(app_of(asked).outlet.ports, asked)
+    verb: Callable[[Sedano, argparse.Namespace], int] = asked.do
+    return verb(app_of(asked), asked)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -56,7 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _list(ports: Ports, asked: argparse.Namespace) -> int:
+def _list(app: Sedano, asked: argparse.Namespace) -> int:
+    ports = app.outlet.ports
     some = parked(ports, lambda one: asked.reason in (None, one.reason), asked.most)
     give_back(ports, some)
     groups = reasons(some)
@@ -72,7 +75,8 @@ def _list(ports: Ports, asked: argparse.Namespace) -> int:
     return 0
 
 
-def _show(ports: Ports, asked: argparse.Namespace) -> int:
+def _show(app: Sedano, asked: argparse.Namespace) -> int:
+    ports = app.outlet.ports
     some = parked(ports, lambda one: one.is_named(asked.id), asked.most)
     give_back(ports, some)
     if not some:
@@ -88,11 +92,12 @@ def _show(ports: Ports, asked: argparse.Namespace) -> int:
     return 0
 
 
-def _redrive(ports: Ports, asked: argparse.Namespace) -> int:
+def _redrive(app: Sedano, asked: argparse.Namespace) -> int:
+    ports = app.outlet.ports
     some = parked(ports, lambda one: _is_meant(one, asked), asked.most)
     if not some:
         return _none(" ".join(asked.ids) or asked.reason or "that")
-    answers = redrive(ports, some)
+    answers = redrive(ports, some, answering(app).again if app.webhooks else None)
     for one, error in zip(some, answers, strict=True):
         named = one.task_id or one.message_id
         if error is None:

@@ -13,12 +13,17 @@ from sedano.engine.pausing import tenant_of
 from sedano.errors import MessageRefused, SedanoError, UnknownQueue
 from sedano.model import codec
 from sedano.model.messages import BlobRef
+from sedano.model.webhook import QUEUE as WEBHOOK
 from sedano.ports import PARKED, Delivery, Outgoing, Ports
 
 MOST = 1_000
 """How many messages are looked at unless more are asked for."""
 EMPTY_POLLS = 3
 """SQS may answer a poll with nothing though something is there; after so many in a row the queue counts as looked through."""
+
+
+Reread = Callable[[str, str], object]
+"""Takes the parked request of a webhook, by its name, once more; raises `SedanoError` when that fails again."""
 
 
 class Parked(NamedTuple):
@@ -68,9 +73,12 @@ def give_back(ports: Ports, some: Sequence[Parked]) -> None:
     _show(ports, [one.delivery for one in some])
 
 
-def redrive(ports: Ports, some: Sequence[Parked]) -> list[SedanoError | None]:
-    """Send each to the queue that it came from and take it away; answer None for each that went, else why not: it stays parked."""
-    answers = [_sent(ports, one) for one in some]
+def redrive(ports: Ports, some: Sequence[Parked], reread: Reread | None = None) -> list[SedanoError | None]:
+    """Send each to the queue that it came from and take it away; answer None for each that went, else why not: it stays parked.
+
+    *reread* takes a webhook's request once more, which came from no queue; without it those stay parked.
+    """
+    answers = [_sent(ports, one, reread) for one in some]
     gone = [one.delivery for one, error in zip(some, answers, strict=True) if error is None]
     if gone:
         ports.queues.delete(gone)
@@ -93,7 +101,9 @@ def whole_body(ports: Ports, one: Parked) -> str:
     return ports.blobs.get(BlobRef(digest, int(size))).decode("utf-8", "surrogatepass")
 
 
-def _sent(ports: Ports, one: Parked) -> SedanoError | None:
+def _sent(ports: Ports, one: Parked, reread: Reread | None) -> SedanoError | None:
+    if reread is not None and one.queue.startswith(WEBHOOK):
+        return _reread(ports, one, reread)
     if one.queue in ("", "-", PARKED):
         return UnknownQueue("it does not say which queue it came from; send its body there by hand (`sedano parked show`)")
     try:
@@ -105,6 +115,14 @@ def _sent(ports: Ports, one: Parked) -> SedanoError | None:
     except SedanoError as refused:
         return refused
     return error
+
+
+def _reread(ports: Ports, one: Parked, reread: Reread) -> SedanoError | None:
+    try:
+        reread(one.queue.removeprefix(WEBHOOK), whole_body(ports, one))
+    except SedanoError as refused:
+        return refused
+    return None
 
 
 def _parked(delivery: Delivery) -> Parked:

@@ -24,6 +24,7 @@ from sedano.memory.limits import MemoryLimits
 from sedano.memory.memos import MemoryMemos
 from sedano.memory.queues import MemoryQueues
 from sedano.memory.schedules import MemorySchedules
+from sedano.memory.secret_texts import MemorySecretTexts
 from sedano.memory.stores import MemoryBlobs, MemoryEvents, MemoryMembers
 from sedano.memory.telemetry import MemoryTelemetry
 from sedano.memory.timers import MemoryTimers
@@ -43,6 +44,7 @@ __all__ = [
     "MemoryMemos",
     "MemoryQueues",
     "MemorySchedules",
+    "MemorySecretTexts",
     "MemoryTelemetry",
     "MemoryTimers",
     "SeededEntropy",

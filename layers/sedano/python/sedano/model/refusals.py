@@ -34,10 +34,13 @@ ORDER: Final = "order"
 """A task that cannot be run in order came through a queue that keeps it."""
 STALE: Final = "stale"
 """It waited in a queue that keeps order for nearly as long as SQS keeps messages, and cannot be sent anew without losing its place."""
+WEBHOOK: Final = "webhook"
+"""A webhook's request that was signed, and of which its function could make no event."""
 
 ALL: Final = frozenset({
     MALFORMED, TOO_DEEP, TOO_LARGE, SCHEMA, NEWER, UNKNOWN_TASK, UNKNOWN_EVENT, ARGUMENTS, EXPIRED, CLOCK_AHEAD, HOPS, POISON, EXECUTIONS,
     QUARANTINE, TAKEN, BLOB, BUDGET, REJECTED, RECORD, ORDER, STALE,
+    WEBHOOK,
 })  # fmt: skip
 
 REVOKED: Final = "revoked"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sedano.app import Sedano
 from sedano.engine.registry import TaskSpec
+from sedano.model.messages import NOTHING
 from sedano.model.signature import Delivery
 
 OWN = "sedano."
@@ -24,7 +25,8 @@ class DiscoveredTask(NamedTuple):
 class Discovered(NamedTuple):
     """An app: its name, its command queues, its tasks by name, which tasks hear of each event, and its schedules with their tasks.
 
-    *tended*: a controller has to look after it, for a queue has a budget or a health check is shared.
+    *tended*: a controller has to look after it, for a queue has a budget or a health check is shared. *webhooks*: their names, each with
+    whether its sender signs.
 
     Everything is in order of name, so that the same declarations in another order are the same record.
     """
@@ -35,6 +37,7 @@ class Discovered(NamedTuple):
     subscriptions: Mapping[str, tuple[str, ...]]
     schedules: Mapping[str, str]
     tended: bool = False
+    webhooks: Mapping[str, bool] = NOTHING
 
 
 def discovered(app: Sedano) -> Discovered:
@@ -48,6 +51,7 @@ def discovered(app: Sedano) -> Discovered:
         {event: _in_order(registry.subscriptions[event]) for event in sorted(registry.subscriptions)},
         {name: app.periodics[name].call.task for name in sorted(app.periodics)},
         bool(registry.budgets) or any(check.spec.shared for check in registry.checks.values()),
+        {name: app.webhooks[name].scheme.signs for name in sorted(app.webhooks)},
     )
 
 

@@ -1,0 +1,23 @@
+"""A Lambda function URL: the request as Lambda hands it over (payload format 2.0), and the answer as it takes it back."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from sedano.model.webhook import Answer, Arrived
+
+
+def arrived(event: Mapping[str, Any]) -> Arrived:
+    """Return the request that *event* holds."""
+    body = event.get("body") or ""
+    method = event.get("requestContext", {}).get("http", {}).get("method", "")
+    data = base64.b64decode(body) if event.get("isBase64Encoded") else body.encode("utf-8", "surrogatepass")
+    return Arrived(method, event.get("rawPath", ""), event.get("headers") or {}, data)
+
+
+def response(answer: Answer) -> dict[str, Any]:
+    """Return *answer* as Lambda takes it."""
+    headers = {"content-type": "text/plain; charset=utf-8", **answer.headers}
+    return {"statusCode": answer.status, "headers": headers, "body": answer.text}

@@ -1,0 +1,234 @@
+"""How a webhook's sender signs: each scheme tells why a request is not let in, by its headers, its body, the secrets and the time.
+
+All are HMAC-SHA256 (RFC 2104) over the body, some with its time and id before it: GitHub's and Shopify's bare form, Stripe's, Slack's, and
+the Standard Webhooks specification 1.0. Compared in constant time. Several secrets hold at once, so that one can follow another without a
+request being refused in between.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, NamedTuple, Protocol
+
+from sedano.errors import ConfigurationError, OptionError
+from sedano.model.webhook import WebhookRequest
+
+TOLERANCE_S = 300.0
+"""A request whose signed time is further away than this is an old one, sent again by somebody who caught it (Standard Webhooks, Stripe)."""
+ABSENT: Final = "no-signature"
+MALFORMED: Final = "malformed-signature"
+LATE: Final = "time"
+WRONG: Final = "wrong-signature"
+REFUSALS: Final = frozenset({ABSENT, MALFORMED, LATE, WRONG})
+"""Why a request is not let in: each is a metric's dimension."""
+Headers = Mapping[str, str]
+
+
+class Scheme(Protocol):
+    """How one kind of sender signs."""
+
+    @property
+    def signs(self) -> bool:
+        """Whether there is a secret at all."""
+
+    def refusal(self, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> str | None:
+        """Return why the request is not let in, one of `REFUSALS`; None when it is. *now* is epoch s.
+
+        Raises:
+            ConfigurationError: a secret cannot be one of this scheme.
+        """
+
+    def delivery(self, request: WebhookRequest) -> str:
+        """Return the sender's own id of the delivery; empty when this kind of sender gives none."""
+
+    def greeting(self, request: WebhookRequest) -> str | None:
+        """Return what the sender wants to hear when it only asks whether somebody is there; None for any other request."""
+
+
+class _Silent:
+    """A sender that gives no id and never greets."""
+
+    __slots__ = ()
+    signs = True
+
+    def delivery(self, request: WebhookRequest) -> str:
+        return ""
+
+    def greeting(self, request: WebhookRequest) -> str | None:
+        return None
+
+
+class _Hmac(NamedTuple):
+    header: str
+    prefix: str
+    encoding: Literal["hex", "base64"]
+
+
+class HmacSha256(_Silent, _Hmac):
+    """The signature of the body alone, in one header. It binds no time: who catches a request can send it again, and is known by the id."""
+
+    __slots__ = ()
+
+    def refusal(self, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> str | None:
+        """See `Scheme.refusal`."""
+        given = headers.get(self.header)
+        if not given:
+            return ABSENT
+        if not given.startswith(self.prefix):
+            return MALFORMED
+        write = _hex if self.encoding == "hex" else _base64
+        return _compared([given.removeprefix(self.prefix)], [write(secret.encode(), body) for secret in secrets])
+
+
+class Stripe(_Silent, NamedTuple("_Stripe", [("tolerance", float)])):
+    """`Stripe-Signature: t=1492774577,v1=…`, over `t.body`."""
+
+    __slots__ = ()
+
+    def refusal(self, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> str | None:
+        """See `Scheme.refusal`."""
+        given = headers.get("stripe-signature")
+        if not given:
+            return ABSENT
+        pairs = [part.partition("=") for part in given.split(",")]
+        times = [value for key, _, value in pairs if key.strip() == "t"]
+        found = [value for key, _, value in pairs if key.strip() == "v1"]
+        if len(times) != 1 or not found:
+            return MALFORMED
+        said = times[0].encode() + b"." + body
+        return _late(times[0], now, self.tolerance) or _compared(found, [_hex(secret.encode(), said) for secret in secrets])
+
+    def delivery(self, request: WebhookRequest) -> str:
+        """Return the event's id: a second delivery of it may differ in the count of those that are still to be told."""
+        return request.field("id")
+
+
+class Slack(_Silent, NamedTuple("_Slack", [("tolerance", float)])):
+    """`X-Slack-Signature: v0=…`, over `v0:time:body`."""
+
+    __slots__ = ()
+
+    def refusal(self, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> str | None:
+        """See `Scheme.refusal`."""
+        given, time = headers.get("x-slack-signature"), headers.get("x-slack-request-timestamp")
+        if not given or not time:
+            return ABSENT
+        if not given.startswith("v0="):
+            return MALFORMED
+        said = b"v0:" + time.encode() + b":" + body
+        return _late(time, now, self.tolerance) or _compared([given[3:]], [_hex(secret.encode(), said) for secret in secrets])
+
+    def delivery(self, request: WebhookRequest) -> str:
+        """Return the id of an event; a command has none."""
+        return request.field("event_id")
+
+    def greeting(self, request: WebhookRequest) -> str | None:
+        """Return the challenge that Slack sends when an address is entered."""
+        return request.field("challenge") or None if request.field("type") == "url_verification" else None
+
+
+class StandardWebhooks(_Silent, NamedTuple("_Standard", [("tolerance", float)])):
+    """`webhook-signature: v1,… v1,…`, over `id.time.body`; secrets are `whsec_` and base64."""
+
+    __slots__ = ()
+
+    def refusal(self, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> str | None:
+        """See `Scheme.refusal`."""
+        which, time, given = (headers.get(f"webhook-{name}") for name in ("id", "timestamp", "signature"))
+        if not which or not time or not given:
+            return ABSENT
+        found = [text for version, _, text in (one.partition(",") for one in given.split()) if version == "v1"]
+        if not found:
+            return MALFORMED
+        said = which.encode() + b"." + time.encode() + b"." + body
+        return _late(time, now, self.tolerance) or _compared(found, [_base64(_key(secret), said) for secret in secrets])
+
+    def delivery(self, request: WebhookRequest) -> str:
+        """Return the message's id, which is signed with it."""
+        return request.header("webhook-id")
+
+
+class Unsigned(_Silent, NamedTuple("_Unsigned", [])):
+    """Anybody is let in who knows the address."""
+
+    __slots__ = ()
+    signs = False
+
+    def refusal(self, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> str | None:
+        """Let everybody in."""
+        return None
+
+
+def hmac_sha256(*, header: str, prefix: str = "", encoding: Literal["hex", "base64"] = "hex") -> Scheme:
+    """Return the scheme of senders that sign the body alone: ``hmac_sha256(header="X-Hub-Signature-256", prefix="sha256=")`` is GitHub's,
+    ``hmac_sha256(header="X-Shopify-Hmac-Sha256", encoding="base64")`` Shopify's.
+
+    Args:
+        header: the header that holds the signature.
+        prefix: what stands before it there.
+        encoding: how it is written: ``"hex"`` or ``"base64"``.
+
+    Raises:
+        OptionError: there is no such encoding, or no header.
+    """
+    if encoding not in ("hex", "base64"):
+        raise OptionError(f"encoding: {encoding!r} is none; give 'hex' or 'base64'")
+    if not header:
+        raise OptionError("header: name the header that holds the signature, such as X-Hub-Signature-256")
+    return HmacSha256(header.lower(), prefix, encoding)
+
+
+def stripe(*, tolerance: float = TOLERANCE_S) -> Scheme:
+    """Return Stripe's scheme; *tolerance*: how many seconds a signed time may be away."""
+    return Stripe(_positive(tolerance))
+
+
+def slack(*, tolerance: float = TOLERANCE_S) -> Scheme:
+    """Return Slack's scheme; *tolerance*: how many seconds a signed time may be away."""
+    return Slack(_positive(tolerance))
+
+
+def standard_webhooks(*, tolerance: float = TOLERANCE_S) -> Scheme:
+    """Return the scheme of the Standard Webhooks specification; *tolerance*: how many seconds a signed time may be away."""
+    return StandardWebhooks(_positive(tolerance))
+
+
+def unsigned() -> Scheme:
+    """Return the scheme that lets anybody in who knows the address: for tests, and for what a proxy of yours has looked at already."""
+    return Unsigned()
+
+
+def _positive(tolerance: float) -> float:
+    if not 0 < tolerance <= 86_400:
+        raise OptionError(f"tolerance: {tolerance!r} cannot be honoured; give seconds above 0, at most 86400")
+    return float(tolerance)
+
+
+def _late(time: str, now: float, tolerance: float) -> str | None:
+    if not (time.isascii() and time.isdigit() and len(time) <= 12):
+        return MALFORMED
+    return None if abs(now - int(time)) <= tolerance else LATE
+
+
+def _compared(given: Sequence[str], expected: Sequence[bytes]) -> str | None:
+    """Return None when one of the signatures *given* is one that was *expected*; each is compared with each, whatever was found."""
+    equal = [hmac.compare_digest(one.encode("utf-8", "surrogatepass"), right) for one in given for right in expected]
+    return None if any(equal) else WRONG
+
+
+def _hex(secret: bytes, said: bytes) -> bytes:
+    return hmac.digest(secret, said, "sha256").hex().encode()
+
+
+def _base64(secret: bytes, said: bytes) -> bytes:
+    return base64.b64encode(hmac.digest(secret, said, "sha256"))
+
+
+def _key(secret: str) -> bytes:
+    try:
+        return base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except (binascii.Error, ValueError):
+        raise ConfigurationError("a secret of Standard Webhooks is whsec_ and base64, and the one that is kept for it is not") from None

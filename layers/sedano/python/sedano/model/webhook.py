@@ -1,0 +1,110 @@
+"""A webhook's request and its answer as values, and the request as text: how it is parked, and read back to be taken once more.
+
+Header names are in lower case, as HTTP does not tell their case. What lets a caller in elsewhere (`authorization`, cookies) is never part
+of a request: neither a task nor a parked message shall hold it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sedano.errors import MessageRefused
+from sedano.model import refusals
+from sedano.model.lineage import derived_id
+from sedano.model.messages import NOTHING
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+"""The longest body that is taken. Lambda takes 6 MB of an invocation, in which a body may stand as base64, a third longer."""
+QUEUE = "webhook:"
+"""How the place that a parked request came from begins; the webhook's name follows."""
+_SECRET = frozenset({"authorization", "cookie", "proxy-authorization", "x-amz-security-token"})
+
+
+class WebhookRequest(NamedTuple):
+    """What a sender sent to the webhook *webhook*: *headers* by name in lower case, the *body* as it came, *at* (epoch s) it came."""
+
+    webhook: str
+    headers: Mapping[str, str]
+    body: bytes
+    at: float
+
+    def header(self, name: str) -> str:
+        """Return the header *name*, in whatever case; empty when it is not there."""
+        return self.headers.get(name.lower(), "")
+
+    @property
+    def text(self) -> str:
+        """The body as UTF-8; raises `UnicodeDecodeError` when it is none."""
+        return self.body.decode("utf-8")
+
+    def json(self) -> Any:
+        """Return the body read as JSON; raise `ValueError` when it is none."""
+        return json.loads(self.text)
+
+    def field(self, name: str) -> str:
+        """Return the text or number *name* of a body that is a JSON object; empty when it has none."""
+        try:
+            found = self.json()
+        except (ValueError, RecursionError):
+            return ""
+        value = found.get(name) if isinstance(found, dict) else None
+        return str(value) if isinstance(value, str | int) else ""
+
+
+class Arrived(NamedTuple):
+    """A request as it came: *headers* by name, the *body* as bytes."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Answer(NamedTuple):
+    """What the sender is told: an HTTP *status*, a *text* in words, and *headers*."""
+
+    status: int
+    text: str
+    headers: Mapping[str, str] = NOTHING
+
+
+def kept(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return *headers* by name in lower case, without those that let their bearer in."""
+    return {name.lower(): text for name, text in headers.items() if name.lower() not in _SECRET}
+
+
+def delivery_id(webhook: str, delivery: str, body: bytes) -> str:
+    """Return the id of what was sent to *webhook*: by the sender's own id of the *delivery*, else by the *body*.
+
+    The same for every copy, so that what follows from a second one is known downstream. The two kinds never meet.
+    """
+    which = f"id/{delivery}" if delivery else f"body/{hashlib.sha256(body).hexdigest()}"
+    return derived_id(f"webhook/{webhook}", which)
+
+
+def written(request: WebhookRequest) -> str:
+    """Return *request* as JSON text."""
+    body = base64.b64encode(request.body).decode("ascii")
+    return json.dumps({"webhook": request.webhook, "at": request.at, "headers": dict(request.headers), "body": body}, separators=(",", ":"))
+
+
+def read_back(text: str) -> WebhookRequest:
+    """Return the request that *text* holds.
+
+    Raises:
+        MessageRefused: it holds none.
+    """
+    try:
+        found = json.loads(text)
+        headers, at = found["headers"], found["at"]
+        request = WebhookRequest(str(found["webhook"]), headers, base64.b64decode(found["body"], validate=True), float(at))
+    except (ValueError, KeyError, TypeError, RecursionError, binascii.Error) as wrong:
+        raise MessageRefused(refusals.SCHEMA, "body", f"not a webhook's request: {type(wrong).__name__}: {wrong}") from None
+    if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
+        raise MessageRefused(refusals.SCHEMA, "headers", "not a webhook's request: headers are texts by name")
+    return request

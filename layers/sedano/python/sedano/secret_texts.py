@@ -1,0 +1,22 @@
+"""The port of the secrets by which senders of webhooks sign. Not one of `sedano.ports`: the webhook's function alone has it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class SecretTexts(Protocol):
+    """The secrets of each webhook, in the store of the deployment."""
+
+    def read(self, webhook: str) -> tuple[str, ...]:
+        """Return the secrets that are valid for *webhook* now.
+
+        Raises:
+            ConfigurationError: none was ever put there; the message says how to.
+            Unavailable: the store did not answer.
+        """
+
+
+def lines_of(text: str) -> tuple[str, ...]:
+    """Return the secrets that *text* holds, one a line: the store keeps one text for each webhook."""
+    return tuple(line.strip() for line in text.splitlines() if line.strip())
