@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +35,17 @@ class DiscoveryError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What an application declares: command queues, tasks by name, which tasks hear of which event, names of periodic tasks' schedules."""
+    """What an application declares: command queues, tasks by name, which tasks hear of which event, names of periodic tasks' schedules.
+
+    *webhooks*: their names, each with whether its sender signs.
+    """
 
     queues: tuple[str, ...]
     tasks: Mapping[str, Mapping[str, Any]]
     subscriptions: Mapping[str, tuple[str, ...]]
     schedules: tuple[str, ...]
     tended: bool = False
+    webhooks: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,4 +153,5 @@ def _discover(app: str, code: Path, packages: Path | None) -> Declared:
         raise DiscoveryError(refusal.strip())
     found = json.loads(done.stdout)
     heard = {event: tuple(tasks) for event, tasks in found["subscriptions"].items()}
-    return Declared(tuple(found["queues"]), found["tasks"], heard, tuple(found["schedules"]), found.get("tended", False))
+    schedules, tended, webhooks = tuple(found["schedules"]), found.get("tended", False), found.get("webhooks", {})
+    return Declared(tuple(found["queues"]), found["tasks"], heard, schedules, tended, webhooks)

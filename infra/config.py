@@ -69,6 +69,8 @@ class StageConfig:
         alarm_topic: the ARN of the SNS topic that alarms tell.
         budget: dollars a month above which an alarm says what the stage costs.
         schedules: run the scheduler though the application declares no periodic task, because some are added at run time.
+        webhook_concurrency: requests at once that the webhook URL takes (1 to 1 000): what anybody on the internet can make it cost. It is
+            taken out of the account's concurrency; 0 takes none out, and then the account's own limit is the ceiling.
         pipeline: what runs the history job: `glue`, `emr` or `none`.
         pipeline_schedule: when it runs by itself: a Glue schedule such as `cron(15 * * * ? *)`.
         pipeline_lag: hours without a good run until an alarm says that the tables are behind.
@@ -97,6 +99,7 @@ class StageConfig:
     alarm_topic: str | None = None
     budget: float | None = None
     schedules: bool = False
+    webhook_concurrency: int = 10
     pipeline: str = "glue"
     pipeline_schedule: str | None = None
     pipeline_lag: int = 6
@@ -138,6 +141,7 @@ class StageConfig:
 
     def _check_concurrency(self) -> None:
         _require_within("concurrency", self.concurrency, LEAST_CONCURRENCY, MOST_CONCURRENCY)
+        _require_within("webhook_concurrency", self.webhook_concurrency, 0, MOST_CONCURRENCY)
         for queue, number in self.queue_concurrency.items():
             _require_within(f"queue_concurrency[{queue}]", number, LEAST_CONCURRENCY, MOST_CONCURRENCY)
 

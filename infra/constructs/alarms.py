@@ -15,6 +15,8 @@ from .metrics import Watched, of_function, of_queue, of_table, of_timers
 OLDEST_MESSAGE_S = 900
 #: How many tasks in five minutes may be taken over from workers that died: a few are Lambda's own coming and going.
 STEALS = 10
+#: How many requests in five minutes may be refused before somebody is told: an address of the internet is knocked at now and then.
+REFUSED = 20
 
 
 class Rule(NamedTuple):
@@ -33,6 +35,7 @@ class Alarms(Construct):
     def __init__(self, scope: Construct, name: str, *, watched: Watched) -> None:
         super().__init__(scope, name)
         rules = [*_of_queues(watched), *_of_functions(watched), *_of_tables(watched), *_of_timers(watched), *_of_tasks(watched)]
+        rules += _of_webhooks(watched) if "webhook" in watched.functions else []
         #: In the order in which a dashboard shows them.
         self.alarms = [self._alarm(rule) for rule in rules]
 
@@ -102,3 +105,16 @@ def _of_tasks(watched: Watched) -> Iterator[Rule]:
         "says of it: a queue or a table that does not answer, or a grant that its role lacks."
     )
     yield Rule("FollowUpsDelayed", watched.own("FollowUpsDelayed"), 1, 1, words)
+
+
+def _of_webhooks(watched: Watched) -> Iterator[Rule]:
+    words = (
+        "Webhooks could not be answered and their senders were asked to come again, which they do not do for ever: a secret that is not "
+        "there, or a queue that does not answer. The webhook function's log says which."
+    )
+    yield Rule("WebhooksUnanswered", watched.own("WebhooksUnanswered"), 1, 1, words)
+    words = (
+        f"At least {REFUSED} requests to the webhook URL in five minutes were not signed as they should be: a secret that was changed on "
+        "one side only, or somebody who tries. Nothing of theirs was kept."
+    )
+    yield Rule("WebhooksRefused", watched.own("WebhooksRefused"), REFUSED, 1, words)

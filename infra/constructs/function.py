@@ -54,10 +54,15 @@ class Content:
 class Function(Construct):
     """One function. What it may do is said with `allow`, by whoever composes it with what it uses."""
 
-    def __init__(self, scope: Construct, name: str, *, config: StageConfig, content: Content, may_loop: bool = False) -> None:
-        """`may_loop`: the function's messages may come back to it, and `hops` in each bounds how often."""
+    def __init__(
+        self, scope: Construct, name: str, *, config: StageConfig, content: Content, may_loop: bool = False, at_once: int | None = None
+    ) -> None:
+        """`may_loop`: the function's messages may come back to it, and `hops` in each bounds how often.
+
+        `at_once`: so many invocations are kept for it, and it gets no more.
+        """
         super().__init__(scope, name)
-        self._config = config
+        self._config, self._at_once = config, at_once
         self._role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         #: What it writes.
         self.logs = logs.LogGroup(self, "Logs", retention=_RETENTION[config.retention], removal_policy=RemovalPolicy.DESTROY)
@@ -85,6 +90,7 @@ class Function(Construct):
             memory_size=self._config.memory,
             timeout=Duration.seconds(self._config.timeout),
             recursive_loop=loops,
+            reserved_concurrent_executions=self._at_once,
             log_group=log_group,
             logging_format=lambda_.LoggingFormat.JSON,
             system_log_level_v2=lambda_.SystemLogLevel.WARN,

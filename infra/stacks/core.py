@@ -3,6 +3,7 @@
     command queues -> worker -> command queues, events, records, parked
     events         -> router -> command queues, records, parked
     records        -> recorder -> history bucket, parked
+    webhook URL    -> webhook -> events, parked (where the application declares a webhook)
     each minute    -> scheduler -> command queues
                    -> controller -> limits of command queues, events (where the application needs one)
 
@@ -28,6 +29,7 @@ from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
 from ..constructs.queue import FIFO, ParkedQueue, WorkQueue
 from ..constructs.timers import Timers
+from ..constructs.webhook_url import WebhookUrl
 from ..nag import acknowledge
 from ..places import FUNCTIONS
 from .stage_stack import StageStack
@@ -71,6 +73,8 @@ class CoreStack(StageStack):
             self._add_scheduler(environment)
         if application.declared.tended:
             self._add_controller(environment)
+        if application.declared.webhooks:
+            self._add_webhook(environment, application.declared.webhooks)
         self._add_outputs()
 
     def _work_queue(self, name: str, wait: int = 0) -> sqs.Queue:
@@ -108,9 +112,10 @@ class CoreStack(StageStack):
     def _unordered_arns(self) -> list[str]:
         return [queue.queue_arn for queue in self._unordered()]
 
-    def _function(self, name: str, environment: Mapping[str, str], *, may_loop: bool) -> Function:
+    def _function(self, name: str, environment: Mapping[str, str], *, may_loop: bool, at_once: int | None = None) -> Function:
         content = Content(FUNCTIONS / name, self._layers, environment)
-        self._functions[name] = made = Function(self, name.title(), config=self._config, content=content, may_loop=may_loop)
+        made = Function(self, name.title(), config=self._config, content=content, may_loop=may_loop, at_once=at_once)
+        self._functions[name] = made
         return made
 
     def _add_worker(self, environment: Mapping[str, str]) -> None:
@@ -176,6 +181,18 @@ class CoreStack(StageStack):
         ]
         made.allow(["lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping"], *mappings)
         acknowledge(made.function, "Serverless-LambdaDLQ", "What a round does not do, the round of the next minute does: nothing is lost.")
+
+    def _add_webhook(self, environment: Mapping[str, str], webhooks: Mapping[str, bool]) -> None:
+        made = self._function("webhook", environment, may_loop=False, at_once=self._config.webhook_concurrency or None)
+        made.allow(["sqs:SendMessage"], self._events.queue_arn, self._parked.queue_arn)
+        self._allow_blobs(made, "s3:PutObject")
+        path = f"sedano/{self._config.stage}/webhooks"
+        signed = [name for name, signs in webhooks.items() if signs]
+        secrets = [self.format_arn(service="ssm", resource="parameter", resource_name=f"{path}/{name}") for name in signed]
+        if secrets:
+            made.allow(["ssm:GetParameter"], *secrets)
+        acknowledge(made.function, "Serverless-LambdaDLQ", "Who posts waits for the answer: what fails he is told, and he sends it again.")
+        CfnOutput(self, "SedanoWebhookUrl", value=WebhookUrl(self, "WebhookUrl", function=made).url)
 
     def _allow_blobs(self, function: Function, *actions: str) -> None:
         function.allow_objects(

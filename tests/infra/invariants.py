@@ -75,7 +75,7 @@ def is_let_in_step_by_step(templates: Templates, name: str) -> str | None:
 
 def loses_no_failure(templates: Templates, name: str) -> str | None:
     """What a function fails at is done all the same: its queues have dead letters, its asynchronous invocations a destination, or
-    it comes round by itself and its next round does what the one before did not."""
+    it comes round by itself and its next round does what the one before did not, or whoever asks at its URL waits for the answer."""
     queues = [queue for queue, function in templates.sources() if function == named(name)]
     asynchronous = [
         config["DestinationConfig"]["OnFailure"]
@@ -83,7 +83,8 @@ def loses_no_failure(templates: Templates, name: str) -> str | None:
         if templates.function_id(config["FunctionName"]) == name
     ]
     rounds = [schedule["Target"]["Arn"] for schedule in templates.of_type("Scheduler::Schedule").values()]
-    if not queues and not asynchronous and name not in map(templates.function_id, rounds):
+    told = [url["TargetFunctionArn"] for url in templates.of_type("Lambda::Url").values()]
+    if not queues and not asynchronous and name not in map(templates.function_id, [*rounds, *told]):
         return "is fed by no queue, and what fails asynchronously has no destination"
     bare = [queue for queue in queues if "RedrivePolicy" not in _of(templates, queue)]
     return f"is fed by {bare}, without dead letters" if bare else None

@@ -57,6 +57,8 @@ JUDGED_ELSEWHERE = {
     "Glue::Job": "test_pipeline.py",
     "Glue::SecurityConfiguration": "test_pipeline.py",
     "Events::Rule": "test_pipeline.py",
+    "Lambda::Url": "test_webhook.py",
+    "Lambda::Permission": "test_webhook.py",
 }
 
 

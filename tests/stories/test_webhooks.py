@@ -151,7 +151,8 @@ class Away:
 
 def test_when_the_queue_is_away_the_sender_is_asked_to_come_again(world: worlds.World) -> None:
     away: Any = Away()  # of queues, publishing and parking ask this one thing
-    without = Webhooks(app.webhooks, replace(world.ports, queues=away), Host("away", 1), app.outlet.lamport, MemorySecretTexts(world.secrets))
+    ports, secrets = replace(world.ports, queues=away), MemorySecretTexts(world.secrets)
+    without = Webhooks(app.webhooks, ports, Host("away", 1), app.outlet.lamport, secrets)
     for body in (closed(5), BAD):
         answer = without.answer(Arrived("POST", "/github", github(body, "72d3162e"), body))
         assert (answer.status, answer.headers["retry-after"]) == (503, "30")

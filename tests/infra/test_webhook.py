@@ -1,0 +1,114 @@
+"""The webhook's function and its URL: there only where an application declares webhooks, open in one way and for one thing alone."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.config import ConfigError, StageConfig
+from sedano.aws.secret_texts import parameter
+from sedano.local.stage import stage_context
+from sedano.local.synth import synthesise
+from tests.infra.invariants import broken
+from tests.infra.template import Templates, read
+from tests.infra.test_invariants import EVERYWHERE, IN_PRODUCTION
+
+CODE = Path(__file__).parent / "hooked"
+
+
+@pytest.fixture(scope="module")
+def hooked(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    """Production of an application with webhooks. Judged: a finding without a reason fails the synthesis."""
+    context = {**stage_context("hooked:app", CODE), "local": "false", "stage": "prod", "webhook_concurrency": "7"}
+    return read(synthesise(context, tmp_path_factory.mktemp("hooked") / "cdk.out", judged=True))
+
+
+def opened(templates: Templates) -> Iterator[str]:
+    """What is wrong with how a stage is open to the world: through one URL, to one function, with a ceiling, and by no other way."""
+    urls = templates.of_type("Lambda::Url")
+    functions = [templates.function_named(url["TargetFunctionArn"]) for url in urls.values()]
+    if functions != ["webhook"]:
+        yield f"URLs lead to {functions}"
+    if not templates.functions()["webhook"].get("ReservedConcurrentExecutions"):
+        yield "the webhook has no ceiling"
+    for name, permission in templates.of_type("Lambda::Permission").items():
+        by_url = permission.get("FunctionUrlAuthType") == "NONE" and permission["Action"] == "lambda:InvokeFunctionUrl"
+        through = permission.get("InvokedViaFunctionUrl") is True and permission["Action"] == "lambda:InvokeFunction"
+        if templates.function_named(permission["FunctionName"]) != "webhook" or not (by_url or through):
+            yield f"{name} lets {permission['Principal']} call more than the URL"
+
+
+def test_an_app_without_webhooks_is_open_to_nobody(templates: Templates) -> None:
+    assert "webhook" not in templates.functions()
+    assert (templates.of_type("Lambda::Url"), templates.of_type("Lambda::Permission")) == ({}, {})
+    assert "SedanoWebhookUrl" not in templates.outputs
+
+
+def test_it_is_open_in_one_way_with_a_ceiling_and_its_address_is_told(hooked: Templates) -> None:
+    assert list(opened(hooked)) == []
+    assert hooked.functions()["webhook"]["ReservedConcurrentExecutions"] == 7
+    assert {url["AuthType"] for url in hooked.of_type("Lambda::Url").values()} == {"NONE"}
+    assert "FunctionUrl" in json.dumps(hooked.outputs["SedanoWebhookUrl"])
+
+
+def _another_address(resources: dict[str, Any]) -> None:
+    (url,) = [one for one in resources.values() if one["Type"] == "AWS::Lambda::Url"]
+    (worker,) = [n for n, one in resources.items() if one["Type"] == "AWS::Lambda::Function" and n.startswith("Worker")]
+    resources["Another"] = {"Type": "AWS::Lambda::Url", "Properties": {**url["Properties"], "TargetFunctionArn": {"Ref": worker}}}
+
+
+def _anyone_directly(resources: dict[str, Any]) -> None:
+    for one in resources.values():
+        if one["Type"] == "AWS::Lambda::Permission":
+            one["Properties"].pop("InvokedViaFunctionUrl", None)
+
+
+def _no_ceiling(resources: dict[str, Any]) -> None:
+    (name,) = [n for n, one in resources.items() if one["Type"] == "AWS::Lambda::Function" and n.startswith("Webhook")]
+    del resources[name]["Properties"]["ReservedConcurrentExecutions"]
+
+
+@pytest.mark.parametrize("plant", [_another_address, _anyone_directly, _no_ceiling])
+def test_another_opening_is_seen(hooked: Templates, plant: Callable[[dict[str, Any]], None]) -> None:
+    resources = copy.deepcopy(dict(hooked.resources))
+    plant(resources)
+    assert len(list(opened(Templates(hooked.directory, resources, hooked.outputs)))) == 1
+
+
+def test_it_may_publish_events_park_keep_large_content_and_read_its_own_secrets(hooked: Templates) -> None:
+    actions = {action for statement in hooked.allowed("webhook") for action in statement.actions if not action.startswith("logs:")}
+    assert actions == {"sqs:SendMessage", "s3:PutObject", "ssm:GetParameter"}
+    assert {name.split("Queue")[0] for name in hooked.may("webhook", "sqs:SendMessage")} == {"Events", "Parked"}
+    assert hooked.may("webhook", "s3:PutObject") == {"SedanoBlobsBucket/*"}
+
+
+def test_the_one_secret_that_it_reads_is_where_the_library_looks(hooked: Templates) -> None:
+    (secret,) = hooked.may("webhook", "ssm:GetParameter")
+    assert secret.endswith(f"parameter{parameter('prod', 'shop')}")
+    assert "inside" not in secret, "what is not signed has no secret"
+
+
+def test_every_rule_that_holds_for_other_stages_holds_for_this_one(hooked: Templates) -> None:
+    rules = EVERYWHERE | IN_PRODUCTION
+    assert [complaint for rule, kinds in rules.items() for complaint in broken(hooked, rule, kinds)] == []
+
+
+def test_without_its_url_it_would_have_nothing_that_feeds_it(hooked: Templates) -> None:
+    (loses,) = (rule for rule in EVERYWHERE if rule.__name__ == "loses_no_failure")
+    without = {name: one for name, one in hooked.resources.items() if one["Type"] != "AWS::Lambda::Url"}
+    (complaint,) = broken(Templates(hooked.directory, without, hooked.outputs), loses, EVERYWHERE[loses])
+    assert complaint.startswith("WebhookFunction")
+
+
+def test_somebody_is_told_when_senders_are_refused_or_not_answered(hooked: Templates) -> None:
+    alarms = json.dumps(hooked.of_type("CloudWatch::Alarm"))
+    assert all(f"SUM({metric})" in alarms for metric in ("WebhooksRefused", "WebhooksUnanswered"))
+
+
+@pytest.mark.parametrize("number", [-1, 1001, 1.5, True])
+def test_a_ceiling_that_there_is_not_is_refused(number: Any) -> None:
+    with pytest.raises(ConfigError, match="webhook_concurrency"):
+        StageConfig(webhook_concurrency=number)
