@@ -21,7 +21,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from ..application import Application
+from ..application import Application, Declared
 from ..config import StageConfig
 from ..constructs.function import Content, Function
 from ..constructs.layers import application_layers, library_layer
@@ -69,12 +69,7 @@ class CoreStack(StageStack):
         self._add_worker(environment)
         self._add_router(environment)
         self._add_recorder(environment)
-        if self._scheduled:
-            self._add_scheduler(environment)
-        if application.declared.tended:
-            self._add_controller(environment)
-        if application.declared.webhooks:
-            self._add_webhook(environment, application.declared.webhooks)
+        self._add_what_is_declared(environment, application.declared)
         self._add_outputs()
 
     def _work_queue(self, name: str, wait: int = 0) -> sqs.Queue:
@@ -117,6 +112,15 @@ class CoreStack(StageStack):
         made = Function(self, name.title(), config=self._config, content=content, may_loop=may_loop, at_once=at_once)
         self._functions[name] = made
         return made
+
+    def _add_what_is_declared(self, environment: Mapping[str, str], declared: Declared) -> None:
+        """The functions that an application has only if it declares what they are for."""
+        if self._scheduled:
+            self._add_scheduler(environment)
+        if declared.tended:
+            self._add_controller(environment)
+        if declared.webhooks:
+            self._add_webhook(environment, declared.webhooks)
 
     def _add_worker(self, environment: Mapping[str, str]) -> None:
         worker = self._function("worker", environment, may_loop=True)

@@ -9,8 +9,12 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
+
 from infra.config import StageConfig
 from infra.context import from_context
+from sedano import webhooks
+from sedano.aws.secret_texts import parameter
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -18,6 +22,7 @@ README = (ROOT / "infra" / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"```python (\S+)\n(.*?)```", PAGE, re.DOTALL))
 USE = "import shop, sedano.testing\nwith sedano.testing.world(shop.app):\n    print(shop.price.delay('tea', 2).get())\n"
+SCHEMES = ("hmac_sha256", "stripe", "slack", "standard_webhooks", "unsigned")
 #: A record of a DynamoDB stream, as a pipe reads it, and what a pipe makes of a template for it.
 RECORD = {"$.eventID": "c4ca4238a0b923820dcc509a6f75849b", "$.dynamodb.NewImage.number.S": "4711"}
 PIPED = """
@@ -56,6 +61,25 @@ def test_what_a_pipe_makes_of_its_template_runs_the_task_that_subscribed_once(tm
     assert _run(tmp_path, "-c", PIPED, message) == "order 4711 is confirmed\n"
 
 
+def test_the_webhook_that_is_shown_publishes_what_its_sender_signs(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(BLOCKS["shop.py"] + BLOCKS["shop.py+"])
+    assert _run(tmp_path, "-c", BLOCKS["test_shop.py"]) == "order 4711 is confirmed\n"
+
+
+@pytest.mark.parametrize("scheme", re.findall(r"^\|.*?\| `((?:hmac|stripe|slack|standard|unsigned)\w*\(.*?\))`", PAGE, re.MULTILINE))
+def test_every_scheme_of_the_table_is_one(scheme: str) -> None:
+    made = eval(scheme, {name: getattr(webhooks, name) for name in SCHEMES})  # noqa: S307 - the page is ours
+    assert made.signs is (scheme != "unsigned()")
+
+
+def test_the_table_has_every_scheme() -> None:
+    assert all(f"`{name}(" in PAGE for name in SCHEMES)
+
+
+def test_the_parameter_of_the_secret_is_where_the_function_looks() -> None:
+    assert f"--name {parameter('dev', 'till')} " in PAGE
+
+
 def test_every_command_is_one() -> None:
     named = set(re.findall(r"^ +make ([a-z]+)|`make ([a-z]+)`", PAGE, re.MULTILINE))
     targets = {next(filter(None, pair)) for pair in named}
@@ -65,7 +89,7 @@ def test_every_command_is_one() -> None:
 
 def test_every_setting_that_is_given_is_understood() -> None:
     given = re.findall(r'SET="([^"]+)"', PAGE)
-    assert len(given) == 3
+    assert len(given) == 4
     for words in given:
         settings = dict(word.split("=", 1) for word in shlex.split(words.replace("\\\n", " ")))
         assert from_context({"app": "shop:app", "code": "demo", **settings}).config != StageConfig()

@@ -35,3 +35,10 @@ def test_an_event_that_was_not_declared_says_how_to_declare_it() -> None:
         Undeclared.delay(item="tea")
     with pytest.raises(OptionError, match=r"Undeclared: declare it with @app\.event"):
         Undeclared.subscribe(ship)
+
+
+def test_an_annotation_may_say_an_event_or_nothing() -> None:
+    class_of = type(Ordered(item="tea"))
+    assert (Ordered | None) == (class_of | None)
+    assert (None | Ordered) == (None | class_of)
+    assert (Ordered | int | None) == (class_of | int | None)

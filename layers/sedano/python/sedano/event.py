@@ -66,6 +66,14 @@ class EventType(Generic[C]):
         """Return an event as a value, unpublished."""
         return self.cls(**fields)
 
+    def __or__(self, other: Any) -> Any:
+        """Return what `Ordered | None` means in an annotation: the class or something else."""
+        return self.cls | other
+
+    def __ror__(self, other: Any) -> Any:
+        """Return what `None | Ordered` means in an annotation."""
+        return other | self.cls
+
     def subscribe(self, task: T) -> T:
         """Run *task* with the event's fields as keyword arguments whenever the event happens; usable as a decorator.
 

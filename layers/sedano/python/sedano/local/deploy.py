@@ -20,6 +20,7 @@ from sedano.local.failure import LocalStageError
 _BOOTSTRAP_VERSION = ("/cdk-bootstrap/hnb659fds/version", "31")
 _DONE = "CREATE_COMPLETE"
 SECONDS_TO_CREATE = 180.0
+WEBHOOK_URL = "SEDANO_WEBHOOK_URL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,14 @@ def deploy(session: boto3.Session, endpoint_url: str, directory: Path) -> Deploy
         for asset in stack.assets:
             target.publish(asset)
         settings.update(assembly.settings(target.create(stack)))
+    if WEBHOOK_URL in settings:
+        settings[WEBHOOK_URL] = reachable(settings[WEBHOOK_URL], endpoint_url)
     return Deployment(tuple(stack.name for stack in stacks), MappingProxyType(settings))
+
+
+def reachable(url: str, endpoint_url: str) -> str:
+    """Return where this machine finds the function URL *url*, whose host name no resolver knows: below the endpoint's own address."""
+    return f"{endpoint_url}/_aws/lambda-url/{url.removeprefix('https://').partition('.')[0]}/"
 
 
 class _Target:

@@ -1,0 +1,84 @@
+"""A webhook of a deployed stage, under a role of its own: what is posted to its URL runs the task that subscribed."""
+
+import base64
+import hashlib
+import hmac
+import json
+import ssl
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+
+from sedano.aws.ledger import DynamoLedger
+from sedano.local import LocalStage, local_stage
+from sedano.model.lineage import derived_id
+from sedano.model.webhook import delivery_id
+
+CODE = Path(__file__).parent / "hooks"
+SECRET = base64.b64encode(b"a secret of twenty-four b").decode()
+SECONDS = 90.0
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
+    """A stage of the application with webhooks, where each function may do what its role allows, and its sender's secret."""
+    with local_stage(app="hooks:app", code=CODE, directory=tmp_path_factory.mktemp("hooks"), enforce_iam=True) as stage:
+        ssm = stage.endpoint.session().client("ssm", endpoint_url=stage.endpoint.url)
+        ssm.put_parameter(Name="/sedano/dev/webhooks/signed", Value=f"whsec_{SECRET}", Type="SecureString")
+        yield stage
+
+
+def post(stage: LocalStage, name: str, body: bytes, headers: dict[str, str]) -> int:
+    """The status that the sender is told."""
+    url = f"{stage.environment['SEDANO_WEBHOOK_URL']}{name}"
+    request = urllib.request.Request(url, body, headers)  # noqa: S310 - the stage on this machine
+    trusted = ssl.create_default_context(cafile=str(stage.endpoint.certificate))
+    try:
+        with urllib.request.urlopen(request, context=trusted, timeout=30) as answer:  # noqa: S310 - as above
+            return int(answer.status)
+    except HTTPError as refused:
+        return refused.code
+
+
+def signed(which: str, body: bytes) -> dict[str, str]:
+    """The headers of a sender who keeps to Standard Webhooks."""
+    said = f"{which}.{int(time.time())}"
+    code = hmac.new(base64.b64decode(SECRET), f"{said}.".encode() + body, hashlib.sha256).digest()
+    return {"webhook-id": which, "webhook-timestamp": said.partition(".")[2], "webhook-signature": f"v1,{base64.b64encode(code).decode()}"}
+
+
+def result(stage: LocalStage, webhook: str, delivery: str) -> str | None:
+    """The result, as it is kept, of the task that heard of what was posted."""
+    dynamodb = stage.endpoint.session().client("dynamodb", endpoint_url=stage.endpoint.url)
+    ledger = DynamoLedger(dynamodb, stage.environment["SEDANO_LEDGER_TABLE"])
+    task = derived_id(derived_id(delivery_id(webhook, delivery, b""), 0), "hooks.length")
+    give_up = time.monotonic() + SECONDS
+    while time.monotonic() < give_up:
+        found = ledger.read([task]).get(task)
+        if found is not None and found.state == "SUCCESS":
+            return found.result
+        time.sleep(0.2)
+    raise AssertionError(stage.endpoint.last_lines())
+
+
+def test_what_is_signed_runs_the_task_that_subscribed(stage: LocalStage) -> None:
+    body = json.dumps({"text": "small"}).encode()
+    assert post(stage, "signed", body, signed("msg_1", body)) == 202
+    assert result(stage, "signed", "msg_1") == "5"
+    large = json.dumps({"text": "x" * 100_000}).encode()
+    assert post(stage, "signed", large, signed("msg_2", large)) == 202
+    assert result(stage, "signed", "msg_2") == "100000"
+
+
+def test_what_is_not_signed_is_refused_and_what_cannot_be_read_set_aside(stage: LocalStage) -> None:
+    assert post(stage, "signed", b"{}", {}) == 401
+    assert post(stage, "nobody", b"{}", {}) == 404
+    assert post(stage, "signed", b"{", signed("msg_3", b"{")) == 202
+    sqs = stage.endpoint.session().client("sqs", endpoint_url=stage.endpoint.url)
+    found = sqs.receive_message(QueueUrl=stage.environment["SEDANO_PARKED_QUEUE"], WaitTimeSeconds=5, MessageAttributeNames=["All"])
+    (message,) = found["Messages"]
+    assert message["MessageAttributes"]["queue"]["StringValue"] == "webhook:signed"
