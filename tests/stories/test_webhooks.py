@@ -1,5 +1,6 @@
 """Webhooks: what is posted becomes events once, whoever posts it how often; the sender is told what became of it, and nothing is lost."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from sedano import Sedano
 from sedano import testing as worlds
+from sedano.cli import main
 from sedano.engine.chronicle import Host
 from sedano.engine.redriving import parked, redrive
 from sedano.engine.webhooks import Webhooks
@@ -130,6 +132,25 @@ def test_what_was_set_aside_is_taken_once_more_when_the_function_can_read_it(wor
         app.webhooks["github"] = hook
     world.drain()
     assert (told, world.parked()) == ([4], [])
+
+
+def test_the_command_line_takes_it_once_more_and_says_so(world: worlds.World, capsys: pytest.CaptureFixture[str]) -> None:
+    post(world, BAD)
+    named = ("--app", "tests.stories.forge:app")
+    assert main(["parked", "list", *named]) == 0
+    assert "webhook:github" in capsys.readouterr().out
+    assert main(["parked", "redrive", "--reason", "webhook", *named]) == 1
+    assert "stays parked: webhook: body: " in capsys.readouterr().err
+    assert len(world.parked()) == 1
+
+
+def test_what_an_app_declares_names_its_webhooks_and_whether_they_are_signed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["discover", "--app", "tests.stories.forge:app"]) == 0
+    said = capsys.readouterr().out
+    assert "\n/github: a webhook, signed\n" in said
+    assert "\n/open: a webhook, open to anybody\n" in said
+    assert main(["discover", "--app", "tests.stories.forge:app", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["webhooks"]["github"] is True
 
 
 def test_a_parked_request_of_a_webhook_that_is_no_more_stays_parked(world: worlds.World) -> None:

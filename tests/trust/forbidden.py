@@ -86,9 +86,9 @@ def _of_queues(queues: Mapping[str, str], parked: str) -> list[Call]:
     consumers = {"commands": ("worker",), "events": ("router",), "records": ("recorder",)}
     senders = {
         "commands": ("worker", "router", "scheduler", "timers"),
-        "events": ("worker", "controller"),
+        "events": ("worker", "controller", "webhook"),
         "records": ("worker", "router"),
-        "parked": ("worker", "router", "recorder", "timers"),
+        "parked": ("worker", "router", "recorder", "timers", "webhook"),
     }
     everyone = {**queues, "parked": parked}
     return [
@@ -116,6 +116,9 @@ def _of_power(account: str, roles: Mapping[str, str]) -> list[Call]:
         Call("become another role", "sts", "assume_role", {"RoleArn": role, "RoleSessionName": "other"}),
         Call("read a secret", "secretsmanager", "get_secret_value", {"SecretId": "any"}),
         Call("read a parameter", "ssm", "get_parameter", {"Name": "/any"}),
+        Call("read the secret of another webhook", "ssm", "get_parameter", {"Name": "/sedano/dev/webhooks/other"}),
+        Call("read a webhook's secret", "ssm", "get_parameter", {"Name": "/sedano/dev/webhooks/walks"}, ("webhook",)),
+        Call("change a webhook's secret", "ssm", "put_parameter", {"Name": "/sedano/dev/webhooks/walks", "Value": "mine"}),
         # On AWS the worker's own group alone; the endpoint authorises every schedule as one of the group `default`.
         Call("set a timer", "scheduler", "create_schedule", {"Name": "any", "Target": send, **at}, ("worker", "scheduler")),
         Call("delete a timer", "scheduler", "delete_schedule", {"Name": "any"}, ("worker",)),

@@ -27,6 +27,7 @@ KINDS = {
     "schedulerfunction": "scheduler",
     "controllerfunction": "controller",
     "workerfunction": "worker",
+    "parameter/": "secret",
     "logs": "logs",
 }
 #: What AWS calls the actions that the local endpoint authorises under names of its own.

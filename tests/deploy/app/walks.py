@@ -7,11 +7,13 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import boto3
 
 from sedano import Breaker, Sedano, chord, current, every, guards
 from sedano.health import HEALTHY
+from sedano.webhooks import WebhookRequest, standard_webhooks
 from sedano.workflow import Input, Step, Workflow, each, own
 
 app = Sedano("walks")
@@ -81,6 +83,12 @@ class Measured:
 def length(text: str) -> int:
     """How long what was measured is."""
     return len(text)
+
+
+@app.webhook("walks", verify=standard_webhooks())
+def measured(request: WebhookRequest) -> Any:
+    """What a sender measured."""
+    return Measured(text=request.json()["text"])
 
 
 @app.task

@@ -21,6 +21,7 @@ _BOOTSTRAP_VERSION = ("/cdk-bootstrap/hnb659fds/version", "31")
 _DONE = "CREATE_COMPLETE"
 SECONDS_TO_CREATE = 180.0
 WEBHOOK_URL = "SEDANO_WEBHOOK_URL"
+TEMPLATES = "sedano-local-templates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,8 @@ class _Target:
     def create(self, stack: assembly.StackFiles) -> dict[str, str]:
         """Creates one stack; its outputs."""
         try:
-            self._cloudformation.create_stack(StackName=stack.name, TemplateBody=stack.template, Capabilities=["CAPABILITY_NAMED_IAM"])
+            url = self._put(f"{stack.name}.template.json", stack.template)
+            self._cloudformation.create_stack(StackName=stack.name, TemplateURL=url, Capabilities=["CAPABILITY_NAMED_IAM"])
         except ClientError as error:
             raise LocalStageError(f"stack {stack.name} is refused: {error.response['Error']['Message']}") from error
         deadline = time.monotonic() + SECONDS_TO_CREATE
@@ -92,6 +94,14 @@ class _Target:
         if described["StackStatus"] != _DONE:
             raise LocalStageError(f"stack {stack.name} is {described['StackStatus']}: {self._reasons(stack.name)}")
         return {output["OutputKey"]: output["OutputValue"] for output in described.get("Outputs", [])}
+
+    def _put(self, key: str, template: str) -> str:
+        """Puts a template where CloudFormation reads it: a request of its own may hold 51 200 bytes of one. Its address."""
+        if TEMPLATES not in self._buckets:
+            self._s3.create_bucket(Bucket=TEMPLATES)
+            self._buckets.add(TEMPLATES)
+        self._s3.put_object(Bucket=TEMPLATES, Key=key, Body=template.encode())
+        return f"{self._s3.meta.endpoint_url}/{TEMPLATES}/{key}"
 
     def _described(self, name: str) -> Mapping[str, Any]:
         return self._cloudformation.describe_stacks(StackName=name)["Stacks"][0]
