@@ -94,6 +94,7 @@ def test_the_edges_of_every_range_are_usable() -> None:
         "timeout": ("1", "900"),
         "batch": ("1", "10"),
         "concurrency": ("2", "1000"),
+        "webhook_concurrency": ("0", "1", "1000"),
         "retention": ("1", "365"),
         "blob_days": ("29", "3650"),
         "stage": ("a", "a" * 16),
@@ -113,7 +114,7 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
         "code_signing": "arn:aws:lambda:eu-central-1:123456789012:code-signing-config:csc-0123456789abcdefg", "retention": "90",
     }  # fmt: skip
     numbers = {"memory": "200", "timeout": "9", "batch": "9", "concurrency": "10", "blob_days": "40", "most_reads": "9", "most_writes": "9",
-               "pipeline_lag": "9"}  # fmt: skip
+               "pipeline_lag": "9", "webhook_concurrency": "9"}  # fmt: skip
     assert set(texts) | set(numbers) == {field.name for field in fields(StageConfig)}
     config = _deployment(**texts, **numbers).config
     assert dict(config.queue_concurrency) == {"mail": 2, "bulk": 50}

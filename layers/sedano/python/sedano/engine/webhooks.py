@@ -99,8 +99,8 @@ class Webhooks:
             why = hook.scheme.refusal(headers, arrived.body, self._current(hook, KEPT_S), now)
         if why is None:
             return None
-        self._ports.telemetry.count("WebhooksRefused", reason=why)
-        self._ports.telemetry.log("warning", "webhook refused", webhook=hook.name, reason=why)
+        # No line beside the count: whoever knocks would have it written as often as he likes, and logs cost more than answers.
+        self._ports.telemetry.count("WebhooksRefused", webhook=hook.name, reason=why)
         return Answer(401, "the signature is missing or wrong")
 
     def _current(self, hook: Hook, most: float) -> tuple[str, ...]:
