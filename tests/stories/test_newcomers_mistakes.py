@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sedano import DomainEvent, Retry, Sedano, chain, retry, testing
+from sedano import DomainEvent, ResultSet, Retry, Sedano, chain, retry, testing
 from sedano.errors import ArgumentError, CanvasError, NoResult, OptionError, RemoteError, ResultTimeout, UnknownOption, WorkflowInvalid
 from sedano.workflow import Input, Step, Workflow
 
@@ -134,6 +134,13 @@ def test_an_attribute_that_is_there_and_fails_tells_its_own_error() -> None:
         (lambda s: s.app.partitions("orders", "3"), "count: '3' is no whole number from 1 to 1000"),
         (lambda s: s.app.control.pause(task="prise"), "task: 'prise' is none of this app's tasks ('shop.price', 'shop.total')"),
         (lambda s: s.app.lock(5), "name: 5 is no text of 1 to 500 characters"),
+        (lambda s: s.app.result(None), "task_id: None is no id; give one as text, such as result.id"),
+        (lambda s: s.app.result(s.price.delay("tea")), "task_id: <AsyncResult "),
+        (lambda s: s.app.control.explain(""), "task_id: '' is no id"),
+        (lambda s: s.app.group_result(None), "group_id: None is no id"),
+        (lambda s: ResultSet(["a"]), "results: 'a' is no result; give what delay() returned, or app.result(…) of an id"),
+        (lambda s: ResultSet().add(s.price), "results: <sedano.task.Task object at "),
+        (lambda s: ResultSet().update(["a"]), "results: 'a' is no result"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_told_where_it_is_written(shop: Shop, mistake: Callable[[Shop], Any], words: str) -> None:

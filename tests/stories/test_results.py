@@ -1,12 +1,13 @@
 """Results: what a handle tells, how it waits, and what it costs; of one task."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from sedano import AsyncResult, GroupResult, group
-from sedano.errors import NoResult, RemoteError, ResultTimeout, TaskRevoked, WaitInsideTask
+from sedano.errors import NoResult, RemoteError, ResultTimeout, TaskRevoked, WaitInsideLoop, WaitInsideTask
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage
@@ -158,6 +159,29 @@ def test_a_result_knows_what_its_task_published(shop: Shop, processes: Processes
     assert sorted(child.name for child in result.children) == ["label", "pack"]
     assert [(child.parent, child.parent_id, child.root_id) for child in result.children] == [(result, result.id, result.id)] * 2
     assert [value for _, value in result.collect()] == ["tea", "tea", "tea"]
+
+
+def test_whoever_waits_where_an_event_loop_runs_is_told_what_to_await(shop: Shop, processes: Processes) -> None:
+    one, some = shop.add.delay(1, 2), group(shop.add.s(n, n) for n in range(3)).delay()
+    once = shop.add.s(3, 4).set(dedup_key="once", on_duplicate="wait")
+    waits: list[Callable[[], object]] = [one.get, one.wait, lambda: list(one.collect()), some.get, lambda: list(some.iterate()), once.delay]
+
+    async def wait() -> set[str]:
+        told = set()
+        for waiting in waits:
+            with pytest.raises(WaitInsideLoop) as refused:
+                waiting()
+            told.add(str(refused.value))
+        assert (one.ready(), one.result, some.ready()) == (False, None, False), "a look holds nothing up"
+        return told
+
+    (words,) = asyncio.run(wait())
+    assert "write `await result`" in words
+    assert "asyncio.to_thread(result.get, timeout=10)" in words
+    processes.drain()
+    assert shop.ran["add"] == 4, "a call that would have waited was not published"
+    assert asyncio.run(asyncio.to_thread(one.get, timeout=10)) == 3
+    assert one.get() == 3, "the loop has ended"
 
 
 def test_results_are_awaited(shop: Shop, processes: Processes) -> None:

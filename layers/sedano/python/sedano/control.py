@@ -28,6 +28,7 @@ from sedano.model.cluster import STALE_S, Member
 from sedano.model.control import ControlRecord, pair, with_pauses, with_revoked, without
 from sedano.ports import Ports
 from sedano.result import AsyncResult
+from sedano.result.waiting import must_be_id
 
 
 class Control(LimitControl):
@@ -146,9 +147,10 @@ class Control(LimitControl):
         """Return why a task has not run, or that it did: one sentence, and the evidence it rests on.
 
         Raises:
+            OptionError: it is no id.
             Unavailable: a store did not answer; asking again is safe.
         """
-        return explain(self._app.outlet.ports, self._app.queues, task_id)
+        return explain(self._app.outlet.ports, self._app.queues, must_be_id(task_id))
 
     def inspect(self) -> Inspect:
         """Return a look at the cluster with Celery's names: `active()`, `scheduled()`, `reserved()`, `stats()`, `circuits()` and others."""

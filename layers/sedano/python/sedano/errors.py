@@ -192,6 +192,10 @@ class WaitInsideTask(SedanoError, RuntimeError):
     """A task waited for another task's result; use a chord or a follow-up instead, waiting would deadlock the workers."""
 
 
+class WaitInsideLoop(SedanoError, RuntimeError):
+    """A result was waited for where an event loop runs, which would stand still until the task ends: `await result` instead."""
+
+
 class WorkflowInvalid(SedanoError, ValueError):
     """A workflow cannot run; the message tells every reason, each with its file, line and step."""
 

@@ -14,12 +14,12 @@ from functools import cached_property
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.context import CURRENT, TaskContext, must_not_hold_up
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, EventDraft, weight_of
 from sedano.engine.gathering import Gathering
 from sedano.engine.publisher import BATCH, Publisher
 from sedano.engine.registry import BUILT_IN, Registry, TaskSpec
-from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, UnknownQueue, WaitInsideTask
+from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, UnknownQueue
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import MAX_HOPS, ROOT, Lineage, begun_id, dedup_id, derived_id
 from sedano.model.messages import TimeLimits
@@ -123,9 +123,12 @@ class Outlet:
             self._publisher.publish_or_keep(_taken(pending))
 
     def before_waiting(self) -> None:
-        """Send what the open batch holds, for that may be what is waited for; raise `WaitInsideTask` when a task is running here."""
-        if CURRENT.get() is not None:
-            raise WaitInsideTask("a task must not wait for another task's result; use a chord, or publish a follow-up")
+        """Send what the open batch holds, for that may be what is waited for.
+
+        Raises:
+            WaitInsideTask, WaitInsideLoop: who waits here would hold up more than itself.
+        """
+        must_not_hold_up()
         pending = _BATCH.get()
         if pending:
             self._publisher.publish_or_keep(_taken(pending))

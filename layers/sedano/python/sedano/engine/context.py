@@ -6,12 +6,13 @@ message is acknowledged (the transactional outbox). So a crash never leaves half
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
 from sedano.engine.drafts import CommandDraft, Draft
-from sedano.errors import SedanoError
+from sedano.errors import SedanoError, WaitInsideLoop, WaitInsideTask
 from sedano.model.messages import Command
 from sedano.model.stamps import read
 
@@ -107,6 +108,28 @@ class TaskContext:
 
 
 CURRENT: ContextVar[TaskContext | None] = ContextVar("sedano_task", default=None)
+
+
+def must_not_hold_up() -> None:
+    """Let pass who may wait here for a task to end.
+
+    Raises:
+        WaitInsideTask: a task is running here, and the one waited for may need its worker.
+        WaitInsideLoop: an event loop runs on this thread, and nothing else on it would go on meanwhile.
+    """
+    if CURRENT.get() is not None:
+        raise WaitInsideTask("a task must not wait for another task's result; use a chord, or publish a follow-up")
+    asyncio: Any = sys.modules.get("asyncio")
+    if asyncio is None:  # then no loop of it runs, and whoever waits without one does not pay for its import
+        return
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise WaitInsideLoop(
+        "an event loop runs here and would stand still meanwhile; write `await result` (in a notebook, too), with a limit "
+        "`await asyncio.to_thread(result.get, timeout=10)`; `result.ready()` looks without waiting"
+    )
 
 
 def current() -> TaskContext:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
-from sedano.errors import SedanoError
+from sedano.errors import OptionError, SedanoError
 from sedano.model.records import TaskRecord
 from sedano.result import later
 from sedano.result.derived import Derived
 from sedano.result.shape import Progress, before, counted, forget_all, ids_of, leaves, revoke_all, steps_before
+from sedano.result.single import AsyncResult
 from sedano.result.waiting import READ_AT_ONCE, Broken, Line, Patience, Reads, error_of, has_ended, in_hundreds, look, read
 
 
@@ -26,8 +27,12 @@ class ResultSet:
     launch: Any = None
 
     def __init__(self, results: Iterable[Any] = ()) -> None:
-        """Hold *results*."""
-        self.results: Sequence[Any] = list(results)
+        """Hold *results*.
+
+        Raises:
+            OptionError: one of them is no result, such as an id.
+        """
+        self.results: Sequence[Any] = [_result(one) for one in results]
 
     def __repr__(self) -> str:
         """Tell how many there are."""
@@ -56,12 +61,12 @@ class ResultSet:
 
     def add(self, result: Any) -> None:
         """Add *result*, unless it is there already."""
-        if result not in self.results:
+        if _result(result) not in self.results:
             self.results = [*self.results, result]
 
     def update(self, results: Iterable[Any]) -> None:
         """Add those of *results* that are not there already."""
-        self.results = list(dict.fromkeys([*self.results, *results]))
+        self.results = list(dict.fromkeys([*self.results, *map(_result, results)]))
 
     def discard(self, result: Any) -> None:
         """Take *result* out, if it is there."""
@@ -126,7 +131,7 @@ class ResultSet:
             callback: called with each task's id and its value, in order.
 
         Raises:
-            RemoteError, TaskRevoked, ResultTimeout, NoResult, WaitInsideTask: see `AsyncResult.get`.
+            RemoteError, TaskRevoked, ResultTimeout, NoResult, WaitInsideTask, WaitInsideLoop: see `AsyncResult.get`.
         """
         if next(leaves(self.members()), None) is None:
             return self._empty(timeout, propagate)
@@ -248,6 +253,13 @@ class ResultSet:
         except Broken as broken:
             return [(one, broken.record) for one in some]
         return [(one, found.get(one.id)) for one in some]
+
+
+def _result(given: Any) -> Any:
+    """Return the result that was *given*; raise `OptionError` when it is none."""
+    if not isinstance(given, AsyncResult | ResultSet):
+        raise OptionError(f"results: {given!r} is no result; give what delay() returned, or app.result(…) of an id")
+    return given
 
 
 def _published_at(some: Iterable[Any]) -> Reads | None:

@@ -18,7 +18,7 @@ from sedano.result.derived import Derived
 from sedano.result.group import GroupResult
 from sedano.result.shape import before, is_set
 from sedano.result.single import AsyncResult
-from sedano.result.waiting import Reads
+from sedano.result.waiting import Reads, must_be_id
 
 SAVED = "sedano.group"
 """What stands for the task's name in the record of a saved group."""
@@ -53,8 +53,10 @@ def restore(group_id: str, outlet: Reads) -> GroupResult:
 
     Raises:
         NoResult: none was, or it was deleted, or it was so long ago that it aged out.
+        OptionError: it is no id.
     """
-    record = outlet.ports.ledger.read([_saved_id(group_id)]).get(_saved_id(group_id))
+    saved = _saved_id(must_be_id(group_id, "group_id"))
+    record = outlet.ports.ledger.read([saved]).get(saved)
     if record is None or record.forgotten:
         raise NoResult(f"no group is saved as {group_id}; save it with result.save() where it was published")
     group = _read(outlet, outlet.gathering.value(record), None, None)

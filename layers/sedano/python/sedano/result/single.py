@@ -12,7 +12,7 @@ from sedano.model.messages import Command, Document
 from sedano.model.records import TaskRecord
 from sedano.result import later
 from sedano.result.shape import Progress, before, counted, following, forget_all, revoke_all, steps_before
-from sedano.result.waiting import Broken, Line, Patience, Reads, error_of, has_ended, look, unended, value_of
+from sedano.result.waiting import Broken, Line, Patience, Reads, error_of, has_ended, look, must_be_id, unended, value_of
 
 R = TypeVar("R")
 
@@ -38,8 +38,11 @@ class AsyncResult(Generic[R]):
             name: the task's name, as far as it is known here.
             follows: the parent shall know of it.
             launch: the command that publishes it with the rest of its group, when a worker does that.
+
+        Raises:
+            OptionError: *task_id* is no id.
         """
-        self.id, self.group_id, self.name, self.outlet, self.launch = task_id, group_id, name, outlet, launch
+        self.id, self.group_id, self.name, self.outlet, self.launch = must_be_id(task_id), group_id, name, outlet, launch
         self.followers: list[Any] = []
         self.beside: list[Any] = []
         self.keeps, self._root_id = keeps, root_id
@@ -163,7 +166,7 @@ class AsyncResult(Generic[R]):
         Raises:
             ResultTimeout: it did not end in time.
             NoResult: the task keeps no record to wait for.
-            WaitInsideTask: a task is running here.
+            WaitInsideTask, WaitInsideLoop: a task, or an event loop, is running here.
         """
         self.check()
         patience = Patience(self.outlet, timeout)
@@ -183,7 +186,7 @@ class AsyncResult(Generic[R]):
             RemoteError: the task failed; the type's name, message and traceback are data.
             TaskRevoked: it was revoked or expired before it ran.
             NoResult: nothing is kept to wait for, or it was forgotten.
-            ResultTimeout, WaitInsideTask: see `wait`.
+            ResultTimeout, WaitInsideTask, WaitInsideLoop: see `wait`.
         """
         value = self.value_of(self.wait(timeout), propagate)
         if callback is not None:
@@ -199,7 +202,6 @@ class AsyncResult(Generic[R]):
 
     def __await__(self) -> Generator[Any, None, R]:
         """Wait for the task without blocking the event loop."""
-        self.check()
         return later.awaited(self.get)
 
     @property
@@ -252,7 +254,7 @@ class AsyncResult(Generic[R]):
         return Document(record.message_id, self.id, record.name, "ledger", now, record.clock, record.state, value, error)
 
     def check(self) -> None:
-        """Raise when there is nothing to wait for, or when waiting here would deadlock (`NoResult`, `WaitInsideTask`)."""
+        """Raise when there is nothing to wait for, or when waiting here would hold up more than the caller; see `wait`."""
         if not self.keeps:
             why = "keeps no result (ignore_result, or batch): there is nothing to wait for"
             raise NoResult(f"task {self.id} {why}; app.control.explain({self.id!r}) tells how it went")

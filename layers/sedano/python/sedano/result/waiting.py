@@ -35,7 +35,18 @@ class Reads(Protocol):
         """Reads values of records."""
 
     def before_waiting(self) -> None:
-        """Raise when a task is running here; send what an open batch holds."""
+        """Raise when a task or an event loop is running here; send what an open batch holds."""
+
+
+def must_be_id(given: object, name: str = "task_id") -> str:
+    """Return the id that was *given* as *name*.
+
+    Raises:
+        OptionError: it is none.
+    """
+    if isinstance(given, str) and given:
+        return given
+    raise OptionError(f"{name}: {given!r} is no id; give one as text, such as result.id")
 
 
 def unended(task_id: str, record: TaskRecord | None) -> str:

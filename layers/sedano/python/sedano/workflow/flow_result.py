@@ -113,7 +113,7 @@ class FlowResult:
         Raises:
             FlowFailed: it failed or was cancelled; the message names the step, and those that were left undone.
             ResultTimeout: it did not end in time; a paused run does not.
-            WaitInsideTask: a task is running here.
+            WaitInsideTask, WaitInsideLoop: a task, or an event loop, is running here.
         """
         run = self.wait(timeout)
         if run.state != SUCCEEDED:
@@ -125,7 +125,6 @@ class FlowResult:
 
     def __await__(self) -> Generator[Any, None, dict[str, Any]]:
         """Wait for the run without blocking the event loop, and return what `get` does: ``results = await run``."""
-        self._app.outlet.before_waiting()
         found: Generator[Any, None, dict[str, Any]] = importlib.import_module("sedano.result.later").awaited(self.get)
         return found
 
