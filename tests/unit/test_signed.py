@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -138,6 +139,26 @@ def test_a_secret_that_cannot_be_one_is_said_and_not_shown() -> None:
     assert "pass word" not in str(said.value)
 
 
+def test_nobody_is_let_in_by_a_secret_that_is_empty() -> None:
+    """An HMAC takes an empty key, and anybody can sign with that."""
+    said = b"msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330." + STANDARD_BODY
+    anybodys = base64.b64encode(hmac.digest(b"", said, "sha256")).decode()
+    headers = {**STANDARD_SIGNED, "webhook-signature": f"v1,{anybodys}"}
+    with pytest.raises(ConfigurationError, match="a secret is empty"):
+        signed.standard_webhooks().refusal(headers, STANDARD_BODY, ["whsec_"], 1614265330.0)
+    with pytest.raises(ConfigurationError, match="a secret is empty"):
+        GITHUB.refusal({"x-hub-signature-256": f"sha256={hmac.digest(b'', b'x', 'sha256').hex()}"}, b"x", [""], 0.0)
+
+
+def test_half_a_character_in_a_header_is_refused_as_any_other() -> None:
+    half = "\udcff"
+    standard = "Standard Webhooks"
+    for name, header in ((standard, "webhook-id"), (standard, "webhook-timestamp"), ("Slack", "x-slack-request-timestamp")):
+        scheme, headers, body, secret, now = EXAMPLES[name]
+        assert scheme.refusal({**headers, header: half}, body, [secret], now) in (MALFORMED, WRONG)
+    assert signed.stripe().refusal({"stripe-signature": f"t={half},v1=0"}, b"", ["s"], 0.0) == MALFORMED
+
+
 def test_senders_tell_the_id_of_a_delivery() -> None:
     def asked(scheme: Scheme, body: bytes, **headers: str) -> str:
         return scheme.delivery(WebhookRequest("w", {name.replace("_", "-"): text for name, text in headers.items()}, body, 0.0))
@@ -162,11 +183,15 @@ def test_slack_is_greeted_back() -> None:
 def test_options_that_cannot_be_honoured_are_refused() -> None:
     with pytest.raises(OptionError, match="encoding: 'rot13'"):
         signed.hmac_sha256(header="X", encoding="rot13")  # type: ignore[arg-type] # what is refused
-    with pytest.raises(OptionError, match="header: name the header"):
-        signed.hmac_sha256(header="")
+    for header in ("", "X-Signature:", "X Signature", None):
+        with pytest.raises(OptionError, match="name the one that holds the signature"):
+            signed.hmac_sha256(header=cast(str, header))
+    with pytest.raises(OptionError, match="prefix: 5 is no text"):
+        signed.hmac_sha256(header="X", prefix=cast(str, 5))
     for scheme in (signed.stripe, signed.slack, signed.standard_webhooks):
-        with pytest.raises(OptionError, match="tolerance"):
-            scheme(tolerance=0)
+        for tolerance in (0, -1, float("nan"), 86_401, "300", None):
+            with pytest.raises(OptionError, match="tolerance"):
+                scheme(tolerance=cast(float, tolerance))
 
 
 def test_whoever_lets_anybody_in_says_so() -> None:

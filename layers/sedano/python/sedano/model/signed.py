@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
@@ -25,6 +26,7 @@ WRONG: Final = "wrong-signature"
 REFUSALS: Final = frozenset({ABSENT, MALFORMED, LATE, WRONG})
 """Why a request is not let in: each is a metric's dimension."""
 Headers = Mapping[str, str]
+_HEADER = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 class Scheme(Protocol):
@@ -80,7 +82,7 @@ class HmacSha256(_Silent, _Hmac):
         if not given.startswith(self.prefix):
             return MALFORMED
         write = _hex if self.encoding == "hex" else _base64
-        return _compared([given.removeprefix(self.prefix)], [write(secret.encode(), body) for secret in secrets])
+        return _compared([given.removeprefix(self.prefix)], [write(_bytes(secret), body) for secret in secrets])
 
 
 class Stripe(_Silent, NamedTuple("_Stripe", [("tolerance", float)])):
@@ -98,8 +100,8 @@ class Stripe(_Silent, NamedTuple("_Stripe", [("tolerance", float)])):
         found = [value for key, _, value in pairs if key.strip() == "v1"]
         if len(times) != 1 or not found:
             return MALFORMED
-        said = times[0].encode() + b"." + body
-        return _late(times[0], now, self.tolerance) or _compared(found, [_hex(secret.encode(), said) for secret in secrets])
+        said = _bytes(times[0]) + b"." + body
+        return _late(times[0], now, self.tolerance) or _compared(found, [_hex(_bytes(secret), said) for secret in secrets])
 
     def delivery(self, request: WebhookRequest) -> str:
         """Return the event's id: a second delivery of it may differ in the count of those that are still to be told."""
@@ -118,8 +120,8 @@ class Slack(_Silent, NamedTuple("_Slack", [("tolerance", float)])):
             return ABSENT
         if not given.startswith("v0="):
             return MALFORMED
-        said = b"v0:" + time.encode() + b":" + body
-        return _late(time, now, self.tolerance) or _compared([given[3:]], [_hex(secret.encode(), said) for secret in secrets])
+        said = b"v0:" + _bytes(time) + b":" + body
+        return _late(time, now, self.tolerance) or _compared([given[3:]], [_hex(_bytes(secret), said) for secret in secrets])
 
     def delivery(self, request: WebhookRequest) -> str:
         """Return the id of an event; a command has none."""
@@ -143,7 +145,7 @@ class StandardWebhooks(_Silent, NamedTuple("_Standard", [("tolerance", float)]))
         found = [text for version, _, text in (one.partition(",") for one in given.split()) if version == "v1"]
         if not found:
             return MALFORMED
-        said = which.encode() + b"." + time.encode() + b"." + body
+        said = _bytes(which) + b"." + _bytes(time) + b"." + body
         return _late(time, now, self.tolerance) or _compared(found, [_base64(_key(secret), said) for secret in secrets])
 
     def delivery(self, request: WebhookRequest) -> str:
@@ -172,12 +174,14 @@ def hmac_sha256(*, header: str, prefix: str = "", encoding: Literal["hex", "base
         encoding: how it is written: ``"hex"`` or ``"base64"``.
 
     Raises:
-        OptionError: there is no such encoding, or no header.
+        OptionError: there is no such encoding, no header of this name, or the prefix is no text.
     """
     if encoding not in ("hex", "base64"):
         raise OptionError(f"encoding: {encoding!r} is none; give 'hex' or 'base64'")
-    if not header:
-        raise OptionError("header: name the header that holds the signature, such as X-Hub-Signature-256")
+    if not _is_header(header):
+        raise OptionError(f"header: {header!r} is no header's name; name the one that holds the signature, such as X-Hub-Signature-256")
+    if not isinstance(prefix, str):
+        raise OptionError(f"prefix: {prefix!r} is no text; give what stands before the signature, such as 'sha256='")
     return HmacSha256(header.lower(), prefix, encoding)
 
 
@@ -202,9 +206,17 @@ def unsigned() -> Scheme:
 
 
 def _positive(tolerance: float) -> float:
-    if not 0 < tolerance <= 86_400:
+    if not _is_tolerance(tolerance):
         raise OptionError(f"tolerance: {tolerance!r} cannot be honoured; give seconds above 0, at most 86400")
     return float(tolerance)
+
+
+def _is_header(given: object) -> bool:
+    return isinstance(given, str) and _HEADER.fullmatch(given) is not None
+
+
+def _is_tolerance(given: object) -> bool:
+    return isinstance(given, int | float) and 0 < given <= 86_400
 
 
 def _late(time: str, now: float, tolerance: float) -> str | None:
@@ -215,16 +227,27 @@ def _late(time: str, now: float, tolerance: float) -> str | None:
 
 def _compared(given: Sequence[str], expected: Sequence[bytes]) -> str | None:
     """Return None when one of the signatures *given* is one that was *expected*; each is compared with each, whatever was found."""
-    equal = [hmac.compare_digest(one.encode("utf-8", "surrogatepass"), right) for one in given for right in expected]
+    equal = [hmac.compare_digest(_bytes(one), right) for one in given for right in expected]
     return None if any(equal) else WRONG
 
 
+def _bytes(text: str) -> bytes:
+    """Return *text* as UTF-8, also where half a character stands in it: what somebody sent is refused, whatever it is, and never fails."""
+    return text.encode("utf-8", "surrogatepass")
+
+
 def _hex(secret: bytes, said: bytes) -> bytes:
-    return hmac.digest(secret, said, "sha256").hex().encode()
+    return _digest(secret, said).hex().encode()
 
 
 def _base64(secret: bytes, said: bytes) -> bytes:
-    return base64.b64encode(hmac.digest(secret, said, "sha256"))
+    return base64.b64encode(_digest(secret, said))
+
+
+def _digest(secret: bytes, said: bytes) -> bytes:
+    if not secret:  # an HMAC takes an empty key, and then anybody can sign
+        raise ConfigurationError("a secret is empty, with which anybody could sign: put the one there that the sender has")
+    return hmac.digest(secret, said, "sha256")
 
 
 def _key(secret: str) -> bytes:
