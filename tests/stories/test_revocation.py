@@ -197,6 +197,20 @@ def test_a_header_that_no_message_can_bear_is_refused_with_what_would_work(shop:
         shop.app.control.revoke_by_header("cost centre", "1")
 
 
+@pytest.mark.parametrize(("header", "meant"), [("tenent", "tenant"), ("Tenant", "tenant"), ("rootid", "root_id"), ("queues", "queue")])
+def test_a_header_that_seems_misspelt_is_refused_and_may_be_a_stamp(shop: Shop, processes: Processes, header: str, meant: str) -> None:
+    control = shop.app.control
+    with pytest.raises(OptionError) as refused:
+        control.revoke_by_header(header, "acme")
+    assert f"did you mean {meant}? for a stamp of that name write revoke_by_stamped_headers({{{header!r}: 'acme'}})" in str(refused.value)
+    assert not control.hello().revoked
+    stamped = shop.add.s(1, 1).stamp(**{header: "acme"}).delay()
+    assert control.revoke_by_stamped_headers({header: "acme"}) == {f"{header}=acme"}
+    assert control.revoke_by_header("team", "core") == {f"{header}=acme", "team=core"}, "a stamp that is like no header"
+    processes.drain()
+    assert stamped.state == states.REVOKED
+
+
 def test_two_who_change_the_control_record_at_once_lose_neither_change(stage: Stage, shop: Shop) -> None:
     other = Shop().app
     for app in (shop.app, other):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -26,9 +27,15 @@ from sedano.limit_control import LimitControl
 from sedano.model import pauses
 from sedano.model.cluster import STALE_S, Member
 from sedano.model.control import ControlRecord, pair, with_pauses, with_revoked, without
+from sedano.model.stamps import HEADERS
 from sedano.ports import Ports
 from sedano.result import AsyncResult
 from sedano.result.waiting import must_be_id
+
+KNOWN = (*HEADERS, pauses.QUEUE)
+"""The headers that every task has; any other name is a stamp's."""
+NEAR = 0.8
+"""How alike two names are of which one may be meant for the other (of 1): `tenent`, `tenants` and `rootid` are, `team` is not."""
 
 
 class Control(LimitControl):
@@ -65,19 +72,26 @@ class Control(LimitControl):
         """Revoke every task whose message bears *header* with *value*, retries and descendants too, until it is restored.
 
         A worker learns of it when it starts and with its heartbeats, so a running worker may need as long as its heartbeat's interval.
+        Whether any message bears it, nobody can know beforehand: publishing writes nothing, and what is published later counts too. What it
+        did revoke is seen afterwards: in the metric `TasksRevoked`, the history, and `explain` of each task ("revoked by tenant=acme").
 
         Args:
             header: ``tenant``, ``task`` (its name), ``queue`` (that it is received from), ``root_id``, ``parent_id``, ``source``, or the
-                name of a stamp.
-            value: what the header holds.
+                name of a stamp. Any name may be a stamp's; one that is nearly a header's is refused here, and taken by
+                `revoke_by_stamped_headers`.
+            value: what the header holds. Only a queue is looked up: other programs have other tasks.
 
         Returns:
             all pairs that are revoked now, such as ``tenant=acme``.
 
         Raises:
-            OptionError: tasks cannot be revoked by that header, or the app has no such queue.
+            OptionError: tasks cannot be revoked by that header, it seems misspelt, or the app has no such queue.
             TooLarge: so many pairs stand that the control record cannot hold another.
         """
+        near = get_close_matches(header, KNOWN, n=1, cutoff=NEAR)
+        if near and header not in KNOWN:
+            instead = f"for a stamp of that name write revoke_by_stamped_headers({{{header!r}: {value!r}}})"
+            raise OptionError(f"header: {header!r} is none of {', '.join(KNOWN)}; did you mean {near[0]}? {instead}")
         found = self._pair(header, value)
         return frozenset(self._controlling.change(lambda record, clock, nonce: with_revoked(record, found, clock, nonce)).revoked)
 
