@@ -230,6 +230,37 @@ def test_why_a_misspelt_task_has_not_run_is_told_while_a_worker_that_knows_it_ma
         assert app.control.explain(sent.id).sentence.startswith("parked: unknown-task")
 
 
+@pytest.mark.parametrize(
+    ("sent", "known"),
+    [
+        ("tasks.price", "'shop.tasks.price' is known: a program that is begun with `python -m shop.tasks` publishes by that name"),
+        ("tasks.Till.sum", "'shop.tasks.Till.sum' is known: a program that is begun with `python -m shop.tasks` publishes by that name"),
+        ("stall.price", "known by that last name: 'market.price', 'shop.tasks.price'"),
+    ],
+)
+def test_a_task_published_under_the_name_of_another_module_is_told_what_workers_call_it(sent: str, known: str) -> None:
+    app = Sedano("shop")
+    for name in ("shop.tasks.price", "shop.tasks.Till.sum", "market.price", "shop.tasks.unlike_price"):
+        app.task(name=name)(lambda item: item)
+    with testing.world(app) as world:
+        result = app.send_task(sent, ("tea",))
+        world.step()
+        assert f"no task {sent!r} in this deployment; {known}; its message comes again" in app.control.explain(result.id).sentence
+        world.drain()
+        (message,) = world.parked()
+        assert message.attributes["detail"] == f"no task {sent!r} in this deployment; {known}"
+
+
+def test_an_event_published_under_the_name_of_another_module_is_told_what_the_router_calls_it() -> None:
+    app = Sedano("shop")
+    app.registry.subscriptions["shop.events.Ordered"] = []
+    with testing.world(app) as world:
+        app.outlet.announce("events.Ordered", {"number": 1})
+        world.drain()
+        (message,) = world.parked()
+        assert "no event 'events.Ordered' in this deployment; 'shop.events.Ordered' is known" in message.attributes["detail"]
+
+
 def test_a_task_typed_at_a_console_is_set_aside_with_what_to_do() -> None:
     app = Sedano("shop")
     with testing.world(app) as world:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sedano.engine.batch import Batch
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals
@@ -13,6 +15,26 @@ FOREIGN_HOLD_S = 30.0
 """How long such a message is held back before another function may look at it."""
 FOREIGN_RECEIVES = 4
 """Receives after which such a message is set aside: below the queue's redrive limit, so the reason is kept."""
+
+MOST_NAMESAKES = 3
+"""How many are told; the reason of what is set aside has 512 characters."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """Say that this deployment has no *kind* of this *name*, and what may be meant: of those *known*, what the same is called elsewhere.
+
+    A program publishes its own tasks by the module that it is itself: `python shop/tasks.py` is `tasks` where workers import `shop.tasks`.
+    """
+    told = f"no {kind} {name!r} in this deployment"
+    if name.startswith("__main__."):
+        return f"{told}; put what is typed at a console into a module"
+    last = name.rpartition(".")[2]
+    namesakes = sorted(one for one in known if one.rpartition(".")[2] == last and not one.startswith("sedano."))
+    within = next((one for one in namesakes if one.endswith(f".{name}")), "")
+    if within:
+        module = within.removesuffix(name) + name.partition(".")[0]
+        return f"{told}; {within!r} is known: a program that is begun with `python -m {module}` publishes by that name"
+    return f"{told}; known by that last name: {', '.join(map(repr, namesakes[:MOST_NAMESAKES]))}" if namesakes else told
 
 
 def refuse(ports: Ports, delivery: Delivery, refused: MessageRefused, batch: Batch) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job, Stillborn
-from sedano.engine.holding import FOREIGN_HOLD_S, FOREIGN_RECEIVES, refuse
+from sedano.engine.holding import FOREIGN_HOLD_S, FOREIGN_RECEIVES, refuse, unknown
 from sedano.engine.instances import limited
 from sedano.engine.mapping import built_in
 from sedano.engine.membership import Membership
@@ -89,8 +89,7 @@ class Intake(NamedTuple):
 
     def _unknown(self, delivery: Delivery, command: Command, batch: Batch, now: float, clock: int) -> MessageRefused:
         """Return the refusal of a task that is not known here; while another version may know it, the history says why it waits."""
-        hint = "; put what is typed at a console into a module" if command.task.startswith("__main__.") else ""
-        why = f"no task {command.task!r} in this deployment{hint}"
+        why = unknown("task", command.task, self.registry.tasks)
         if delivery.receives < FOREIGN_RECEIVES:
             until = round(now + FOREIGN_HOLD_S, 3)
             batch.chronicle.line("task-held", clock, now, uuid=command.task_id, name=command.task, reason=why, until=until)

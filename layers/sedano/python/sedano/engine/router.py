@@ -12,7 +12,7 @@ from typing import Any
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
-from sedano.engine.holding import refuse
+from sedano.engine.holding import refuse, unknown
 from sedano.engine.invocations import ROUTER, Invocations
 from sedano.engine.parking import ParkingLot
 from sedano.engine.publisher import Publisher
@@ -72,7 +72,7 @@ class Router:
             raise MessageRefused(refusals.SCHEMA, "type", "the event queue takes events only")
         subscribed = self.registry.subscriptions.get(event.name)
         if subscribed is None:
-            raise MessageRefused(refusals.UNKNOWN_EVENT, "subject", f"no event {event.name!r} in this deployment")
+            raise MessageRefused(refusals.UNKNOWN_EVENT, "subject", unknown("event", event.name, self.registry.subscriptions))
         try:
             self.lamport.adjust(event.clock)
             lineage = descend(event.id, event.lineage, len(subscribed))
