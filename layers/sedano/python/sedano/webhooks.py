@@ -24,17 +24,18 @@ from sedano.errors import ArgumentError, OptionError
 from sedano.model.parameters import Parameters
 from sedano.model.signed import Scheme as Scheme
 from sedano.model.signed import hmac_sha256 as hmac_sha256
+from sedano.model.signed import is_header
 from sedano.model.signed import slack as slack
 from sedano.model.signed import standard_webhooks as standard_webhooks
 from sedano.model.signed import stripe as stripe
 from sedano.model.signed import unsigned as unsigned
 from sedano.model.webhook import WebhookRequest as WebhookRequest
+from sedano.model.webhook import kept
 from sedano.secret_texts import SecretTexts
 from sedano.sources import Sources
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _SCHEMES = "hmac_sha256(…), stripe(), slack(), standard_webhooks(), or unsigned() to let anybody in"
-_HEADER = re.compile(r"[A-Za-z0-9-]{1,128}")
 
 
 def declare(app: Sources, name: str, verify: Scheme, delivery: str | Callable[[WebhookRequest], str] | None, reader: Any) -> None:
@@ -51,6 +52,8 @@ def declare(app: Sources, name: str, verify: Scheme, delivery: str | Callable[[W
         raise OptionError(f"webhook {name}: verify is {verify!r}; say how its sender signs: {_SCHEMES}")
     if not callable(reader) or inspect.iscoroutinefunction(reader):
         raise OptionError(f"webhook {name}: it stands above a plain function of the request; what takes time belongs into a task")
+    if inspect.isgeneratorfunction(reader) or inspect.isasyncgenfunction(reader):
+        raise OptionError(f"webhook {name}: it stands above a function that returns; return a list of events instead of yielding them")
     app.webhooks[name] = Hook(name, verify, lambda request: _events(app.registry, name, reader(request)), _delivery(name, verify, delivery))
 
 
@@ -63,10 +66,10 @@ def answering(app: Sedano, secrets: SecretTexts | None = None) -> Webhooks:
 def _delivery(name: str, verify: Scheme, given: str | Callable[[WebhookRequest], str] | None) -> Callable[[WebhookRequest], str]:
     if given is None:
         return verify.delivery
-    if callable(given):
+    if callable(given) and not inspect.iscoroutinefunction(given):
         return given
-    if not _HEADER.fullmatch(str(given)):
-        raise OptionError(f"webhook {name}: delivery is {given!r}; name the header that holds the sender's id, or give a function")
+    if not isinstance(given, str) or not is_header(given) or not kept({given: ""}):
+        raise OptionError(f"webhook {name}: delivery is {given!r}; name the header that holds the sender's id, or give a plain function")
     header = given
     return lambda request: request.header(header)
 

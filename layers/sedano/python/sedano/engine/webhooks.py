@@ -11,6 +11,7 @@ it once more. When a service is away the sender is asked to come again, and noth
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Batch, Parking
@@ -30,7 +31,12 @@ from sedano.secret_texts import SecretTexts
 KEPT_S = 300.0
 """For so long secrets are not asked for again."""
 AGAIN_S = 10.0
-"""A signature that does not fit may be made with a secret that was just put there: it is looked for, at most once in so many seconds."""
+"""A signature that does not fit may be made with a secret that was just put there: it is looked for, at most once in so many seconds. So is
+one that is not there: the store answers an account 40 times a second, and whoever knocks must not use that up for all others."""
+MOST_EVENTS = 1_000
+"""So many are sent in one or two seconds; senders wait for three (Slack) to ten (GitHub) before they call it a failure and come again."""
+DETAIL_CHARACTERS = 512
+"""A parked message says no more than this of what was wrong with it, and a line of the log needs no more."""
 AGAIN = {"retry-after": "30"}
 Happened = tuple[str, Mapping[str, Any]]
 """The name of an event and its fields."""
@@ -42,12 +48,16 @@ class Hook(NamedTuple):
     name: str
     scheme: Scheme
     read: Callable[[WebhookRequest], Sequence[Happened]]
-    delivery: Callable[[WebhookRequest], str]
+    delivery: Callable[[WebhookRequest], object]
 
 
 class _Known(NamedTuple):
-    secrets: tuple[str, ...]
-    at: float
+    """The *secrets* as they were *at* some time; when they were *asked* for last, and why they were not had then."""
+
+    secrets: tuple[str, ...] = ()
+    at: float = -inf
+    asked: float = -inf
+    error: SedanoError | None = None
 
 
 class Webhooks:
@@ -107,12 +117,22 @@ class Webhooks:
         """Return the secrets of *hook*, as they were at most so many seconds ago."""
         if not hook.scheme.signs:
             return ()
-        now, known = self._ports.clock.now(), self._known.get(hook.name)
-        if known is None or not 0 <= now - known.at < most:
-            if self._secrets is None:
-                raise ConfigurationError(f"webhook {hook.name}: nobody is let in here")
-            self._known[hook.name] = known = _Known(self._secrets.read(hook.name), now)
+        now, known = self._ports.clock.now(), self._known.get(hook.name, _Known())
+        if not 0 <= now - known.at < most and not 0 <= now - known.asked < AGAIN_S:
+            self._known[hook.name] = known = self._asked(hook.name, known, now)
+        if known.error is not None and not 0 <= now - known.at < most:
+            raise known.error.as_answer()
         return known.secrets
+
+    def _asked(self, name: str, known: _Known, now: float) -> _Known:
+        """Ask for the secrets of the webhook *name*; when they are not to be had, those that are *known* stay what they were."""
+        if self._secrets is None:
+            raise ConfigurationError(f"webhook {name}: nobody is let in here")
+        try:
+            return _Known(self._secrets.read(name), now, now)
+        except SedanoError as error:
+            self._log(name, error)
+            return known._replace(asked=now, error=error)
 
     def _taken(self, hook: Hook, arrived: Arrived) -> Answer:
         request = WebhookRequest(hook.name, kept(arrived.headers), arrived.body, self._ports.clock.now())
@@ -129,19 +149,25 @@ class Webhooks:
     def _happened(self, hook: Hook, request: WebhookRequest) -> Sequence[Happened]:
         """Let the user's function make events of *request*; raise `MessageRefused` when it cannot."""
         try:
-            return hook.read(request)
+            happened = hook.read(request)
         except Unavailable:
             raise
-        except Exception as error:
-            raise MessageRefused(refusals.WEBHOOK, "body", f"{type(error).__name__}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise MessageRefused(refusals.WEBHOOK, "body", _detail(error)) from error
+        if len(happened) > MOST_EVENTS:
+            many = f"{len(happened)} events of one request, and at most {MOST_EVENTS} are published while its sender waits"
+            raise MessageRefused(refusals.WEBHOOK, "return", f"{many}; return one that holds them all, and let its task publish them")
+        return happened
 
     def _publish(self, hook: Hook, request: WebhookRequest, happened: Sequence[Happened]) -> None:
+        if not happened:
+            return
         which = self._id(hook, request)
         try:
             drafts = [EventDraft(name, data, derived_id(which, index)) for index, (name, data) in enumerate(happened)]
             answers = self._publisher.publish_all([self._composer.compose(draft, ROOT) for draft in drafts])
         except (TypeError, ValueError) as wrong:  # an event's content that is no JSON, or too much of it
-            raise MessageRefused(refusals.WEBHOOK, "event", f"{type(wrong).__name__}: {wrong}") from wrong
+            raise MessageRefused(refusals.WEBHOOK, "event", _detail(wrong)) from wrong
         for error in answers:
             if error is not None:
                 raise error
@@ -149,9 +175,12 @@ class Webhooks:
     def _id(self, hook: Hook, request: WebhookRequest) -> str:
         """Return the id of the delivery; raise `MessageRefused` when what tells it fails."""
         try:
-            return delivery_id(hook.name, hook.delivery(request), request.body)
-        except Exception as error:
-            raise MessageRefused(refusals.WEBHOOK, "delivery", f"{type(error).__name__}: {error}") from error
+            told = hook.delivery(request)
+            if not isinstance(told, str | int | None):
+                raise TypeError(f"a sender's id is text or a number, and this is a {type(told).__name__}")
+            return delivery_id(hook.name, "" if told is None else str(told), request.body)
+        except (Exception, SystemExit) as error:
+            raise MessageRefused(refusals.WEBHOOK, "delivery", _detail(error)) from error
 
     def _park(self, hook: Hook, request: WebhookRequest, unread: MessageRefused) -> Answer:
         """Set aside what was signed and cannot be read; the sender did his part and is told so."""
@@ -166,5 +195,17 @@ class Webhooks:
 
     def _unanswered(self, hook: Hook, error: SedanoError) -> Answer:
         self._ports.telemetry.count("WebhooksUnanswered")
-        self._ports.telemetry.log("error", "webhook: the sender is asked to come again", webhook=hook.name, error=str(error))
+        if error is not self._known.get(hook.name, _Known()).error:  # which has its line already, one for each time that it was asked for
+            self._log(hook.name, error)
         return Answer(503, "not now, please again", AGAIN)
+
+    def _log(self, name: str, error: SedanoError) -> None:
+        self._ports.telemetry.log("error", "webhook: the sender is asked to come again", webhook=name, error=str(error))
+
+
+def _detail(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - a user's __str__ may raise as well; the type's name still tells
+        text = "(the exception cannot be shown as text)"
+    return f"{type(error).__name__}: {text}"[:DETAIL_CHARACTERS]

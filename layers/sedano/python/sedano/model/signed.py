@@ -178,7 +178,7 @@ def hmac_sha256(*, header: str, prefix: str = "", encoding: Literal["hex", "base
     """
     if encoding not in ("hex", "base64"):
         raise OptionError(f"encoding: {encoding!r} is none; give 'hex' or 'base64'")
-    if not _is_header(header):
+    if not is_header(header):
         raise OptionError(f"header: {header!r} is no header's name; name the one that holds the signature, such as X-Hub-Signature-256")
     if not isinstance(prefix, str):
         raise OptionError(f"prefix: {prefix!r} is no text; give what stands before the signature, such as 'sha256='")
@@ -211,7 +211,8 @@ def _positive(tolerance: float) -> float:
     return float(tolerance)
 
 
-def _is_header(given: object) -> bool:
+def is_header(given: object) -> bool:
+    """Return whether *given* can be the name of a header."""
     return isinstance(given, str) and _HEADER.fullmatch(given) is not None
 
 

@@ -22,6 +22,8 @@ MAX_BODY_BYTES = 4 * 1024 * 1024
 """The longest body that is taken. Lambda takes 6 MB of an invocation, in which a body may stand as base64, a third longer."""
 QUEUE = "webhook:"
 """How the place that a parked request came from begins; the webhook's name follows."""
+FORM = "application/x-www-form-urlencoded"
+"""What GitHub sends, unless it is told otherwise where the webhook is entered."""
 _SECRET = frozenset({"authorization", "cookie", "proxy-authorization", "x-amz-security-token"})
 
 
@@ -43,14 +45,21 @@ class WebhookRequest(NamedTuple):
         return self.body.decode("utf-8")
 
     def json(self) -> Any:
-        """Return the body read as JSON; raise `ValueError` when it is none."""
-        return json.loads(self.text)
+        """Return the body read as JSON; raise `ValueError` when it is none, or nested too deeply."""
+        try:
+            return json.loads(self.text)
+        except RecursionError:
+            raise ValueError("the body is JSON that is nested too deeply to be read") from None
+        except json.JSONDecodeError as wrong:
+            if self.header("content-type").partition(";")[0].strip().lower() != FORM:
+                raise
+            raise ValueError(f"the body is no JSON but {FORM}: tell its sender to send application/json ({wrong})") from wrong
 
     def field(self, name: str) -> str:
         """Return the text or number *name* of a body that is a JSON object; empty when it has none."""
         try:
             found = self.json()
-        except (ValueError, RecursionError):
+        except ValueError:
             return ""
         value = found.get(name) if isinstance(found, dict) else None
         return str(value) if isinstance(value, str | int) else ""
