@@ -37,7 +37,7 @@ class DiscoveryError(RuntimeError):
 class Declared:
     """What an application declares: command queues, tasks by name, which tasks hear of which event, names of periodic tasks' schedules.
 
-    *webhooks*: their names, each with whether its sender signs.
+    *webhooks*: their names, each with whether its sender signs. *streams*: their names, each with the tasks that stand on it.
     """
 
     queues: tuple[str, ...]
@@ -46,6 +46,11 @@ class Declared:
     schedules: tuple[str, ...]
     tended: bool = False
     webhooks: Mapping[str, bool] = field(default_factory=dict)
+    streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def queues_of_streams(self) -> list[str]:
+        """Return the names of the queues that what a stream tells goes to, each once."""
+        return sorted({self.tasks[task]["queue"] for tasks in self.streams.values() for task in tasks})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,18 @@ def application(app: str, code: Path, config: StageConfig, requirements: Path | 
     require(len(folded) == len(declared.queues), "queues", declared.queues, "names that differ by more than their case")
     for name in config.queue_concurrency:
         require(name in declared.queues, "queue_concurrency", name, f"one of the queues of {app}: {', '.join(declared.queues)}")
+    _require_connected(app, declared, config)
     return Application(app, code, package, packages, declared)
+
+
+def _require_connected(app: str, declared: Declared, config: StageConfig) -> None:
+    """Refuse a stream that has a name but no address, or the reverse; on this machine a table of the stage's own stands for one."""
+    known = f"one of the streams of {app}: {', '.join(declared.streams)}" if declared.streams else f"no stream: {app} declares none"
+    for name in config.streams:
+        require(name in declared.streams, "streams", name, known)
+    for name, tasks in declared.streams.items():
+        expected = f"{name}= and the ARN of the stream beside it, because {', '.join(tasks)} of {app} stands on it"
+        require(config.local or name in config.streams, "streams", ",".join(config.streams), expected)
 
 
 def _package(code: Path, app: str) -> str | None:
@@ -154,4 +170,5 @@ def _discover(app: str, code: Path, packages: Path | None) -> Declared:
     found = json.loads(done.stdout)
     heard = {event: tuple(tasks) for event, tasks in found["subscriptions"].items()}
     schedules, tended, webhooks = tuple(found["schedules"]), found.get("tended", False), found.get("webhooks", {})
-    return Declared(tuple(found["queues"]), found["tasks"], heard, schedules, tended, webhooks)
+    streams = {name: tuple(tasks) for name, tasks in found.get("streams", {}).items()}
+    return Declared(tuple(found["queues"]), found["tasks"], heard, schedules, tended, webhooks, streams)

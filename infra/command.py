@@ -54,6 +54,7 @@ def _act(verb: str, context: Mapping[str, str], config: StageConfig, further: Se
     # The CDK reads AWS_REGION, botocore AWS_DEFAULT_REGION.
     session = boto3.Session(region_name=os.environ.get("AWS_REGION") or None)
     where = target(session, config)
+    config.require_streams_in(where.region)
     sys.stderr.write(f"Account {where.account}, {where.region}.\n")
     if verb == "bootstrap":
         return _cdk(verb, [f"aws://{where.account}/{where.region}", *further], where.region)

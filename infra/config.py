@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+from . import stream_arns
 from .glue_schedule import wrong_with
 
 #: For how many days logs may be kept: the choices of CloudWatch Logs that anyone makes.
@@ -35,6 +36,7 @@ _ACCOUNT = re.compile(r"\d{12}")
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
 _TAG_KEY = re.compile(r"(?!aws:)[\w .:/=+@-]{1,128}")
 _TAG_VALUE = re.compile(r"[\w .:/=+@-]{0,256}")
+_KEY = re.compile(rf"arn:aws[a-z-]*:kms:{_REGION.pattern}:\d{{12}}:key/[\w-]{{8,64}}")
 _ARNS = {
     "permissions_boundary": ("iam", r"policy/[\w+=,.@/-]+", "policy/developers"),
     "code_signing": ("lambda", r"code-signing-config:csc-[a-z0-9]{17}", "code-signing-config:csc-0123456789abcdefg"),
@@ -71,6 +73,9 @@ class StageConfig:
         schedules: run the scheduler though the application declares no periodic task, because some are added at run time.
         webhook_concurrency: requests at once that the webhook URL takes (1 to 1 000): what anybody on the internet can make it cost. It is
             taken out of the account's concurrency; 0 takes none out, and then the account's own limit is the ceiling.
+        streams: the ARN of each stream that the application declares, by its name there: a DynamoDB table's or one of Kinesis, in the
+            stage's Region; in a CDK app of your own also `table.table_stream_arn` or `stream.stream_arn`.
+        stream_keys: the ARN of the KMS key, by the stream's name, where a key of your own encrypts it.
         pipeline: what runs the history job: `glue`, `emr` or `none`.
         pipeline_schedule: when it runs by itself: a Glue schedule such as `cron(15 * * * ? *)`.
         pipeline_lag: hours without a good run until an alarm says that the tables are behind.
@@ -100,6 +105,8 @@ class StageConfig:
     budget: float | None = None
     schedules: bool = False
     webhook_concurrency: int = 10
+    streams: Mapping[str, str] = field(default_factory=dict)
+    stream_keys: Mapping[str, str] = field(default_factory=dict)
     pipeline: str = "glue"
     pipeline_schedule: str | None = None
     pipeline_lag: int = 6
@@ -113,11 +120,12 @@ class StageConfig:
         self._check_concurrency()
         self._check_tags()
         self._check_arns()
+        self._check_streams()
         self._check_pipeline()
         require(self.production is None or isinstance(self.production, bool), "production", self.production, "True or False")
         require(isinstance(self.local, bool), "local", self.local, "True or False")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
-        for name in ("queue_concurrency", "tags"):
+        for name in ("queue_concurrency", "tags", "streams", "stream_keys"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def _check_place(self) -> None:
@@ -158,6 +166,26 @@ class StageConfig:
             usable = value is None or _is(re.compile(rf"arn:aws[a-z-]*:{service}:{place}:(\d{{12}}|aws):{resource}"), value)
             region = "" if service == "iam" else "eu-central-1"
             require(usable, name, value, f"an ARN such as arn:aws:{service}:{region}:123456789012:{example}")
+
+    def _check_streams(self) -> None:
+        self.require_streams_in(self.region)
+        for name, arn in self.streams.items():
+            others = [other for other, same in self.streams.items() if same == arn and other != name]
+            require(not others, f"streams[{name}]", arn, f"one name for each stream: several tasks may stand on {''.join(others[:1])}")
+        for name, key in self.stream_keys.items():
+            require(name in self.streams, "stream_keys", name, "a stream to which streams= gives an ARN")
+            usable = _is(_KEY, key) or stream_arns.is_placeholder(key)
+            require(usable, f"stream_keys[{name}]", key, "an ARN such as arn:aws:kms:eu-central-1:123456789012:key/KEY-ID (no alias)")
+
+    def require_streams_in(self, region: str | None) -> None:
+        """Refuse a stream that a stage in *region* (None: not known yet) cannot read.
+
+        Raises:
+            ConfigError: it is no stream's ARN, or that of another Region's.
+        """
+        for name, arn in self.streams.items():
+            wrong = stream_arns.wrong_with(arn, region)
+            require(wrong is None, f"streams[{name}]", arn, f"{wrong}")
 
     def _check_pipeline(self) -> None:
         engine, schedule = self.pipeline, self.pipeline_schedule

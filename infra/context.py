@@ -98,5 +98,5 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(("local", "production", "schedules"), _flag),
     "budget": _dollars,
     "queue_concurrency": _numbers,
-    "tags": _pairs,
+    **dict.fromkeys(("tags", "streams", "stream_keys"), _pairs),
 }

@@ -59,7 +59,7 @@ def read(assembly: Path) -> Stage:
 
 def idle(stage: Stage) -> list[Item]:
     """Return what a month costs in which nothing is published, without what is stored."""
-    mappings = _count(stage, "AWS::Lambda::EventSourceMapping")
+    mappings = len(_mappings(stage, of_streams=False))
     rounds = sum(_invocations(one["Properties"]) for one in stage.resources if one["Type"] == "AWS::Scheduler::Schedule")
     return _priced(
         ("Lambda asks the queues", mappings * POLLS, LIST.sqs_request / MILLION),
@@ -93,6 +93,19 @@ def tasks(stage: Stage, delivery: str, together: int) -> list[Item]:
     )
 
 
+def streams(stage: Stage) -> list[Item]:
+    """Return what a million records of streams cost beside the tasks that they call, in full batches; nothing where no stream is read.
+
+    Lambda's reading of a DynamoDB stream costs nothing; Kinesis asks for its shards, whether they are read or not.
+    """
+    sizes = [one["BatchSize"] for one in _mappings(stage, of_streams=True)]
+    batches = MILLION / sizes[0] if sizes else 0
+    return _priced(
+        ("stream function invoked", batches, LIST.lambda_request / MILLION),
+        ("stream function waits for AWS, GB·s", batches * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
+    )
+
+
 def total(items: Iterable[Item]) -> float:
     """Return the sum in dollars."""
     return sum(item.dollars for item in items)
@@ -110,6 +123,7 @@ def page(stage: Stage) -> str:
         *_table("A million tasks, claimed, published one by one", tasks(stage, "claimed", 1)),
         "## A million tasks, by delivery and by how they are published", "", "| delivery | one by one | in tens |", "|---|---:|---:|",
         *(f"| {way} | {total(tasks(stage, way, 1)):.2f} | {total(tasks(stage, way, 10)):.2f} |" for way in WRITES), "",
+        *(_table("A million records of streams, beside the tasks that they call", streams(stage)) if streams(stage) else ()),
         f"Each second that a task's own code takes adds {second:.2f} to a million at {stage.memory_gb:g} GB, if nothing shares its wait.",
         f"Batches of {stage.batch}; an invocation waits {WAIT * 1000:g} ms for AWS (assumed).", "",
     ])  # fmt: skip
@@ -133,6 +147,12 @@ def _table(title: str, items: Sequence[Item]) -> Iterator[str]:
 
 def _count(stage: Stage, kind: str) -> int:
     return sum(one["Type"] == kind for one in stage.resources)
+
+
+def _mappings(stage: Stage, *, of_streams: bool) -> list[Mapping[str, Any]]:
+    """Return what feeds functions: mappings of streams, which begin at a position, or those of queues, which Lambda asks all month."""
+    found = [one["Properties"] for one in stage.resources if one["Type"] == "AWS::Lambda::EventSourceMapping"]
+    return [one for one in found if ("StartingPosition" in one) == of_streams]
 
 
 def _is_function(resource: Mapping[str, Any]) -> bool:

@@ -17,6 +17,8 @@ OLDEST_MESSAGE_S = 900
 STEALS = 10
 #: How many requests in five minutes may be refused before somebody is told: an address of the internet is knocked at now and then.
 REFUSED = 20
+#: How old, in seconds, a record of a stream may get before somebody is told: DynamoDB forgets it after 24 hours.
+OLDEST_RECORD_S = 3_600
 
 
 class Rule(NamedTuple):
@@ -36,6 +38,7 @@ class Alarms(Construct):
         super().__init__(scope, name)
         rules = [*_of_queues(watched), *_of_functions(watched), *_of_tables(watched), *_of_timers(watched), *_of_tasks(watched)]
         rules += _of_webhooks(watched) if "webhook" in watched.functions else []
+        rules += _of_streams(watched) if "stream" in watched.functions else []
         #: In the order in which a dashboard shows them.
         self.alarms = [self._alarm(rule) for rule in rules]
 
@@ -118,3 +121,13 @@ def _of_webhooks(watched: Watched) -> Iterator[Rule]:
         "one side only, or somebody who tries. Nothing of theirs was kept."
     )
     yield Rule("WebhooksRefused", watched.own("WebhooksRefused"), REFUSED, 1, words)
+
+
+def _of_streams(watched: Watched) -> Iterator[Rule]:
+    words = (
+        "What a stream told an hour ago is not yet sent on: a queue that does not answer, code that does not import, or more records than "
+        "one invocation a shard can send. The stream function's log says which. Nothing is lost for 23 hours more; after that DynamoDB "
+        "forgets the oldest records."
+    )
+    age = of_function(watched.functions["stream"], "IteratorAge", statistic="Maximum")
+    yield Rule("StreamsBehind", age, OLDEST_RECORD_S * 1000, 1, words)

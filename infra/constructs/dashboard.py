@@ -35,6 +35,8 @@ class Dashboard(Construct):
         page.add_widgets(self._own("How tasks end", _OUTCOMES), self._own("Trouble", _TROUBLE), self._own("Waiting or set aside", _WAITING))
         page.add_widgets(self._functions("Errors"), self._functions("Throttles"), self._functions("Duration", "p99"))
         page.add_widgets(self._tables(), self._timers())
+        if "stream" in watched.functions:
+            page.add_widgets(self._streams())
         page.add_widgets(self._cost(), cloudwatch.TextWidget(markdown=_COST, width=_HALF, height=6))
 
     def _age(self) -> cloudwatch.GraphWidget:
@@ -71,6 +73,10 @@ class Dashboard(Construct):
     def _timers(self) -> cloudwatch.GraphWidget:
         names = ("InvocationAttemptCount", "TargetErrorCount", "InvocationThrottleCount", "InvocationDroppedCount")
         return _graph("Timers: what Scheduler sent", [of_timers(self._watched.timers, name) for name in names], width=_HALF)
+
+    def _streams(self) -> cloudwatch.GraphWidget:
+        age = of_function(self._watched.functions["stream"], "IteratorAge", statistic="Maximum", label="all streams")
+        return _graph("Streams: age of the record that is handed over, milliseconds", [age], width=_HALF)
 
     def _cost(self) -> cloudwatch.GraphWidget:
         priced = {**self._priced_compute(), **self._priced_storage()}

@@ -4,6 +4,7 @@
     events         -> router -> command queues, records, parked
     records        -> recorder -> history bucket, parked
     webhook URL    -> webhook -> events, parked (where the application declares a webhook)
+    streams        -> stream -> command queues, parked (where the application declares a stream)
     each minute    -> scheduler -> command queues
                    -> controller -> limits of command queues, events (where the application needs one)
 
@@ -28,6 +29,7 @@ from ..constructs.layers import application_layers, library_layer
 from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
 from ..constructs.queue import FIFO, ParkedQueue, WorkQueue
+from ..constructs.streams import StreamTable
 from ..constructs.timers import Timers
 from ..constructs.webhook_url import WebhookUrl
 from ..nag import acknowledge
@@ -121,6 +123,8 @@ class CoreStack(StageStack):
             self._add_controller(environment)
         if declared.webhooks:
             self._add_webhook(environment, declared.webhooks)
+        if declared.streams:
+            self._add_stream(environment, declared)
 
     def _add_worker(self, environment: Mapping[str, str]) -> None:
         worker = self._function("worker", environment, may_loop=True)
@@ -197,6 +201,24 @@ class CoreStack(StageStack):
             made.allow(["ssm:GetParameter"], *secrets)
         acknowledge(made.function, "Serverless-LambdaDLQ", "Who posts waits for the answer: what fails he is told, and he sends it again.")
         CfnOutput(self, "SedanoWebhookUrl", value=WebhookUrl(self, "WebhookUrl", function=made).url)
+
+    def _add_stream(self, environment: Mapping[str, str], declared: Declared) -> None:
+        arns = {**self._tables_for(declared), **self._config.streams}
+        made = self._function("stream", {**environment, "SEDANO_STREAMS": self.to_json_string(arns)}, may_loop=False)
+        for name, arn in arns.items():
+            made.follow(name, arn, key=self._config.stream_keys.get(name))
+        queues = [self._commands[queue].queue_arn for queue in declared.queues_of_streams()]
+        made.allow(["sqs:SendMessage"], *queues, self._parked.queue_arn)
+        self._allow_blobs(made, "s3:PutObject")
+        acknowledge(made.function, "Serverless-LambdaDLQ", "A stream feeds it: what could not be sent, Lambda reads from there once more.")
+
+    def _tables_for(self, declared: Declared) -> dict[str, str]:
+        """On this machine, the stream of a table for each that is declared and has no ARN."""
+        missing = [name for name in declared.streams if name not in self._config.streams]
+        made = {name: StreamTable(self, f"Stream-{name}") for name in missing}
+        if made:
+            CfnOutput(self, "SedanoStreamTables", value=self.to_json_string({name: one.table.table_name for name, one in made.items()}))
+        return {name: one.stream for name, one in made.items()}
 
     def _allow_blobs(self, function: Function, *actions: str) -> None:
         function.allow_objects(

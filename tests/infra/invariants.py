@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tests.infra.template import Properties, Templates, listed, target
+from tests.infra.template import Properties, Templates, listed, of_a_stream, target
 
 Rule = Callable[[Templates, str], str | None]
 SERVICES = ("lambda.amazonaws.com", "scheduler.amazonaws.com", "glue.amazonaws.com", "codedeploy.amazonaws.com")
@@ -75,7 +75,8 @@ def is_let_in_step_by_step(templates: Templates, name: str) -> str | None:
 
 def loses_no_failure(templates: Templates, name: str) -> str | None:
     """What a function fails at is done all the same: its queues have dead letters, its asynchronous invocations a destination, or
-    it comes round by itself and its next round does what the one before did not, or whoever asks at its URL waits for the answer."""
+    it comes round by itself and its next round does what the one before did not, whoever asks at its URL waits for the answer, or it
+    follows a stream, which gives no record up."""
     queues = [queue for queue, function in templates.sources() if function == named(name)]
     asynchronous = [
         config["DestinationConfig"]["OnFailure"]
@@ -84,7 +85,8 @@ def loses_no_failure(templates: Templates, name: str) -> str | None:
     ]
     rounds = [schedule["Target"]["Arn"] for schedule in templates.of_type("Scheduler::Schedule").values()]
     told = [url["TargetFunctionArn"] for url in templates.of_type("Lambda::Url").values()]
-    if not queues and not asynchronous and name not in map(templates.function_id, [*rounds, *told]):
+    followed = named(name) in [function for _, function in templates.followers()]
+    if not (queues or asynchronous or followed or name in map(templates.function_id, [*rounds, *told])):
         return "is fed by no queue, and what fails asynchronously has no destination"
     bare = [queue for queue in queues if "RedrivePolicy" not in _of(templates, queue)]
     return f"is fed by {bare}, without dead letters" if bare else None
@@ -107,6 +109,8 @@ def is_aimed_at_what_is_released(templates: Templates, name: str) -> str | None:
 def feeds_with_a_limit(templates: Templates, name: str) -> str | None:
     """A mapping says how many invocations it may cause at once, lets one message fail alone, and drops none."""
     mapping = _of(templates, name)
+    if of_a_stream(mapping):  # as many invocations as it has shards
+        return None
     if not 2 <= mapping.get("ScalingConfig", {}).get("MaximumConcurrency", 0) <= 1000:
         return "does not state MaximumConcurrency"
     if mapping.get("FunctionResponseTypes") != ["ReportBatchItemFailures"]:
@@ -114,9 +118,26 @@ def feeds_with_a_limit(templates: Templates, name: str) -> str | None:
     return "deletes what its filter does not match" if "FilterCriteria" in mapping else None
 
 
+def gives_no_record_up(templates: Templates, name: str) -> str | None:
+    """A mapping of a stream begins with the oldest record, keeps the order of a shard, and comes back to what could not be sent on for as
+    long as the stream remembers it: its function fails at its surroundings, never at a record."""
+    mapping = _of(templates, name)
+    if not of_a_stream(mapping):
+        return None
+    if mapping["StartingPosition"] != "TRIM_HORIZON" or "FilterCriteria" in mapping:
+        return "passes records over"
+    if mapping.get("MaximumRetryAttempts") != -1 or mapping.get("MaximumRecordAgeInSeconds") != -1:
+        return "gives records up"
+    if mapping.get("FunctionResponseTypes") != ["ReportBatchItemFailures"]:
+        return "sends whole batches again"
+    return None if mapping.get("ParallelizationFactor") == 1 else "hands over what is in order side by side"
+
+
 def hides_for_six_timeouts(templates: Templates, name: str) -> str | None:
     """A message that is worked on is not handed out again: six times the function's limit, and the time that a batch gathers."""
     mapping = _of(templates, name)
+    if of_a_stream(mapping):
+        return None
     function = _of(templates, templates.function_id(mapping["FunctionName"]))
     least = 6 * function["Timeout"] + mapping.get("MaximumBatchingWindowInSeconds", 0)
     hidden = _of(templates, target(mapping["EventSourceArn"])).get("VisibilityTimeout", 30)
@@ -164,7 +185,7 @@ def keeps_order_to_its_end(templates: Templates, name: str) -> str | None:
 def waits_for_nothing_in_order(templates: Templates, name: str) -> str | None:
     """A mapping of a queue that keeps order takes at most ten at once and gathers none: Lambda refuses more."""
     mapping = _of(templates, name)
-    if not _of(templates, target(mapping["EventSourceArn"])).get("FifoQueue"):
+    if of_a_stream(mapping) or not _of(templates, target(mapping["EventSourceArn"])).get("FifoQueue"):
         return None
     return None if mapping["BatchSize"] <= 10 and not mapping.get("MaximumBatchingWindowInSeconds") else "gathers what is in order"
 

@@ -68,7 +68,14 @@ class Templates:
     def sources(self) -> Iterator[tuple[str, str]]:
         """Every (queue, function) that an event source mapping joins."""
         for mapping in self.of_type("Lambda::EventSourceMapping").values():
-            yield target(mapping["EventSourceArn"]), self.function_named(mapping["FunctionName"])
+            if not of_a_stream(mapping):
+                yield target(mapping["EventSourceArn"]), self.function_named(mapping["FunctionName"])
+
+    def followers(self) -> Iterator[tuple[Any, str]]:
+        """Every (stream, function) that an event source mapping joins, the stream as the template names it."""
+        for mapping in self.of_type("Lambda::EventSourceMapping").values():
+            if of_a_stream(mapping):
+                yield mapping["EventSourceArn"], self.function_named(mapping["FunctionName"])
 
 
 def read(directory: Path) -> Templates:
@@ -79,6 +86,11 @@ def read(directory: Path) -> Templates:
         {name: resource for template in templates for name, resource in template["Resources"].items()},
         {name: output["Value"] for template in templates for name, output in template.get("Outputs", {}).items()},
     )
+
+
+def of_a_stream(mapping: Properties) -> bool:
+    """Whether a mapping reads a stream, which has a position to begin at, and not a queue."""
+    return "StartingPosition" in mapping
 
 
 def target(reference: Any) -> str:

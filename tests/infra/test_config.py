@@ -13,6 +13,8 @@ from infra.context import Deployment, from_context
 CODE = Path(__file__).resolve().parents[1] / "deploy" / "app"
 GOOD = {"app": "tiny:app", "code": str(CODE)}
 TOPIC = "arn:aws:sns:eu-central-1:123456789012:on-call"
+CLICKS = "arn:aws:kinesis:eu-central-1:123456789012:stream/clicks"
+KEY = "arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 
 
 def _deployment(**given: str) -> Deployment:
@@ -112,6 +114,7 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
         "tags": "team=shop,cost centre=42", "local": "yes", "production": "no", "schedules": "yes", "budget": "12.50", "alarm_topic": TOPIC,
         "permissions_boundary": "arn:aws:iam::123456789012:policy/b", "pipeline": "glue", "pipeline_schedule": "cron(15 * * * ? *)",
         "code_signing": "arn:aws:lambda:eu-central-1:123456789012:code-signing-config:csc-0123456789abcdefg", "retention": "90",
+        "streams": f"clicks={CLICKS}", "stream_keys": f"clicks={KEY}",
     }  # fmt: skip
     numbers = {"memory": "200", "timeout": "9", "batch": "9", "concurrency": "10", "blob_days": "40", "most_reads": "9", "most_writes": "9",
                "pipeline_lag": "9", "webhook_concurrency": "9"}  # fmt: skip
@@ -122,6 +125,7 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
     assert {name: getattr(config, name) for name in numbers} == {name: int(text) for name, text in numbers.items()}
     assert (dict(config.tags), config.budget, config.local, config.production) == ({"team": "shop", "cost centre": "42"}, 12.5, True, False)
     assert config.schedules
+    assert (dict(config.streams), dict(config.stream_keys)) == ({"clicks": CLICKS}, {"clicks": KEY})
 
 
 def test_a_config_does_not_change_after_it_was_judged() -> None:

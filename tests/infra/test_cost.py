@@ -19,6 +19,7 @@ def _of(kind: str, **properties: Any) -> dict[str, Any]:
 
 
 MAPPING = _of("Lambda::EventSourceMapping")
+STREAM = _of("Lambda::EventSourceMapping", StartingPosition="TRIM_HORIZON", BatchSize=100)
 
 
 def test_an_idle_queue_is_asked_all_month() -> None:
@@ -39,6 +40,15 @@ def test_a_round_by_the_minute_is_paid_for_though_nothing_is_due() -> None:
     assert cost.total(cost.idle(_stage(rounds))) == pytest.approx(0.05904, abs=1e-5)
     hourly = _of("Scheduler::Schedule", ScheduleExpression="rate(2 hours)")
     assert [item.amount for item in cost.idle(_stage(hourly))][:1] == [360]
+
+
+def test_a_stream_is_read_for_nothing_and_its_records_pay_the_invocations_that_send_them_on() -> None:
+    assert cost.idle(_stage(STREAM)) == []
+    # 10 000 invocations at 0.20 a million = 0.002; 10 000 x 0.025 s x 0.5 GB = 125 GB-s at 13.3334 a million = 0.001667
+    assert cost.total(cost.streams(_stage(MAPPING, STREAM))) == pytest.approx(0.003667, abs=1e-6)
+    assert cost.streams(_stage(MAPPING)) == []
+    assert "records of streams" in cost.page(_stage(STREAM))
+    assert "records of streams" not in cost.page(_stage(MAPPING))
 
 
 def test_nothing_deployed_costs_nothing() -> None:

@@ -1,0 +1,95 @@
+"""Streams that feed a function: what its role must be able to do on each, how Lambda reads it, and what stands for one on this machine.
+
+A function that only sends what a stream tells can fail at nothing but its surroundings, never at a record. So Lambda gives no record up: it
+begins again at the first that could not be sent, until the stream itself forgets (DynamoDB after 24 hours, Kinesis after as long as it was
+told to). Halving a batch would find no culprit, for there is none.
+"""
+
+from collections.abc import Mapping
+
+from aws_cdk import RemovalPolicy, Tokenization
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from ..config import require
+from ..nag import acknowledge
+from ..stream_arns import DYNAMODB, KINESIS, is_placeholder
+from ..stream_arns import service_of as service_in
+
+#: What Lambda does in the name of the function's role on the stream that feeds it: AWS Lambda, "Process DynamoDB records with Lambda" and
+#: "Process Amazon Kinesis Data Streams records with Lambda", less SubscribeToShard, which a consumer of its own would need.
+READS: Mapping[str, tuple[str, ...]] = {
+    DYNAMODB: ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"),
+    KINESIS: (
+        "kinesis:DescribeStream",
+        "kinesis:DescribeStreamSummary",
+        "kinesis:GetRecords",
+        "kinesis:GetShardIterator",
+        "kinesis:ListShards",
+    ),
+}
+#: So many records come in one invocation at most: ten calls to SQS.
+RECORDS = 100
+#: The key of the table that stands for a stream on this machine.
+LOCAL_KEY = "id"
+_UNLIMITED = -1
+_STREAMS = {
+    ("AWS::DynamoDB::Table", "StreamArn"): DYNAMODB,
+    ("AWS::DynamoDB::GlobalTable", "StreamArn"): DYNAMODB,
+    ("AWS::Kinesis::Stream", "Arn"): KINESIS,
+}
+
+
+def service_of(name: str, arn: str) -> str:
+    """Return whose stream *arn* names, also where the CDK fills it in later; *name* is the stream's in the settings.
+
+    Raises:
+        ConfigError: it is something else of a resource than the ARN of a stream.
+    """
+    if not is_placeholder(arn):
+        return service_in(arn)
+    found = Tokenization.reverse_string(arn).first_token
+    kind = getattr(getattr(found, "target", None), "cfn_resource_type", None)
+    service = _STREAMS.get((str(kind), str(getattr(found, "display_name", None))))
+    require(service, f"streams[{name}]", kind or arn, "table.table_stream_arn, stream.stream_arn or an ARN in full")
+    return str(service)
+
+
+class StreamMapping(Construct):
+    """Has Lambda hand over what the stream `arn` tells, from the oldest record on, each shard in order, to `function`."""
+
+    def __init__(self, scope: Construct, name: str, *, function: lambda_.IFunction, arn: str) -> None:
+        super().__init__(scope, name)
+        mapping = lambda_.CfnEventSourceMapping(
+            self,
+            "Mapping",
+            function_name=function.function_name,
+            event_source_arn=arn,
+            batch_size=RECORDS,
+            starting_position="TRIM_HORIZON",
+            function_response_types=["ReportBatchItemFailures"],
+            maximum_retry_attempts=_UNLIMITED,
+            maximum_record_age_in_seconds=_UNLIMITED,
+            bisect_batch_on_function_error=False,
+            parallelization_factor=1,
+        )
+        reason = "No record is given up, so nothing would ever go there: what cannot be sent is tried again, and an alarm tells its age."
+        acknowledge(mapping, "Serverless-LambdaEventSourceMappingDestination", reason)
+
+
+class StreamTable(Construct):
+    """A table of a stage on this machine, where nobody has one to give: what is written to it is what its stream tells."""
+
+    def __init__(self, scope: Construct, name: str) -> None:
+        super().__init__(scope, name)
+        self.table = dynamodb.Table(
+            self,
+            "Table",
+            partition_key=dynamodb.Attribute(name=LOCAL_KEY, type=dynamodb.AttributeType.STRING),
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        #: The ARN of its stream, which it has, as it is asked for above.
+        self.stream = str(self.table.table_stream_arn)

@@ -1,0 +1,55 @@
+"""Which streams a stage may be connected to, looked at before anything is deployed: CloudFormation refuses a wrong one after minutes.
+
+Sources: AWS Lambda, "Process DynamoDB records with Lambda" and "Process Amazon Kinesis Data Streams records with Lambda": a stream of
+another account is read where its owner's policy lets it be, one of another Region is not.
+"""
+
+import re
+
+DYNAMODB, KINESIS = "dynamodb", "kinesis"
+_PLACE = r"arn:aws[a-z-]*:{service}:(?P<region>[a-z]{{2}}(-[a-z]+)+-\d):\d{{12}}:"
+_TABLE = re.compile(_PLACE.format(service=DYNAMODB) + r"table/(?P<name>[\w.-]{3,255})(/stream/(?P<label>[\dT:.-]{10,40}))?")
+_STREAM = re.compile(_PLACE.format(service=KINESIS) + r"stream/[\w.-]{1,128}(?P<consumer>/consumer/[\w.:-]+)?")
+#: How the CDK writes into a text what it will know only when it deploys: `table.table_stream_arn` of a table in the same CDK app.
+_PLACEHOLDER = re.compile(r"\$\{Token\[.+\]\}")
+_EXAMPLES = (
+    "the ARN of a stream, arn:aws:dynamodb:eu-central-1:123456789012:table/orders/stream/2026-11-22T10:00:00.000 "
+    "or arn:aws:kinesis:eu-central-1:123456789012:stream/clicks"
+)
+
+
+def is_placeholder(arn: object) -> bool:
+    """Return whether *arn* is what the CDK will fill in when it deploys."""
+    return isinstance(arn, str) and _PLACEHOLDER.fullmatch(arn) is not None
+
+
+def service_of(arn: str) -> str:
+    """Return whose stream an *arn* with which nothing is wrong names: `DYNAMODB` or `KINESIS`."""
+    return arn.split(":")[2]
+
+
+def wrong_with(arn: object, region: str | None) -> str | None:
+    """Return what was expected in place of *arn* by a stage in *region* (None: not known yet), or None if it can be used."""
+    if is_placeholder(arn):
+        return None
+    if not isinstance(arn, str):
+        return _EXAMPLES
+    found = _TABLE.fullmatch(arn) or _STREAM.fullmatch(arn)
+    if found is None:
+        return _EXAMPLES
+    said = found.groupdict()
+    if "label" in said and said["label"] is None:
+        return _stream_of(said["name"])
+    if said.get("consumer"):
+        return "the ARN of the stream itself: Lambda reads it without a consumer of its own"
+    if region not in (None, said["region"]):
+        return f"a stream in {region}, where the stage is: Lambda reads none of another Region"
+    return None
+
+
+def _stream_of(table: str) -> str:
+    return (
+        f"the ARN of the table's stream, which `aws dynamodb describe-table --table-name {table} --query Table.LatestStreamArn` tells; if "
+        f"that is null, `aws dynamodb update-table --table-name {table} --stream-specification "
+        "StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES` turns one on"
+    )
