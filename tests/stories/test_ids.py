@@ -2,10 +2,10 @@
 
 import pytest
 
-from sedano import chain, chord
+from sedano import chain, chord, current
 from sedano.canvas import Form
 from sedano.model import refusals, states
-from sedano.ports import PARKED
+from sedano.ports import PARKED, Outgoing
 from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.shop import Shop
@@ -62,6 +62,63 @@ def test_a_canvas_that_begins_alike_and_goes_on_otherwise_is_set_aside_and_a_cop
     (parked,) = stage.peek(PARKED)
     assert (parked.attributes["reason"], parked.attributes["field"]) == (refusals.TAKEN, "taskid")
     assert parked.attributes["detail"] == "a canvas that begins alike and goes on otherwise has run under this id; give this one its own"
+
+
+def published(stage: Stage, *forms: Form) -> list[Outgoing]:
+    """Return the message that begins each of *forms* under the same id; none of them stays in the queue."""
+    for form in forms:
+        form.apply_async(task_id=ID)
+        stage.clock.advance(3_600.0)
+    deliveries = stage.ports.queues.receive(COMMANDS)
+    stage.ports.queues.delete(deliveries)
+    return [Outgoing(delivery.body) for delivery in deliveries]
+
+
+@pytest.mark.parametrize("tries", [1, 2, 3])
+@pytest.mark.parametrize("begins", ["alike", "otherwise"])
+def test_another_canvas_is_set_aside_and_a_copy_is_not_also_where_the_first_task_was_tried_again(
+    stage: Stage, shop: Shop, tries: int, begins: str
+) -> None:
+    processes = Processes(stage, shop.app)
+    first, alike, otherwise = shop.flaky.s(tries), shop.flaky.s(tries), shop.label.s("tea")
+    for form, what in ((first, "one"), (alike, "another"), (otherwise, "another")):
+        form.link(shop.mail.si(what))
+    original, other = published(stage, first, alike if begins == "alike" else otherwise)
+    stage.ports.queues.send(COMMANDS, [original])
+    for _ in range(tries + 1):
+        processes.deliver()
+        stage.ports.queues.send(COMMANDS, [other, original])
+        processes.restart()
+        processes.deliver()
+        stage.pass_time(3.0)
+    processes.drain()
+    assert shop.app.result(ID).get() == tries
+    assert (shop.ran["flaky"], shop.ran["mail"], shop.ran["label"]) == (tries + 1, 1, 0)
+    told = {(one.attributes["reason"], one.attributes["detail"]) for one in stage.peek(PARKED)}
+    what = "the task flaky" if begins == "otherwise" else "a canvas that begins alike and goes on otherwise"
+    assert told == {(refusals.TAKEN, f"{what} has run under this id; give this one its own")}
+    assert len(stage.peek(PARKED)) == tries + 1, "whenever it came"
+
+
+def test_what_replaced_a_task_that_was_tried_again_has_its_id_by_right(stage: Stage, shop: Shop) -> None:
+    processes = Processes(stage, shop.app)
+
+    def swap() -> None:
+        if current().attempt == 0:
+            raise RuntimeError("not yet")
+        shop.add.replace(shop.flaky.s(3))
+
+    first = shop.task("swap", swap).s()
+    first.link(shop.mail.si("done"))
+    (original,) = published(stage, first)
+    for _ in range(8):
+        stage.ports.queues.send(COMMANDS, [original])
+        processes.restart()
+        processes.deliver()
+        stage.pass_time(5.0)
+    processes.drain()
+    assert (shop.app.result(ID).get(), shop.ran["swap"], shop.ran["flaky"], shop.ran["mail"]) == (3, 2, 4, 1)
+    assert stage.peek(PARKED) == []
 
 
 def test_what_replaced_a_task_has_its_id_by_right(stage: Stage, shop: Shop) -> None:

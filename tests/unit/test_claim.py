@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.model import states
-from sedano.model.claim import Action, decide
+from sedano.model.claim import Action, begun_by, decide, is_another
+from sedano.model.lineage import begun_id, tried_id
+from sedano.model.messages import Command, Place
 from sedano.model.records import Claim, TaskRecord
 
 NOW, MOST = 1000.0, 3
@@ -106,3 +108,34 @@ def test_time_alone_never_makes_a_decision_worse(record, later, most):
     """What is over stays over: only waiting turns into something else as time goes by."""
     first, then = decide(CLAIM, record, NOW, most), decide(CLAIM, record, NOW + later, most)
     assert first.action is Action.WAIT or first == then
+
+
+BEGUN = begun_id("t", "0", "plan")
+FIRST = Command(BEGUN, "t", "f", "me", NOW, 1, place=Place("t", "0", "plan"))
+
+
+@pytest.mark.parametrize("attempt", [0, 1, 7])
+def test_a_message_that_begins_a_canvas_is_known_by_its_id_and_so_are_those_that_try_again(attempt):
+    assert begun_by(FIRST._replace(id=tried_id(BEGUN, attempt) if attempt else BEGUN, attempt=attempt)) == BEGUN
+    for other in ("fresh", tried_id(BEGUN, attempt + 1), begun_id("t", "1", "plan")):
+        assert begun_by(FIRST._replace(id=other, attempt=attempt)) == ""
+    assert begun_by(FIRST._replace(place=None)) == ""
+
+
+@pytest.mark.parametrize(
+    ("attempt", "state"), [(0, states.SUCCESS), (1, states.RETRY), (1, states.RUNNING), (3, states.RETRY), (3, states.FAILURE)]
+)
+def test_another_canvas_under_one_id_is_told_from_a_copy_by_the_message_of_the_record(attempt, state):
+    """In RETRY the record still names the message of the attempt before."""
+    last = attempt - (state == states.RETRY)
+    for began, another in ((BEGUN, False), (begun_id("t", "0", "another"), True)):
+        record = TaskRecord("t", state, attempt, message_id=tried_id(began, last) if last else began, name="f")
+        assert is_another(FIRST, record) is another
+        assert not is_another(FIRST._replace(place=None), record), "what begins no canvas has no id that would tell"
+        assert not is_another(FIRST._replace(id=tried_id(BEGUN, 2), attempt=2), record._replace(attempt=5))
+
+
+@pytest.mark.parametrize(("attempt", "state"), [(1, states.RUNNING), (2, states.RETRY), (2, states.SUCCESS)])
+def test_what_replaced_a_task_has_its_id_by_right_whatever_it_is_called(attempt, state):
+    assert not is_another(FIRST, TaskRecord("t", state, attempt, message_id="fresh", name="other"))
+    assert not is_another(FIRST, TaskRecord("t", states.REVOKED, attempt, message_id="", name="other"))

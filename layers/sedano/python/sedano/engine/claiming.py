@@ -15,9 +15,8 @@ from sedano.engine.membership import Membership
 from sedano.engine.telling import count_at_once
 from sedano.errors import SedanoError
 from sedano.model import refusals, states
-from sedano.model.claim import Action, Decision, decide
+from sedano.model.claim import Action, Decision, decide, is_another
 from sedano.model.clock import LamportClock
-from sedano.model.lineage import begun_id
 from sedano.model.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
 from sedano.ports import Ports
 
@@ -118,7 +117,7 @@ class Claiming(NamedTuple):
         if record is not None and (decision.action is Action.REVOKE or _revoked(record)):
             self._revoked(job, record, batch)
             return
-        if record is not None and decision.action is Action.ACKNOWLEDGE and _is_another(job, record):
+        if record is not None and decision.action is Action.ACKNOWLEDGE and is_another(job.command, record):
             what = f"the task {record.name}" if record.name != job.command.task else "a canvas that begins alike and goes on otherwise"
             batch.park(job.delivery, refusals.TAKEN, "taskid", f"{what} has run under this id; give this one its own")
             return
@@ -164,18 +163,6 @@ def _goes_on(claim: Claim, record: TaskRecord) -> bool:
 def _takes_over(decision: Decision, seen: TaskRecord) -> bool:
     ends = decision.action is Action.REVOKE and seen.state == states.RUNNING
     return ends or decision.action in (Action.STEAL, Action.POISON)
-
-
-def _is_another(job: Job, record: TaskRecord) -> bool:
-    """Tell that *record* is no earlier run of *job*: it is of another task, or of a canvas that begins with the same one.
-
-    What replaced a task has its id under a later attempt. A message that begins a canvas has an id of that canvas.
-    """
-    command, place = job.command, job.command.place
-    if record.attempt != command.attempt:
-        return False
-    begins = place is not None and command.id == begun_id(command.task_id, place.node, place.plan)
-    return record.name not in ("", command.task) or (begins and record.message_id not in ("", command.id))
 
 
 def _revoked(record: TaskRecord) -> bool:

@@ -21,7 +21,8 @@ from sedano.engine.publisher import Publisher
 from sedano.engine.telling import tell_again, tell_exit
 from sedano.errors import MessageRefused, Reject, SedanoError
 from sedano.model import refusals, states
-from sedano.model.lineage import derived_id
+from sedano.model.claim import begun_by
+from sedano.model.lineage import derived_id, tried_id
 from sedano.model.messages import LAUNCH, Command, Section
 from sedano.model.records import ErrorRecord, Outcome, Recorded, TaskRecord
 from sedano.model.transport import queue_of
@@ -138,9 +139,12 @@ class Following:
         """Return the command of the next attempt.
 
         Without a claim there may be several runs of one attempt, and each asks for the next. So all of them ask with one message's id, by
-        which the receiver's window knows the copies; otherwise every lost answer of the queue would multiply what is retried.
+        which the receiver's window knows the copies; otherwise every lost answer of the queue would multiply what is retried. What began
+        a canvas is tried again under an id that tells of which one (`sedano.model.claim.is_another`).
         """
         command = job.command
+        begun = begun_by(command)
+        again = tried_id(begun, attempt) if begun else ""
         draft = CommandDraft(
             queue_of(job.delivery.queue), command.task_id, command.task, command.args, command.kwargs,
             -int(-wait // 1), attempt,
@@ -148,7 +152,7 @@ class Following:
             command.data_ref, command.stamps, command.place, time_limits=command.time_limits,
         )  # fmt: skip
         claimed = job.task.mode(command) == "claimed"
-        return self.composer.compose(draft, command.lineage, "" if claimed else derived_id(command.task_id, f"attempt/{attempt}"))
+        return self.composer.compose(draft, command.lineage, again if claimed else derived_id(command.task_id, f"attempt/{attempt}"))
 
     def _sent(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
         """Record exits, arrive at joins and publish; return what went wrong, by the id of the message that it follows from."""

@@ -20,6 +20,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from sedano.model import states
+from sedano.model.lineage import TRIED, begun_id, tried_id
+from sedano.model.messages import Command
 from sedano.model.records import Claim, TaskRecord
 
 
@@ -68,6 +70,29 @@ def decide(claim: Claim, record: TaskRecord | None, now: float, most_claims: int
     if record.state != states.RUNNING:
         return Decision(Action.WAIT, "its next try is not due, or the record changed meanwhile", max(0.0, record.not_before - now))
     return _running(claim, record, now, most_claims)
+
+
+def begun_by(command: Command) -> str:
+    """Return the id of the message that began a canvas with the task of *command*, which is that message or tries it again; else ""."""
+    if command.place is None:
+        return ""
+    begun = begun_id(command.task_id, command.place.node, command.place.plan)
+    return begun if command.id == (tried_id(begun, command.attempt) if command.attempt else begun) else ""
+
+
+def is_another(command: Command, record: TaskRecord) -> bool:
+    """Tell that *record* is no run of what *command* asks for: it is of another task, or of another canvas under the same id.
+
+    A message that begins a canvas has an id of that canvas, and so have those that try its first task again. Of a later attempt nothing
+    more is certain: what replaced a task has its id by right, and any name.
+    """
+    if record.attempt == command.attempt and record.name not in ("", command.task):
+        return True
+    if command.attempt or not begun_by(command) or not record.message_id:
+        return False
+    began, tried, _ = record.message_id.partition(TRIED)
+    knows = record.attempt == 0 or (record.attempt == 1 and record.state == states.RETRY) or bool(tried)
+    return knows and began != command.id
 
 
 def _running(claim: Claim, record: TaskRecord, now: float, most_claims: int) -> Decision:

@@ -16,6 +16,8 @@ MAX_HOPS = 128
 DEFAULT_BUDGET = 10_000
 NAMESPACE = UUID("5eda0000-0000-5000-8000-000000000000")
 """The name space of every id that sedano derives."""
+TRIED = "~"
+"""What stands between the id of the message that began a canvas and the attempt, in the id of a message that tries its first task again."""
 
 
 class Lineage(NamedTuple):
@@ -46,6 +48,11 @@ def begun_id(task_id: str, node: str, plan: str) -> str:
     So two canvases under one id that begin with the same task are told apart by the message that the record of that task names.
     """
     return derived_id(task_id, f"begun/{len(node)}:{node}/{plan}")
+
+
+def tried_id(begun: str, attempt: int) -> str:
+    """Return the id of the message that tries again what the message *begun* began a canvas with; *attempt* counts from 1."""
+    return f"{begun}{TRIED}{attempt}"
 
 
 def descend(parent_id: str, parent: Lineage, children: int) -> Lineage:
