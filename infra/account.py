@@ -9,6 +9,8 @@ from .config import StageConfig
 
 #: Where `cdk bootstrap` notes that an account is prepared.
 BOOTSTRAPPED = "/cdk-bootstrap/hnb659fds/version"
+#: So many executions at once Lambda keeps for the functions that have none of their own; an account that has no more gives none away.
+LEFT_TO_OTHERS = 100
 _LOG_IN = "log in (`aws sso login`, `aws configure`), or name a profile in AWS_PROFILE"
 
 
@@ -63,3 +65,29 @@ def require_prepared(session: boto3.Session, where: Target) -> None:
             place = f"account {where.account} in {where.region}"
             raise AccountError(f"{place} is not prepared for the CDK: run `make bootstrap` once") from error
         # Whoever may not look may still deploy: the CDK looks again, with its own role.
+
+
+def require_room(session: boto3.Session, where: Target, at_once: int) -> None:
+    """Refuse to keep *at_once* executions for the webhook's function in an account that cannot give them: a new one has ten in all.
+
+    Raises:
+        AccountError: CloudFormation would find out in the middle of the deployment, and roll it back.
+    """
+    try:
+        settings = session.client("lambda", region_name=where.region).get_account_settings()
+    except (ClientError, BotoCoreError):
+        return  # Whoever may not look may still deploy: CloudFormation looks again.
+    if refusal := no_room(where, int(settings["AccountLimit"]["ConcurrentExecutions"]), at_once):
+        raise AccountError(refusal)
+
+
+def no_room(where: Target, most: int, at_once: int) -> str:
+    """Return why an account of *most* executions at once cannot keep *at_once* of them for one function; empty when it can."""
+    room = max(0, most - LEFT_TO_OTHERS)
+    if at_once <= room:
+        return ""
+    return (
+        f"webhook_concurrency: {at_once} executions at once cannot be kept for the webhook: account {where.account} has {most} in "
+        f'{where.region}, of which Lambda leaves {LEFT_TO_OTHERS} to all others; deploy with SET="webhook_concurrency={room}"'
+        f"{'' if room else ', which keeps none,'} or ask for more at Service Quotas (Lambda, concurrent executions)"
+    )

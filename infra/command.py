@@ -17,8 +17,8 @@ from pathlib import Path
 import boto3
 
 from . import buckets, variables
-from .account import AccountError, require_prepared, target
-from .application import DiscoveryError, application
+from .account import AccountError, require_prepared, require_room, target
+from .application import Declared, DiscoveryError, application
 from .assets import AssetError
 from .config import ConfigError, StageConfig, require
 from .context import from_context
@@ -36,8 +36,8 @@ def main(given: Sequence[str]) -> int:
     try:
         context = _context(asked)
         wanted = from_context(context)
-        application(wanted.app, wanted.code, wanted.config, wanted.requirements)
-        return synthesise(context) if asked.verb == "synth" else _act(asked.verb, context, wanted.config, further)
+        declared = application(wanted.app, wanted.code, wanted.config, wanted.requirements).declared
+        return synthesise(context) if asked.verb == "synth" else _act(asked.verb, context, wanted.config, declared, further)
     except (ConfigError, AssetError, DiscoveryError, AccountError) as error:
         sys.stderr.write(f"sedano: {error}\n")
         return 2
@@ -50,7 +50,7 @@ def synthesise(context: Mapping[str, str]) -> int:
     return subprocess.run([sys.executable, "-m", "infra.app"], cwd=ROOT, env=environment, check=False).returncode
 
 
-def _act(verb: str, context: Mapping[str, str], config: StageConfig, further: Sequence[str]) -> int:
+def _act(verb: str, context: Mapping[str, str], config: StageConfig, declared: Declared, further: Sequence[str]) -> int:
     # The CDK reads AWS_REGION, botocore AWS_DEFAULT_REGION.
     session = boto3.Session(region_name=os.environ.get("AWS_REGION") or None)
     where = target(session, config)
@@ -62,6 +62,8 @@ def _act(verb: str, context: Mapping[str, str], config: StageConfig, further: Se
         sys.stdout.write("".join(f"{line}\n" for line in variables.exports(session, where, config.stage)))
         return 0
     require_prepared(session, where)
+    if verb == "deploy" and declared.webhooks:
+        require_room(session, where, config.webhook_concurrency)
     if failed := synthesise(context):
         return failed
     if verb == "diff":  # of all stacks, without being told

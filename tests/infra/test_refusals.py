@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from infra.account import BOOTSTRAPPED, Target, no_room
 from sedano.local import Endpoint
 from sedano.local.stage import ENDPOINT_PYTHON
 from sedano.local.synth import ROOT
@@ -144,6 +145,29 @@ def test_credentials_of_another_account(tmp_path: Path, endpoint: Endpoint) -> N
 def test_an_account_that_was_never_prepared(tmp_path: Path, endpoint: Endpoint) -> None:
     told = _make(*_shop(tmp_path), environment={**NOBODY, **endpoint.environment})
     assert "is not prepared for the CDK: run `make bootstrap` once" in told.splitlines()[-1]
+
+
+@pytest.mark.ministack
+def test_a_ceiling_for_webhooks_that_the_account_cannot_give(tmp_path: Path, endpoint: Endpoint) -> None:
+    webhook = "from sedano.webhooks import unsigned\n\napp.webhook('till', verify=unsigned())(lambda request: None)\n"
+    ssm = endpoint.session().client("ssm", endpoint_url=endpoint.url)
+    ssm.put_parameter(Name=BOOTSTRAPPED, Value="30", Type="String")
+    try:
+        words = [*_shop(tmp_path, f"{GOOD}{webhook}"), "SET=webhook_concurrency=1000"]
+        told = _make(*words, environment={**NOBODY, **endpoint.environment})
+    finally:
+        ssm.delete_parameter(Name=BOOTSTRAPPED)
+    said = told.splitlines()[-1]
+    assert said.startswith("sedano: webhook_concurrency: 1000 executions at once cannot be kept for the webhook: account 000000000000 has ")
+    assert "of which Lambda leaves 100 to all others; deploy with SET=" in said
+
+
+@pytest.mark.parametrize(
+    ("most", "room"), [(10, '0", which keeps none,'), (50, '0"'), (100, '0"'), (101, '1"'), (109, '9"'), (110, ""), (1000, "")]
+)
+def test_what_an_account_has_room_for(most: int, room: str) -> None:
+    said = no_room(Target("000000000000", "eu-central-1"), most, 10)
+    assert (f'SET="webhook_concurrency={room}' in said) if room else said == ""
 
 
 @pytest.mark.ministack
