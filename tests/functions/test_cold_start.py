@@ -45,6 +45,7 @@ RARE = (
     "schedules", "scheduling", "engine.scheduler", "engine.withdrawing", "model.agenda", "model.cron", "model.schedule", "model.timetable",
     "aws.schedules", "aws.expressions.schedules",
     "webhooks", "secret_texts", "engine.webhooks", "model.signed", "model.webhook", "aws.function_url", "aws.secret_texts",
+    "streams", "engine.streams", "model.stream",
 )  # fmt: skip
 """What only an app that uses it loads: locks, singletons, elections, partitions, the control panel, canvas, results, workflows."""
 PROGRAM = """

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from sedano.bootstrap import ports_of
+from sedano.aws_ports import ports_of
 from sedano.errors import ConfigurationError
 from sedano.settings import from_environment
 from tests.functions.clockwork import app

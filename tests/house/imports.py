@@ -37,7 +37,8 @@ LATE = {
     "layers/sedano/python/sedano/__init__.py": "`from sedano import Sedano` loads what an app needs and no more",
     "layers/sedano/python/sedano/app.py": "names bootstrap, the event loop and the user's module by text, so that "
     "`import sedano` loads neither an AWS client nor asyncio; loads locks, partitions and the control panel for whoever uses them",
-    "layers/sedano/python/sedano/bootstrap.py": "a function loads what it runs; a port that few invocations use is loaded by the first",
+    "layers/sedano/python/sedano/aws_ports.py": "a port that few invocations use is loaded by the first",
+    "layers/sedano/python/sedano/bootstrap.py": "a function loads what it runs",
     "layers/sedano/python/sedano/cli/__init__.py": "loads the one verb that was asked for",
     "layers/sedano/python/sedano/cli/desk.py": "the app that it is about is named on the command line",
     "layers/sedano/python/sedano/cli/history.py": "Spark is an extra, and the job stands beside the library",
@@ -55,7 +56,7 @@ LATE = {
     "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "
     "a result pays for none of it",
     "layers/sedano/python/sedano/periodic.py": "whoever declares or changes periodic tasks loads what that takes",
-    "layers/sedano/python/sedano/sources.py": "whoever declares a webhook loads what that takes",
+    "layers/sedano/python/sedano/sources.py": "whoever declares a webhook or stands on a stream loads what that takes",
     "layers/sedano/python/sedano/task.py": "whoever makes signatures loads the canvas, whoever asks for what is not there the words for it",
     "layers/sedano/python/sedano/errors.py": "whoever gives an option that is not there loads the words that say what to write instead",
     "layers/sedano/python/sedano/cli/workflow.py": "the workflow that a command is about is named on the command line, as module:Class",

@@ -75,6 +75,10 @@ class Outlet:
         importlib.import_module("sedano.model.plan").refuse_options(signature)
         return _unordered(self._draft(signature, task_id), "a canvas publishes its tasks")
 
+    def call(self, signature: Signature, task_id: str) -> CommandDraft:
+        """Return *signature*, a task that is published by itself, as a draft under *task_id*, with the key of a queue that keeps order."""
+        return self._draft(signature, task_id)
+
     def entry(self, signature: Signature, handed: int, queue: str) -> Entry:
         """Return *signature* as a page of a canvas holds it (`sedano.model.plan`); see `sedano.entries`."""
         found: Entry = importlib.import_module("sedano.entries").entry(self, signature, handed, queue)

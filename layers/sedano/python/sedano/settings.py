@@ -15,7 +15,8 @@ _HINT = "the deployed functions have it from the stack; a client gets it from th
 
 class Settings(NamedTuple):
     """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs, *mappings* those of
-    command queues to the UUIDs of their event source mappings. *scheduler*: somebody looks after periodic tasks.
+    command queues to the UUIDs of their event source mappings. *scheduler*: somebody looks after periodic tasks. *streams*: the ARNs of
+    what the app's streams are called.
     """
 
     queues: Mapping[str, str]
@@ -29,6 +30,7 @@ class Settings(NamedTuple):
     timers_role: str = ""
     scheduler: bool = False
     mappings: Mapping[str, str] = MappingProxyType({})
+    streams: Mapping[str, str] = MappingProxyType({})
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
@@ -49,6 +51,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         timers_role=environment.get("SEDANO_TIMERS_ROLE", ""),
         scheduler=environment.get("SEDANO_SCHEDULER", "") == "on",
         mappings=_mappings(environment),
+        streams=_named(environment, "SEDANO_STREAMS", "<stream arn>", "orders") if environment.get("SEDANO_STREAMS") else {},
     )
 
 
@@ -72,12 +75,12 @@ def _mappings(environment: Mapping[str, str]) -> dict[str, str]:
     return {command_queue(name): uuid for name, uuid in _named(environment, "SEDANO_MAPPINGS", "<uuid>").items()}
 
 
-def _named(environment: Mapping[str, str], variable: str, what: str) -> dict[str, str]:
+def _named(environment: Mapping[str, str], variable: str, what: str, which: str = "default") -> dict[str, str]:
     text = _required(environment, variable)
     try:
         named = json.loads(text)
     except ValueError as wrong:
-        raise ConfigurationError(f'{variable} is not JSON such as {{"default": "{what}"}}: {wrong}') from None
+        raise ConfigurationError(f'{variable} is not JSON such as {{"{which}": "{what}"}}: {wrong}') from None
     if not isinstance(named, dict) or not all(isinstance(found, str) and found for found in named.values()):
-        raise ConfigurationError(f"{variable} must map names of queues to texts such as {what}")
+        raise ConfigurationError(f"{variable} must map names to texts such as {what}")
     return named

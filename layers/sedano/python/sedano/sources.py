@@ -1,13 +1,17 @@
-"""`@app.webhook(…)`: what the world tells an app, declared in code. Part of `Sedano`; loaded whole by whoever declares a webhook.
+"""`@app.webhook(…)` and `@app.stream(…)`: what the world tells an app. Part of `Sedano`; loaded whole by whoever declares one.
 
 @app.webhook("github", verify=hmac_sha256(header="X-Hub-Signature-256", prefix="sha256="), delivery="X-GitHub-Delivery")
 def closed(request: WebhookRequest) -> IssueClosed | None: ...
+
+@app.stream("orders")
+@app.task
+def ordered(record: TableChange) -> None: ...
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,8 +20,11 @@ from sedano.engine.registry import Registry
 if TYPE_CHECKING:
     from sedano.engine.webhooks import Hook
     from sedano.model.signed import Scheme
+    from sedano.model.stream import Operation
     from sedano.model.webhook import WebhookRequest
+    from sedano.task import Task
 
+Called = TypeVar("Called", bound="Task[Any, Any]")
 Reader = TypeVar("Reader", bound="Callable[[WebhookRequest], Any]")
 
 
@@ -55,3 +62,30 @@ class Sources:
             return reader
 
         return declare
+
+    @cached_property
+    def streams(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """By the names of streams: the names of the tasks that stand on each, with the operations that each wants; none named: all."""
+        return {}
+
+    def stream(self, name: str, *, operations: Sequence[Operation] = ()) -> Callable[[Called], Called]:
+        """Let the task below stand on a stream: it is called with each record of it, a `TableChange` or `StreamRecord` (`sedano.streams`).
+
+        Each record is a call of its own, the same one however often Lambda delivers it, so retries, limits, order and parking are those
+        of the task; a webhook makes events instead, because its sender waits for an answer that depends on what he posted. Records are
+        published in the order of their shard; a queue that keeps order (``serial_key="{record[keys][id]}"``) keeps it as far as the
+        body. Several tasks may stand on a stream, and one task on several. The deployment says where the stream is.
+
+        Args:
+            name: what the stream is called in this app: a-z, then a-z, 0-9, - and _, at most 40 in all.
+            operations: of a table's changes only these: ``INSERT``, ``MODIFY``, ``REMOVE``; by default all.
+
+        Raises:
+            OptionError: an option cannot be honoured, or what stands below is no task that takes one argument.
+        """
+
+        def stand(task: Called) -> Called:
+            importlib.import_module("sedano.streams").declare(self, name, operations, task)
+            return task
+
+        return stand

@@ -46,12 +46,14 @@ from sedano.memory import (
     VirtualClock,
     queue_keys,
 )  # fmt: skip
+from sedano.memory.streams import kinesis_record, table_record
 from sedano.model import codec
 from sedano.model.clock import LamportClock
 from sedano.model.messages import LAUNCH, NOTHING, Command, Event
 from sedano.model.timer import opened
 from sedano.model.webhook import Answer, Arrived
 from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Delivery, Outgoing, Ports, command_queue
+from sedano.streams import reading
 from sedano.webhooks import answering
 
 INVOCATION_S = 900.0
@@ -113,6 +115,7 @@ class World:
         self.queues = SentQueues(self.clock, app.queues)
         self.telemetry = MemoryTelemetry()
         self.secrets: dict[str, str] = {}
+        self._told = 0
         ledger = MemoryLedger(self.clock)
         self.ports = ports = Ports(
             ledger, self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock),
@@ -163,6 +166,35 @@ class World:
     @cached_property
     def _webhooks(self) -> Webhooks:
         return answering(self.app, MemorySecretTexts(self.secrets))
+
+    def change(
+        self, stream: str, *, keys: Mapping[str, Any], new: Mapping[str, Any] | None = None, old: Mapping[str, Any] | None = None,
+        number: int = 0,
+    ) -> None:  # fmt: skip
+        """Let the table behind *stream* tell of a change: its item with *keys* was *old* (None: it was not there), and is *new* (None: it
+        is gone). *number* (from 1) is the record's; by default the next one's: one that was there before comes again.
+
+        Raises:
+            OptionError: nothing has changed, or a table holds no such attribute.
+            ConfigurationError: no task of the app stands on a stream of this name.
+        """
+        self._tell(stream, table_record(self._next(number), self.clock.now(), keys, new, old))
+
+    def record(self, stream: str, data: bytes | str, *, partition_key: str = "-", number: int = 0) -> None:
+        """Let the Kinesis stream *stream* hand over *data*; *number* as in `change`.
+
+        Raises:
+            ConfigurationError: no task of the app stands on a stream of this name.
+        """
+        held = data.encode() if isinstance(data, str) else data
+        self._tell(stream, kinesis_record(self._next(number), self.clock.now(), held, partition_key))
+
+    def _next(self, number: int) -> int:
+        self._told = max(self._told + (not number), number)
+        return number or self._told
+
+    def _tell(self, stream: str, record: Mapping[str, Any]) -> None:
+        reading(self.app).take(stream, [record], self.clock.now() + INVOCATION_S)
 
     def sent(self, name: str) -> list[dict[str, Any]]:
         """Return what was published for the task or event *name* so far, in order: args and kwargs, or the event's fields."""

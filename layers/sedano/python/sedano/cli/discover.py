@@ -43,3 +43,6 @@ def _show(found: Discovered) -> None:
         print(f"\n{schedule}: {task} comes round")
     for webhook, signed in found.webhooks.items():
         print(f"\n/{webhook}: a webhook, {'signed' if signed else 'open to anybody'}")
+    for stream, standing in found.streams.items():
+        told = ", ".join(f"{task} ({', '.join(operations)})" if operations else task for task, operations in standing.items())
+        print(f"\nstream {stream}: {told}")

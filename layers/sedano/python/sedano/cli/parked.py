@@ -22,6 +22,7 @@ from sedano.engine.redriving import MOST, Parked, give_back, parked, redrive, wh
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model.timestamps import shown
 from sedano.ports import Ports
+from sedano.streams import reading
 from sedano.views.parked import reasons
 from sedano.webhooks import answering
 
@@ -97,7 +98,7 @@ def _redrive(app: Sedano, asked: argparse.Namespace) -> int:
     some = parked(ports, lambda one: _is_meant(one, asked), asked.most)
     if not some:
         return _none(" ".join(asked.ids) or asked.reason or "that")
-    answers = redrive(ports, some, answering(app).again if app.webhooks else None)
+    answers = redrive(ports, some, answering(app).again if app.webhooks else None, reading(app).again if app.streams else None)
     for one, error in zip(some, answers, strict=True):
         named = one.task_id or one.message_id
         if error is None:

@@ -13,6 +13,7 @@ from sedano.engine.pausing import tenant_of
 from sedano.errors import MessageRefused, SedanoError, UnknownQueue
 from sedano.model import codec
 from sedano.model.messages import BlobRef
+from sedano.model.stream import QUEUE as STREAM
 from sedano.model.webhook import QUEUE as WEBHOOK
 from sedano.ports import PARKED, Delivery, Outgoing, Ports
 
@@ -23,7 +24,7 @@ EMPTY_POLLS = 3
 
 
 Reread = Callable[[str, str], object]
-"""Takes the parked request of a webhook, by its name, once more; raises `SedanoError` when that fails again."""
+"""Takes the parked request of a webhook, or record of a stream, by its name, once more; raises `SedanoError` when that fails again."""
 
 
 class Parked(NamedTuple):
@@ -73,12 +74,15 @@ def give_back(ports: Ports, some: Sequence[Parked]) -> None:
     _show(ports, [one.delivery for one in some])
 
 
-def redrive(ports: Ports, some: Sequence[Parked], reread: Reread | None = None) -> list[SedanoError | None]:
+def redrive(
+    ports: Ports, some: Sequence[Parked], reread: Reread | None = None, restream: Reread | None = None
+) -> list[SedanoError | None]:  # fmt: skip
     """Send each to the queue that it came from and take it away; answer None for each that went, else why not: it stays parked.
 
-    *reread* takes a webhook's request once more, which came from no queue; without it those stay parked.
+    *reread* takes a webhook's request once more, *restream* a stream's record, which came from no queue; without it those stay parked.
     """
-    answers = [_sent(ports, one, reread) for one in some]
+    sources = [(WEBHOOK, reread), (STREAM, restream)]
+    answers = [_sent(ports, one, sources) for one in some]
     gone = [one.delivery for one, error in zip(some, answers, strict=True) if error is None]
     if gone:
         ports.queues.delete(gone)
@@ -101,9 +105,10 @@ def whole_body(ports: Ports, one: Parked) -> str:
     return ports.blobs.get(BlobRef(digest, int(size))).decode("utf-8", "surrogatepass")
 
 
-def _sent(ports: Ports, one: Parked, reread: Reread | None) -> SedanoError | None:
-    if reread is not None and one.queue.startswith(WEBHOOK):
-        return _reread(ports, one, reread)
+def _sent(ports: Ports, one: Parked, sources: Sequence[tuple[str, Reread | None]]) -> SedanoError | None:
+    for source, reread in sources:
+        if reread is not None and one.queue.startswith(source):
+            return _reread(ports, one, one.queue.removeprefix(source), reread)
     if one.queue in ("", "-", PARKED):
         return UnknownQueue("it does not say which queue it came from; send its body there by hand (`sedano parked show`)")
     try:
@@ -117,9 +122,9 @@ def _sent(ports: Ports, one: Parked, reread: Reread | None) -> SedanoError | Non
     return error
 
 
-def _reread(ports: Ports, one: Parked, reread: Reread) -> SedanoError | None:
+def _reread(ports: Ports, one: Parked, name: str, reread: Reread) -> SedanoError | None:
     try:
-        reread(one.queue.removeprefix(WEBHOOK), whole_body(ports, one))
+        reread(name, whole_body(ports, one))
     except SedanoError as refused:
         return refused
     return None

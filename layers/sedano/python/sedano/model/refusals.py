@@ -36,11 +36,13 @@ STALE: Final = "stale"
 """It waited in a queue that keeps order for nearly as long as SQS keeps messages, and cannot be sent anew without losing its place."""
 WEBHOOK: Final = "webhook"
 """A webhook's request that was signed, and of which its function could make no event."""
+STREAM: Final = "stream"
+"""A record of a stream that cannot be read, or with which a task that stands on the stream cannot be called."""
 
 ALL: Final = frozenset({
     MALFORMED, TOO_DEEP, TOO_LARGE, SCHEMA, NEWER, UNKNOWN_TASK, UNKNOWN_EVENT, ARGUMENTS, EXPIRED, CLOCK_AHEAD, HOPS, POISON, EXECUTIONS,
     QUARANTINE, TAKEN, BLOB, BUDGET, REJECTED, RECORD, ORDER, STALE,
-    WEBHOOK,
+    WEBHOOK, STREAM,
 })  # fmt: skip
 
 REVOKED: Final = "revoked"

@@ -26,7 +26,8 @@ class Discovered(NamedTuple):
     """An app: its name, its command queues, its tasks by name, which tasks hear of each event, and its schedules with their tasks.
 
     *tended*: a controller has to look after it, for a queue has a budget or a health check is shared. *webhooks*: their names, each with
-    whether its sender signs.
+    whether its sender signs. *streams*: their names, each with the tasks that stand on it and the operations that each wants (none named:
+    all).
 
     Everything is in order of name, so that the same declarations in another order are the same record.
     """
@@ -38,6 +39,7 @@ class Discovered(NamedTuple):
     schedules: Mapping[str, str]
     tended: bool = False
     webhooks: Mapping[str, bool] = NOTHING
+    streams: Mapping[str, Mapping[str, tuple[str, ...]]] = NOTHING
 
 
 def discovered(app: Sedano) -> Discovered:
@@ -52,6 +54,7 @@ def discovered(app: Sedano) -> Discovered:
         {name: app.periodics[name].call.task for name in sorted(app.periodics)},
         bool(registry.budgets) or any(check.spec.shared for check in registry.checks.values()),
         {name: app.webhooks[name].scheme.signs for name in sorted(app.webhooks)},
+        {name: {task: app.streams[name][task] for task in sorted(app.streams[name])} for name in sorted(app.streams)},
     )
 
 

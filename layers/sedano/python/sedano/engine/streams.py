@@ -1,0 +1,161 @@
+"""Streams: each record of a table's or a Kinesis stream becomes a call of the tasks that stand on it.
+
+    read -> call -> publish -> answer how far it got
+
+None of the user's code runs here but what finds a call's key or tenant, so no record can crash this or hold up its shard: what goes
+wrong in a body goes wrong in a task, with all that a task has for it. Ids of calls are derived from the record's own, so a batch that
+Lambda hands over again, whole or in part, calls nothing twice. A record that cannot be read, or with which a task cannot be called, is
+set aside whole; of its calls none was published then, unless a queue refused one of them for good. When a service is away the record
+stays in the stream with all that come after it: what was not published is not passed over, and what has been is known downstream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sedano.engine.batch import Batch
+from sedano.engine.chronicle import Chronicle, Host
+from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.parking import ParkingLot
+from sedano.engine.publisher import Publisher
+from sedano.errors import ConfigurationError, MessageRefused, SedanoError, Unavailable
+from sedano.model import refusals
+from sedano.model.clock import LamportClock
+from sedano.model.stream import QUEUE, StreamRecord, TableChange, call_id, read, read_back, sequence, written
+from sedano.ports import Delivery, Ports
+
+TOGETHER = 100
+"""So many records are published together, then it is looked at how much time is left."""
+GUARD_S = 10.0
+"""Nothing more is begun so many seconds before the deadline: for so long a queue that is away may keep one round of them waiting."""
+Standing = Mapping[str, Mapping[str, Sequence[str]]]
+"""By the name of a stream: the tasks that stand on it, each with the operations that it wants; none named: all."""
+Called = Callable[[str, TableChange | StreamRecord, str], CommandDraft]
+"""Makes the call of a task, by its name, with a record, under an id. Raises `SedanoError` when there can be none."""
+
+
+class _Read(NamedTuple):
+    """Records that were read: their calls, whose each is, which were refused and why, and what stopped before the others."""
+
+    messages: list[Addressed]
+    owners: list[int]
+    refused: dict[int, MessageRefused]
+    stop: tuple[int, SedanoError] | None
+
+
+class Streams:
+    """Takes the records of streams. One per process; one batch at a time."""
+
+    def __init__(self, standing: Standing, called: Called, ports: Ports, host: Host, lamport: LamportClock) -> None:
+        """Call the tasks that are *standing* on streams as *called* does."""
+        self._standing, self._called, self._ports, self._host = standing, called, ports, host
+        self._composer = Composer(host.hostname, lamport, ports.clock, ports.entropy, ports.blobs)
+        self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
+        self._parking = ParkingLot(ports, lamport)
+
+    def take(self, name: str, records: Sequence[Mapping[str, Any]], deadline: float) -> int:
+        """Publish what *records* of the stream *name* ask for until *deadline* (epoch s); return how many, from the first, are done with.
+
+        Raises:
+            ConfigurationError: nobody knows a stream *name*, or not even the first could be sent and no waiting mends that.
+            Unavailable: not even the first could be sent.
+        """
+        done, why = 0, None
+        while done < len(records) and why is None and (not done or self._ports.clock.now() < deadline - GUARD_S):
+            went, why = self._some(name, records[done : done + TOGETHER])
+            done += went
+        if done == len(records):
+            return done
+        self._ports.telemetry.count("StreamsStopped")
+        self._ports.telemetry.log(
+            "warning", "stream: the rest of the batch stays in it and comes again", stream=name, records=len(records), done=done,
+            next=sequence(records[done]), error=str(why or "the time of the invocation is over"),
+        )  # fmt: skip
+        if not done and why is not None:
+            raise why
+        return done
+
+    def again(self, name: str, text: str) -> int:
+        """Take a parked record once more, and return how many tasks were called with it.
+
+        Raises:
+            SedanoError: nobody knows a stream *name* any more, or it still cannot be read, or it cannot be sent.
+        """
+        calls = self._calls(name, read_back(text))
+        for error in self._publisher.publish_all(calls):
+            if error is not None:
+                raise error
+        return len(calls)
+
+    def _some(self, name: str, records: Sequence[Mapping[str, Any]]) -> tuple[int, SedanoError | None]:
+        """Publish what *records* ask for; return how many are done with, and what stopped it there, if anything did."""
+        messages, owners, refused, stop = self._read(name, records)
+        for place, error in zip(owners, self._publisher.publish_all(messages), strict=True):
+            if error is None:
+                continue
+            if _lies_in_the_record(error):
+                refused.setdefault(place, MessageRefused(refusals.STREAM, "call", str(error)))
+            elif stop is None or place < stop[0]:
+                stop = (place, error)
+        return self._park(name, records, refused, stop) or (len(records), None)
+
+    def _read(self, name: str, records: Sequence[Mapping[str, Any]]) -> _Read:
+        found = _Read([], [], {}, None)
+        for place, record in enumerate(records):
+            try:
+                calls = self._calls(name, record)
+            except MessageRefused as unread:
+                found.refused[place] = unread
+            except SedanoError as away:
+                return found._replace(stop=(place, away))
+            else:
+                found.messages.extend(calls)
+                found.owners.extend([place] * len(calls))
+        return found
+
+    def _calls(self, name: str, record: Mapping[str, Any]) -> list[Addressed]:
+        """Return the calls that *record* asks for.
+
+        Raises:
+            MessageRefused: there can be none, and that lies in the record.
+            SedanoError: there can be none now.
+        """
+        standing = self._standing.get(name)
+        if standing is None:
+            raise ConfigurationError(f"stream {name}: this app declares none of the name, as @app.stream({name!r}) above a task does")
+        try:
+            said = read(name, record, self._ports.clock.now())
+            return [
+                self._composer.compose(self._called(task, said, call_id(name, task, said["id"])))
+                for task, operations in standing.items()
+                if not operations or said.get("operation") in operations
+            ]
+        except MessageRefused:
+            raise
+        except Exception as error:
+            if isinstance(error, SedanoError) and not _lies_in_the_record(error):
+                raise
+            raise MessageRefused(refusals.STREAM, "call", f"{type(error).__name__}: {error}") from error
+
+    def _park(
+        self, name: str, records: Sequence[Mapping[str, Any]], refused: Mapping[int, MessageRefused], stop: tuple[int, SedanoError] | None
+    ) -> tuple[int, SedanoError] | None:
+        """Set aside what was refused before the place of *stop*; return where it stops at last."""
+        batch = Batch(self._ports.clock.now(), Chronicle(self._host))
+        places: dict[int, int] = {}
+        for place, why in sorted(refused.items()):
+            if stop is None or place < stop[0]:
+                which = sequence(records[place]) or "no sequence number"
+                delivery = Delivery(f"{QUEUE}{name}", which, "", written(records[place]))
+                places[id(delivery)] = place
+                batch.park(delivery, why.code, why.field, why.detail)
+        self._parking.settle(batch)
+        if not batch.given_back:
+            return stop
+        return min(places[id(one)] for one in batch.given_back), Unavailable("a record cannot be read, and could not be set aside")
+
+
+def _lies_in_the_record(error: SedanoError) -> bool:
+    """Tell whether it is the record with which nothing can be done, whoever tries: its values do not fit; else something is away."""
+    return isinstance(error, TypeError | ValueError)

@@ -1,0 +1,83 @@
+"""Streams as their author sees them: what a record is, and who stands on which stream.
+
+    from sedano.streams import StreamRecord, TableChange
+
+How a task comes to stand on a stream is said at `Sedano.stream` (`sedano.sources`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Mapping, Sequence
+
+from sedano.app import Sedano
+from sedano.engine.chronicle import Host
+from sedano.engine.drafts import CommandDraft
+from sedano.engine.streams import Streams
+from sedano.errors import ArgumentError, ConfigurationError, OptionError
+from sedano.model.messages import NOTHING
+from sedano.model.signature import Signature
+from sedano.model.stream import OPERATIONS
+from sedano.model.stream import StreamRecord as StreamRecord
+from sedano.model.stream import TableChange as TableChange
+from sedano.sources import Sources
+from sedano.task import Task
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_OF_A_TABLE = ":dynamodb:"
+
+
+def declare(app: Sources, name: str, operations: Sequence[str], task: object) -> None:
+    """Let *task* of *app* stand on the stream *name*; see `Sedano.stream`.
+
+    Raises:
+        OptionError: an option cannot be honoured, or *task* cannot be called with a record.
+    """
+    if not _NAME.fullmatch(str(name)):
+        raise OptionError(f"stream {name!r}: a name is a-z, then a-z, 0-9, - and _, at most 40 in all; its ARN is a setting of the stage")
+    if not isinstance(task, Task) or app.registry.tasks.get(task.name) is not task.spec:
+        who = getattr(task, "name", getattr(task, "__qualname__", repr(task)))
+        raise OptionError(f"stream {name}: {who} is no task of this app; @app.stream({name!r}) stands in the line above @app.task")
+    if task.name in app.streams.get(name, {}):
+        raise OptionError(f"stream {name}: the task {task.name} stands on it already; name all its operations in one @app.stream")
+    try:
+        task.spec.parameters.fit([{}], {})
+    except ArgumentError as wrong:
+        raise OptionError(f"stream {name}: {task.name} is called with one argument, a record, which is a dict: {wrong.detail}") from None
+    wanted = _operations(name, operations)
+    app.streams.setdefault(name, {})[task.name] = wanted
+
+
+def reading(app: Sedano, arns: Mapping[str, str] = NOTHING) -> Streams:
+    """Return what takes the records of the streams of *app*; *arns*: where each of them is, for whoever is handed records by their ARN.
+
+    Raises:
+        ConfigurationError: one that has an ARN is not declared, or a Kinesis stream is asked for a table's operations.
+    """
+    _check(app, arns)
+    outlet = app.outlet
+
+    def called(task: str, record: TableChange | StreamRecord, task_id: str) -> CommandDraft:
+        return outlet.call(Signature(task, (record,)), task_id)
+
+    return Streams(app.streams, called, outlet.ports, Host(f"{app.name}@{socket.gethostname()}", os.getpid()), outlet.lamport)
+
+
+def _check(app: Sedano, arns: Mapping[str, str]) -> None:
+    for name, arn in arns.items():
+        if name not in app.streams:
+            raise ConfigurationError(
+                f"SEDANO_STREAMS: no task of the app stands on the stream {name}, but on {', '.join(sorted(app.streams)) or 'none'}; "
+                f"put @app.stream({name!r}) above one, or leave it out of the setting streams; and deploy the stage again"
+            )
+        if _OF_A_TABLE not in arn and any(app.streams[name].values()):
+            raise ConfigurationError(f"stream {name}: operations are those of a table, and {arn} is none; leave them out of @app.stream")
+
+
+def _operations(name: str, operations: Sequence[str]) -> tuple[str, ...]:
+    wrong = [one for one in operations if one not in OPERATIONS] if not isinstance(operations, str) else [operations]
+    if wrong or len({*operations}) < len(operations):
+        raise OptionError(f"stream {name}: operations are {operations!r}; give some of {OPERATIONS}, each once, or leave them out for all")
+    return tuple(operations)

@@ -1,0 +1,24 @@
+"""An app whose tasks stand on streams."""
+
+from sedano import Sedano
+from sedano.streams import StreamRecord, TableChange
+
+app = Sedano("ledge")
+
+
+@app.stream("orders")
+@app.task
+def follow(record: TableChange) -> None:
+    """An order changed."""
+
+
+@app.stream("clicks")
+@app.task
+def count(record: StreamRecord) -> None:
+    """Somebody clicked."""
+
+
+@app.stream("removed", operations=["REMOVE"])
+@app.task
+def forget(record: TableChange) -> None:
+    """Something was removed."""

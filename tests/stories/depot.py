@@ -1,0 +1,46 @@
+"""An app that stands on streams: on that of a table of orders, in order and in none, and on that of a shop's clicks."""
+
+import json
+from typing import Any
+
+from sedano import Call, Sedano
+from sedano.streams import StreamRecord, TableChange
+
+app = Sedano("depot", queues=("default", "orders.fifo"))
+told: list[Any] = []
+fails: dict[Any, int] = {}
+"""How often a change with such a `step` still fails."""
+
+
+@app.stream("orders")
+@app.task(queue="orders.fifo", serial_key="{record[keys][id]}")
+def follow(record: TableChange) -> None:
+    """The step that an order has reached, in the order in which it did."""
+    step = (record["new"] or {}).get("step")
+    if fails.get(step, 0):
+        fails[step] -= 1
+        raise ConnectionError(f"step {step} is not yet possible")
+    told.append((record["keys"]["id"], step))
+
+
+@app.stream("orders", operations=["REMOVE"])
+@app.task(ignore_result=True)
+def forget(record: TableChange) -> None:
+    """An order that is gone."""
+    told.append(("gone", record["keys"]["id"], record["expired"]))
+
+
+@app.stream("clicks")
+@app.stream("returns")
+@app.task
+def count(record: StreamRecord) -> str:
+    """What was clicked; its data is text."""
+    told.append((record["stream"], json.loads(record["data"] or "null")))
+    return record["id"]
+
+
+@app.stream("clicks")
+@app.task(batch=(10, "5s"))
+def sum_up(calls: list[Call]) -> None:
+    """Clicks by the tens."""
+    told.append(len(calls))

@@ -1,0 +1,287 @@
+"""Streams: each record is a call of the tasks that stand on it, once however often it comes, in order where order is kept; none is lost."""
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sedano import Sedano
+from sedano import testing as worlds
+from sedano.cli import main
+from sedano.engine.redriving import parked, redrive
+from sedano.errors import ConfigurationError, OptionError, SedanoError, Unavailable
+from sedano.memory.streams import kinesis_record, table_record
+from sedano.ports import PARKED, Outgoing
+from sedano.streams import TableChange, reading
+from tests.stories.depot import app, count, fails, follow, told
+from tests.stories.refusing import Refuses, Refusing, away
+
+APP = "tests.stories.depot:app"
+FIFO = "commands:orders.fifo"
+
+
+@pytest.fixture
+def world() -> Iterator[worlds.World]:
+    """The depot's app in memory."""
+    told.clear()
+    fails.clear()
+    with worlds.world(app) as built:
+        yield built
+
+
+def order(which: int, step: object, number: int) -> dict[str, Any]:
+    """The record, number *number*, of an order that reached a *step*."""
+    return table_record(number, 1_767_225_600.0, {"id": which}, {"id": which, "step": step}, None)
+
+
+def take(
+    world: worlds.World, stream: str, records: Sequence[Mapping[str, Any]], refuses: Refuses, seconds: float = 60.0
+) -> int:  # fmt: skip
+    """Hand over *records* while the queues refuse; how many are done with."""
+    refusing: Any = Refusing(world.ports.queues, refuses)
+    app.attach(replace(world.ports, queues=refusing))
+    try:
+        return reading(app).take(stream, records, world.clock.now() + seconds)
+    finally:
+        app.attach(world.ports)
+
+
+def test_a_change_of_a_table_runs_the_tasks_that_stand_on_its_stream(world: worlds.World) -> None:
+    world.change("orders", keys={"id": 7}, new={"id": 7, "step": "paid"})
+    world.change("orders", keys={"id": 7}, old={"id": 7, "step": "paid"})
+    world.drain()
+    assert sorted(told, key=str) == [("gone", 7, False), (7, "paid"), (7, None)]
+    (paid, gone) = world.sent("tests.stories.depot.follow")
+    assert (paid["args"][0]["operation"], gone["args"][0]["old"]) == ("INSERT", {"id": 7, "step": "paid"})
+
+
+def test_a_record_of_kinesis_runs_the_tasks_of_its_stream_alone(world: worlds.World) -> None:
+    world.record("clicks", '{"page": "grün"}', partition_key="visitor")
+    world.record("returns", b'{"page": 2}')
+    world.drain()
+    assert told == [("clicks", {"page": "grün"}), ("returns", {"page": 2}), 1]
+
+
+def test_a_record_that_comes_again_calls_nothing_again(world: worlds.World) -> None:
+    for number in (1, 2, 1, 2):
+        world.change("orders", keys={"id": 7}, new={"id": 7, "step": number}, number=number)
+        world.drain()
+    world.change("orders", keys={"id": 7}, new={"id": 7, "step": 3})
+    world.drain()
+    assert told == [(7, 1), (7, 2), (7, 3)]
+
+
+def test_the_call_has_an_id_that_is_known_beforehand_and_a_result(world: worlds.World) -> None:
+    world.record("clicks", '"a"')
+    world.drain()
+    (first,) = world.sent(count.name)
+    assert first["args"][0]["id"].startswith("shardId-000000000000:")
+    (call,) = {json.loads(body)["taskid"] for body in world.queues.sent if f'"{count.name}"' in body}
+    assert app.result(call).get() == first["args"][0]["id"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_queue_that_keeps_order_keeps_it_from_the_table_to_the_body_whatever_fails(world: worlds.World, seed: int) -> None:
+    """Batches are cut anywhere, queues are away for single messages and for all, bodies fail, and Lambda hands over again what stays."""
+    draw = random.Random(seed)
+    reached = {which: list(range(12)) for which in range(3)}
+    records = [order(which, f"{which}.{step}", number) for number, (which, step) in enumerate(_woven(reached, draw), 1)]
+    fails.update({f"{draw.randrange(3)}.{draw.randrange(12)}": draw.randrange(1, 3) for _ in range(4)})
+    at, calm = 0, 0
+    while at < len(records):
+        calm += 1
+        share = draw.choice([0.0, 0.2, 1.0]) if calm < 60 else 0.0
+        with suppress(Unavailable):
+            at += take(world, "orders", records[at : at + draw.randrange(1, 20)], _often(draw, share))
+        if draw.random() < 0.5:
+            world.step()
+    world.drain()
+    assert {which: [step for one, step in told if one == which] for which in reached} == {
+        which: [f"{which}.{step}" for step in steps] for which, steps in reached.items()
+    }
+    assert world.parked() == []
+
+
+def _often(draw: random.Random, share: float) -> Refuses:
+    return lambda queue, message: away(queue, message) if draw.random() < share else None
+
+
+def _woven(lines: Mapping[int, Sequence[int]], draw: random.Random) -> Iterator[tuple[int, int]]:
+    """All of *lines*, each in its own order."""
+    left = {which: list(steps) for which, steps in lines.items()}
+    while left:
+        which = draw.choice(sorted(left))
+        yield which, left[which].pop(0)
+        if not left[which]:
+            del left[which]
+
+
+def test_while_a_queue_is_away_the_rest_stays_in_the_stream(world: worlds.World) -> None:
+    records = [order(which, "paid", which) for which in range(1, 6)]
+    third = json.dumps(f"{3:032x}")
+    assert take(world, "orders", records, lambda q, m: away(q, m) if third in m.body else None) == 2
+    assert world.telemetry.counted("StreamsStopped") == 1
+    (line,) = [line for line in world.telemetry.lines if "the rest of the batch stays" in line.message]
+    assert (line.fields["done"], line.fields["next"], line.fields["stream"]) == (2, f"{3:021}", "orders")
+    assert take(world, "orders", records[2:], lambda queue, message: None) == 3
+    world.drain()
+    assert sorted(told) == [(which, "paid") for which in range(1, 6)], "what had been sent beyond the third is known downstream"
+
+
+@pytest.mark.parametrize("error", [Unavailable("away"), ConfigurationError("denied")])
+def test_when_nothing_can_be_sent_the_invocation_fails_and_nothing_is_lost(world: worlds.World, error: SedanoError) -> None:
+    records = [order(1, "paid", 1), order(2, "paid", 2), {"unreadable": True}]
+    with pytest.raises(type(error)):
+        take(world, "orders", records, lambda queue, message: error)
+    assert (world.queues.peek(FIFO), world.parked()) == ([], [])
+    assert world.telemetry.counted("StreamsStopped") == 1
+    assert take(world, "orders", records, lambda queue, message: None) == 3
+    world.drain()
+    assert (sorted(told), len(world.parked())) == ([(1, "paid"), (2, "paid")], 1)
+
+
+UNREADABLE: list[dict[str, Any]] = [
+    {}, {"body": "x"}, order(1, "a", 1) | {"eventName": "RENAME"}, order(1, "a", 1) | {"eventID": None},
+    order(1, "a", 1) | {"dynamodb": {"SequenceNumber": "1", "Keys": {"id": {"?": 5}}}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unreadable", UNREADABLE)
+def test_what_cannot_be_read_is_set_aside_whole_and_the_others_go_on(world: worlds.World, unreadable: dict[str, Any]) -> None:
+    assert take(world, "orders", [order(1, "a", 1), unreadable, order(2, "b", 2)], lambda queue, message: None) == 3
+    world.drain()
+    assert sorted(told) == [(1, "a"), (2, "b")]
+    (found,) = world.parked()
+    assert (found.attributes["reason"], found.attributes["queue"]) == ("stream", "stream:orders")
+    assert json.loads(found.body) == unreadable
+    assert world.telemetry.counted("MessagesParked") == 1
+
+
+def test_what_can_neither_be_read_nor_set_aside_stays_in_the_stream(world: worlds.World) -> None:
+    records = [order(1, "a", 1), {**order(2, "b", 2), "eventName": "RENAME"}, order(3, "c", 3)]
+    assert take(world, "orders", records, lambda q, m: away(q, m) if q == PARKED else None) == 1
+    with pytest.raises(Unavailable, match="could not be set aside"):
+        take(world, "orders", records[1:], lambda q, m: away(q, m) if q == PARKED else None)
+    assert take(world, "orders", records[1:], lambda queue, message: None) == 2
+    world.drain()
+    assert sorted(told) == [(1, "a"), (3, "c")]
+    assert len(world.parked()) == 1
+
+
+def test_a_record_without_the_key_of_a_call_is_set_aside_and_called_when_it_has_one(
+    world: worlds.World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.change("orders", keys={"number": 7}, old={"number": 7})
+    world.drain()
+    (found,) = world.parked()
+    assert "serial_key" in found.attributes["detail"]
+    assert told == [], "of the calls of a record all are published or none"
+    assert main(["parked", "redrive", "--reason", "stream", "--app", APP]) == 1
+    assert "stays parked: stream: call: " in capsys.readouterr().err
+    spec = app.registry.tasks[follow.name]
+    app.registry.tasks[follow.name] = spec._replace(serial_key=lambda args, kwargs: "any")
+    try:
+        assert main(["parked", "list", "--app", APP]) == 0
+        assert "stream:orders" in capsys.readouterr().out
+        assert main(["parked", "redrive", "--reason", "stream", "--app", APP]) == 0
+    finally:
+        app.registry.tasks[follow.name] = spec
+    assert "sent to stream:orders" in capsys.readouterr().out
+    assert world.parked() == []
+    assert len(world.sent("tests.stories.depot.forget")) == 1
+
+
+def test_what_was_set_aside_is_called_once_although_it_is_taken_once_more(world: worlds.World) -> None:
+    tired = lambda q, m: OptionError("tenant: 'é' is none") if "depot.count" in m.body else None  # noqa: E731 - a queue's refusal for good
+    assert take(world, "clicks", [kinesis_record(1, 0.0, b'"a"', "-")], tired) == 1
+    world.drain()
+    assert (told, len(world.parked())) == ([1], 1)
+    assert redrive(world.ports, parked(world.ports, lambda one: True), None, reading(app).again) == [None]
+    world.drain()
+    assert told[:2] == [1, ("clicks", "a")]
+    assert world.parked() == []
+
+
+def test_a_parked_record_of_a_stream_that_is_no_more_stays_parked(world: worlds.World) -> None:
+    take(world, "clicks", [{}], lambda queue, message: None)
+    other = Sedano("other")
+    other.attach(world.ports)
+    (stays,) = redrive(world.ports, parked(world.ports, lambda one: True), None, reading(other).again)
+    assert "this app declares none of the name" in str(stays)
+    assert len(world.parked()) == 1
+
+
+def test_a_long_record_travels_beside_the_queue_and_a_longer_one_is_parked_whole(world: worlds.World) -> None:
+    world.change("orders", keys={"id": 1}, new={"id": 1, "step": "x" * 390_000}, old={"id": 1, "step": "y" * 390_000})
+    world.drain()
+    assert [len(step) for _, step in told] == [390_000]
+    take(world, "clicks", [{"body": "x" * 1_500_000}], lambda queue, message: None)
+    (found,) = world.parked()
+    assert found.body.startswith("blob:")
+
+
+def test_what_takes_too_long_goes_on_in_the_next_invocation(world: worlds.World) -> None:
+    records = [order(number, "a", number) for number in range(1, 251)]
+
+    def slow(queue: str, message: Outgoing) -> None:
+        world.clock.advance(0.3)
+
+    assert take(world, "orders", records, slow, 30.0) == 100
+    assert take(world, "orders", records[100:], slow, 90.0) == 150
+    world.drain()
+    assert len(told) == 250
+
+
+def test_a_stream_that_nobody_declares_is_told_so(world: worlds.World) -> None:
+    with pytest.raises(ConfigurationError, match="this app declares none of the name"):
+        world.record("nothing", "x")
+
+
+def test_what_an_app_declares_names_its_streams_and_who_stands_on_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["discover", "--app", APP]) == 0
+    said = capsys.readouterr().out
+    assert "\nstream orders: tests.stories.depot.follow, tests.stories.depot.forget (REMOVE)\n" in said
+    assert main(["discover", "--app", APP, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["streams"] == {
+        "clicks": {"tests.stories.depot.count": [], "tests.stories.depot.sum_up": []},
+        "orders": {"tests.stories.depot.follow": [], "tests.stories.depot.forget": ["REMOVE"]},
+        "returns": {"tests.stories.depot.count": []},
+    }
+
+
+def test_a_task_stands_on_a_stream_as_far_as_that_can_be_honoured() -> None:
+    plain = Sedano("plain")
+
+    @plain.task
+    def one(record: TableChange) -> None:
+        """Nothing."""
+
+    for name in ("Upper", "a/b", "", "a" * 41, "1"):
+        with pytest.raises(OptionError, match="a name is a-z"):
+            plain.stream(name)(one)
+    with pytest.raises(OptionError, match=r"bare is no task of this app; @app.stream\('a'\) stands in the line above @app.task"):
+        plain.stream("a")(bare)  # type: ignore[type-var] # what is refused
+    with pytest.raises(OptionError, match="is no task of this app"):
+        plain.stream("a")(count)
+    for operations in (["UPDATE"], "INSERT", ["INSERT", "INSERT"], [5]):
+        with pytest.raises(OptionError, match="give some of"):
+            plain.stream("a", operations=operations)(one)  # type: ignore[arg-type] # what is refused
+    for takes in (lambda: None, lambda a, b: None, lambda *, a: None, number):
+        with pytest.raises(OptionError, match="is called with one argument, a record"):
+            plain.stream("a")(plain.task(name=f"plain.{id(takes)}")(takes))
+    assert plain.streams == {}
+    assert plain.stream("a")(one) is one
+    with pytest.raises(OptionError, match="stands on it already"):
+        plain.stream("a", operations=["INSERT"])(one)
+
+
+def bare(record: TableChange) -> None:
+    """No task."""
+
+
+def number(record: int) -> None:
+    """Takes something else."""

@@ -1,0 +1,199 @@
+"""A stream's record as a task gets it: a table's types as the nearest of JSON, nothing rounded; what is none is refused, whatever it is."""
+
+import base64
+import json
+from contextlib import suppress
+from decimal import Decimal
+
+import pytest
+from boto3.dynamodb.types import Binary, TypeDeserializer, TypeSerializer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.errors import MessageRefused, OptionError
+from sedano.memory.streams import kinesis_record, table_record
+from sedano.model.codec import decode_value, encode_value
+from sedano.model.stream import call_id, read, read_back, sequence, written
+
+AT = 1_767_225_600.0
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+NUMBERS = st.decimals(allow_nan=False, allow_infinity=False).map(lambda one: one.normalize()).filter(
+    lambda one: len(one.as_tuple().digits) <= 38 and -130 <= one.adjusted() <= 125
+)  # fmt: skip
+LEAVES = (
+    st.none() | st.booleans() | TEXTS | NUMBERS | st.binary(max_size=8) | st.sets(TEXTS.filter(bool), min_size=1, max_size=4)
+    | st.sets(NUMBERS, min_size=1, max_size=4) | st.sets(st.binary(min_size=1, max_size=4), min_size=1, max_size=4)
+)  # fmt: skip
+ATTRIBUTES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4), max_leaves=12)
+JSON = st.recursive(
+    st.none() | st.booleans() | TEXTS | st.integers(-(10**37), 10**37) | st.floats(-1e15, 1e15),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4), max_leaves=12,
+)  # fmt: skip
+REST = st.none() | st.booleans() | st.integers() | TEXTS | st.lists(st.integers(), max_size=2)
+ANYTHING = st.recursive(
+    REST, lambda inner: st.dictionaries(st.sampled_from(["S", "N", "B", "M", "L", "NS", "SS", "BS", "NULL", "X"]), inner, max_size=2)
+)
+
+
+def change(**parts):
+    """A record of a table's stream, with other *parts* at its top."""
+    return {**table_record(1, AT, {"id": 7}, {"id": 7}, None), **parts}
+
+
+def told(**parts):
+    """A record of a table's stream, with other *parts* in what the table tells."""
+    return change(dynamodb={**table_record(1, AT, {"id": 7}, {"id": 7}, None)["dynamodb"], **parts})
+
+
+def seen(value):
+    """What a task sees of the attribute *value*, which DynamoDB's own library writes."""
+    return read("orders", told(NewImage={"it": value}), AT)["new"]["it"]
+
+
+def meant(value):
+    """What is to be seen of what DynamoDB's own library reads: nothing is rounded, sets are sorted lists, bytes are base64."""
+    if isinstance(value, Decimal):
+        whole, near = value == value.to_integral_value(), float(value)
+        return int(value) if whole else near if Decimal(str(near)) == value else str(value)
+    if isinstance(value, Binary | bytes):
+        return base64.b64encode(bytes(value)).decode()
+    if isinstance(value, set):
+        return [meant(one) for one in sorted(value)] if all(isinstance(one, Decimal) for one in value) else sorted(map(meant, value))
+    if isinstance(value, list):
+        return [meant(one) for one in value]
+    return {name: meant(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def on_the_way(typed):
+    """A typed attribute as Lambda hands it over: what is binary is base64 text."""
+    if isinstance(typed, Binary | bytes):
+        return base64.b64encode(bytes(typed)).decode()
+    if isinstance(typed, dict):
+        return {name: on_the_way(one) for name, one in typed.items()}
+    return [on_the_way(one) for one in typed] if isinstance(typed, list) else typed
+
+
+@given(ATTRIBUTES)
+def test_an_attribute_is_what_dynamodbs_own_library_reads_as_json(value):
+    typed = TypeSerializer().serialize(value)
+    found = seen(on_the_way(typed))
+    assert found == meant(TypeDeserializer().deserialize(typed))
+    assert decode_value(encode_value(found)) == found
+
+
+@given(JSON)
+def test_json_that_a_table_holds_comes_back_as_it_was(value):
+    record = table_record(1, AT, {"id": 7}, {"id": 7, "it": value}, None)
+    assert read("orders", record, AT)["new"]["it"] == value
+
+
+@given(NUMBERS)
+def test_no_number_is_rounded(number):
+    found = seen({"N": str(number)})
+    assert Decimal(repr(found) if isinstance(found, float) else found) == number
+
+
+def test_a_change_is_told_with_what_was_and_what_is():
+    record = table_record(5, AT, {"id": 7, "at": "b"}, {"id": 7, "paid": True, "price": Decimal("9.90")}, {"id": 7})
+    assert read("orders", record, 0.0) == {
+        "stream": "orders", "id": f"{5:032x}", "at": AT, "operation": "MODIFY", "keys": {"id": 7, "at": "b"},
+        "new": {"id": 7, "paid": True, "price": 9.9}, "old": {"id": 7}, "expired": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "operation"), [({"id": 1}, None, "INSERT"), ({"id": 1}, {"id": 1}, "MODIFY"), (None, {"id": 1}, "REMOVE")]
+)
+def test_a_change_has_its_operation(new, old, operation):
+    found = read("orders", table_record(1, AT, {"id": 1}, new, old), 0.0)
+    assert (found["operation"], found["new"], found["old"]) == (operation, new, old)
+
+
+def test_what_its_time_to_live_removed_says_so():
+    gone = table_record(1, AT, {"id": 1}, None, {"id": 1})
+    assert read("orders", gone, 0.0)["expired"] is False
+    by_time = {**gone, "userIdentity": {"type": "Service", "principalId": "dynamodb.amazonaws.com"}}
+    assert read("orders", by_time, 0.0)["expired"] is True
+    assert read("orders", {**gone, "userIdentity": {"principalId": "arn:aws:iam::1:user/a"}}, 0.0)["expired"] is False
+
+
+def test_a_stream_of_keys_alone_tells_keys_alone():
+    record = told()
+    del record["dynamodb"]["NewImage"], record["dynamodb"]["ApproximateCreationDateTime"]
+    found = read("orders", record, 12.5)
+    assert (found["keys"], found["new"], found["old"], found["at"]) == ({"id": 7}, None, None, 12.5)
+
+
+@pytest.mark.parametrize(("data", "text", "encoded"), [(b"", "", None), ("grün".encode(), "grün", None), (b"\xff\x00", None, "/wA=")])
+def test_a_kinesis_record_is_text_or_else_base64(data, text, encoded):
+    assert read("clicks", kinesis_record(3, AT + 0.25, data, "visitor 7"), 0.0) == {
+        "stream": "clicks", "id": f"shardId-000000000000:{3:056}", "at": AT + 0.25, "partition_key": "visitor 7", "data": text,
+        "data_base64": encoded,
+    }  # fmt: skip
+
+
+def test_a_record_has_the_sequence_number_that_lambda_knows_it_by():
+    assert sequence(table_record(4, AT, {"id": 1}, {"id": 1}, None)) == f"{4:021}"
+    assert sequence(kinesis_record(4, AT, b"", "a")) == f"{4:056}"
+    assert [sequence(none) for none in ({}, {"dynamodb": 5}, {"kinesis": {}}, {"dynamodb": {"SequenceNumber": 5}})] == [""] * 4
+
+
+def test_the_call_of_another_task_stream_or_record_has_another_id():
+    some = {call_id(*of) for of in (("a", "t", "1"), ("a", "t", "2"), ("a", "u", "1"), ("b", "t", "1"), ("a", "t/1", ""), ("a", "", "t/1"))}
+    assert len(some) == 6
+    assert call_id("a", "t", "1") in some
+
+
+@pytest.mark.parametrize(
+    ("record", "field"),
+    [
+        ({}, "record"), ({"body": "an SQS message"}, "record"), (change(dynamodb=None), "dynamodb"),
+        (change(eventName="RENAME"), "eventName"), (change(eventName=None), "eventName"),
+        (change(eventID=""), "eventID"), (change(eventID=5), "eventID"), (told(Keys=None), "Keys"),
+        (told(Keys=[]), "Keys"), (told(NewImage={"a": 5}), "NewImage.a"), (told(NewImage={"a": {}}), "NewImage.a"),
+        (told(NewImage={"a": {"S": "", "N": "5"}}), "NewImage.a"), (told(OldImage={"a": {"L": [{"S": ""}, {"Z": 1}]}}), "OldImage.a[1]"),
+        (told(NewImage={"a": {"N": 5}}), "NewImage.a"), (told(NewImage={"a": {"N": "five"}}), "NewImage.a"),
+        (told(NewImage={"a": {"N": "NaN"}}), "NewImage.a"), (told(NewImage={"a": {"N": "1E+999999999"}}), "NewImage.a"),
+        (told(NewImage={"a": {"N": "9" * 127}}), "NewImage.a"), (told(NewImage={"a": {"NS": ["1", "x"]}}), "NewImage.a"),
+        (told(NewImage={"a": {"B": "%"}}), "NewImage.a"), (told(NewImage={"a": {"BS": "ab"}}), "NewImage.a"),
+        (told(NewImage={"a": {"BOOL": 1}}), "NewImage.a"), (told(NewImage={"a": {"M": {"b": {"NULL": None}}}}), "NewImage.a.b"),
+        (told(ApproximateCreationDateTime="now"), "ApproximateCreationDateTime"), ({"kinesis": {}, "eventID": "1"}, "data"),
+        ({"kinesis": {"data": "é", "partitionKey": "a"}, "eventID": "1"}, "data"),
+        ({"kinesis": {"data": ""}, "eventID": "1"}, "partitionKey"),
+    ],
+)  # fmt: skip
+def test_what_is_no_record_is_refused_with_its_place(record, field):
+    with pytest.raises(MessageRefused) as refused:
+        read("orders", record, AT)
+    assert (refused.value.code, refused.value.field) == ("stream", field)
+
+
+@given(st.dictionaries(TEXTS, ANYTHING, max_size=3), st.sampled_from(["NewImage", "OldImage", "Keys"]))
+def test_whatever_stands_in_a_record_it_is_read_or_refused(image, where):
+    with suppress(MessageRefused):
+        found = read("orders", told(**{where: image}), AT)
+        assert json.loads(json.dumps(found)) == found
+
+
+def test_a_refusal_tells_no_values():
+    with pytest.raises(MessageRefused) as refused:
+        read("orders", told(NewImage={"card": {"N": "secret 4111"}}), AT)
+    assert "4111" not in str(refused.value)
+
+
+@given(ANYTHING)
+def test_a_record_that_was_written_is_read_back(value):
+    record = told(NewImage={"it": value})
+    assert read_back(written(record)) == record
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "5", "[" * 100_000])
+def test_what_holds_no_record_is_refused(text):
+    with pytest.raises(MessageRefused, match="not a stream's record"):
+        read_back(text)
+
+
+@pytest.mark.parametrize("value", [set(), {1, "a"}, {True}, float("nan"), object()])
+def test_a_table_that_is_made_up_holds_what_a_table_holds(value):
+    with pytest.raises(OptionError, match=r"NewImage\.it: no table holds"):
+        table_record(1, AT, {"id": 1}, {"it": value}, None)
