@@ -17,6 +17,8 @@ OLDEST_MESSAGE_S = 900
 STEALS = 10
 #: How many requests in five minutes may be refused before somebody is told: an address of the internet is knocked at now and then.
 REFUSED = 20
+#: The reason with which a request is refused that bears no signature at all: as a rule a stranger's, while any other is a sender's.
+UNSIGNED = "no-signature"
 #: How old, in seconds, a record of a stream may get before somebody is told: DynamoDB forgets it after 24 hours.
 OLDEST_RECORD_S = 3_600
 
@@ -76,6 +78,13 @@ def _of_functions(watched: Watched) -> Iterator[Rule]:
     for name, function in watched.functions.items():
         words = f"{name}: invocations fail as a whole: the code does not import, or runs out of memory or time. Its log says which."
         yield Rule(f"Failing-{name}", of_function(function, "Errors"), 1, 1, words)
+        if name == "webhook":  # nothing waits in a queue until there is room again
+            words = (
+                "webhook: senders were told 429, for more came at once than webhook_concurrency lets in, or the account's concurrency is "
+                "used up. Some send again and some, as GitHub, never do: give it more, or look who it is that posts."
+            )
+            yield Rule(f"Throttled-{name}", of_function(function, "Throttles"), 1, 1, words)
+            continue
         words = f"{name}: invocations are refused for a quarter of an hour: the account's concurrency is used up."
         yield Rule(f"Throttled-{name}", of_function(function, "Throttles"), 1, 3, words)
 
@@ -117,8 +126,14 @@ def _of_webhooks(watched: Watched) -> Iterator[Rule]:
     )
     yield Rule("WebhooksUnanswered", watched.own("WebhooksUnanswered"), 1, 1, words)
     words = (
-        f"At least {REFUSED} requests to the webhook URL in five minutes were not signed as they should be: a secret that was changed on "
-        "one side only, or somebody who tries. Nothing of theirs was kept."
+        "A request to the webhook URL bore a signature that does not fit: a secret that was changed on one side only, a sender whose clock "
+        "is wrong or that signs in another way, or somebody who tries. What that sender posts is lost until it is mended. The metric "
+        "WebhooksRefused says which webhook and why."
+    )
+    yield Rule("WebhooksMissigned", watched.own("WebhooksRefused", but=UNSIGNED), 1, 1, words)
+    words = (
+        f"At least {REFUSED} requests to the webhook URL in five minutes were refused. Without a signature that is somebody who knocks, or "
+        "a sender whose signature stands in another header than `verify` says. Nothing of theirs was kept."
     )
     yield Rule("WebhooksRefused", watched.own("WebhooksRefused"), REFUSED, 1, words)
 

@@ -32,9 +32,10 @@ class Watched:
     timers: str
     memory: int
 
-    def own(self, metric: str, period: Duration = MINUTES) -> cloudwatch.MathExpression:
-        """The sum of one of the library's metrics over all tasks, reasons and functions of the stage."""
-        query = f'SELECT SUM({metric}) FROM "{namespace(self.stage)}"'  # noqa: S608 - CloudWatch's own language, over names from code
+    def own(self, metric: str, period: Duration = MINUTES, *, but: str = "") -> cloudwatch.MathExpression:
+        """The sum of one of the library's metrics over all tasks, reasons (except the one that is no matter, `but`) and functions."""
+        where = f" WHERE reason != '{but}'" if but else ""
+        query = f'SELECT SUM({metric}) FROM "{namespace(self.stage)}"{where}'  # noqa: S608 - CloudWatch's own language, over names from code
         return cloudwatch.MathExpression(expression=query, using_metrics={}, period=period, label=metric)
 
 

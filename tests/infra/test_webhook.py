@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from infra.config import ConfigError, StageConfig
+from infra.constructs.alarms import REFUSED, UNSIGNED
 from sedano.aws.secret_texts import parameter
 from sedano.local.stage import stage_context
 from sedano.local.synth import synthesise
+from sedano.model.signed import ABSENT
 from tests.infra.invariants import broken
-from tests.infra.template import Templates, read
+from tests.infra.template import Templates, read, target
 from tests.infra.test_invariants import EVERYWHERE, IN_PRODUCTION
 
 CODE = Path(__file__).parent / "hooked"
@@ -26,6 +28,12 @@ def hooked(tmp_path_factory: pytest.TempPathFactory) -> Templates:
     return read(synthesise(context, tmp_path_factory.mktemp("hooked") / "cdk.out", judged=True))
 
 
+def version_of(templates: Templates, reference: Any) -> str | None:
+    """The alias that a reference to a function names, if any: a permission holds for what it names alone."""
+    named = templates.resources[target(reference)]
+    return named["Properties"]["Name"] if named["Type"] == "AWS::Lambda::Alias" else None
+
+
 def opened(templates: Templates) -> Iterator[str]:
     """What is wrong with how a stage is open to the world: through one URL, to one function, with a ceiling, and by no other way."""
     urls = templates.of_type("Lambda::Url")
@@ -34,11 +42,16 @@ def opened(templates: Templates) -> Iterator[str]:
         yield f"URLs lead to {functions}"
     if not templates.functions()["webhook"].get("ReservedConcurrentExecutions"):
         yield "the webhook has no ceiling"
-    for name, permission in templates.of_type("Lambda::Permission").items():
+    permissions, ways = templates.of_type("Lambda::Permission"), set()
+    for name, permission in permissions.items():
         by_url = permission.get("FunctionUrlAuthType") == "NONE" and permission["Action"] == "lambda:InvokeFunctionUrl"
         through = permission.get("InvokedViaFunctionUrl") is True and permission["Action"] == "lambda:InvokeFunction"
         if templates.function_named(permission["FunctionName"]) != "webhook" or not (by_url or through):
             yield f"{name} lets {permission['Principal']} call more than the URL"
+        if version_of(templates, permission["FunctionName"]) in [url.get("Qualifier") for url in urls.values()]:
+            ways.add(permission["Action"])
+    for missing in sorted({"lambda:InvokeFunctionUrl", "lambda:InvokeFunction"} - ways):
+        yield f"nobody may {missing} what the URL leads to, and AWS asks for both since October 2025"
 
 
 def test_an_app_without_webhooks_is_open_to_nobody(templates: Templates) -> None:
@@ -66,12 +79,27 @@ def _anyone_directly(resources: dict[str, Any]) -> None:
             one["Properties"].pop("InvokedViaFunctionUrl", None)
 
 
+def _one_way_alone(resources: dict[str, Any]) -> None:
+    (name,) = [
+        n for n, one in resources.items() if one["Type"] == "AWS::Lambda::Permission" and "InvokedViaFunctionUrl" in one["Properties"]
+    ]
+    del resources[name]
+
+
+def _another_version(resources: dict[str, Any]) -> None:
+    (url,) = [
+        one for one in resources.values() if one["Type"] == "AWS::Lambda::Permission" and "InvokedViaFunctionUrl" in one["Properties"]
+    ]
+    (name,) = [n for n, one in resources.items() if one["Type"] == "AWS::Lambda::Function" and n.startswith("Webhook")]
+    url["Properties"]["FunctionName"] = {"Ref": name}
+
+
 def _no_ceiling(resources: dict[str, Any]) -> None:
     (name,) = [n for n, one in resources.items() if one["Type"] == "AWS::Lambda::Function" and n.startswith("Webhook")]
     del resources[name]["Properties"]["ReservedConcurrentExecutions"]
 
 
-@pytest.mark.parametrize("plant", [_another_address, _anyone_directly, _no_ceiling])
+@pytest.mark.parametrize("plant", [_another_address, _anyone_directly, _no_ceiling, _one_way_alone, _another_version])
 def test_another_opening_is_seen(hooked: Templates, plant: Callable[[dict[str, Any]], None]) -> None:
     resources = copy.deepcopy(dict(hooked.resources))
     plant(resources)
@@ -104,8 +132,23 @@ def test_without_its_url_it_would_have_nothing_that_feeds_it(hooked: Templates) 
 
 
 def test_somebody_is_told_when_senders_are_refused_or_not_answered(hooked: Templates) -> None:
-    alarms = json.dumps(hooked.of_type("CloudWatch::Alarm"))
-    assert all(f"SUM({metric})" in alarms for metric in ("WebhooksRefused", "WebhooksUnanswered"))
+    asked = {
+        part["Expression"]: alarm["Threshold"]
+        for alarm in hooked.of_type("CloudWatch::Alarm").values()
+        for part in alarm.get("Metrics", [])
+    }
+    assert asked['SELECT SUM(WebhooksUnanswered) FROM "sedano/prod"'] == 1
+    assert asked['SELECT SUM(WebhooksRefused) FROM "sedano/prod"'] == REFUSED, "anybody may knock"
+    assert asked["SELECT SUM(WebhooksRefused) FROM \"sedano/prod\" WHERE reason != 'no-signature'"] == 1, "a sender that posts once a day"
+    assert UNSIGNED == ABSENT
+
+
+def test_one_request_that_found_no_room_is_told_for_it_waits_nowhere(hooked: Templates) -> None:
+    alarms = hooked.of_type("CloudWatch::Alarm").items()
+    periods = {name: alarm["EvaluationPeriods"] for name, alarm in alarms if alarm.get("MetricName") == "Throttles"}
+    assert {name for name, number in periods.items() if number == 1} == {
+        name for name in periods if name.startswith("AlarmsThrottledwebhook")
+    }
 
 
 @pytest.mark.parametrize("number", [-1, 1001, 1.5, True])
