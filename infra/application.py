@@ -37,7 +37,8 @@ class DiscoveryError(RuntimeError):
 class Declared:
     """What an application declares: command queues, tasks by name, which tasks hear of which event, names of periodic tasks' schedules.
 
-    *webhooks*: their names, each with whether its sender signs. *streams*: their names, each with the tasks that stand on it.
+    *webhooks*: their names, each with whether its sender signs. *streams*: their names, each with the tasks that stand on it
+    and the operations of a table that each wants, none for all.
     """
 
     queues: tuple[str, ...]
@@ -46,7 +47,7 @@ class Declared:
     schedules: tuple[str, ...]
     tended: bool = False
     webhooks: Mapping[str, bool] = field(default_factory=dict)
-    streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    streams: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
     def queues_of_streams(self) -> list[str]:
         """Return the names of the queues that what a stream tells goes to, each once."""
@@ -114,7 +115,7 @@ def _require_connected(app: str, declared: Declared, config: StageConfig) -> Non
     for name in config.streams:
         require(name in declared.streams, "streams", name, known)
     for name, tasks in declared.streams.items():
-        expected = f"{name}= and the ARN of the stream beside it, because {', '.join(tasks)} of {app} stands on it"
+        expected = f"{name}= and the ARN of the stream beside it, on which {' and '.join(tasks)} of {app} stand"
         require(config.local or name in config.streams, "streams", ",".join(config.streams), expected)
 
 
@@ -170,5 +171,5 @@ def _discover(app: str, code: Path, packages: Path | None) -> Declared:
     found = json.loads(done.stdout)
     heard = {event: tuple(tasks) for event, tasks in found["subscriptions"].items()}
     schedules, tended, webhooks = tuple(found["schedules"]), found.get("tended", False), found.get("webhooks", {})
-    streams = {name: tuple(tasks) for name, tasks in found.get("streams", {}).items()}
+    streams = {name: {task: tuple(some) for task, some in tasks.items()} for name, tasks in found.get("streams", {}).items()}
     return Declared(tuple(found["queues"]), found["tasks"], heard, schedules, tended, webhooks, streams)

@@ -14,7 +14,7 @@ _DAY = Duration.days(1)
 _INVOCATION, _GB_SECOND, _SQS_REQUEST, _WRITE_UNIT, _READ_UNIT, _LOG_BYTE = 0.2e-6, 13.3334e-6, 0.4e-6, 0.625e-6, 0.125e-6, 0.5e-9
 _OUTCOMES = ("TasksSucceeded", "TasksFailed", "TasksRetried", "TasksRevoked", "TasksExpired")
 _TROUBLE = ("TasksPoisoned", "WritesFencedOff", "ClaimsStolen", "Duplicates", "WorkersLost")
-_WAITING = ("MessagesParked", "MessagesHeld", "MessagesPaused", "FollowUpsDelayed", "RecordsDelayed", "RecordsLost")
+_WAITING = ("MessagesParked", "MessagesHeld", "StreamsStopped", "MessagesPaused", "FollowUpsDelayed", "RecordsDelayed", "RecordsLost")
 
 _AGE = """**The age of the oldest message lies.** SQS moves a message that was received three times to the back of the queue and no longer
 counts it, so a message that keeps failing lets this line fall while it is still there. Read it with the poisoned tasks, the parked messages

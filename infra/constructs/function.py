@@ -14,7 +14,7 @@ from constructs import Construct
 from ..config import StageConfig
 from ..nag import acknowledge, acknowledge_wildcard
 from .release import Release
-from .streams import READS, StreamMapping, service_of
+from .streams import READS, StreamMapping
 
 _NOT_CODE = ["README.md", "__pycache__", "*.pyc"]
 _RETENTION = {
@@ -139,13 +139,15 @@ class Function(Construct):
         acknowledge(mapping, "Serverless-LambdaEventSourceMappingDestination", reason)
         return mapping.event_source_mapping_id
 
-    def follow(self, name: str, arn: str, *, key: str | None) -> None:
-        """Feeds the function what the stream called `name` tells, whose ARN this is; `key`: the ARN of your own key that encrypts it.
+    def follow(self, name: str, arn: str, *, service: str, key: str | None) -> None:
+        """Feeds the function what the stream called `name` tells, whose ARN this is, of `service` (a key of `READS`).
+
+        `key`: the ARN of your own key that encrypts it.
 
         The function answers from which record on it has to be told again, and says so of no record for what stands in it: that one would
         come again until the stream forgets it.
         """
-        self.allow(READS[service_of(name, arn)], arn)
+        self.allow(READS[service], arn)
         if key is not None:
             self.allow(["kms:Decrypt"], key)
         StreamMapping(self, f"From-{name}", function=self.target, arn=arn)

@@ -23,17 +23,18 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from ..application import Application, Declared
-from ..config import StageConfig
+from ..config import StageConfig, require
 from ..constructs.function import Content, Function
 from ..constructs.layers import application_layers, library_layer
 from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
 from ..constructs.queue import FIFO, ParkedQueue, WorkQueue
-from ..constructs.streams import StreamTable
+from ..constructs.streams import StreamTable, service_of
 from ..constructs.timers import Timers
 from ..constructs.webhook_url import WebhookUrl
 from ..nag import acknowledge
 from ..places import FUNCTIONS
+from ..stream_arns import DYNAMODB
 from .stage_stack import StageStack
 from .state import BLOBS, CONTROL, HISTORY, LEDGER, SETTINGS, StateStack
 
@@ -206,7 +207,11 @@ class CoreStack(StageStack):
         arns = {**self._tables_for(declared), **self._config.streams}
         made = self._function("stream", {**environment, "SEDANO_STREAMS": self.to_json_string(arns)}, may_loop=False)
         for name, arn in arns.items():
-            made.follow(name, arn, key=self._config.stream_keys.get(name))
+            service = service_of(name, arn)
+            narrowed = [task for task, operations in declared.streams[name].items() if operations]
+            expected = f"the stream of a table, because {', '.join(narrowed)} asks for operations= of one"
+            require(service == DYNAMODB or not narrowed, f"streams[{name}]", arn, expected)
+            made.follow(name, arn, service=service, key=self._config.stream_keys.get(name))
         queues = [self._commands[queue].queue_arn for queue in declared.queues_of_streams()]
         made.allow(["sqs:SendMessage"], *queues, self._parked.queue_arn)
         self._allow_blobs(made, "s3:PutObject")

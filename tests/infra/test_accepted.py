@@ -58,7 +58,7 @@ def test_each_finding_has_one_reason_in_words(found: set[Finding], production: T
 IGNORED = ["W3005"]
 
 
-def _linted(templates: list[Path]) -> str:
+def linted(templates: list[Path]) -> str:
     program = str(Path(sys.executable).with_name("cfn-lint"))
     command = [program, "--regions", "us-east-1", "--ignore-checks", *IGNORED, "--", *map(str, templates)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -69,10 +69,10 @@ def _linted(templates: list[Path]) -> str:
 def test_the_templates_are_what_cloudformation_takes(production: Templates) -> None:
     templates = list(production.directory.glob("*.template.json"))
     assert len(templates) >= 4
-    assert _linted(templates) == ""
+    assert linted(templates) == ""
 
 
 def test_a_property_that_cloudformation_does_not_take_is_found(tmp_path: Path) -> None:
     queue = {"Type": "AWS::SQS::Queue", "Properties": {"Visibility": 1}}
     (tmp_path / "planted.template.json").write_text(json.dumps({"Resources": {"Planted": queue}}))
-    assert "'Visibility' was unexpected" in _linted([tmp_path / "planted.template.json"])
+    assert "'Visibility' was unexpected" in linted([tmp_path / "planted.template.json"])

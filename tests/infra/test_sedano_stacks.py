@@ -14,7 +14,7 @@ import pytest
 from requirements import toolchain
 from sedano.local import assembly
 from sedano.local.synth import ROOT
-from tests.infra.template import Templates, read, target
+from tests.infra.template import Templates, of_a_stream, read, target
 
 FOREIGN = Path(__file__).resolve().parent / "foreign"
 
@@ -58,7 +58,9 @@ def foreign(composed: tuple[Path, str]) -> Templates:
 
 def test_what_is_installed_stands_alone(wheel: Path, composed: tuple[Path, str]) -> None:
     assert {path.name for path in wheel.iterdir()} == {"sedano_cdk", "sedano_cdk-0.1.0.dist-info"}
-    assert composed[1].split() == ["shop.tasks.confirm", "shop.tasks.total"], "its tasks, and no module of this repository's folder"
+    assert composed[1].split() == ["shop.tasks.confirm", "shop.tasks.follow", "shop.tasks.total"], (
+        "its tasks, and no module of this repository's folder"
+    )
 
 
 def test_the_stacks_are_called_as_they_are_everywhere(composed: tuple[Path, str]) -> None:
@@ -95,8 +97,24 @@ def test_each_setting_reaches_every_resource_that_it_is_about(foreign: Templates
 
 def test_the_queues_are_those_that_the_code_declares_each_with_its_concurrency(foreign: Templates) -> None:
     mappings = foreign.of_type("Lambda::EventSourceMapping").values()
-    found = {target(one["EventSourceArn"]).split("Queue")[0]: one["ScalingConfig"]["MaximumConcurrency"] for one in mappings}
+    limits = [(one["EventSourceArn"], one["ScalingConfig"]["MaximumConcurrency"]) for one in mappings if not of_a_stream(one)]
+    found = {target(queue).split("Queue")[0]: limit for queue, limit in limits}
     assert found == {"Commandsdefault": 10, "Commandsmail": 2, "Events": 10, "Records": 10}
+
+
+def test_streams_and_a_key_of_another_stack_are_followed_as_the_cdk_fills_them_in(foreign: Templates) -> None:
+    def kind(name: str) -> str:
+        return str(foreign.resources[target(foreign.outputs[name])]["Type"])
+
+    followed = {foreign.exported(stream): function for stream, function in foreign.followers()}
+    assert {name[:6] for name in followed} == {"Orders", "Clicks"}
+    assert set(followed.values()) == {"stream"}
+    reads = [statement for statement in foreign.allowed("stream") if statement.actions[0].startswith(("dynamodb:", "kinesis:", "kms:"))]
+    assert [(one.actions[0].split(":")[0], *map(kind, one.resources)) for one in reads] == [
+        ("dynamodb", "AWS::DynamoDB::GlobalTable"),
+        ("kms", "AWS::KMS::Key"),
+        ("kinesis", "AWS::Kinesis::Stream"),
+    ]
 
 
 def test_tags_are_on_what_is_sedanos_and_on_nothing_else(foreign: Templates) -> None:

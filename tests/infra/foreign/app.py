@@ -3,6 +3,9 @@
 import sys
 
 import aws_cdk as cdk
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_kinesis as kinesis
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from sedano_cdk import SedanoStacks, StageConfig
 
@@ -11,6 +14,16 @@ PLACE = {"account": "123456789012", "region": "eu-central-1"}
 app = cdk.App()
 theirs = cdk.Stack(app, "Theirs", env=cdk.Environment(**PLACE))
 sns.Topic(theirs, "Other")
+key = kms.Key(theirs, "Key")
+by_id = dynamodb.Attribute(name="id", type=dynamodb.AttributeType.STRING)
+orders = dynamodb.TableV2(
+    theirs,
+    "Orders",
+    partition_key=by_id,
+    dynamo_stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
+    encryption=dynamodb.TableEncryptionV2.customer_managed_key(key),
+)
+clicks = kinesis.Stream(theirs, "Clicks")
 stacks = SedanoStacks(
     app,
     app="shop.tasks:app",
@@ -27,6 +40,8 @@ stacks = SedanoStacks(
         code_signing="arn:aws:lambda:eu-central-1:123456789012:code-signing-config:csc-0123456789abcdefg",
         alarm_topic="arn:aws:sns:eu-central-1:123456789012:on-call",
         budget=25.0,
+        streams={"orders": str(orders.table_stream_arn), "clicks": clicks.stream_arn},
+        stream_keys={"orders": key.key_arn},
     ),
 )
 app.synth()

@@ -1,6 +1,7 @@
-"""Two queues, one task on each, one event."""
+"""Two queues, a task or two on each, one event, two streams."""
 
 from sedano import DomainEvent, Sedano
+from sedano.streams import StreamRecord, TableChange
 
 app = Sedano("shop", queues=("default", "mail"))
 
@@ -22,3 +23,10 @@ def confirm(number: int) -> None:
 def total(prices: list[int]) -> int:
     """The sum of the prices."""
     return sum(prices)
+
+
+@app.stream("clicks")
+@app.stream("orders")
+@app.task(queue="mail")
+def follow(record: TableChange | StreamRecord) -> None:
+    """What happened to an order, and what a customer looked at."""

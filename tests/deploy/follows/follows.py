@@ -1,0 +1,33 @@
+"""An application that follows a table, each of whose items keeps its order, and a Kinesis stream."""
+
+from pathlib import Path
+
+from sedano import Sedano
+from sedano.streams import StreamRecord, TableChange
+
+app = Sedano("follows", queues=("default", "orders.fifo"))
+
+
+@app.stream("orders", operations=("INSERT", "MODIFY"))
+@app.task(queue="orders.fifo", serial_key="{record[keys][id]}")
+def ordered(record: TableChange) -> str | None:
+    """What happened to an order, which is also written to the file that it names, if it names one."""
+    new = record["new"] or {}
+    if "file" in new:
+        with Path(new["file"]).open("a") as file:
+            file.write(f"{new['id']} {new['step']}\n")
+    return f"{new['id']} {new['step']}"
+
+
+@app.stream("orders", operations=("REMOVE",))
+@app.task
+def dropped(record: TableChange) -> str:
+    """Which order is no more."""
+    return str(record["keys"]["id"])
+
+
+@app.stream("clicks")
+@app.task
+def clicked(record: StreamRecord) -> str | None:
+    """What was clicked."""
+    return record["data"]

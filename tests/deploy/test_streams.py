@@ -1,0 +1,72 @@
+"""Streams of a deployed stage, under a role of its own: what is written to a table, or put into a Kinesis stream, runs the tasks on it."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sedano.aws.ledger import DynamoLedger
+from sedano.local import LocalStage, local_stage
+from sedano.model.stream import call_id
+
+CODE = Path(__file__).parent / "follows"
+CLICKS = "arn:aws:kinesis:us-east-1:000000000000:stream/clicks"
+SECONDS = 90.0
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
+    """A stage of the application with streams, where each function may do what its role allows: a table of its own, a Kinesis stream."""
+    asked = {"app": "follows:app", "code": CODE, "directory": tmp_path_factory.mktemp("follows")}
+    with local_stage(**asked, enforce_iam=True, streams=f"clicks={CLICKS}") as stage:
+        _client(stage, "kinesis").create_stream(StreamName="clicks", ShardCount=1)
+        yield stage
+
+
+def _client(stage: LocalStage, service: str) -> Any:
+    return stage.endpoint.session().client(service, endpoint_url=stage.endpoint.url)
+
+
+def _result(stage: LocalStage, stream: str, task: str, record: str) -> str | None:
+    """The result, as it is kept, of the call of *task* with the record that has this id."""
+    ledger = DynamoLedger(_client(stage, "dynamodb"), stage.environment["SEDANO_LEDGER_TABLE"])
+    called, give_up = call_id(stream, task, record), time.monotonic() + SECONDS
+    while time.monotonic() < give_up:
+        found = ledger.read([called]).get(called)
+        if found is not None and found.state == "SUCCESS":
+            return found.result
+        time.sleep(0.2)
+    raise AssertionError(stage.endpoint.last_lines())
+
+
+def _told(stage: LocalStage, table: str) -> list[str]:
+    """The ids of the records of the table's stream."""
+    reader = _client(stage, "dynamodbstreams")
+    arn = _client(stage, "dynamodb").describe_table(TableName=table)["Table"]["LatestStreamArn"]
+    (shard,) = reader.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+    first = reader.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")
+    return [str(record["eventID"]) for record in reader.get_records(ShardIterator=first["ShardIterator"])["Records"]]
+
+
+def test_what_is_written_to_a_table_runs_the_task_that_asks_for_such_changes(stage: LocalStage) -> None:
+    table = json.loads(stage.environment["SEDANO_STREAM_TABLES"])["orders"]
+    dynamodb, key = _client(stage, "dynamodb"), {"id": {"S": "o1"}}
+    dynamodb.put_item(TableName=table, Item={**key, "step": {"N": "1"}})
+    dynamodb.put_item(TableName=table, Item={**key, "step": {"N": "2"}, "why": {"S": "x" * 100_000}})
+    dynamodb.delete_item(TableName=table, Key=key)
+    inserted, modified, removed = _told(stage, table)
+    assert _result(stage, "orders", "follows.ordered", inserted) == '"o1 1"'
+    assert _result(stage, "orders", "follows.ordered", modified) == '"o1 2"'
+    assert _result(stage, "orders", "follows.dropped", removed) == '"o1"'
+
+
+def test_what_is_put_into_kinesis_runs_the_task_that_stands_on_it(stage: LocalStage) -> None:
+    put = _client(stage, "kinesis").put_record(StreamName="clicks", PartitionKey="someone", Data=b"tea")
+    assert _result(stage, "clicks", "follows.clicked", f"{put['ShardId']}:{put['SequenceNumber']}") == '"tea"'
+
+
+def test_nothing_was_denied_on_the_way(stage: LocalStage) -> None:
+    assert "AccessDenied" not in stage.endpoint.log.read_text()

@@ -1,0 +1,19 @@
+"""An application that follows a table and a Kinesis stream: with tasks of two of its three queues."""
+
+from sedano import Sedano
+from sedano.streams import StreamRecord, TableChange
+
+app = Sedano("streamed", queues=("default", "bulk", "orders.fifo"))
+
+
+@app.stream("orders", operations=("INSERT",))
+@app.task(queue="orders.fifo", serial_key="{record[keys][id]}")
+def ordered(record: TableChange) -> None:
+    """Nothing."""
+
+
+@app.stream("clicks")
+@app.stream("orders")
+@app.task
+def seen(record: TableChange | StreamRecord) -> None:
+    """Nothing."""

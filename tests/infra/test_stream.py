@@ -1,0 +1,139 @@
+"""The stream's function: there only where an app declares a stream, fed by each under its ARN, and with the right to what that takes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from infra.constructs.streams import READS
+from sedano.local import LocalStageError
+from sedano.local.stage import stage_context
+from sedano.local.synth import synthesise
+from tests.infra.invariants import broken
+from tests.infra.template import Templates, read, target
+from tests.infra.test_accepted import linted
+from tests.infra.test_config import CLICKS, KEY
+from tests.infra.test_invariants import EVERYWHERE, IN_PRODUCTION
+from tests.infra.test_stream_settings import ORDERS
+
+CODE = Path(__file__).parent / "streamed"
+STREAMS = {"streams": f"orders={ORDERS},clicks={CLICKS}", "stream_keys": f"clicks={KEY}"}
+IN_PROD = {**stage_context("streamed:app", CODE), "local": "false", "stage": "prod"}
+
+
+@pytest.fixture(scope="module")
+def streamed(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    """Production of an application with streams. Judged: a finding without a reason fails the synthesis."""
+    return read(synthesise({**IN_PROD, **STREAMS}, tmp_path_factory.mktemp("streamed") / "cdk.out", judged=True))
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    """The same application on this machine, where nobody gives an ARN."""
+    return read(synthesise(stage_context("streamed:app", CODE), tmp_path_factory.mktemp("local") / "cdk.out"))
+
+
+def test_an_app_without_streams_has_nothing_that_follows_one(templates: Templates) -> None:
+    assert "stream" not in templates.functions()
+    assert list(templates.followers()) == []
+
+
+def test_each_stream_feeds_the_function_which_knows_them_by_name(streamed: Templates) -> None:
+    assert sorted(streamed.followers()) == [(ORDERS, "stream"), (CLICKS, "stream")]
+    given = streamed.functions()["stream"]["Environment"]["Variables"]["SEDANO_STREAMS"]
+    assert json.loads(given) == {"orders": ORDERS, "clicks": CLICKS}
+
+
+def test_it_may_read_its_streams_send_to_the_queues_of_their_tasks_park_and_keep_large_content(streamed: Templates) -> None:
+    actions = {action for statement in streamed.allowed("stream") for action in statement.actions if not action.startswith("logs:")}
+    assert actions == {*READS["dynamodb"], *READS["kinesis"], "kms:Decrypt", "sqs:SendMessage", "s3:PutObject"}
+    assert all(streamed.may("stream", action) == {ORDERS} for action in READS["dynamodb"])
+    assert all(streamed.may("stream", action) == {CLICKS} for action in READS["kinesis"])
+    assert streamed.may("stream", "kms:Decrypt") == {KEY}
+    sends = {name.split("Queue")[0] for name in streamed.may("stream", "sqs:SendMessage")}
+    assert sends == {"Commandsdefault", "Commandsordersfifo", "Parked"}, "no task of the queue bulk stands on a stream"
+    assert streamed.may("stream", "s3:PutObject") == {"SedanoBlobsBucket/*"}
+
+
+def test_every_rule_that_holds_for_other_stages_holds_for_this_one(streamed: Templates) -> None:
+    rules = EVERYWHERE | IN_PRODUCTION
+    assert [complaint for rule, kinds in rules.items() for complaint in broken(streamed, rule, kinds)] == []
+    assert linted(list(streamed.directory.glob("*.template.json"))) == ""
+
+
+def test_without_its_streams_it_would_have_nothing_that_feeds_it(streamed: Templates) -> None:
+    (loses,) = (rule for rule in EVERYWHERE if rule.__name__ == "loses_no_failure")
+    without = {name: one for name, one in streamed.resources.items() if "StartingPosition" not in one.get("Properties", {})}
+    (complaint,) = broken(Templates(streamed.directory, without, streamed.outputs), loses, EVERYWHERE[loses])
+    assert complaint.startswith("StreamFunction")
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"MaximumRetryAttempts": 3}, "gives records up"),
+        ({"MaximumRecordAgeInSeconds": 3600}, "gives records up"),
+        ({"FilterCriteria": {"Filters": []}}, "passes records over"),
+        ({"StartingPosition": "LATEST"}, "passes records over"),
+        ({"FunctionResponseTypes": []}, "sends whole batches again"),
+        ({"ParallelizationFactor": 2}, "hands over what is in order side by side"),
+    ],
+)
+def test_a_mapping_that_would_lose_or_disorder_records_is_seen(streamed: Templates, changed: dict[str, object], complaint: str) -> None:
+    (rule,) = (rule for rule in EVERYWHERE if rule.__name__ == "gives_no_record_up")
+    name = next(name for name, one in streamed.resources.items() if "StartingPosition" in one.get("Properties", {}))
+    whole = streamed.resources[name]
+    planted = {**streamed.resources, name: {**whole, "Properties": {**whole["Properties"], **changed}}}
+    assert list(broken(Templates(streamed.directory, planted, streamed.outputs), rule, EVERYWHERE[rule])) == [f"{name} {complaint}"]
+
+
+def test_a_mapping_keeps_its_name_for_another_one_would_begin_again_with_the_oldest_record(streamed: Templates) -> None:
+    names = {name for name, one in streamed.resources.items() if "StartingPosition" in one.get("Properties", {})}
+    assert names == {"StreamFromordersMapping9B31BAA6", "StreamFromclicksMapping5995302B"}
+
+
+def test_somebody_is_told_when_a_stream_is_an_hour_behind_and_the_dashboard_shows_how_far(streamed: Templates) -> None:
+    (alarm,) = (one for one in streamed.of_type("CloudWatch::Alarm").values() if one.get("MetricName") == "IteratorAge")
+    assert (alarm["Threshold"], alarm["Statistic"], alarm["Namespace"]) == (3_600_000, "Maximum", "AWS/Lambda")
+    assert streamed.exported(alarm["Dimensions"][0]["Value"]).startswith("StreamFunction")
+    page = json.dumps(streamed.of_type("CloudWatch::Dashboard"))
+    assert page.count("IteratorAge") == 1
+    assert "StreamsStopped" in page
+
+
+def test_the_cost_page_tells_what_records_cost_and_asks_nothing_for_an_idle_stream(streamed: Templates) -> None:
+    page = (streamed.directory / "cost.md").read_text()
+    assert "## A million records of streams" in page
+    queues = len(list(streamed.sources()))
+    assert f"| Lambda asks the queues | {queues * 648_000:,} |" in page
+
+
+def test_on_this_machine_a_table_stands_for_a_stream_that_nobody_gives(local: Templates) -> None:
+    tables = {target(stream) for stream, function in local.followers() if function == "stream"}
+    assert {local.resources[name]["Type"] for name in tables} == {"AWS::DynamoDB::Table"}
+    assert len(tables) == 2
+    for name in tables:
+        assert local.resources[name]["Properties"]["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+        assert name in json.dumps(local.outputs["SedanoStreamTables"])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {},
+            "streams: '' cannot be used; expected clicks= and the ARN of the stream beside it, on which streamed.seen of",
+        ),
+        (
+            {"streams": f"clicks={CLICKS}"},
+            "orders= and the ARN of the stream beside it, on which streamed.ordered and streamed.seen of",
+        ),
+        ({"streams": f"order={ORDERS}"}, "streams: 'order' cannot be used; expected one of the streams of streamed:app: clicks, orders"),
+        ({"streams": f"clicks={ORDERS},orders={CLICKS}"}, "the stream of a table, because streamed.ordered asks for operations= of one"),
+    ],
+)
+def test_a_stream_without_an_address_or_an_address_without_a_stream_is_refused(given: dict[str, str], said: str, tmp_path: Path) -> None:
+    with pytest.raises(LocalStageError) as refused:
+        synthesise({**IN_PROD, **given}, tmp_path / "cdk.out")
+    assert said in str(refused.value)
+    assert "Traceback" not in str(refused.value)
