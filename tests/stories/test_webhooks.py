@@ -1,5 +1,6 @@
 """Webhooks: what is posted becomes events once, whoever posts it how often; the sender is told what became of it, and nothing is lost."""
 
+import base64
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -141,7 +142,30 @@ def test_the_command_line_takes_it_once_more_and_says_so(world: worlds.World, ca
     assert "webhook:github" in capsys.readouterr().out
     assert main(["parked", "redrive", "--reason", "webhook", *named]) == 1
     assert "stays parked: webhook: body: " in capsys.readouterr().err
+    other = Sedano("other")
+    other.attach(world.ports)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tests.stories.forge.other", other, raising=False)
+        assert main(["parked", "redrive", "--all", "--app", "tests.stories.forge:other"]) == 1
+    assert "this app declares none of the name; name the app that does with --app" in capsys.readouterr().err
     assert len(world.parked()) == 1
+
+
+def test_the_command_line_shows_a_request_as_it_was_sent_and_moves_no_cursor(
+    world: worlds.World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = '{"action": "clos\x1b[2Jed",\r\n "title": "Ünlesbar \u202e"}'.encode() + b"\xff"
+    post(world, body, "\x1b[2Jlate")
+    (found,) = world.parked()
+    named = (found.attributes["message_id"], "--app", "tests.stories.forge:app")
+    assert main(["parked", "show", *named]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("request ")
+    assert said[2].startswith("POST /github at ")
+    assert "x-github-delivery: ?[2Jlate" in said
+    assert said[-3:] == ["", '{"action": "clos?[2Jed",', ' "title": "Ünlesbar ?"}\\xff']
+    assert main(["parked", "show", *named, "--json"]) == 0
+    assert base64.b64decode(json.loads(json.loads(capsys.readouterr().out)["body"])["body"]) == body
 
 
 def test_what_an_app_declares_names_its_webhooks_and_whether_they_are_signed(capsys: pytest.CaptureFixture[str]) -> None:

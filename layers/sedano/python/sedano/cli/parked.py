@@ -21,6 +21,8 @@ from sedano.cli.desk import app_of, table, takes_app, whole
 from sedano.engine.redriving import MOST, Parked, give_back, parked, redrive, whole_body
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model.timestamps import shown
+from sedano.model.webhook import QUEUE as WEBHOOK
+from sedano.model.webhook import read_back
 from sedano.ports import Ports
 from sedano.streams import reading
 from sedano.views.parked import reasons
@@ -87,9 +89,11 @@ def _show(app: Sedano, asked: argparse.Namespace) -> int:
         if asked.json:
             print(json.dumps({**_plain(one), "body": body}))
             continue
-        print(f"{one.name or 'unreadable message'} {one.task_id or one.message_id}: {one.reason}, {one.field}: {one.detail}")
+        posted = one.queue.startswith(WEBHOOK)
+        named = one.name or ("request" if posted else "unreadable message")
+        print(f"{named} {one.task_id or one.message_id}: {one.reason}, {one.field}: {one.detail}")
         print(f"from {one.queue}, set aside {shown(one.at)}, as {one.delivery.message_id}")
-        print(body)
+        print(_as_sent(body) if posted else body)
     return 0
 
 
@@ -98,7 +102,7 @@ def _redrive(app: Sedano, asked: argparse.Namespace) -> int:
     some = parked(ports, lambda one: _is_meant(one, asked), asked.most)
     if not some:
         return _none(" ".join(asked.ids) or asked.reason or "that")
-    answers = redrive(ports, some, answering(app).again if app.webhooks else None, reading(app).again if app.streams else None)
+    answers = redrive(ports, some, answering(app).again, reading(app).again if app.streams else None)
     for one, error in zip(some, answers, strict=True):
         named = one.task_id or one.message_id
         if error is None:
@@ -122,6 +126,21 @@ def _readable(ports: Ports, one: Parked) -> str:
         return whole_body(ports, one)
     except (MessageRefused, SedanoError) as gone:
         return f"its body is out of reach: {gone}"
+
+
+def _as_sent(body: str) -> str:
+    """Return a webhook's request as its sender wrote it, without what would move the cursor: anybody may have sent it."""
+    try:
+        request = read_back(body)
+    except MessageRefused:
+        return body
+    head = [f"POST /{request.webhook} at {shown(request.at)}", *(f"{name}: {text}" for name, text in request.headers.items())]
+    text = request.body.decode("utf-8", "backslashreplace")
+    return "\n".join(_harmless(line) for line in [*head, "", *text.splitlines()])
+
+
+def _harmless(line: str) -> str:
+    return "".join(letter if letter.isprintable() or letter == "\t" else "?" for letter in line)
 
 
 def _plain(one: Parked) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.lineage import derived_id
 from sedano.model.messages import NOTHING
+from sedano.model.timestamps import LAST_SECOND
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """The longest body that is taken. Lambda takes 6 MB of an invocation, in which a body may stand as base64, a third longer."""
@@ -114,6 +115,8 @@ def read_back(text: str) -> WebhookRequest:
         request = WebhookRequest(str(found["webhook"]), headers, base64.b64decode(found["body"], validate=True), float(at))
     except (ValueError, KeyError, TypeError, RecursionError, binascii.Error) as wrong:
         raise MessageRefused(refusals.SCHEMA, "body", f"not a webhook's request: {type(wrong).__name__}: {wrong}") from None
+    if not 0 <= request.at <= LAST_SECOND:
+        raise MessageRefused(refusals.SCHEMA, "at", "not a webhook's request: when it came is told in epoch seconds")
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
         raise MessageRefused(refusals.SCHEMA, "headers", "not a webhook's request: headers are texts by name")
     return request
