@@ -11,8 +11,10 @@ from glue_jobs.pipeline.report.charts import curves, heat, lane, nice
 from glue_jobs.pipeline.report.flow import flow
 from glue_jobs.pipeline.report.gather import HEAT_COLUMNS, HEAT_ROWS
 from glue_jobs.pipeline.report.page import page
+from glue_jobs.pipeline.report.span import near
 
 HOSTILE = "<script>alert(1)</script>\"'&amp;"
+NOW = 1_763_640_000.0
 LOADING = {"src", "href", "srcset", "data", "action"}
 LATENCIES = {f"{c}_seconds_{f}": 0.25 for c in ("wait", "run", "total") for f in ("p50", "p90", "p95", "p99", "max")}
 
@@ -21,7 +23,7 @@ def told(name="proj.add"):
     """What a history of a few tasks comes to, with *name* wherever a text from outside stands."""
     step = {"uuid": name, "name": name, "worker": name, "state": "SUCCESS", "sent": 100.0, "started": 100.5, "finished": 101.0}
     return {
-        "begin": 100.0, "end": 110.0, "states": {"SUCCESS": 7, "FAILURE": 2, name: 1}, "quarantined": 3,
+        "begin": 100.0, "end": 110.0, "outside": 0, "states": {"SUCCESS": 7, "FAILURE": 2, name: 1}, "quarantined": 3,
         "throughput": {
             "begin": 100.0, "seconds": 5, "sent": [4, 6], "started": [3, 5], "succeeded": [2, 5], "failed": [1, 1], "retried": [0, 1],
         },
@@ -100,6 +102,30 @@ def test_the_page_says_the_figures():
     assert "$0.002 in all" in text, "what runs no tasks has no price a task"
     for figure in ("History of 10 tasks", "70\u2009%", "2failed for good", "and 6 more like it", "250\u2009ms"):
         assert figure in text, figure
+
+
+@pytest.mark.parametrize(("outside", "earliest", "latest", "events", "when"), [
+    (1, 0.0, 110.0, "1 event lies far", ": the earliest at 01 January 1970, 00:00:00 UTC."),
+    (1, 100.0, 1e9, "1 event lies far", ": the latest at 09 September 2001, 01:46:40 UTC."),
+    (30, 0.0, 1e9, "30 events lie far", "the earliest at 01 January 1970, 00:00:00 UTC and the latest at 09 September 2001, 01:46:40 UTC."),
+])  # fmt: skip
+def test_the_page_says_how_many_events_its_charts_leave_out(outside, earliest, latest, events, when):
+    text = "".join(Checked(page({**told(), "outside": outside, "earliest": earliest, "latest": latest})).text)
+    assert events in text
+    assert when in text
+    assert "far from all others" not in page(told())
+
+
+@pytest.mark.parametrize(("lowest", "highest", "shown"), [
+    ([0.0, NOW], [NOW + 60, NOW + 60], (NOW, NOW + 60)),
+    ([0.0, 5.0, NOW], [9e9, NOW + 60, NOW + 60], (NOW, NOW + 60)),
+    ([NOW - 80_000, NOW], [NOW + 60, NOW + 60], (NOW - 80_000, NOW + 60)),
+    ([NOW - 90_000, NOW], [NOW + 1000, NOW + 1000], (NOW - 90_000, NOW + 1000)),
+    ([NOW - 90_000, NOW], [NOW + 800, NOW + 800], (NOW, NOW + 800)),
+    ([NOW - 160_000, NOW - 80_000, NOW], [NOW, NOW, NOW], (NOW - 160_000, NOW)),
+], ids=["1970", "both ends", "within a day", "within a hundred times the rest", "a day away from minutes", "step by step"])  # fmt: skip
+def test_what_lies_far_from_all_others_is_not_drawn(lowest, highest, shown):
+    assert near(lowest, highest) == shown
 
 
 @pytest.mark.parametrize("empty", ["failures", "lanes", "anomalies", "flow"])

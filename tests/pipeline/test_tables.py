@@ -172,3 +172,41 @@ def test_a_history_without_any_task_is_a_page_as_well(spark, said, begin):
     told = gathered(finalised(spark, map(json.dumps, said or ["no event"])))
     assert (told["begin"], told["quarantined"], told["canvas"]) == (begin, 0 if said else 1, None)
     assert "History of 0 tasks" in page(told)
+
+
+def shop(tasks, at=0.0):
+    """What *tasks* tasks tell that are published a second apart, from *at* on, and the worker that runs them."""
+    cluster = Cluster()
+    for n in range(tasks):
+        cluster.task(f"t{n}", ("sent", at + n), ("received", at + n + 0.25), ("started", at + n + 0.5), ("succeeded", at + n + 1.5))
+    cluster.task("lost", ("started", at + 1), ("failed", at + 3), exception="X", traceback="")
+    return cluster
+
+
+@pytest.mark.parametrize(("wrong", "outside"), [((-HOUR,), 1), ((LIMITS["timestamp"][1] - HOUR,), 1), ((-HOUR, 1e9), 3)])
+def test_an_event_with_a_wrong_clock_stretches_no_chart_and_is_told(spark, wrong, outside):
+    right = gathered(finalised(spark, map(json.dumps, shop(60).events)))
+    cluster = shop(60)
+    cluster.task("t0", ("started", wrong[0]), ("succeeded", 1.5))
+    for n, at in enumerate(wrong[1:]):
+        cluster.task(f"odd-{n}", ("started", at), ("failed", at + 5), exception="X", traceback="")
+    told = gathered(finalised(spark, map(json.dumps, cluster.events)))
+    assert (told["begin"], told["end"], told["outside"]) == (right["begin"], right["end"], outside)
+    assert (right["outside"], right["earliest"], right["latest"]) == (0, right["begin"], right["end"])
+    assert told["earliest"] <= told["begin"] < told["end"] <= told["latest"]
+    assert told["earliest"] + told["latest"] != right["earliest"] + right["latest"]
+    assert told["throughput"]["sent"] == right["throughput"]["sent"]
+    assert all(0 <= column < told["heat"]["columns"] for column, _, _ in told["heat"]["cells"])
+    busy = {one["hostname"]: one["busy"] for one in told["lanes"]}
+    assert max(cell for cells in busy.values() for cell, _ in cells) > 200, "the worker's line reaches over the picture"
+
+
+def test_a_few_tasks_of_another_day_are_left_out_and_half_of_them_are_not(spark):
+    def of(first, second):
+        cluster, later = shop(first), shop(second, at=7 * 86_400.0)
+        events = [{**event, "uuid": f"later-{event['uuid']}"} for event in later.events]
+        return gathered(finalised(spark, map(json.dumps, [*cluster.events, *events])))
+
+    few, half = of(90, 1), of(20, 20)
+    assert (few["end"] - few["begin"] < 100, few["outside"]) == (True, 6)
+    assert (half["end"] - half["begin"] > 7 * 86_400, half["outside"]) == (True, 0)

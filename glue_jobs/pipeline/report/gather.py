@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from glue_jobs.pipeline.latency import LATENCIES
+from glue_jobs.pipeline.report.span import Span, spanned, within
 from glue_jobs.pipeline.tables.latency import figures, taken_apart
 from sedano.errors import OptionError
 
@@ -37,42 +38,33 @@ def gathered(tables: Tables, root: str | None = None) -> Told:
         OptionError: there is no canvas *root*.
     """
     told = tables["tasks"]
-    begin, end = _span(told, tables["workers"])
+    span = spanned(told, tables["workers"])
     return {
-        "begin": begin,
-        "end": end,
+        **span._asdict(),
         "states": {row["state"]: row["count"] for row in told.groupBy("state").count().orderBy("state").collect()},
         "quarantined": tables["quarantine"].count(),
-        "throughput": _throughput(tables, begin, end),
+        "throughput": _throughput(tables, span),
         "latency": _latency(told),
-        "heat": _heat(told, begin, end),
+        "heat": _heat(told, span),
         "flow": _flow(told),
         "failures": _top(tables["failures"], 8, F.desc("poison"), F.desc(F.col("failures") + F.col("retries")), "name"),
-        "lanes": _lanes(tables, begin, end),
-        "canvas": _canvas(tables["canvas"], root),
+        "lanes": _lanes(tables, span),
+        "canvas": _canvas(tables["canvas"], root, span),
         "cost": _cost(tables["cost"]),
         "anomalies": _anomalies(tables["anomalies"]),
     }
 
 
-def _span(told: DataFrame, sessions: DataFrame) -> tuple[float, float]:
-    """Return when the first task was told of and when the last ended; without any task when workers were there; else the year 1970."""
-    of_tasks = _first(told.agg(F.min("first").alias("begin"), F.max(F.greatest("first", "finished")).alias("end")))
-    known = of_tasks["begin"] is not None
-    span = of_tasks if known else _first(sessions.agg(F.min("online").alias("begin"), F.max("last_seen").alias("end")))
-    begin = span["begin"] or 0.0
-    return begin, max(span["end"] or 0.0, begin + 1e-3)
-
-
-def _throughput(tables: Tables, begin: float, end: float) -> Told:
+def _throughput(tables: Tables, span: Span) -> Told:
     """Return what happened in each of at most `INTERVALS` intervals of a round length."""
+    begin, end = span.begin, span.end
     seconds = next((width for width in _WIDTHS if width * INTERVALS >= end - begin), (end - begin) / INTERVALS)
     start = math.floor(begin / seconds) * seconds
     curve = tables["throughput"].withColumnRenamed("second", "at") if seconds >= 1 else _moments(tables)
     place = F.floor((F.col("at") - start) / seconds)
-    sums = curve.groupBy(place.alias("place")).agg(*[F.sum(step).alias(step) for step in _STEPS])
-    found = {row["place"]: row for row in sums.collect()}
     places = range(math.floor((end - start) / seconds) + 1)
+    sums = curve.where(place.between(places[0], places[-1])).groupBy(place.alias("place")).agg(*[F.sum(s).alias(s) for s in _STEPS])
+    found = {row["place"]: row for row in sums.collect()}
     return {"begin": start, "seconds": seconds, **{step: [found[n][step] if n in found else 0 for n in places] for step in _STEPS}}
 
 
@@ -95,12 +87,12 @@ def _latency(told: DataFrame) -> Told:
     return {"all": _first(everyone.select(*columns)), "by_name": _top(named.select(*columns), 12, F.desc("tasks"), "name")}
 
 
-def _heat(told: DataFrame, begin: float, end: float) -> Told:
+def _heat(told: DataFrame, span: Span) -> Told:
     """Return how many tasks ended in each interval after how long, from end to end."""
-    width = (end - begin) / HEAT_COLUMNS
-    column = F.least(F.floor((F.col("finished") - begin) / width), F.lit(HEAT_COLUMNS - 1))
+    width = (span.end - span.begin) / HEAT_COLUMNS
+    column = F.least(F.floor((F.col("finished") - span.begin) / width), F.lit(HEAT_COLUMNS - 1))
     row = sum((F.when(F.col("total_seconds") >= edge, 1).otherwise(0) for edge in HEAT_ROWS[1:]), F.lit(0))
-    ended = told.where(F.col("finished").isNotNull() & F.col("total_seconds").isNotNull())
+    ended = told.where(within("finished", span) & F.col("total_seconds").isNotNull())
     cells = ended.groupBy(column.alias("column"), row.alias("row")).count().collect()
     return {"columns": HEAT_COLUMNS, "cells": sorted((cell["column"], cell["row"], cell["count"]) for cell in cells)}
 
@@ -112,12 +104,13 @@ def _flow(told: DataFrame) -> list[Told]:
     return [row.asDict() for row in grouped.orderBy(F.desc("tasks"), "state", "received", "started").collect()]
 
 
-def _lanes(tables: Tables, begin: float, end: float) -> list[Told]:
+def _lanes(tables: Tables, span: Span) -> list[Told]:
     """Return the busiest sessions, each with how many tasks it was running on average in each cell of time, and when some failed."""
-    sessions = _top(tables["workers"], LANES, F.desc("runs"), "hostname", "pid")
+    sessions, begin, end = _top(tables["workers"], LANES, F.desc("runs"), "hostname", "pid"), span.begin, span.end
     width = (end - begin) / LANE_CELLS
-    ran = tables["attempts"].where(F.col("started").isNotNull() & F.col("worker").isin([one["hostname"] for one in sessions]))
     until = F.greatest(F.coalesce("ended", F.lit(end)), "started")
+    of_these = F.col("worker").isin([one["hostname"] for one in sessions])
+    ran = tables["attempts"].where(of_these & within("started", span) & within(until, span))
     touched = F.sequence(_cell("started", begin, width), _cell(until, begin, width))
     cells = ran.select("worker", "started", until.alias("until"), F.explode(touched).alias("cell"))
     begins = F.lit(begin) + F.col("cell") * width
@@ -141,9 +134,12 @@ def _of(session: Told, cell: Row, begin: float, width: float) -> bool:
     return within and bool(cell["worker"] == session["hostname"])
 
 
-def _canvas(canvases: DataFrame, root: str | None) -> Told | None:
+def _canvas(canvases: DataFrame, root: str | None, span: Span) -> Told | None:
+    """Return the canvas *root*; without one that took longest, and of which all is shown if there is such a one."""
     if root is None:
-        return next(iter(_top(canvases, 1, F.desc(F.least(F.size("critical_path"), F.lit(3))), F.desc("seconds"), "root_id")), None)
+        shown = within("began", span) & within(F.coalesce("ended", "began"), span)
+        order = (F.desc(shown), F.desc(F.least(F.size("critical_path"), F.lit(3))), F.desc("seconds"), "root_id")
+        return next(iter(_top(canvases, 1, *order)), None)
     found = _top(canvases.where(F.col("root_id") == root), 1, "root_id")
     if not found:
         raise OptionError(f"--root: no canvas begins with the task {root!r}; the table `canvas` lists them")

@@ -36,11 +36,25 @@ def page(told: Told) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">'
-        f"<title>{safe(title)}</title><style>{STYLE}</style></head><body><main><header><h1>{safe(title)}</h1><p>{safe(span)}</p></header>"
+        f"<title>{safe(title)}</title><style>{STYLE}</style></head><body><main><header><h1>{safe(title)}</h1><p>{safe(span)}</p>{_outside(told)}</header>"
         f'<div class="tiles">{_tiles(told)}</div><div class="cards">{"".join(cards)}</div>'
         "<footer>Made by sedano from the event history: the same events give the same page, in whatever order they arrived.</footer>"
         "</main></body></html>\n"
     )
+
+
+def _outside(told: Told) -> str:
+    """Say what the charts do not show."""
+    if not told["outside"]:
+        return ""
+    events = f"{count(told['outside'])} {'event lies' if told['outside'] == 1 else 'events lie'}"
+    cut = [
+        f"{name} at {day(told[name])} UTC"
+        for name, beyond in (("earliest", told["earliest"] < told["begin"]), ("latest", told["latest"] > told["end"]))
+        if beyond
+    ]
+    words = f"{events} far from all others, as if by a wrong clock, and in no chart over time: the {' and the '.join(cut)}."
+    return f'<p class="aside">{safe(words)}</p>'
 
 
 def _card(title: str, words: str, body: str, *, wide: bool = False) -> str:
