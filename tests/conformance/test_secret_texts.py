@@ -38,7 +38,7 @@ def store(request: pytest.FixtureRequest) -> Store:
 
 @pytest.mark.parametrize(
     ("text", "secrets"),
-    [("one", ("one",)), ("whsec_a=\n whsec_b= \n\n", ("whsec_a=", "whsec_b=")), ("ä b\r\nc", ("ä b", "c"))],
+    [("one", ("one",)), ("whsec_a=\n whsec_b= \n\n", ("whsec_a=", "whsec_b=")), ("ä b\r\nc", ("ä b", "c")), ("\ufeffone\r\n", ("one",))],
 )
 def test_secrets_are_read_as_they_were_put(store: Store, text: str, secrets: tuple[str, ...]) -> None:
     store.put("github", text)

@@ -2,7 +2,9 @@
 
 import base64
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -16,6 +18,15 @@ APP = "tests.stories.forge:app"
 Post = Callable[..., dict[str, Any]]
 
 
+def url_event(path: str, body: str, headers: Mapping[str, str], *, encoded: bool = False) -> dict[str, Any]:
+    """What Lambda makes of a request to a function URL."""
+    event = {
+        "version": "2.0", "rawPath": path, "rawQueryString": "", "requestContext": {"http": {"method": "POST", "path": path}},
+        "headers": {name.lower(): text for name, text in headers.items()}, "isBase64Encoded": encoded,
+    }  # fmt: skip
+    return {**event, "body": body} if body else event
+
+
 @pytest.fixture
 def known(settings: Mapping[str, str]) -> dict[str, str]:
     """The function's environment."""
@@ -27,11 +38,7 @@ def post(known: dict[str, str]) -> Iterator[Post]:
     """Post to the function, started cold, as Lambda hands over what came to its URL."""
 
     def post(path: str, body: str, headers: Mapping[str, str], *, encoded: bool = False) -> dict[str, Any]:
-        event = {
-            "version": "2.0", "rawPath": path, "rawQueryString": "", "requestContext": {"http": {"method": "POST", "path": path}},
-            "headers": {name.lower(): text for name, text in headers.items()}, "isBase64Encoded": encoded,
-        }  # fmt: skip
-        return handler({**event, "body": body} if body else event, Remaining())
+        return handler(url_event(path, body, headers, encoded=encoded), Remaining())
 
     with environment(known):
         handler = handler_of("webhook")
@@ -86,6 +93,55 @@ def test_without_its_secret_nobody_is_let_in_and_the_log_says_how_to_put_it_ther
     assert (answer["statusCode"], answer["headers"]["retry-after"]) == (503, "30")
     said = [str(vars(line)) for line in caplog.records]
     assert any("aws ssm put-parameter --type SecureString --name /sedano/test/webhooks/bare" in line for line in said), said
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """A Parameter Store that refuses whatever it is asked, by the last word of its address."""
+
+    asked = 0
+
+    def do_POST(self) -> None:
+        """Refuse."""
+        Refusing.asked += 1
+        body = json.dumps({"__type": self.path.strip("/"), "message": "not now"}).encode()
+        self.send_response(400)
+        self.send_header("Content-Type", "application/x-amz-json-1.1")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        """Say nothing."""
+
+
+@pytest.fixture
+def store() -> Iterator[str]:
+    """The address of a Parameter Store that refuses."""
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+    thread = threading.Thread(target=made.serve_forever)
+    thread.start()
+    Refusing.asked = 0
+    yield f"http://127.0.0.1:{made.server_port}"
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+@pytest.mark.parametrize(
+    ("refusal", "asked", "said"), [("ThrottlingException", 3, "not now"), ("AccessDeniedException", 1, "may not do this")]
+)
+def test_a_cold_function_whose_secret_is_out_of_reach_asks_its_sender_to_come_again(
+    known: dict[str, str], store: str, caplog: pytest.LogCaptureFixture, refusal: str, asked: int, said: str
+) -> None:
+    with environment({**known, "AWS_ENDPOINT_URL_SSM": f"{store}/{refusal}"}):
+        handler = handler_of("webhook")
+        for number in range(3):
+            answer = handler(url_event("/github", closed(5).decode(), github(closed(5), str(number))), Remaining())
+            assert (answer["statusCode"], answer["headers"]["retry-after"]) == (503, "30")
+    assert Refusing.asked == asked, "one request asks, as often as the client tries, and the next two do not"
+    lines = [line for line in caplog.records if "come again" in line.message]
+    assert len(lines) == 1
+    assert said in str(vars(lines[0]))
 
 
 def test_a_cold_start_loads_no_worker_and_no_router(known: dict[str, str]) -> None:

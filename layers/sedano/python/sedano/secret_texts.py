@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+_BYTE_ORDER_MARK = "\ufeff"
+
 
 class SecretTexts(Protocol):
     """The secrets of each webhook, in the store of the deployment."""
@@ -18,5 +20,9 @@ class SecretTexts(Protocol):
 
 
 def lines_of(text: str) -> tuple[str, ...]:
-    """Return the secrets that *text* holds, one a line: the store keeps one text for each webhook."""
-    return tuple(line.strip() for line in text.splitlines() if line.strip())
+    """Return the secrets that *text* holds, one a line: the store keeps one text for each webhook.
+
+    What came with them from a file or a page is no part of them: white space, and the mark with which some editors begin a file.
+    """
+    lines = [line.strip().removeprefix(_BYTE_ORDER_MARK).strip() for line in text.splitlines()]
+    return tuple(line for line in lines if line)

@@ -36,5 +36,5 @@ class SsmSecretTexts:
                 raise ConfigurationError(f"webhook {webhook}: the parameter {name} with its secret is not there; {put}") from error
             raise fault(error, "ssm.GetParameter") from error
         if not found:
-            raise ConfigurationError(f"webhook {webhook}: the parameter {name} holds no secret; {put}")
+            raise ConfigurationError(f"webhook {webhook}: the parameter {name} holds no secret; {put}, with --overwrite")
         return found
