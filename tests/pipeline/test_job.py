@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from sedano.history import open_history
 from sedano.local.spark import LocalRuns
 from sedano.model.registers import finalise, fold
 from sedano.spark import spark_task
+from tests.ended import until_ended
 from tests.pipeline.streams import delivered, lives, written
 
 ROOT = Path(__file__).parents[2]
@@ -78,9 +78,8 @@ def test_a_canvas_waits_for_a_spark_job_of_this_machine(history, states, tmp_pat
         """Answers when the run is over, so that the virtual time of the test needs no guess."""
 
         def of(self, job, task_id):
-            until = time.monotonic() + 240
-            while any(run.state == "RUNNING" for run in super().of(job, task_id)) and time.monotonic() < until:
-                time.sleep(0.05)
+            for begun in super().of(job, task_id):
+                until_ended(int((tmp_path / "runs" / job / begun.id).read_text()))
             return super().of(job, task_id)
 
     app = Sedano("canvas")

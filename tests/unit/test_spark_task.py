@@ -1,7 +1,7 @@
 """A Spark job as a task: started once, followed by schedule, started again when it failed, stopped when it is revoked."""
 
-import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import botocore.session
 import pytest
@@ -13,6 +13,7 @@ from sedano.errors import OptionError, RemoteError, Unavailable
 from sedano.local.spark import LocalRuns
 from sedano.model.spark import Run
 from sedano.spark import spark_stop, spark_task
+from tests.ended import until_ended
 
 JOB = "history"
 
@@ -184,18 +185,16 @@ def test_more_retries_than_can_be_honoured_are_refused(retries):
         spark_task(Sedano("spark"), JOB, Cluster, retries=retries)
 
 
-def ended(runs: LocalRuns, task_id: str) -> Run:
-    until = time.monotonic() + 60
-    while (found := runs.of(JOB, task_id)[-1]).state == "RUNNING" and time.monotonic() < until:
-        time.sleep(0.05)
-    return found
+def ended(runs: LocalRuns, folder: Path, task_id: str) -> Run:
+    until_ended(int((folder / JOB / runs.of(JOB, task_id)[-1].id).read_text()))
+    return runs.of(JOB, task_id)[-1]
 
 
 def test_a_job_runs_on_this_machine_and_its_end_is_found_by_another_process(tmp_path):
     runs = LocalRuns(tmp_path, {JOB: "platform"})
     assert runs.of(JOB, "t") == []
     runs.start(JOB, {}, "t")
-    assert ended(runs, "t").state == "SUCCEEDED"
+    assert ended(runs, tmp_path, "t").state == "SUCCEEDED"
     assert [run.state for run in LocalRuns(tmp_path, {}).of(JOB, "t")] == ["SUCCEEDED"]
     assert runs.of(JOB, "another task") == []
 
@@ -203,7 +202,7 @@ def test_a_job_runs_on_this_machine_and_its_end_is_found_by_another_process(tmp_
 def test_a_job_that_fails_on_this_machine_tells_its_last_words(tmp_path):
     runs = LocalRuns(tmp_path, {JOB: "no_such_module"})
     runs.start(JOB, {"--day": "1"}, "t")
-    run = ended(runs, "t")
+    run = ended(runs, tmp_path, "t")
     assert (run.state, "No module named no_such_module" in run.detail) == ("FAILED", True)
 
 
@@ -213,7 +212,7 @@ def test_a_job_on_this_machine_can_be_stopped(tmp_path):
     (run,) = runs.of(JOB, "t")
     assert run.state == "RUNNING"
     runs.stop(JOB, run.id)
-    assert ended(runs, "t") == Run("t/000.pid", "FAILED", 0.0, "its process was killed")
+    assert ended(runs, tmp_path, "t") == Run("t/000.pid", "FAILED", 0.0, "its process was killed")
 
 
 def test_a_job_that_this_machine_does_not_have_is_refused(tmp_path):
