@@ -93,6 +93,19 @@ def tasks(stage: Stage, delivery: str, together: int) -> list[Item]:
     )
 
 
+def webhooks(stage: Stage) -> list[Item]:
+    """Return what a million requests to the webhook URL cost, of which each makes one event; nothing where there is no URL."""
+    requests = MILLION if _count(stage, "AWS::Lambda::Url") else 0
+    batches = requests / stage.batch
+    return _priced(
+        ("webhook function invoked", requests, LIST.lambda_request / MILLION),
+        ("webhook function waits for AWS, GB·s", requests * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
+        ("events sent, received and deleted", requests + 2 * batches, LIST.sqs_request / MILLION),
+        ("router invoked", batches, LIST.lambda_request / MILLION),
+        ("router waits for AWS, GB·s", batches * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
+    )
+
+
 def streams(stage: Stage) -> list[Item]:
     """Return what a million records of streams cost beside the tasks that they call, in full batches; nothing where no stream is read.
 
@@ -123,6 +136,7 @@ def page(stage: Stage) -> str:
         *_table("A million tasks, claimed, published one by one", tasks(stage, "claimed", 1)),
         "## A million tasks, by delivery and by how they are published", "", "| delivery | one by one | in tens |", "|---|---:|---:|",
         *(f"| {way} | {total(tasks(stage, way, 1)):.2f} | {total(tasks(stage, way, 10)):.2f} |" for way in WRITES), "",
+        *(_table("A million requests to webhooks, beside the tasks that they cause", webhooks(stage)) if webhooks(stage) else ()),
         *(_table("A million records of streams, beside the tasks that they call", streams(stage)) if streams(stage) else ()),
         f"Each second that a task's own code takes adds {second:.2f} to a million at {stage.memory_gb:g} GB, if nothing shares its wait.",
         f"Batches of {stage.batch}; an invocation waits {WAIT * 1000:g} ms for AWS (assumed).", "",

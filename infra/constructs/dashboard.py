@@ -35,8 +35,9 @@ class Dashboard(Construct):
         page.add_widgets(self._own("How tasks end", _OUTCOMES), self._own("Trouble", _TROUBLE), self._own("Waiting or set aside", _WAITING))
         page.add_widgets(self._functions("Errors"), self._functions("Throttles"), self._functions("Duration", "p99"))
         page.add_widgets(self._tables(), self._timers())
-        if "stream" in watched.functions:
-            page.add_widgets(self._streams())
+        from_outside = {"webhook": self._webhooks, "stream": self._streams}
+        if drawn := [draw() for name, draw in from_outside.items() if name in watched.functions]:
+            page.add_widgets(*drawn)
         page.add_widgets(self._cost(), cloudwatch.TextWidget(markdown=_COST, width=_HALF, height=6))
 
     def _age(self) -> cloudwatch.GraphWidget:
@@ -50,7 +51,7 @@ class Dashboard(Construct):
             "Messages that wait or rest", [of_queue(q, "ApproximateNumberOfMessagesVisible", label=name) for name, q in shown.items()]
         )
 
-    def _own(self, title: str, metrics: Sequence[str]) -> cloudwatch.GraphWidget:
+    def _own(self, title: str, metrics: Sequence[str], width: int = _THIRD) -> cloudwatch.GraphWidget:
         """The library's metrics, each with a line for every task or reason that occurred."""
         space = namespace(self._watched.stage)
         lines = [
@@ -59,7 +60,7 @@ class Dashboard(Construct):
             )
             for metric in metrics
         ]
-        return _graph(title, lines)
+        return _graph(title, lines, width=width)
 
     def _functions(self, metric: str, statistic: str = "Sum") -> cloudwatch.GraphWidget:
         functions = self._watched.functions.items()
@@ -73,6 +74,9 @@ class Dashboard(Construct):
     def _timers(self) -> cloudwatch.GraphWidget:
         names = ("InvocationAttemptCount", "TargetErrorCount", "InvocationThrottleCount", "InvocationDroppedCount")
         return _graph("Timers: what Scheduler sent", [of_timers(self._watched.timers, name) for name in names], width=_HALF)
+
+    def _webhooks(self) -> cloudwatch.GraphWidget:
+        return self._own("Webhooks: requests that were not taken, by webhook and reason", ("WebhooksRefused", "WebhooksUnanswered"), _HALF)
 
     def _streams(self) -> cloudwatch.GraphWidget:
         age = of_function(self._watched.functions["stream"], "IteratorAge", statistic="Maximum", label="all streams")

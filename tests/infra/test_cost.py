@@ -77,6 +77,12 @@ def test_without_batches_each_task_pays_its_own_calls() -> None:
     assert cost.total(cost.tasks(stage, "claimed", 1)) == pytest.approx(3.816668, abs=2e-6)
 
 
+def test_a_million_requests_to_webhooks_cost_what_their_calls_cost() -> None:
+    # 0.20 + 12 500 GB-s 0.166668 + (1 000 000 + 2 x 100 000) 0.48 + router 100 000 0.02 + 1 250 GB-s 0.016667
+    assert cost.total(cost.webhooks(_stage(_of("Lambda::Url")))) == pytest.approx(0.883334, abs=2e-6)
+    assert cost.webhooks(_stage()) == []
+
+
 def test_metrics_of_its_own_are_paid_once_each() -> None:
     asked = [{"Id": "q", "Expression": 'SELECT SUM(TasksPoisoned) FROM "sedano/dev"'}]
     stage = _stage(*[_of("CloudWatch::Alarm", Metrics=asked)] * 2, _of("CloudWatch::Alarm", Namespace="AWS/SQS", MetricName="Age"))

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,12 @@ def test_one_request_that_found_no_room_is_told_for_it_waits_nowhere(hooked: Tem
     assert {name for name, number in periods.items() if number == 1} == {
         name for name in periods if name.startswith("AlarmsThrottledwebhook")
     }
+
+
+def test_the_dashboard_and_the_page_of_costs_show_it(hooked: Templates) -> None:
+    (page,) = hooked.of_type("CloudWatch::Dashboard").values()
+    assert set(re.findall(r'MetricName=\\+"(Webhooks\w+)', json.dumps(page))) == {"WebhooksRefused", "WebhooksUnanswered"}
+    assert "## A million requests to webhooks, beside the tasks that they cause: 0.88" in (hooked.directory / "cost.md").read_text()
 
 
 @pytest.mark.parametrize("number", [-1, 1001, 1.5, True])
