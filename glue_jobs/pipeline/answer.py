@@ -13,8 +13,11 @@ from pyspark.sql.types import TimestampType
 
 from sedano.errors import OptionError
 
-#: How a question begins; whatever else Spark's SQL can do changes something.
-QUESTIONS: Final = frozenset({"select", "with", "from", "values", "table", "describe", "desc", "explain"})
+#: How a question begins that tells of tables or plans: to Spark a command, and one that changes nothing.
+TELLING: Final = frozenset({"describe", "desc", "explain"})
+#: How a question begins; whatever begins otherwise in Spark's SQL changes something.
+QUESTIONS: Final = TELLING | {"select", "with", "from", "values", "table"}
+_COMMAND: Final = "org.apache.spark.sql.catalyst.plans.logical.Command"
 _FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*([A-Za-z]*)", re.DOTALL)
 _CLASS, _CODE = re.compile(r"^\[[A-Z0-9_.]+\]\s*"), re.compile(r"\s*SQLSTATE: .*$")
 
@@ -28,25 +31,47 @@ class Answer(NamedTuple):
 
 
 def must_be_question(sql: str) -> None:
-    """See to it that *sql* asks and changes nothing.
+    """See to it, before Spark starts, that *sql* begins as a question does; whether it is one, Spark sees (`must_change_nothing`).
 
     Raises:
         OptionError: it begins with another word.
     """
-    found = _FIRST_WORD.match(sql)
-    word = found[1] if found else ""
-    if word.lower() not in QUESTIONS:
-        raise OptionError(f"it begins with {word or sql[:1]!r}; a question begins with SELECT, WITH or DESCRIBE")
+    if _first_word(sql) not in QUESTIONS:
+        raise OptionError(f"it begins with {_first_word(sql) or sql[:1]!r}; a question begins with SELECT, WITH or DESCRIBE")
+
+
+def must_change_nothing(spark: SparkSession, sql: str) -> None:
+    """See to it that *sql*, as Spark's own parser reads it, inserts, updates and deletes nothing: `FROM t INSERT …` begins as a question.
+
+    What a function or a script does that the question calls (`reflect`, `TRANSFORM`) is for whoever asks to know.
+
+    Raises:
+        OptionError: it is a statement that changes something.
+        PySparkException: Spark cannot make sense of it.
+    """
+    if _first_word(sql) in TELLING:
+        return
+    parser = spark._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - PySpark has no word for it
+    types = spark._jvm.py4j.reflection.TypeUtil  # type: ignore[union-attr] # noqa: SLF001
+    nodes = [parser.parsePlan(sql)]
+    while nodes:
+        node = nodes.pop()
+        name = node.getClass().getSimpleName()
+        if name.startswith("Insert") or types.isInstanceOf(_COMMAND, node):
+            raise OptionError(f"it changes something ({name}); a question asks, and writes nowhere")
+        children = node.children()
+        nodes += [children.apply(n) for n in range(children.size())]
 
 
 def answered(spark: SparkSession, sql: str, limit: int) -> Answer:
     """Answer *sql* over the views of *spark* with at most *limit* rows; times are UTC, whatever this machine's zone is.
 
     Raises:
-        OptionError: Spark cannot make sense of it, or it fails on a row; the message says where.
+        OptionError: it is no question, Spark cannot make sense of it, or it fails on a row; the message says where.
     """
     try:
         with _unlogged():
+            must_change_nothing(spark, sql)
             asked = spark.sql(sql)
             apart = asked.limit(limit + 1).toDF(*[str(n) for n in range(len(asked.columns))])
             kinds = [(F.col(field.name), field.dataType) for field in apart.schema]
@@ -55,6 +80,11 @@ def answered(spark: SparkSession, sql: str, limit: int) -> Answer:
     except PySparkException as wrong:
         raise OptionError(sentence(wrong)) from None
     return Answer(asked.columns, rows[:limit], len(rows) > limit)
+
+
+def _first_word(sql: str) -> str:
+    found = _FIRST_WORD.match(sql)
+    return found[1].lower() if found else ""
 
 
 def sentence(wrong: Exception) -> str:

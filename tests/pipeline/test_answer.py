@@ -41,6 +41,28 @@ def test_a_question_is_known_by_its_first_word(sql):
     must_be_question(sql)
 
 
+@pytest.mark.parametrize("sql", [
+    "FROM range(3) WRITES", "FROM range(3) WRITES WRITES", "WITH a AS (SELECT id FROM range(3)) FROM a WRITES",
+    "WITH a AS (SELECT 1) WRITES FROM range(3)", "FROM range(3) INSERT INTO t SELECT id",
+    "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a", "WITH a AS (SELECT 1) DELETE FROM t",
+    "WITH a AS (SELECT 1 AS id) UPDATE t SET id = 2",
+])  # fmt: skip
+def test_a_statement_that_begins_as_a_question_and_writes_is_refused_and_writes_nothing(spark, tmp_path, sql):
+    must_be_question(sql)
+    with pytest.raises(OptionError, match="it changes something"):
+        answered(spark, sql.replace("WRITES", f"INSERT OVERWRITE DIRECTORY '{tmp_path}/out' USING json SELECT id"), 10)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sql", [
+    "FROM range(3) SELECT id", "WITH a AS (SELECT id FROM range(3)) SELECT * FROM a WHERE id IN (SELECT 1)", "VALUES 0, 1, 2",
+    "EXPLAIN SELECT 1", "DESCRIBE QUERY SELECT 1", "SELECT 1 UNION (SELECT 2)",
+])  # fmt: skip
+def test_whatever_writes_nothing_is_answered(spark, sql):
+    must_be_question(sql)
+    assert answered(spark, sql, 10).rows
+
+
 def test_no_more_rows_are_shown_than_were_asked_for_and_that_there_are_more_is_said(spark):
     assert answered(spark, "SELECT id FROM range(3)", 3) == (["id"], [[0], [1], [2]], False)
     assert answered(spark, "SELECT id FROM range(4)", 3) == (["id"], [[0], [1], [2]], True)
