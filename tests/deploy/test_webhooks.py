@@ -32,7 +32,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
         yield stage
 
 
-def post(stage: LocalStage, name: str, body: bytes, headers: dict[str, str]) -> int:
+def post(stage: LocalStage, name: str, body: bytes | Iterator[bytes] | None, headers: dict[str, str]) -> int:
     """The status that the sender is told."""
     url = f"{stage.environment['SEDANO_WEBHOOK_URL']}{name}"
     request = urllib.request.Request(url, body, headers)  # noqa: S310 - the stage on this machine
@@ -72,6 +72,30 @@ def test_what_is_signed_runs_the_task_that_subscribed(stage: LocalStage) -> None
     large = json.dumps({"text": "x" * 100_000}).encode()
     assert post(stage, "signed", large, signed("msg_2", large)) == 202
     assert result(stage, "signed", "msg_2") == "100000"
+
+
+def test_a_body_comes_through_as_it_was_sent_whatever_it_is_called_and_however_it_is_cut(stage: LocalStage) -> None:
+    """Lambda hands over text as text and anything else as base64: the signature is that of the bytes in either case."""
+    body = '{"text": "Ünicode ✓"}'.encode()
+    for number, kind in enumerate(("application/json", "application/octet-stream", "application/x-www-form-urlencoded", "text/plain")):
+        headers = {**signed(f"kind_{number}", body), "Content-Type": kind}
+        assert post(stage, "signed", body, headers) == 202
+        assert result(stage, "signed", f"kind_{number}") == "9"
+    pieces = iter([body[:7], body[7:8], body[8:]])
+    assert post(stage, "signed", pieces, {**signed("cut", body), "Content-Type": "application/json"}) == 202
+    assert result(stage, "signed", "cut") == "9"
+
+
+def test_over_the_wire_only_a_post_of_a_name_is_taken_and_only_so_much(stage: LocalStage) -> None:
+    body = b'{"text": "x"}'
+    assert [post(stage, path, body, signed("msg_4", body)) for path in ("signed%2F..", "signed/more", "SIGNED", "")] == [404] * 4
+    assert post(stage, "signed", None, {}) == 405
+    long = b"{" + b" " * (4 * 1024 * 1024)
+    assert post(stage, "signed", long, signed("msg_5", long)) == 413
+    twice = signed("msg_6", body)
+    twice["webhook-signature"] = f"{twice['webhook-signature']} v1,{'A' * 43}="
+    assert post(stage, "signed?token=x", body, twice) == 202
+    assert post(stage, "signed?token=x", body, {**twice, "webhook-timestamp": str(int(time.time()) - 9)}) == 401, "the time is signed"
 
 
 def test_what_is_not_signed_is_refused_and_what_cannot_be_read_set_aside(stage: LocalStage) -> None:

@@ -68,6 +68,13 @@ def test_it_is_open_in_one_way_with_a_ceiling_and_its_address_is_told(hooked: Te
     assert "FunctionUrl" in json.dumps(hooked.outputs["SedanoWebhookUrl"])
 
 
+def test_the_address_that_senders_were_given_is_never_replaced(hooked: Templates) -> None:
+    """Another logical id is another resource with another address, and every sender would have to be told."""
+    kinds = ("AWS::Lambda::Url", "AWS::Lambda::Alias", "AWS::Lambda::Function")
+    webhook = {name for name, one in hooked.resources.items() if one["Type"] in kinds and name.startswith("Webhook")}
+    assert webhook == {"WebhookFunction6FF7199F", "WebhookReleaseLive76B2A89C", "WebhookReleaseLiveFunctionUrl453E6EDE"}
+
+
 def _another_address(resources: dict[str, Any]) -> None:
     (url,) = [one for one in resources.values() if one["Type"] == "AWS::Lambda::Url"]
     (worker,) = [n for n, one in resources.items() if one["Type"] == "AWS::Lambda::Function" and n.startswith("Worker")]

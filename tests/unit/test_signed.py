@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sedano.errors import ConfigurationError, OptionError
 from sedano.model import signed
-from sedano.model.signed import ABSENT, LATE, MALFORMED, WRONG, Scheme
+from sedano.model.signed import ABSENT, LATE, MALFORMED, REFUSALS, WRONG, Scheme
 from sedano.model.webhook import WebhookRequest
 
 GITHUB = signed.hmac_sha256(header="X-Hub-Signature-256", prefix="sha256=")
@@ -104,6 +104,16 @@ def test_without_a_signature_nobody_is_let_in(name: str) -> None:
     assert scheme.refusal({}, body, [secret], now) == ABSENT
     for header in headers:
         assert scheme.refusal({**headers, header: ""}, body, [secret], now) == ABSENT
+
+
+@every
+@given(data=st.data())
+def test_whatever_stands_in_its_headers_a_request_is_refused_and_never_fails(name: str, data: st.DataObject) -> None:
+    scheme, headers, body, secret, now = EXAMPLES[name]
+    parts = st.sampled_from(["t=", "v1=", "v1,", "v0=", "sha256=", ",", " ", "=", ".", str(int(now)), "A" * 44, "0" * 64, "\ud800"])
+    text = st.one_of(st.text(st.characters(), max_size=20), st.lists(parts, max_size=8).map("".join))
+    given_headers = {header: data.draw(text) for header in data.draw(st.sets(st.sampled_from(sorted(headers))))}
+    assert scheme.refusal(given_headers, body, [secret], now) in REFUSALS
 
 
 @pytest.mark.parametrize("name", TIMED)
