@@ -3,13 +3,19 @@
 from sedano import Sedano
 from sedano.streams import StreamRecord, TableChange
 
-app = Sedano("ledge")
+app = Sedano("ledge", queues=("default", "orders.fifo"))
 
 
 @app.stream("orders")
 @app.task
 def follow(record: TableChange) -> None:
     """An order changed."""
+
+
+@app.stream("orders")
+@app.task(queue="orders.fifo", serial_key="{record[keys][id]}")
+def trail(record: TableChange) -> None:
+    """An order changed, and the change before has been dealt with."""
 
 
 @app.stream("clicks")

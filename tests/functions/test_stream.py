@@ -18,13 +18,13 @@ STREAMS = {"orders": ORDERS, "clicks": CLICKS}
 Take = Callable[..., list[str]]
 
 
-def changed(number: int, step: str, **parts: Any) -> dict[str, Any]:
-    """A record as Lambda hands it over."""
+def changed(number: int, step: str, order: int = 7, **parts: Any) -> dict[str, Any]:
+    """A record of an *order* as Lambda hands it over."""
     return {
         "eventID": f"c4ca4238a0b923820dcc509a6f758{number:03}", "eventName": "MODIFY", "eventVersion": "1.1", "eventSource": "aws:dynamodb",
         "awsRegion": "eu-central-1", "eventSourceARN": ORDERS,
         "dynamodb": {
-            "ApproximateCreationDateTime": 1767225600.0, "Keys": {"id": {"N": "7"}}, "SizeBytes": 59,
+            "ApproximateCreationDateTime": 1767225600.0, "Keys": {"id": {"N": str(order)}}, "SizeBytes": 59,
             "StreamViewType": "NEW_AND_OLD_IMAGES",
             "NewImage": {"id": {"N": "7"}, "step": {"S": step}, "tags": {"SS": ["b", "a"]}}, "OldImage": {"id": {"N": "7"}},
             "SequenceNumber": f"4421584500000000017450439{number:03}",
@@ -91,6 +91,22 @@ def test_a_record_of_kinesis_is_one_too(take: Take, resources: Resources, known:
     assert take(clicked(1, "SGVsbG8="), clicked(2, "/wA=")) == []
     found = [one["data"]["args"][0] for one in commands(resources, known)]
     assert sorted((one["data"] or "", one["data_base64"] or "") for one in found) == [("", "/wA="), ("Hello", "")]
+
+
+def test_of_each_key_the_calls_stand_in_the_queue_as_in_the_shard(take: Take, resources: Resources, known: dict[str, str]) -> None:
+    orders = [number % 3 for number in range(30)]
+    records = [changed(number, str(number), order) for number, order in enumerate(orders)]
+    assert take(*records[:17]) == take(*records[11:]) == []
+    seen: dict[str, list[int]] = {}
+    url, sqs = json.loads(known["SEDANO_QUEUES"])["orders.fifo"], resources.session.client("sqs")
+    asked: Any = {"QueueUrl": url, "MaxNumberOfMessages": 10, "MessageSystemAttributeNames": ["MessageGroupId"]}
+    while found := sqs.receive_message(**asked).get("Messages"):
+        for message in found:
+            record = json.loads(message["Body"])["data"]["args"][0]
+            seen.setdefault(message["Attributes"]["MessageGroupId"], []).append(int(record["new"]["step"]))
+            sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+    sent = [*range(17), *range(11, 30)]
+    assert seen == {str(key): [number for number in sent if number % 3 == key] for key in range(3)}
 
 
 def test_what_comes_again_has_the_ids_that_it_had(take: Take, resources: Resources, known: dict[str, str]) -> None:

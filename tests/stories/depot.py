@@ -1,11 +1,17 @@
-"""An app that stands on streams: on that of a table of orders, in order and in none, and on that of a shop's clicks."""
+"""An app that stands on the stream of a table of orders, in order and in none, and on that of a shop's clicks; and how it gets records."""
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sedano import Call, Sedano
-from sedano.streams import StreamRecord, TableChange
+from sedano.memory.streams import table_record
+from sedano.streams import StreamRecord, TableChange, reading
+from sedano.testing import World
+from tests.stories.refusing import Refuses, Refusing
 
+APP = "tests.stories.depot:app"
 app = Sedano("depot", queues=("default", "orders.fifo"))
 told: list[Any] = []
 fails: dict[Any, int] = {}
@@ -44,3 +50,20 @@ def count(record: StreamRecord) -> str:
 def sum_up(calls: list[Call]) -> None:
     """Clicks by the tens."""
     told.append(len(calls))
+
+
+def order(which: int, step: object, number: int) -> dict[str, Any]:
+    """The record, number *number*, of an order that reached a *step*."""
+    return table_record(number, 1_767_225_600.0, {"id": which}, {"id": which, "step": step}, None)
+
+
+def take(
+    world: World, stream: str, records: Sequence[Mapping[str, Any]], refuses: Refuses, seconds: float = 60.0
+) -> int:  # fmt: skip
+    """Hand over *records* while the queues refuse; how many are done with."""
+    refusing: Any = Refusing(world.ports.queues, refuses)
+    app.attach(replace(world.ports, queues=refusing))
+    try:
+        return reading(app).take(stream, records, world.clock.now() + seconds)
+    finally:
+        app.attach(world.ports)

@@ -12,15 +12,12 @@ import pytest
 from sedano import Sedano
 from sedano import testing as worlds
 from sedano.cli import main
-from sedano.engine.redriving import parked, redrive
 from sedano.errors import ConfigurationError, OptionError, SedanoError, Unavailable
-from sedano.memory.streams import kinesis_record, table_record
-from sedano.ports import PARKED, Outgoing
-from sedano.streams import TableChange, reading
-from tests.stories.depot import app, count, fails, follow, told
-from tests.stories.refusing import Refuses, Refusing, away
+from sedano.ports import Outgoing
+from sedano.streams import TableChange
+from tests.stories.depot import APP, app, count, fails, order, take, told
+from tests.stories.refusing import Refuses, away
 
-APP = "tests.stories.depot:app"
 FIFO = "commands:orders.fifo"
 
 
@@ -31,23 +28,6 @@ def world() -> Iterator[worlds.World]:
     fails.clear()
     with worlds.world(app) as built:
         yield built
-
-
-def order(which: int, step: object, number: int) -> dict[str, Any]:
-    """The record, number *number*, of an order that reached a *step*."""
-    return table_record(number, 1_767_225_600.0, {"id": which}, {"id": which, "step": step}, None)
-
-
-def take(
-    world: worlds.World, stream: str, records: Sequence[Mapping[str, Any]], refuses: Refuses, seconds: float = 60.0
-) -> int:  # fmt: skip
-    """Hand over *records* while the queues refuse; how many are done with."""
-    refusing: Any = Refusing(world.ports.queues, refuses)
-    app.attach(replace(world.ports, queues=refusing))
-    try:
-        return reading(app).take(stream, records, world.clock.now() + seconds)
-    finally:
-        app.attach(world.ports)
 
 
 def test_a_change_of_a_table_runs_the_tasks_that_stand_on_its_stream(world: worlds.World) -> None:
@@ -144,77 +124,6 @@ def test_when_nothing_can_be_sent_the_invocation_fails_and_nothing_is_lost(world
     assert (sorted(told), len(world.parked())) == ([(1, "paid"), (2, "paid")], 1)
 
 
-UNREADABLE: list[dict[str, Any]] = [
-    {}, {"body": "x"}, order(1, "a", 1) | {"eventName": "RENAME"}, order(1, "a", 1) | {"eventID": None},
-    order(1, "a", 1) | {"dynamodb": {"SequenceNumber": "1", "Keys": {"id": {"?": 5}}}},
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("unreadable", UNREADABLE)
-def test_what_cannot_be_read_is_set_aside_whole_and_the_others_go_on(world: worlds.World, unreadable: dict[str, Any]) -> None:
-    assert take(world, "orders", [order(1, "a", 1), unreadable, order(2, "b", 2)], lambda queue, message: None) == 3
-    world.drain()
-    assert sorted(told) == [(1, "a"), (2, "b")]
-    (found,) = world.parked()
-    assert (found.attributes["reason"], found.attributes["queue"]) == ("stream", "stream:orders")
-    assert json.loads(found.body) == unreadable
-    assert world.telemetry.counted("MessagesParked") == 1
-
-
-def test_what_can_neither_be_read_nor_set_aside_stays_in_the_stream(world: worlds.World) -> None:
-    records = [order(1, "a", 1), {**order(2, "b", 2), "eventName": "RENAME"}, order(3, "c", 3)]
-    assert take(world, "orders", records, lambda q, m: away(q, m) if q == PARKED else None) == 1
-    with pytest.raises(Unavailable, match="could not be set aside"):
-        take(world, "orders", records[1:], lambda q, m: away(q, m) if q == PARKED else None)
-    assert take(world, "orders", records[1:], lambda queue, message: None) == 2
-    world.drain()
-    assert sorted(told) == [(1, "a"), (3, "c")]
-    assert len(world.parked()) == 1
-
-
-def test_a_record_without_the_key_of_a_call_is_set_aside_and_called_when_it_has_one(
-    world: worlds.World, capsys: pytest.CaptureFixture[str]
-) -> None:
-    world.change("orders", keys={"number": 7}, old={"number": 7})
-    world.drain()
-    (found,) = world.parked()
-    assert "serial_key" in found.attributes["detail"]
-    assert told == [], "of the calls of a record all are published or none"
-    assert main(["parked", "redrive", "--reason", "stream", "--app", APP]) == 1
-    assert "stays parked: stream: call: " in capsys.readouterr().err
-    spec = app.registry.tasks[follow.name]
-    app.registry.tasks[follow.name] = spec._replace(serial_key=lambda args, kwargs: "any")
-    try:
-        assert main(["parked", "list", "--app", APP]) == 0
-        assert "stream:orders" in capsys.readouterr().out
-        assert main(["parked", "redrive", "--reason", "stream", "--app", APP]) == 0
-    finally:
-        app.registry.tasks[follow.name] = spec
-    assert "sent to stream:orders" in capsys.readouterr().out
-    assert world.parked() == []
-    assert len(world.sent("tests.stories.depot.forget")) == 1
-
-
-def test_what_was_set_aside_is_called_once_although_it_is_taken_once_more(world: worlds.World) -> None:
-    tired = lambda q, m: OptionError("tenant: 'é' is none") if "depot.count" in m.body else None  # noqa: E731 - a queue's refusal for good
-    assert take(world, "clicks", [kinesis_record(1, 0.0, b'"a"', "-")], tired) == 1
-    world.drain()
-    assert (told, len(world.parked())) == ([1], 1)
-    assert redrive(world.ports, parked(world.ports, lambda one: True), None, reading(app).again) == [None]
-    world.drain()
-    assert told[:2] == [1, ("clicks", "a")]
-    assert world.parked() == []
-
-
-def test_a_parked_record_of_a_stream_that_is_no_more_stays_parked(world: worlds.World) -> None:
-    take(world, "clicks", [{}], lambda queue, message: None)
-    other = Sedano("other")
-    other.attach(world.ports)
-    (stays,) = redrive(world.ports, parked(world.ports, lambda one: True), None, reading(other).again)
-    assert "this app declares none of the name" in str(stays)
-    assert len(world.parked()) == 1
-
-
 def test_a_long_record_travels_beside_the_queue_and_a_longer_one_is_parked_whole(world: worlds.World) -> None:
     world.change("orders", keys={"id": 1}, new={"id": 1, "step": "x" * 390_000}, old={"id": 1, "step": "y" * 390_000})
     world.drain()
@@ -234,6 +143,22 @@ def test_what_takes_too_long_goes_on_in_the_next_invocation(world: worlds.World)
     assert take(world, "orders", records[100:], slow, 90.0) == 150
     world.drain()
     assert len(told) == 250
+
+
+def test_where_two_services_are_away_it_begins_again_at_the_first_record_that_one_of_them_kept_back(world: worlds.World) -> None:
+    class NoBlobs:
+        def put(self, data: bytes) -> None:
+            raise Unavailable("blobs are away")
+
+    blobs: Any = NoBlobs()
+    records = [order(1, "a", 1), order(2, "b", 2), order(3, "c" * 70_000, 3), order(4, "d", 4)]
+    world.ports, before = replace(world.ports, blobs=blobs), world.ports
+    assert take(world, "orders", records, lambda queue, message: None) == 2
+    assert take(world, "orders", records, lambda q, m: away(q, m) if f"{2:032x}" in m.body else None) == 1
+    world.ports = before
+    assert take(world, "orders", records[1:], lambda queue, message: None) == 3
+    world.drain()
+    assert sorted(which for which, _ in told) == [1, 2, 3, 4]
 
 
 def test_a_stream_that_nobody_declares_is_told_so(world: worlds.World) -> None:

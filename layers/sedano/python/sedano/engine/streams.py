@@ -28,7 +28,7 @@ from sedano.ports import Delivery, Ports
 TOGETHER = 100
 """So many records are published together, then it is looked at how much time is left."""
 GUARD_S = 10.0
-"""Nothing more is begun so many seconds before the deadline: for so long a queue that is away may keep one round of them waiting."""
+"""Nothing more is begun so many seconds before the deadline, so that it is answered how far the batch got, where queues are merely slow."""
 Standing = Mapping[str, Mapping[str, Sequence[str]]]
 """By the name of a stream: the tasks that stand on it, each with the operations that it wants; none named: all."""
 Called = Callable[[str, TableChange | StreamRecord, str], CommandDraft]

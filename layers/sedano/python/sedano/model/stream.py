@@ -129,7 +129,7 @@ def _change(stream: str, record: Mapping[str, Any], now: float) -> TableChange:
     return {
         "stream": stream, "id": _id(record), "at": _moment(told, "ApproximateCreationDateTime", now),
         "operation": cast("Operation", operation), "keys": _map(told.get("Keys"), "Keys"), "new": _item(told, "NewImage"),
-        "old": _item(told, "OldImage"), "expired": operation == "REMOVE" and _by_time_to_live(record),
+        "old": _item(told, "OldImage"), "expired": _by_time_to_live(record),
     }  # fmt: skip
 
 
