@@ -13,6 +13,7 @@ from infra.account import BOOTSTRAPPED, Target, no_room
 from sedano.local import Endpoint
 from sedano.local.stage import ENDPOINT_PYTHON
 from sedano.local.synth import ROOT
+from tests.infra.test_config import CLICKS
 from tests.infra.test_native import elf
 
 MORE = "\n@app.task\ndef add() -> None: ...\n\n@app.task(name='shop.add')\ndef more() -> None: ...\n"
@@ -54,6 +55,8 @@ def _shop(directory: Path, source: str = GOOD) -> list[str]:
         (["APP=shop"], "sedano: app: 'shop' cannot be used; expected module:attribute, such as shop.tasks:app"),
         (["CODE=nowhere"], "cannot be used; expected the directory that holds the application's modules"),
         (["SET=memry=1024"], "sedano: memry: '1024' cannot be used; expected a setting that is known; did you mean memory?"),
+        (["SET=streams=orders=orders"], "sedano: streams[orders]: 'orders' cannot be used; expected the ARN of a stream, arn:aws:"),
+        ([f"SET=streams=orders={CLICKS}"], "sedano: streams: 'orders' cannot be used; expected no stream: shop"),
         (["SET=queue_concurrency=mail=2"], "queue_concurrency: 'mail' cannot be used; expected one of the queues of shop:app: default"),
     ],
 )
@@ -176,3 +179,11 @@ def test_the_variables_of_a_stage_that_is_not_deployed(tmp_path: Path, endpoint:
     told = _make(*words, environment={**NOBODY, **endpoint.environment})
     said = "sedano: the stage dev is not deployed in account 000000000000 in us-east-1: run `make deploy` first, or give STAGE="
     assert told.splitlines()[-1].startswith(said)
+
+
+@pytest.mark.ministack
+def test_a_stream_of_another_region_than_the_credentials_lead_to(tmp_path: Path, endpoint: Endpoint) -> None:
+    source = f"{GOOD}\n@app.stream('orders')\n@app.task\ndef ordered(record: dict) -> None: ...\n"
+    arn = "arn:aws:dynamodb:eu-central-1:000000000000:table/orders/stream/2026-11-22T10:00:00.000"
+    told = _make(*_shop(tmp_path, source), f"SET=streams=orders={arn}", environment={**NOBODY, **endpoint.environment})
+    assert told.startswith(f"sedano: streams[orders]: '{arn}' cannot be used; expected a stream in us-east-1, where the stage is")

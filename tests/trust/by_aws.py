@@ -4,6 +4,7 @@ No road can show that they are needed; what can be shown is that each is granted
 """
 
 from tests.trust.driven import Driven
+from tests.trust.streamed import table_stream
 
 _LOGS = (
     "Lambda automatically captures logs for all function invocations and sends them to CloudWatch Logs, provided your function's execution "
@@ -13,8 +14,13 @@ _RELEASE = (
     "AWSCodeDeployRoleForLambdaLimited: provides CodeDeploy service limited access to perform a Lambda deployment on your behalf. "
     "https://docs.aws.amazon.com/aws-managed-policy/latest/reference/AWSCodeDeployRoleForLambdaLimited.html"
 )
+_STREAM = (
+    "[Lambda when a mapping is made:] Cannot access stream. Please ensure the role can perform the GetRecords, GetShardIterator, "
+    "DescribeStream, and ListStreams Actions on your stream in IAM. https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html"
+)
 #: Action, and what AWS says of it. The endpoint asks for the log group without the `:*` that AWS asks for, for no change of a mapping, for
-#: a function in place of its versions, for all alarms by the bare `*`, and for one and the same when an alias is read and when it is moved.
+#: a function in place of its versions, for all alarms and for a table's stream by the bare `*`, and for one and the same when an alias is
+#: read and when it is moved.
 BY_AWS = {
     "logs:CreateLogStream": _LOGS,
     "logs:PutLogEvents": _LOGS,
@@ -33,6 +39,10 @@ BY_AWS = {
     "lambda:GetAlias": _RELEASE,
     "lambda:GetProvisionedConcurrencyConfig": _RELEASE,
     "cloudwatch:DescribeAlarms": _RELEASE,
+    "dynamodb:DescribeStream": _STREAM,
+    "dynamodb:GetRecords": _STREAM,
+    "dynamodb:GetShardIterator": _STREAM,
+    "dynamodb:ListStreams": _STREAM,
 }
 
 
@@ -41,6 +51,8 @@ def asked_about(driven: Driven, function: str, action: str) -> str:
     if action.startswith("logs:"):
         asked = driven.client("lambda").get_function_configuration(FunctionName=driven.functions[function])
         return f"log-group:{asked['LoggingConfig']['LogGroup']}:*"
+    if action.startswith("dynamodb:"):
+        return table_stream(driven)
     worker = f":function:{driven.functions['worker']}"
     return {
         "lambda:GetAlias": worker,

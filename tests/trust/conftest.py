@@ -19,7 +19,7 @@ import pytest
 from sedano.local import LocalStage
 from sedano.local.synth import ROOT
 from tests.plugins.resources import CODE
-from tests.trust import on_aws
+from tests.trust import on_aws, streamed
 from tests.trust.driven import Driven
 from tests.trust.stages import deployed_stage
 from tests.trust.struck import Struck
@@ -38,9 +38,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def enforced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
     """The stage, deployed once, with this process as its client; and the roles that it has on AWS alone."""
     directory = tmp_path_factory.mktemp("enforced")
+    asked = {"streams": f"clicks={streamed.CLICKS}"}
     for_aws = on_aws.synthesised("walks:app", CODE, tmp_path_factory.mktemp("for_aws") / "cdk.out")
-    with deployed_stage(app="walks:app", code=CODE, directory=directory, enforce_iam=True, timeout="60") as stage:
+    with deployed_stage(app="walks:app", code=CODE, directory=directory, enforce_iam=True, timeout="60", **asked) as stage:
         driven = Driven(stage)
+        driven.client("kinesis").create_stream(StreamName="clicks", ShardCount=1)
         on_aws.create(driven, for_aws)
         yield driven
 

@@ -66,8 +66,9 @@ class Driven:
             self.client("scheduler").update_schedule(**{**schedule, "State": "DISABLED"})
         for mapping in functions.list_event_source_mappings()["EventSourceMappings"]:
             functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
-            owner = mapping["FunctionArn"].split(":")[6]
-            self.feeds[mapping["EventSourceArn"]] = next(name for name, function in self.functions.items() if function == owner)
+            if ":sqs:" in mapping["EventSourceArn"]:
+                owner = mapping["FunctionArn"].split(":")[6]
+                self.feeds[mapping["EventSourceArn"]] = next(name for name, function in self.functions.items() if function == owner)
 
     def find_roles(self) -> None:
         """Know every role that is deployed by now."""
@@ -117,7 +118,7 @@ class Driven:
         return [{name: one[name] for name in SCHEDULE & one.keys()} for one in found]
 
     def mappings(self) -> dict[str, str]:
-        """The UUIDs of the mappings, by the kind of queue that each joins to a function; of several of a kind, any."""
+        """The UUIDs of the mappings, by the kind of queue or stream that each joins to a function; of several of a kind, any."""
         found = self._lambda.list_event_source_mappings()["EventSourceMappings"]
         return {kind_of(mapping["EventSourceArn"]): mapping["UUID"] for mapping in found}
 
@@ -167,7 +168,7 @@ class Driven:
 
     @contextmanager
     def moving(self) -> Iterator[None]:
-        """The stage moves by itself while the block runs."""
+        """What waits in queues moves by itself while the block runs."""
         self._switch(on=True)
         try:
             yield
@@ -176,7 +177,7 @@ class Driven:
 
     def _switch(self, *, on: bool) -> None:
         for mapping in self._lambda.list_event_source_mappings()["EventSourceMappings"]:
-            self._lambda.update_event_source_mapping(UUID=mapping["UUID"], Enabled=on)
+            self._lambda.update_event_source_mapping(UUID=mapping["UUID"], Enabled=on and mapping["EventSourceArn"] in self.feeds)
 
     def counted(self, metric: str) -> float:
         """The sum of a metric that the functions emitted since the last `forget`."""
@@ -203,20 +204,21 @@ class Driven:
 
     def invoke(self, function: str, records: list[Mapping[str, Any]]) -> set[str]:
         """Invoke a function with these records and return which of them it could not finish: all, when it fails as a whole."""
-        said = self._answer(function, {"Records": records})
+        said = self.ask(function, {"Records": records})
         return {record["messageId"] for record in records} if said is None else {one["itemIdentifier"] for one in said["batchItemFailures"]}
 
     def round(self, function: str) -> Mapping[str, int]:
         """Let the scheduler or the controller do a round, as each minute does, and return what it did: nothing, when it failed."""
-        return self._answer(function, {}) or {}
+        return self.ask(function, {}) or {}
 
     def rounds(self, function: str, number: int) -> list[Mapping[str, int]]:
         """Let so many rounds run at the same time, in as many processes."""
         once = self.stage.endpoint.session().client("lambda", endpoint_url=self.stage.endpoint.url, config=ONCE)
         with ThreadPoolExecutor(number) as together:
-            return list(together.map(lambda _: self._answer(function, {}, once) or {}, range(number)))
+            return list(together.map(lambda _: self.ask(function, {}, once) or {}, range(number)))
 
-    def _answer(self, function: str, event: Mapping[str, Any], client: Any = None) -> Mapping[str, Any] | None:
+    def ask(self, function: str, event: Mapping[str, Any], client: Any = None) -> Mapping[str, Any] | None:
+        """Invoke a function with this event and return its answer; None when it failed, which is remembered."""
         answer = (client or self._lambda).invoke(FunctionName=self.functions[function], Payload=json.dumps(event))
         said: Mapping[str, Any] = json.load(answer["Payload"])
         if "FunctionError" not in answer:

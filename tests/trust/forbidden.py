@@ -1,5 +1,6 @@
 """What no function may do: a list of calls, each of which the endpoint refuses to each role that is not made for it."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ def calls(deployed: Deployed) -> list[Call]:
     blobs, history = settings["SEDANO_BLOBS_BUCKET"], settings["SEDANO_HISTORY_BUCKET"]
     return [
         *_of_tables(ledger, control),
+        *_of_streams(json.loads(settings["SEDANO_STREAM_TABLES"])["orders"], deployed.account),
         *_of_buckets(blobs, history, f"cdk-hnb659fds-assets-{deployed.account}-{REGION}"),
         *_of_queues(deployed.queues, settings["SEDANO_PARKED_QUEUE"]),
         *_of_power(deployed.account, deployed.roles),
@@ -64,6 +66,23 @@ def _of_tables(ledger: str, control: str) -> list[Call]:
     ]
 
 
+def _of_streams(table: str, account: str) -> list[Call]:
+    """No reading of a table's stream: the endpoint authorises that on no resource, so it refuses it even to the function that may."""
+    clicks = {"StreamARN": f"arn:aws:kinesis:{REGION}:{account}:stream/clicks"}
+    another = {"StreamARN": f"arn:aws:kinesis:{REGION}:{account}:stream/others"}
+    item = {"TableName": table, "Item": {"id": {"S": "o1"}}}
+    off = {"TableName": table, "StreamSpecification": {"StreamEnabled": False}}
+    return [
+        Call("write to a table that is followed", "dynamodb", "put_item", item),
+        Call("read a table that is followed", "dynamodb", "scan", {"TableName": table}),
+        Call("turn a table's stream off", "dynamodb", "update_table", off),
+        Call("read what a stream is", "kinesis", "describe_stream", clicks, ("stream",)),
+        Call("read another stream", "kinesis", "describe_stream", another),
+        Call("write to a stream that is followed", "kinesis", "put_record", {**clicks, "PartitionKey": "k", "Data": b"x"}),
+        Call("delete a stream", "kinesis", "delete_stream", clicks),
+    ]
+
+
 def _of_buckets(blobs: str, history: str, code: str) -> list[Call]:
     return [
         Call("delete a large value", "s3", "delete_object", {"Bucket": blobs, "Key": "k"}),
@@ -85,10 +104,10 @@ def _of_buckets(blobs: str, history: str, code: str) -> list[Call]:
 def _of_queues(queues: Mapping[str, str], parked: str) -> list[Call]:
     consumers = {"commands": ("worker",), "events": ("router",), "records": ("recorder",)}
     senders = {
-        "commands": ("worker", "router", "scheduler", "timers"),
+        "commands": ("worker", "router", "scheduler", "timers", "stream"),
         "events": ("worker", "controller", "webhook"),
         "records": ("worker", "router"),
-        "parked": ("worker", "router", "recorder", "timers", "webhook"),
+        "parked": ("worker", "router", "recorder", "timers", "webhook", "stream"),
     }
     everyone = {**queues, "parked": parked}
     return [

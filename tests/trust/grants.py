@@ -28,6 +28,8 @@ KINDS = {
     "controllerfunction": "controller",
     "workerfunction": "worker",
     "parameter/": "secret",
+    ":kinesis:": "clicks",
+    "/stream/": "orders",
     "logs": "logs",
 }
 #: What AWS calls the actions that the local endpoint authorises under names of its own.

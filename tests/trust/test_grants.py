@@ -5,16 +5,17 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.trust import posted, releasing, roads, rounds, spark_runs, stand_ins
+from tests.trust import posted, releasing, roads, rounds, spark_runs, stand_ins, streamed
 from tests.trust.by_aws import BY_AWS, asked_about
 from tests.trust.driven import Driven
 from tests.trust.forbidden import Deployed, calls
 from tests.trust.grants import Grant, Role, kind_of
 from tests.trust.roads import Road, walk
 
-ROOMS = (roads, rounds, posted, stand_ins, spark_runs, releasing)
+ROOMS = (roads, rounds, posted, streamed, stand_ins, spark_runs, releasing)
 ROLES = (
-    *stand_ins.CONSUMERS, posted.FUNCTION, *stand_ins.MINUTES.values(), *stand_ins.MINUTES, "timers", spark_runs.JOB, releasing.RELEASER,
+    *stand_ins.CONSUMERS, posted.FUNCTION, streamed.FUNCTION, *stand_ins.MINUTES.values(), *stand_ins.MINUTES, "timers", spark_runs.JOB,
+    releasing.RELEASER,
 )  # fmt: skip
 ROADS = [road for room in ROOMS for road in room.ROADS]
 NEEDED = {grant: road for room in ROOMS for grant, road in room.NEEDED.items()}

@@ -13,6 +13,7 @@ import boto3
 
 from sedano import Breaker, Sedano, chord, current, every, guards
 from sedano.health import HEALTHY
+from sedano.streams import StreamRecord, TableChange
 from sedano.webhooks import WebhookRequest, standard_webhooks
 from sedano.workflow import Input, Step, Workflow, each, own
 
@@ -89,6 +90,14 @@ def length(text: str) -> int:
 def measured(request: WebhookRequest) -> Any:
     """What a sender measured."""
     return Measured(text=request.json()["text"])
+
+
+@app.stream("clicks")
+@app.stream("orders")
+@app.task
+def heard(record: TableChange | StreamRecord) -> int:
+    """How long what a stream told is, as it came."""
+    return len(str(record))
 
 
 @app.task
