@@ -39,12 +39,17 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 USAGE = 'history build|compact|update|report|query ["SELECT …"] --target PLACE [options]; --help lists them'
 
 Told = dict[str, Any]
+Landed = Mapping[str, str]
+"""The mark of each landed file, by its address."""
 
 
-def build(spark: SparkSession, history: History, options: argparse.Namespace) -> Told:
-    """Take in the landed files that the history does not hold yet; with ``--rebuild`` all of them, in place of its parts."""
+def build(spark: SparkSession, history: History, options: argparse.Namespace, listed: Landed | None = None) -> Told:
+    """Take in the landed files that the history does not hold yet; with ``--rebuild`` all of them, in place of its parts.
+
+    *listed*: what lies at the source, where that is known; what lands after it was listed is for the next run.
+    """
     with editing(history) as edition:
-        landed = on_day(landed_at(options.source), options.day)
+        landed = on_day(landed_at(options.source) if listed is None else listed, options.day)
         taken = {} if options.rebuild else history.taken_in(edition.seen)
         new = {name: mark for name, mark in landed.items() if taken.get(name) != mark}
         if not new:
@@ -62,7 +67,7 @@ def build(spark: SparkSession, history: History, options: argparse.Namespace) ->
     return {"version": made.version, "new_files": len(new) - len(left), "parts": len(made.parts), **told}
 
 
-def on_day(landed: Mapping[str, str], day: str | None) -> dict[str, str]:
+def on_day(landed: Landed, day: str | None) -> dict[str, str]:
     """Return those of the *landed* files that the recorder filed under *day*; all of them without one."""
     return {name: mark for name, mark in landed.items() if day is None or f"dt={day}/" in name}
 
@@ -79,9 +84,9 @@ def compact(spark: SparkSession, history: History, options: argparse.Namespace) 
     return {"version": now.version, "parts": len(now.parts), "deleted": len(gone)}
 
 
-def update(spark: SparkSession, history: History, options: argparse.Namespace) -> Told:
+def update(spark: SparkSession, history: History, options: argparse.Namespace, listed: Landed | None = None) -> Told:
     """Build, then compact: what a schedule runs, also before anything has landed."""
-    built = build(spark, history, options)
+    built = build(spark, history, options, listed)
     return {**built, **compact(spark, history, options)} if history.current().parts else built
 
 
@@ -136,6 +141,7 @@ def places(history: History, snapshot: Snapshot) -> rows.Places:
     return rows.Places([at(part.prefix) for part in snapshot.parts], at(snapshot.base) if snapshot.base else None, pending)
 
 
+TAKE_IN: dict[str, Callable[[SparkSession, History, argparse.Namespace, Landed], Told]] = {"build": build, "update": update}
 VERBS: dict[str, Callable[[SparkSession, History, argparse.Namespace], Told]] = {
     "build": build, "compact": compact, "update": update, "report": report, "query": query,
 }  # fmt: skip
@@ -220,13 +226,19 @@ def look(history: History, options: argparse.Namespace) -> dict[str, str]:
 
 def worked(history: History, options: argparse.Namespace) -> Told:
     """Do what was asked for, with a session of its own."""
-    short = len(look(history, options)) < SMALL_FILES and "://" not in options.target
-    spark = session("sedano history", short=short)
+    landed = look(history, options)
+    spark = session("sedano history", short=len(landed) < SMALL_FILES and "://" not in options.target)
     try:
-        must_open(spark, options.target, options.source or "")
-        return VERBS[options.verb](spark, history, options)
+        return done(spark, history, options, landed)
     finally:
         spark.stop()
+
+
+def done(spark: SparkSession, history: History, options: argparse.Namespace, landed: Landed) -> Told:
+    """Do what was asked for; the source, which may be long, was listed once (*landed*) and is not listed again."""
+    must_open(spark, options.target, options.source or "")
+    take_in = TAKE_IN.get(options.verb)
+    return take_in(spark, history, options, landed) if take_in is not None else VERBS[options.verb](spark, history, options)
 
 
 def excuse(error: SedanoError | OSError) -> str:

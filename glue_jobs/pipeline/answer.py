@@ -36,8 +36,9 @@ def must_be_question(sql: str) -> None:
     Raises:
         OptionError: it begins with another word.
     """
-    if _first_word(sql) not in QUESTIONS:
-        raise OptionError(f"it begins with {_first_word(sql) or sql[:1]!r}; a question begins with SELECT, WITH or DESCRIBE")
+    word = _first_word(sql)
+    if word.lower() not in QUESTIONS:
+        raise OptionError(f"it begins with {word or sql[:1]!r}; a question begins with SELECT, WITH or DESCRIBE")
 
 
 def must_change_nothing(spark: SparkSession, sql: str) -> None:
@@ -49,7 +50,7 @@ def must_change_nothing(spark: SparkSession, sql: str) -> None:
         OptionError: it is a statement that changes something.
         PySparkException: Spark cannot make sense of it.
     """
-    if _first_word(sql) in TELLING:
+    if _first_word(sql).lower() in TELLING:
         return
     parser = spark._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - PySpark has no word for it
     types = spark._jvm.py4j.reflection.TypeUtil  # type: ignore[union-attr] # noqa: SLF001
@@ -84,7 +85,7 @@ def answered(spark: SparkSession, sql: str, limit: int) -> Answer:
 
 def _first_word(sql: str) -> str:
     found = _FIRST_WORD.match(sql)
-    return found[1].lower() if found else ""
+    return found[1] if found else ""
 
 
 def sentence(wrong: Exception) -> str:

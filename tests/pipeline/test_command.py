@@ -109,6 +109,17 @@ def test_nothing_that_landed_is_said_and_is_no_failure_for_a_schedule_may_run_be
     assert "no landed file lies in a folder dt=2031-01-01/" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("verb", ["build", "update"])
+def test_the_source_is_listed_once_and_what_lands_meanwhile_is_for_the_next_run(spark, tmp_path, verb):
+    source = written(tmp_path / "source", lives(1, 4), files=2)
+    words = options(verb=verb, source=str(source), target=str(tmp_path / "history"))
+    history = open_history(words.target)
+    landed = job.look(history, words)
+    (source / "late.jsonl.gz").write_bytes(Path(next(iter(landed))).read_bytes())
+    assert job.done(spark, history, words, landed)["new_files"] == 2
+    assert job.done(spark, history, words, job.look(history, words))["new_files"] == 1
+
+
 def test_a_run_that_meets_another_says_whose_and_until_when(tmp_path):
     history = open_history(str(tmp_path))
     with history.edition(), pytest.raises(LeaseTaken) as taken, open_history(str(tmp_path)).edition():
