@@ -15,6 +15,7 @@ from infra.config import StageConfig
 from infra.context import from_context
 from sedano import webhooks
 from sedano.aws.secret_texts import parameter
+from sedano.streams import StreamRecord, TableChange
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -66,6 +67,23 @@ def test_the_webhook_that_is_shown_publishes_what_its_sender_signs(tmp_path: Pat
     assert _run(tmp_path, "-c", BLOCKS["test_shop.py"]) == "order 4711 is confirmed\n"
 
 
+def test_the_task_that_is_shown_on_a_stream_is_called_once_with_a_record(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(BLOCKS["shop.py"] + BLOCKS["shop.py++"])
+    assert _run(tmp_path, "-c", BLOCKS["test_stream.py"]) == "order 4711 is paid\n"
+
+
+def test_what_the_page_says_a_record_has_is_what_it_has() -> None:
+    (table,) = re.findall(r"\| a task gets .*?\n\n", PAGE, re.DOTALL)
+    rows = [row.strip("| ").split(" | ") for row in table.strip().splitlines()[2:]]
+    for column, record in ((1, TableChange), (2, StreamRecord)):
+        assert {name for row in rows for name in re.findall(r"`(\w+)`", row[column])} == set(record.__annotations__)
+
+
+def test_the_name_of_the_table_in_the_commands_is_that_of_the_setting() -> None:
+    assert len(re.findall(r"--table-name orders ", PAGE)) == 2
+    assert "streams=orders=arn:aws:dynamodb:eu-central-1:123456789012:table/orders/stream/" in PAGE
+
+
 @pytest.mark.parametrize("scheme", re.findall(r"^\|.*?\| `((?:hmac|stripe|slack|standard|unsigned)\w*\(.*?\))`", PAGE, re.MULTILINE))
 def test_every_scheme_of_the_table_is_one(scheme: str) -> None:
     made = eval(scheme, {name: getattr(webhooks, name) for name in SCHEMES})  # noqa: S307 - the page is ours
@@ -89,7 +107,7 @@ def test_every_command_is_one() -> None:
 
 def test_every_setting_that_is_given_is_understood() -> None:
     given = re.findall(r'SET="([^"]+)"', PAGE)
-    assert len(given) == 4
+    assert len(given) == 5
     for words in given:
         settings = dict(word.split("=", 1) for word in shlex.split(words.replace("\\\n", " ")))
         assert from_context({"app": "shop:app", "code": "demo", **settings}).config != StageConfig()

@@ -1,8 +1,9 @@
 """A user's module as a type checker sees it: `tests/unit/test_typing.py` runs `mypy --strict` on it; each wrong line must be an error."""
 
-from typing import assert_type
+from typing import Any, assert_type
 
 from sedano import AsyncResult, DomainEvent, GroupResult, Retry, Sedano, chord, group
+from sedano.streams import StreamRecord, TableChange
 
 app = Sedano("typed")
 
@@ -45,6 +46,21 @@ def on_measured(what: str, n: int) -> None:
     """Subscribe."""
 
 
+@app.stream("orders", operations=["INSERT"])
+@app.task
+def followed(record: TableChange) -> int:
+    """Stand on the stream of a table."""
+    assert_type(record["new"] or {}, dict[str, Any])
+    return len(record["keys"])
+
+
+@app.stream("clicks")
+@app.task(queue="default")
+def clicked(record: StreamRecord) -> str:
+    """Stand on a stream of Kinesis."""
+    return record["data"] or record["partition_key"]
+
+
 async def right() -> None:
     """Use all of it rightly."""
     assert_type(add(1, 2), int)
@@ -61,6 +77,7 @@ async def right() -> None:
     assert_type(group(add.s(1, 2), tags.s("x")).delay(), GroupResult)
     assert_type(chord([add.s(1, 2)])(tags.s("x")).state, str)
     assert_type(on_measured.delay("x", 1), AsyncResult[None])
+    assert_type(clicked.delay({"stream": "a", "id": "1", "at": 0.0, "partition_key": "", "data": "", "data_base64": None}).get(), str)
     assert_type(Measured(what="x", n=1).n, int)
     assert_type(Measured.delay(what="x", n=1), str)
 
@@ -73,6 +90,9 @@ def wrong() -> None:
     tags.delay("x", True)  # type: ignore[call-arg] # a keyword by position
     half.delay("x")  # type: ignore[call-overload] # a text is no float
     on_measured.delay(1, 1)  # type: ignore[arg-type] # a subscribed task keeps its types
+    app.stream("orders", operations=["UPDATE"])  # type: ignore[list-item] # nothing that happens to an item
+    app.stream("orders")(wrong)  # type: ignore[type-var] # no task
+    followed.delay({"id": "1"})  # type: ignore[typeddict-item] # a record has more
     Measured(what=1, n=1)  # type: ignore[arg-type] # a field of the wrong type
     Measured("x", 1)  # type: ignore[call-arg] # fields have names
     app.task(quue="x")  # type: ignore[call-overload] # unknown option

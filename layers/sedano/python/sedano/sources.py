@@ -84,8 +84,11 @@ class Sources:
             OptionError: an option cannot be honoured, or what stands below is no task that takes one argument.
         """
 
+        streams = importlib.import_module("sedano.streams")
+        streams.check_name(name)
+
         def stand(task: Called) -> Called:
-            importlib.import_module("sedano.streams").declare(self, name, operations, task)
+            streams.declare(self, name, operations, task)
             return task
 
         return stand

@@ -29,14 +29,22 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _OF_A_TABLE = ":dynamodb:"
 
 
+def check_name(name: object) -> None:
+    """Refuse what no stream can be called; at once, for `@app.stream` without a name would say nothing of it.
+
+    Raises:
+        OptionError: it is no name.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise OptionError(f"stream: {name!r:.60} is no name; write @app.stream('orders'): a-z, then a-z, 0-9, - and _, at most 40 in all")
+
+
 def declare(app: Sources, name: str, operations: Sequence[str], task: object) -> None:
     """Let *task* of *app* stand on the stream *name*; see `Sedano.stream`.
 
     Raises:
         OptionError: an option cannot be honoured, or *task* cannot be called with a record.
     """
-    if not _NAME.fullmatch(str(name)):
-        raise OptionError(f"stream {name!r}: a name is a-z, then a-z, 0-9, - and _, at most 40 in all; its ARN is a setting of the stage")
     if not isinstance(task, Task) or app.registry.tasks.get(task.name) is not task.spec:
         who = getattr(task, "name", getattr(task, "__qualname__", repr(task)))
         raise OptionError(f"stream {name}: {who} is no task of this app; @app.stream({name!r}) stands in the line above @app.task")
