@@ -59,7 +59,12 @@ def reading(request: WebhookRequest) -> list[Said]:
     return [Said(text=text) for text in said] if isinstance(said, list) else []
 
 
-for function in (unspeakable, talkative, leaving, reading):
+def asking(request: WebhookRequest) -> None:
+    """Ask a service that is away."""
+    raise Unavailable("the list of prices is away")
+
+
+for function in (unspeakable, talkative, leaving, reading, asking):
     odd.webhook(function.__name__, verify=unsigned())(function)
 odd.webhook("numbered", verify=unsigned(), delivery=lambda request: request.json()["id"])(
     lambda request: Said(text="") if request.json().get("said") else None
@@ -209,6 +214,12 @@ def test_whatever_a_function_does_the_sender_is_answered_and_the_reason_told(
     (found,) = strange.parked()
     assert detail in found.attributes["detail"]
     assert strange.queues.peek(EVENTS) == []
+
+
+def test_a_function_that_finds_a_service_away_has_its_sender_come_again(strange: worlds.World) -> None:
+    assert strange.post("/asking", b"{}").status == 503
+    assert (strange.telemetry.counted("WebhooksUnanswered"), strange.parked()) == (1, [])
+    assert "the list of prices is away" in str(strange.telemetry.lines)
 
 
 def test_a_reason_as_long_as_a_body_is_cut_in_the_log_as_in_the_message(strange: worlds.World) -> None:
