@@ -5,6 +5,9 @@ when all who were alive at its opening have registered, or when its time is over
 decides nothing: the winner follows from who registered, and closing is a compare-and-swap on exactly that (L1, L2). So an election needs
 no standing workers, and a candidate that dies is in nobody's way.
 
+Whoever closes has to publish, so the close is bound to its claim: in the same transaction the call that closes must still be RUNNING under
+its fence. Without that a worker from which the call was taken over could close late, when the call has ended and nobody comes again (L3).
+
 What a topic asks for is dispatched by whoever closed, once, also when the winner is dead. A topic that must run *on* the winner has a
 successor chain: the message waits for the winner until its patience ends, then the next candidate in order becomes the winner of the next
 term; after the fourth term, or the last candidate, it is whoever holds the message (L3).
