@@ -115,7 +115,7 @@ def _require_connected(app: str, declared: Declared, config: StageConfig) -> Non
     for name in config.streams:
         require(name in declared.streams, "streams", name, known)
     for name, tasks in declared.streams.items():
-        expected = f"{name}= and the ARN of the stream beside it, on which {' and '.join(tasks)} of {app} stand"
+        expected = f"{name}= and the ARN of the stream beside it, for {' and '.join(tasks)} of {app}"
         require(config.local or name in config.streams, "streams", ",".join(config.streams), expected)
 
 

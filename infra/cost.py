@@ -106,13 +106,12 @@ def webhooks(stage: Stage) -> list[Item]:
     )
 
 
-def streams(stage: Stage) -> list[Item]:
-    """Return what a million records of streams cost beside the tasks that they call, in full batches; nothing where no stream is read.
+def streams(stage: Stage, together: int) -> list[Item]:
+    """Return what a million records of streams cost beside the tasks that they call, if so many come *together*.
 
     Lambda's reading of a DynamoDB stream costs nothing; Kinesis asks for its shards, whether they are read or not.
     """
-    sizes = [one["BatchSize"] for one in _mappings(stage, of_streams=True)]
-    batches = MILLION / sizes[0] if sizes else 0
+    batches = MILLION / together
     return _priced(
         ("stream function invoked", batches, LIST.lambda_request / MILLION),
         ("stream function waits for AWS, GB·s", batches * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
@@ -137,7 +136,7 @@ def page(stage: Stage) -> str:
         "## A million tasks, by delivery and by how they are published", "", "| delivery | one by one | in tens |", "|---|---:|---:|",
         *(f"| {way} | {total(tasks(stage, way, 1)):.2f} | {total(tasks(stage, way, 10)):.2f} |" for way in WRITES), "",
         *(_table("A million requests to webhooks, beside the tasks that they cause", webhooks(stage)) if webhooks(stage) else ()),
-        *(_table("A million records of streams, beside the tasks that they call", streams(stage)) if streams(stage) else ()),
+        *_of_streams(stage),
         f"Each second that a task's own code takes adds {second:.2f} to a million at {stage.memory_gb:g} GB, if nothing shares its wait.",
         f"Batches of {stage.batch}; an invocation waits {WAIT * 1000:g} ms for AWS (assumed).", "",
     ])  # fmt: skip
@@ -161,6 +160,15 @@ def _table(title: str, items: Sequence[Item]) -> Iterator[str]:
 
 def _count(stage: Stage, kind: str) -> int:
     return sum(one["Type"] == kind for one in stage.resources)
+
+
+def _of_streams(stage: Stage) -> Iterator[str]:
+    """Yield a sentence about the records of streams, where one is read."""
+    for mapping in _mappings(stage, of_streams=True)[:1]:
+        alone, most = total(streams(stage, 1)), mapping["BatchSize"]
+        words = f"when each comes alone, {total(streams(stage, most)):.2f} in batches of {most}."
+        yield f"A million records of streams add {alone:.2f} to the tasks that they call {words}"
+        yield "Reading a DynamoDB stream is free, and Kinesis asks for its shards, read or not."
 
 
 def _mappings(stage: Stage, *, of_streams: bool) -> list[Mapping[str, Any]]:

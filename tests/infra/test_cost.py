@@ -45,8 +45,8 @@ def test_a_round_by_the_minute_is_paid_for_though_nothing_is_due() -> None:
 def test_a_stream_is_read_for_nothing_and_its_records_pay_the_invocations_that_send_them_on() -> None:
     assert cost.idle(_stage(STREAM)) == []
     # 10 000 invocations at 0.20 a million = 0.002; 10 000 x 0.025 s x 0.5 GB = 125 GB-s at 13.3334 a million = 0.001667
-    assert cost.total(cost.streams(_stage(MAPPING, STREAM))) == pytest.approx(0.003667, abs=1e-6)
-    assert cost.streams(_stage(MAPPING)) == []
+    assert cost.total(cost.streams(_stage(MAPPING, STREAM), 100)) == pytest.approx(0.003667, abs=1e-6)
+    assert cost.total(cost.streams(_stage(MAPPING, STREAM), 1)) == pytest.approx(0.366668, abs=1e-6)
     assert "records of streams" in cost.page(_stage(STREAM))
     assert "records of streams" not in cost.page(_stage(MAPPING))
 

@@ -103,7 +103,7 @@ def test_somebody_is_told_when_a_stream_is_an_hour_behind_and_the_dashboard_show
 
 def test_the_cost_page_tells_what_records_cost_and_asks_nothing_for_an_idle_stream(streamed: Templates) -> None:
     page = (streamed.directory / "cost.md").read_text()
-    assert "## A million records of streams" in page
+    assert "A million records of streams add 0.37 to the tasks that they call when each comes alone, 0.00 in batches of 100" in page
     queues = len(list(streamed.sources()))
     assert f"| Lambda asks the queues | {queues * 648_000:,} |" in page
 
@@ -122,11 +122,11 @@ def test_on_this_machine_a_table_stands_for_a_stream_that_nobody_gives(local: Te
     [
         (
             {},
-            "streams: '' cannot be used; expected clicks= and the ARN of the stream beside it, on which streamed.seen of",
+            "streams: '' cannot be used; expected clicks= and the ARN of the stream beside it, for streamed.seen of streamed:app",
         ),
         (
             {"streams": f"clicks={CLICKS}"},
-            "orders= and the ARN of the stream beside it, on which streamed.ordered and streamed.seen of",
+            "orders= and the ARN of the stream beside it, for streamed.ordered and streamed.seen of",
         ),
         ({"streams": f"order={ORDERS}"}, "streams: 'order' cannot be used; expected one of the streams of streamed:app: clicks, orders"),
         ({"streams": f"clicks={ORDERS},orders={CLICKS}"}, "the stream of a table, because streamed.ordered asks for operations= of one"),
