@@ -154,6 +154,19 @@ def test_while_the_store_is_away_known_secrets_hold_for_five_minutes_whoever_kno
     assert [knock(webhooks, "wrong"), knock(webhooks, delivery="last")] == [401, 202]
 
 
+def test_a_store_that_answers_late_or_never_is_not_waited_for_by_each_request(world: worlds.World) -> None:
+    class Slow(Store):
+        def read(self, webhook: str) -> tuple[str, ...]:
+            world.clock.advance(24)
+            return super().read(webhook)
+
+    store = Slow()
+    store.away = Unavailable
+    webhooks = asked_of(world, store)
+    assert [knock(webhooks) for _ in range(10)] == [503] * 10
+    assert store.asked == 1
+
+
 class Filling:
     """Queues that take so many messages and are away afterwards."""
 

@@ -132,7 +132,7 @@ class Webhooks:
             return _Known(self._secrets.read(name), now, now)
         except SedanoError as error:
             self._log(name, error)
-            return known._replace(asked=now, error=error)
+            return known._replace(asked=self._ports.clock.now(), error=error)  # a store that does not answer was waited for
 
     def _taken(self, hook: Hook, arrived: Arrived) -> Answer:
         request = WebhookRequest(hook.name, kept(arrived.headers), arrived.body, self._ports.clock.now())
