@@ -186,7 +186,7 @@ def test_a_task_stands_on_a_stream_as_far_as_that_can_be_honoured() -> None:
         """Nothing."""
 
     for name in ("Upper", "a/b", "", "a" * 41, "1", one):
-        with pytest.raises(OptionError, match="is no name; write @app.stream"):
+        with pytest.raises(OptionError, match=r"is no name; write @app\.stream"):
             plain.stream(name)  # type: ignore[arg-type] # what is refused
     with pytest.raises(OptionError, match=r"bare is no task of this app; @app.stream\('a'\) stands in the line above @app.task"):
         plain.stream("a")(bare)  # type: ignore[type-var] # what is refused

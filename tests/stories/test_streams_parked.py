@@ -15,6 +15,7 @@ from sedano.memory.streams import kinesis_record
 from sedano.ports import PARKED
 from sedano.streams import reading
 from tests.stories.depot import APP, app, fails, follow, order, take, told
+from tests.stories.forge import app as forge
 from tests.stories.refusing import away
 
 
@@ -76,6 +77,23 @@ def test_a_record_without_the_key_of_a_call_is_set_aside_and_called_when_it_has_
     assert "sent to stream:orders" in capsys.readouterr().out
     assert world.parked() == []
     assert len(world.sent("tests.stories.depot.forget")) == 1
+
+
+def test_the_command_line_shows_a_record_whole_and_says_where_it_is_taken_once_more(
+    world: worlds.World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unreadable = order(1, "a", 41) | {"eventName": "RENAME"}
+    take(world, "orders", [unreadable], lambda queue, message: None)
+    assert main(["parked", "show", unreadable["dynamodb"]["SequenceNumber"], "--app", APP]) == 0
+    first, _, body = capsys.readouterr().out.splitlines()
+    assert first == f"record {41:021}: stream, eventName: is none of INSERT, MODIFY, REMOVE"
+    assert json.loads(body) == unreadable
+    forge.attach(world.ports)
+    try:
+        assert main(["parked", "redrive", "--all", "--app", "tests.stories.forge:app"]) == 1
+    finally:
+        forge.attach(None)
+    assert "stays parked: stream orders: this app declares none of the name; name the app that does with --app" in capsys.readouterr().err
 
 
 def test_what_was_set_aside_is_called_once_although_it_is_taken_once_more(world: worlds.World) -> None:

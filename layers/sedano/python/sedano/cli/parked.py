@@ -20,6 +20,7 @@ from sedano.app import Sedano
 from sedano.cli.desk import app_of, table, takes_app, whole
 from sedano.engine.redriving import MOST, Parked, give_back, parked, redrive, whole_body
 from sedano.errors import MessageRefused, SedanoError
+from sedano.model.stream import QUEUE as STREAM
 from sedano.model.timestamps import shown
 from sedano.model.webhook import QUEUE as WEBHOOK
 from sedano.model.webhook import read_back
@@ -90,7 +91,7 @@ def _show(app: Sedano, asked: argparse.Namespace) -> int:
             print(json.dumps({**_plain(one), "body": body}))
             continue
         posted = one.queue.startswith(WEBHOOK)
-        named = one.name or ("request" if posted else "unreadable message")
+        named = one.name or ("request" if posted else "record" if one.queue.startswith(STREAM) else "unreadable message")
         print(f"{named} {one.task_id or one.message_id}: {one.reason}, {one.field}: {one.detail}")
         print(f"from {one.queue}, set aside {shown(one.at)}, as {one.delivery.message_id}")
         print(_as_sent(body) if posted else body)
@@ -102,7 +103,7 @@ def _redrive(app: Sedano, asked: argparse.Namespace) -> int:
     some = parked(ports, lambda one: _is_meant(one, asked), asked.most)
     if not some:
         return _none(" ".join(asked.ids) or asked.reason or "that")
-    answers = redrive(ports, some, answering(app).again, reading(app).again if app.streams else None)
+    answers = redrive(ports, some, answering(app).again, reading(app).again)
     for one, error in zip(some, answers, strict=True):
         named = one.task_id or one.message_id
         if error is None:

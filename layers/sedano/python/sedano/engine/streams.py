@@ -82,6 +82,8 @@ class Streams:
         Raises:
             SedanoError: nobody knows a stream *name* any more, or it still cannot be read, or it cannot be sent.
         """
+        if name not in self._standing:
+            raise ConfigurationError(f"stream {name}: this app declares none of the name; name the app that does with --app")
         calls = self._calls(name, read_back(text))
         for error in self._publisher.publish_all(calls):
             if error is not None:
