@@ -13,10 +13,11 @@ from sedano import Sedano
 from sedano import testing as worlds
 from sedano.cli import main
 from sedano.errors import ConfigurationError, OptionError, SedanoError, Unavailable
+from sedano.memory.streams import table_record
 from sedano.ports import Outgoing
-from sedano.streams import TableChange
+from sedano.streams import TableChange, reading
 from tests.stories.depot import APP, app, count, fails, order, take, told
-from tests.stories.refusing import Refuses, away
+from tests.stories.refusing import Refuses, Refusing, away
 
 FIFO = "commands:orders.fifo"
 
@@ -110,6 +111,24 @@ def test_while_a_queue_is_away_the_rest_stays_in_the_stream(world: worlds.World)
     assert take(world, "orders", records[2:], lambda queue, message: None) == 3
     world.drain()
     assert sorted(told) == [(which, "paid") for which in range(1, 6)], "what had been sent beyond the third is known downstream"
+
+
+def test_while_one_queue_is_away_the_others_are_not_sent_the_same_again_and_again(world: worlds.World) -> None:
+    """One process, as Lambda keeps it, and many invocations."""
+    gone = [table_record(number, 0.0, {"id": number}, None, {"id": number}) for number in range(1, 51)]
+    state = {"away": True}
+    refusing: Any = Refusing(world.ports.queues, lambda q, m: away(q, m) if state["away"] and q == "commands:default" else None)
+    app.attach(replace(world.ports, queues=refusing))
+    streams = reading(app)
+    app.attach(world.ports)
+    for _ in range(20):
+        with pytest.raises(Unavailable):
+            streams.take("orders", gone, world.clock.now() + 60)
+    assert len(world.sent("tests.stories.depot.follow")) == 50, "once, before it was known which queue is away"
+    state["away"] = False
+    assert streams.take("orders", gone, world.clock.now() + 60) == 50
+    world.drain()
+    assert len(told) == 100
 
 
 @pytest.mark.parametrize("error", [Unavailable("away"), ConfigurationError("denied")])

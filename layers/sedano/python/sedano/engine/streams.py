@@ -35,13 +35,16 @@ Called = Callable[[str, TableChange | StreamRecord, str], CommandDraft]
 """Makes the call of a task, by its name, with a record, under an id. Raises `SedanoError` when there can be none."""
 
 
-class _Read(NamedTuple):
-    """Records that were read: their calls, whose each is, which were refused and why, and what stopped before the others."""
+Stop = tuple[int, SedanoError]
+"""Before which record the batch stands still, and why."""
 
-    messages: list[Addressed]
-    owners: list[int]
+
+class _Read(NamedTuple):
+    """Records that were read: by queue the calls, each with the place of its record; which were refused and why; where it stopped."""
+
+    calls: dict[str, list[tuple[int, Addressed]]]
     refused: dict[int, MessageRefused]
-    stop: tuple[int, SedanoError] | None
+    stop: Stop | None
 
 
 class Streams:
@@ -53,6 +56,7 @@ class Streams:
         self._composer = Composer(host.hostname, lamport, ports.clock, ports.entropy, ports.blobs)
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._parking = ParkingLot(ports, lamport)
+        self._away = ""
 
     def take(self, name: str, records: Sequence[Mapping[str, Any]], deadline: float) -> int:
         """Publish what *records* of the stream *name* ask for until *deadline* (epoch s); return how many, from the first, are done with.
@@ -92,18 +96,30 @@ class Streams:
 
     def _some(self, name: str, records: Sequence[Mapping[str, Any]]) -> tuple[int, SedanoError | None]:
         """Publish what *records* ask for; return how many are done with, and what stopped it there, if anything did."""
-        messages, owners, refused, stop = self._read(name, records)
-        for place, error in zip(owners, self._publisher.publish_all(messages), strict=True):
-            if error is None:
-                continue
-            if _lies_in_the_record(error):
-                refused.setdefault(place, MessageRefused(refusals.STREAM, "call", str(error)))
-            elif stop is None or place < stop[0]:
-                stop = (place, error)
-        return self._park(name, records, refused, stop) or (len(records), None)
+        found = self._read(name, records)
+        stop = self._publish(found)
+        return self._park(name, records, found.refused, stop) or (len(records), None)
+
+    def _publish(self, some: _Read) -> Stop | None:
+        """Publish the calls, queue after queue, none of a record beyond the one that stopped; return where it stops.
+
+        The queue that was away last is asked first: while it stays away, the others are not sent the same calls again and again.
+        """
+        stop = some.stop
+        for queue in sorted(some.calls, key=lambda one: one != self._away):
+            going = [(place, call) for place, call in some.calls[queue] if stop is None or place < stop[0]]
+            answers = self._publisher.publish_all([call for _, call in going])
+            for (place, _), error in zip(going, answers, strict=True):
+                if error is None:
+                    continue
+                if _lies_in_the_record(error):
+                    some.refused.setdefault(place, MessageRefused(refusals.STREAM, "call", str(error)))
+                elif stop is None or place < stop[0]:
+                    stop, self._away = (place, error), queue
+        return stop
 
     def _read(self, name: str, records: Sequence[Mapping[str, Any]]) -> _Read:
-        found = _Read([], [], {}, None)
+        found = _Read({}, {}, None)
         for place, record in enumerate(records):
             try:
                 calls = self._calls(name, record)
@@ -112,8 +128,8 @@ class Streams:
             except SedanoError as away:
                 return found._replace(stop=(place, away))
             else:
-                found.messages.extend(calls)
-                found.owners.extend([place] * len(calls))
+                for call in calls:
+                    found.calls.setdefault(call.queue, []).append((place, call))
         return found
 
     def _calls(self, name: str, record: Mapping[str, Any]) -> list[Addressed]:
@@ -141,8 +157,8 @@ class Streams:
             raise MessageRefused(refusals.STREAM, "call", f"{type(error).__name__}: {error}") from error
 
     def _park(
-        self, name: str, records: Sequence[Mapping[str, Any]], refused: Mapping[int, MessageRefused], stop: tuple[int, SedanoError] | None
-    ) -> tuple[int, SedanoError] | None:
+        self, name: str, records: Sequence[Mapping[str, Any]], refused: Mapping[int, MessageRefused], stop: Stop | None
+    ) -> Stop | None:
         """Set aside what was refused before the place of *stop*; return where it stops at last."""
         batch = Batch(self._ports.clock.now(), Chronicle(self._host))
         places: dict[int, int] = {}
