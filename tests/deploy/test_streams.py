@@ -63,6 +63,18 @@ def test_what_is_written_to_a_table_runs_the_task_that_asks_for_such_changes(sta
     assert _result(stage, "orders", "follows.dropped", removed) == '"o1"'
 
 
+def test_what_is_written_while_the_mapping_is_off_is_told_when_it_is_on_again(stage: LocalStage) -> None:
+    table, functions = json.loads(stage.environment["SEDANO_STREAM_TABLES"])["orders"], _client(stage, "lambda")
+    (mapping,) = (one for one in functions.list_event_source_mappings()["EventSourceMappings"] if ":dynamodb:" in one["EventSourceArn"])
+    before = len(_told(stage, table))
+    functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+    for step in range(3):
+        _client(stage, "dynamodb").put_item(TableName=table, Item={"id": {"S": "o2"}, "step": {"N": str(step)}})
+    functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
+    results = [_result(stage, "orders", "follows.ordered", record) for record in _told(stage, table)[before:]]
+    assert results == ['"o2 0"', '"o2 1"', '"o2 2"']
+
+
 def test_what_is_put_into_kinesis_runs_the_task_that_stands_on_it(stage: LocalStage) -> None:
     put = _client(stage, "kinesis").put_record(StreamName="clicks", PartitionKey="someone", Data=b"tea")
     assert _result(stage, "clicks", "follows.clicked", f"{put['ShardId']}:{put['SequenceNumber']}") == '"tea"'
