@@ -1,6 +1,8 @@
 """Webhooks: what is posted becomes events once, whoever posts it how often; the sender is told what became of it, and nothing is lost."""
 
 import base64
+import hashlib
+import hmac
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -249,6 +251,20 @@ def test_standard_webhooks_are_known_by_the_id_that_is_signed(world: worlds.Worl
     assert told == [5, 5]
     world.clock.advance(400)
     assert world.post("/standard", closed(5), standard(closed(5), "msg_3", at, b"secret")).status == 401
+
+
+def test_slack_hears_200_without_a_word_whatever_becomes_of_what_it_sent(world: worlds.World) -> None:
+    """It shows whoever gave a command what the answer says, and takes no other status for a yes."""
+    world.secrets["slack"] = "hush"
+    challenge = b'{"type": "url_verification", "challenge": "3eZbrw1a"}'
+    for body, text in ((closed(5), ""), (closed(5, "opened"), ""), (BAD, ""), (b"command=%2Fclose", ""), (challenge, "3eZbrw1a")):
+        at = str(int(world.clock.now()))
+        code = hmac.new(b"hush", f"v0:{at}:".encode() + body, hashlib.sha256).hexdigest()
+        headers = {"X-Slack-Signature": f"v0={code}", "X-Slack-Request-Timestamp": at}
+        assert world.post("/slack", body, headers) == Answer(200, text)
+        assert world.post("/slack", body + b" ", headers).status == 401
+    world.drain()
+    assert (told, len(world.parked())) == ([5], 2)
 
 
 def test_a_webhook_is_declared_with_what_can_be_honoured() -> None:

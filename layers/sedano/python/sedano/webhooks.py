@@ -48,7 +48,7 @@ def declare(app: Sources, name: str, verify: Scheme, delivery: str | Callable[[W
         raise OptionError(f"webhook {name!r}: a name is a-z, then a-z, 0-9, - and _, at most 40 in all: it ends an address")
     if name in app.webhooks:
         raise OptionError(f"webhook {name}: declared twice; give one of them another name")
-    if not all(hasattr(verify, part) for part in ("refusal", "signs", "delivery", "greeting")):
+    if not all(hasattr(verify, part) for part in ("refusal", "signs", "delivery", "greeting", "told")):
         raise OptionError(f"webhook {name}: verify is {verify!r}; say how its sender signs: {_SCHEMES}")
     if not callable(reader) or inspect.iscoroutinefunction(reader):
         raise OptionError(f"webhook {name}: it stands above a plain function of the request; what takes time belongs into a task")

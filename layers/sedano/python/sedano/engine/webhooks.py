@@ -81,7 +81,7 @@ class Webhooks:
         if len(arrived.body) > MAX_BODY_BYTES:
             return Answer(413, f"a body may have {MAX_BODY_BYTES} bytes")
         try:
-            return self._refusal(hook, arrived) or self._taken(hook, arrived)
+            return self._refusal(hook, arrived) or self._let_in(hook, arrived)
         except SedanoError as error:
             return self._unanswered(hook, error)
 
@@ -134,11 +134,12 @@ class Webhooks:
             self._log(name, error)
             return known._replace(asked=self._ports.clock.now(), error=error)  # a store that does not answer was waited for
 
-    def _taken(self, hook: Hook, arrived: Arrived) -> Answer:
+    def _let_in(self, hook: Hook, arrived: Arrived) -> Answer:
         request = WebhookRequest(hook.name, kept(arrived.headers), arrived.body, self._ports.clock.now())
         greeting = hook.scheme.greeting(request)
-        if greeting is not None:
-            return Answer(200, greeting)
+        return hook.scheme.told(self._taken(hook, request)) if greeting is None else Answer(200, greeting)
+
+    def _taken(self, hook: Hook, request: WebhookRequest) -> Answer:
         try:
             happened = self._happened(hook, request)
             self._publish(hook, request, happened)

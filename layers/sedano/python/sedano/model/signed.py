@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
 from sedano.errors import ConfigurationError, OptionError
-from sedano.model.webhook import WebhookRequest
+from sedano.model.webhook import Answer, WebhookRequest
 
 TOLERANCE_S = 300.0
 """A request whose signed time is further away than this is an old one, sent again by somebody who caught it (Standard Webhooks, Stripe)."""
@@ -49,9 +49,12 @@ class Scheme(Protocol):
     def greeting(self, request: WebhookRequest) -> str | None:
         """Return what the sender wants to hear when it only asks whether somebody is there; None for any other request."""
 
+    def told(self, answer: Answer) -> Answer:
+        """Return *answer*, by which a request that was let in is taken, as this kind of sender wants it."""
+
 
 class _Silent:
-    """A sender that gives no id and never greets."""
+    """A sender that gives no id, never greets, and takes any answer of 200 to 299 for a yes."""
 
     __slots__ = ()
     signs = True
@@ -61,6 +64,9 @@ class _Silent:
 
     def greeting(self, request: WebhookRequest) -> str | None:
         return None
+
+    def told(self, answer: Answer) -> Answer:
+        return answer
 
 
 class _Hmac(NamedTuple):
@@ -130,6 +136,10 @@ class Slack(_Silent, NamedTuple("_Slack", [("tolerance", float)])):
     def greeting(self, request: WebhookRequest) -> str | None:
         """Return the challenge that Slack sends when an address is entered."""
         return request.field("challenge") or None if request.field("type") == "url_verification" else None
+
+    def told(self, answer: Answer) -> Answer:
+        """Return 200 without a word: it is what Slack takes for a command's yes, and it shows the words to whoever gave the command."""
+        return Answer(200, "") if answer.status < 300 else answer
 
 
 class StandardWebhooks(_Silent, NamedTuple("_Standard", [("tolerance", float)])):
