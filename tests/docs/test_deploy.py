@@ -23,7 +23,7 @@ README = (ROOT / "infra" / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"```python (\S+)\n(.*?)```", PAGE, re.DOTALL))
 USE = "import shop, sedano.testing\nwith sedano.testing.world(shop.app):\n    print(shop.price.delay('tea', 2).get())\n"
-SCHEMES = ("hmac_sha256", "stripe", "slack", "standard_webhooks", "unsigned")
+SCHEMES = ("hmac_sha256", "secret_token", "stripe", "slack", "standard_webhooks", "unsigned")
 #: A record of a DynamoDB stream, as a pipe reads it, and what a pipe makes of a template for it.
 RECORD = {"$.eventID": "c4ca4238a0b923820dcc509a6f75849b", "$.dynamodb.NewImage.number.S": "4711"}
 PIPED = """
@@ -84,7 +84,7 @@ def test_the_name_of_the_table_in_the_commands_is_that_of_the_setting() -> None:
     assert "streams=orders=arn:aws:dynamodb:eu-central-1:123456789012:table/orders/stream/" in PAGE
 
 
-@pytest.mark.parametrize("scheme", re.findall(r"^\|.*?\| `((?:hmac|stripe|slack|standard|unsigned)\w*\(.*?\))`", PAGE, re.MULTILINE))
+@pytest.mark.parametrize("scheme", re.findall(r"^\|.*?\| `((?:hmac|secret|stripe|slack|standard|unsigned)\w*\(.*?\))`", PAGE, re.MULTILINE))
 def test_every_scheme_of_the_table_is_one(scheme: str) -> None:
     made = eval(scheme, {name: getattr(webhooks, name) for name in SCHEMES})  # noqa: S307 - the page is ours
     assert made.signs is (scheme != "unsigned()")

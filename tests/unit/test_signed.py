@@ -54,12 +54,14 @@ Example = tuple[Scheme, dict[str, str], bytes, str, float]
 EXAMPLES: dict[str, Example] = {
     "GitHub": (GITHUB, GITHUB_SIGNED, b"Hello, World!", GITHUB_SECRET, 0.0),
     "Shopify": (SHOPIFY, SHOPIFY_SIGNED, SHOPIFY_BODY, "hush", 0.0),
+    "GitLab": (signed.secret_token(header="X-Gitlab-Token"), {"x-gitlab-token": "It's a Sécret"}, b"", "It's a Sécret", 0.0),
     "Stripe": (signed.stripe(), STRIPE_SIGNED, STRIPE_BODY, STRIPE_SECRET, STRIPE_AT),
     "Slack": (signed.slack(), SLACK_SIGNED, SLACK_BODY, SLACK_SECRET, 1531420618.0),
     "Standard Webhooks": (signed.standard_webhooks(), STANDARD_SIGNED, STANDARD_BODY, STANDARD_SECRET, 1614265330.0),
 }
 TIMED = ("Stripe", "Slack", "Standard Webhooks")
 every = pytest.mark.parametrize("name", EXAMPLES)
+signing = pytest.mark.parametrize("name", sorted({*EXAMPLES} - {"GitLab"}))
 
 
 @every
@@ -77,7 +79,7 @@ def test_the_old_secret_and_the_new_one_hold_at_once(name: str) -> None:
     assert scheme.refusal(headers, body, [], now) == WRONG
 
 
-@every
+@signing
 @given(data=st.data())
 def test_a_body_of_which_any_byte_is_changed_is_refused(name: str, data: st.DataObject) -> None:
     scheme, headers, body, secret, now = EXAMPLES[name]
@@ -160,6 +162,17 @@ def test_nobody_is_let_in_by_a_secret_that_is_empty() -> None:
         GITHUB.refusal({"x-hub-signature-256": f"sha256={hmac.digest(b'', b'x', 'sha256').hex()}"}, b"x", [""], 0.0)
 
 
+def test_a_token_that_is_empty_lets_nobody_in() -> None:
+    scheme = signed.secret_token(header="X-Gitlab-Token")
+    with pytest.raises(ConfigurationError, match="a secret is empty"):
+        scheme.refusal({"x-gitlab-token": "x"}, b"", [""], 0.0)
+    assert scheme.refusal({"x-gitlab-token": ""}, b"", [""], 0.0) == ABSENT
+
+
+def test_the_header_that_holds_the_secret_itself_is_told() -> None:
+    assert {name: scheme.token_header for name, (scheme, *_) in EXAMPLES.items() if scheme.token_header} == {"GitLab": "x-gitlab-token"}
+
+
 def test_half_a_character_in_a_header_is_refused_as_any_other() -> None:
     half = "\udcff"
     standard = "Standard Webhooks"
@@ -196,6 +209,8 @@ def test_options_that_cannot_be_honoured_are_refused() -> None:
     for header in ("", "X-Signature:", "X Signature", None):
         with pytest.raises(OptionError, match="name the one that holds the signature"):
             signed.hmac_sha256(header=cast(str, header))
+        with pytest.raises(OptionError, match="name the one that holds the secret"):
+            signed.secret_token(header=cast(str, header))
     with pytest.raises(OptionError, match="prefix: 5 is no text"):
         signed.hmac_sha256(header="X", prefix=cast(str, 5))
     for scheme in (signed.stripe, signed.slack, signed.standard_webhooks):

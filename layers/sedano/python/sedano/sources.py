@@ -48,8 +48,8 @@ class Sources:
 
         Args:
             name: the last part of the address: a-z, then a-z, 0-9, - and _, at most 40 in all.
-            verify: how the sender signs, from `sedano.webhooks`: `hmac_sha256(…)`, `stripe()`, `slack()`, `standard_webhooks()`; or
-                `unsigned()`, which lets anybody in.
+            verify: how the sender signs, from `sedano.webhooks`: `hmac_sha256(…)`, `secret_token(…)`, `stripe()`, `slack()`,
+                `standard_webhooks()`; or `unsigned()`, which lets anybody in.
             delivery: the sender's own id of a delivery, the same when it comes again: the name of the header that holds it, or a function
                 of the request. By default what `verify` knows of this kind of sender, else the body is its own id.
 

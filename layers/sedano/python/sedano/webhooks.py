@@ -25,6 +25,7 @@ from sedano.model.parameters import Parameters
 from sedano.model.signed import Scheme as Scheme
 from sedano.model.signed import hmac_sha256 as hmac_sha256
 from sedano.model.signed import is_header
+from sedano.model.signed import secret_token as secret_token
 from sedano.model.signed import slack as slack
 from sedano.model.signed import standard_webhooks as standard_webhooks
 from sedano.model.signed import stripe as stripe
@@ -35,7 +36,7 @@ from sedano.secret_texts import SecretTexts
 from sedano.sources import Sources
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_SCHEMES = "hmac_sha256(…), stripe(), slack(), standard_webhooks(), or unsigned() to let anybody in"
+_SCHEMES = "hmac_sha256(…), secret_token(…), stripe(), slack(), standard_webhooks(), or unsigned() to let anybody in"
 
 
 def declare(app: Sources, name: str, verify: Scheme, delivery: str | Callable[[WebhookRequest], str] | None, reader: Any) -> None:
@@ -48,7 +49,7 @@ def declare(app: Sources, name: str, verify: Scheme, delivery: str | Callable[[W
         raise OptionError(f"webhook {name!r}: a name is a-z, then a-z, 0-9, - and _, at most 40 in all: it ends an address")
     if name in app.webhooks:
         raise OptionError(f"webhook {name}: declared twice; give one of them another name")
-    if not all(hasattr(verify, part) for part in ("refusal", "signs", "delivery", "greeting", "told")):
+    if not all(hasattr(verify, part) for part in ("refusal", "signs", "token_header", "delivery", "greeting", "told")):
         raise OptionError(f"webhook {name}: verify is {verify!r}; say how its sender signs: {_SCHEMES}")
     if not callable(reader) or inspect.iscoroutinefunction(reader):
         raise OptionError(f"webhook {name}: it stands above a plain function of the request; what takes time belongs into a task")
@@ -68,7 +69,7 @@ def _delivery(name: str, verify: Scheme, given: str | Callable[[WebhookRequest],
         return verify.delivery
     if callable(given) and not inspect.iscoroutinefunction(given):
         return given
-    if not isinstance(given, str) or not is_header(given) or not kept({given: ""}):
+    if not isinstance(given, str) or not is_header(given) or not kept({given: ""}, verify.token_header):
         raise OptionError(f"webhook {name}: delivery is {given!r}; name the header that holds the sender's id, or give a plain function")
     header = given
     return lambda request: request.header(header)

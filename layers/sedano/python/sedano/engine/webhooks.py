@@ -135,7 +135,7 @@ class Webhooks:
             return known._replace(asked=self._ports.clock.now(), error=error)  # a store that does not answer was waited for
 
     def _let_in(self, hook: Hook, arrived: Arrived) -> Answer:
-        request = WebhookRequest(hook.name, kept(arrived.headers), arrived.body, self._ports.clock.now())
+        request = WebhookRequest(hook.name, kept(arrived.headers, hook.scheme.token_header), arrived.body, self._ports.clock.now())
         greeting = hook.scheme.greeting(request)
         return hook.scheme.told(self._taken(hook, request)) if greeting is None else Answer(200, greeting)
 

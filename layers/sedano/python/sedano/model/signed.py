@@ -1,8 +1,8 @@
 """How a webhook's sender signs: each scheme tells why a request is not let in, by its headers, its body, the secrets and the time.
 
-All are HMAC-SHA256 (RFC 2104) over the body, some with its time and id before it: GitHub's and Shopify's bare form, Stripe's, Slack's, and
-the Standard Webhooks specification 1.0. Compared in constant time. Several secrets hold at once, so that one can follow another without a
-request being refused in between.
+Most are HMAC-SHA256 (RFC 2104) over the body, some with its time and id before it: GitHub's and Shopify's bare form, Stripe's, Slack's, and
+the Standard Webhooks specification 1.0. GitLab and Telegram send the secret itself. Compared in constant time. Several secrets hold at
+once, so that one can follow another without a request being refused in between.
 """
 
 from __future__ import annotations
@@ -36,6 +36,10 @@ class Scheme(Protocol):
     def signs(self) -> bool:
         """Whether there is a secret at all."""
 
+    @property
+    def token_header(self) -> str:
+        """The header, in lower case, that holds the secret itself, so that nothing may keep it; empty when none does."""
+
     def refusal(self, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> str | None:
         """Return why the request is not let in, one of `REFUSALS`; None when it is. *now* is epoch s.
 
@@ -58,6 +62,7 @@ class _Silent:
 
     __slots__ = ()
     signs = True
+    token_header = ""
 
     def delivery(self, request: WebhookRequest) -> str:
         return ""
@@ -89,6 +94,17 @@ class HmacSha256(_Silent, _Hmac):
             return MALFORMED
         write = _hex if self.encoding == "hex" else _base64
         return _compared([given.removeprefix(self.prefix)], [write(_bytes(secret), body) for secret in secrets])
+
+
+class SecretToken(NamedTuple("_Token", [("token_header", str)]), _Silent):
+    """The secret itself, in one header. It binds nothing: who catches one request can send any other."""
+
+    __slots__ = ()
+
+    def refusal(self, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> str | None:
+        """See `Scheme.refusal`."""
+        given = headers.get(self.token_header)
+        return _compared([given], [_filled(_bytes(secret)) for secret in secrets]) if given else ABSENT
 
 
 class Stripe(_Silent, NamedTuple("_Stripe", [("tolerance", float)])):
@@ -195,6 +211,21 @@ def hmac_sha256(*, header: str, prefix: str = "", encoding: Literal["hex", "base
     return HmacSha256(header.lower(), prefix, encoding)
 
 
+def secret_token(*, header: str) -> Scheme:
+    """Return the scheme of senders that send the secret itself: ``secret_token(header="X-Gitlab-Token")`` is GitLab's secret token,
+    ``secret_token(header="X-Telegram-Bot-Api-Secret-Token")`` Telegram's. The header is kept nowhere, and no task sees it.
+
+    Args:
+        header: the header of which the whole text is the secret.
+
+    Raises:
+        OptionError: there is no header of this name.
+    """
+    if not is_header(header):
+        raise OptionError(f"header: {header!r} is no header's name; name the one that holds the secret, such as X-Gitlab-Token")
+    return SecretToken(header.lower())
+
+
 def stripe(*, tolerance: float = TOLERANCE_S) -> Scheme:
     """Return Stripe's scheme; *tolerance*: how many seconds a signed time may be away."""
     return Stripe(_positive(tolerance))
@@ -215,8 +246,8 @@ def unsigned() -> Scheme:
     return Unsigned()
 
 
-def _positive(tolerance: float) -> float:
-    if not _is_tolerance(tolerance):
+def _positive(tolerance: object) -> float:
+    if not isinstance(tolerance, int | float) or not 0 < tolerance <= 86_400:
         raise OptionError(f"tolerance: {tolerance!r} cannot be honoured; give seconds above 0, at most 86400")
     return float(tolerance)
 
@@ -224,10 +255,6 @@ def _positive(tolerance: float) -> float:
 def is_header(given: object) -> bool:
     """Return whether *given* can be the name of a header."""
     return isinstance(given, str) and _HEADER.fullmatch(given) is not None
-
-
-def _is_tolerance(given: object) -> bool:
-    return isinstance(given, int | float) and 0 < given <= 86_400
 
 
 def _late(time: str, now: float, tolerance: float) -> str | None:
@@ -256,9 +283,13 @@ def _base64(secret: bytes, said: bytes) -> bytes:
 
 
 def _digest(secret: bytes, said: bytes) -> bytes:
+    return hmac.digest(_filled(secret), said, "sha256")
+
+
+def _filled(secret: bytes) -> bytes:
     if not secret:  # an HMAC takes an empty key, and then anybody can sign
         raise ConfigurationError("a secret is empty, with which anybody could sign: put the one there that the sender has")
-    return hmac.digest(secret, said, "sha256")
+    return secret
 
 
 def _key(secret: str) -> bytes:

@@ -1,7 +1,7 @@
 """A webhook's request and its answer as values, and the request as text: how it is parked, and read back to be taken once more.
 
-Header names are in lower case, as HTTP does not tell their case. What lets a caller in elsewhere (`authorization`, cookies) is never part
-of a request: neither a task nor a parked message shall hold it.
+Header names are in lower case, as HTTP does not tell their case. What lets a caller in, here or elsewhere (`authorization`, cookies,
+tokens), is never part of a request: neither a task nor a parked message shall hold it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ QUEUE = "webhook:"
 """How the place that a parked request came from begins; the webhook's name follows."""
 FORM = "application/x-www-form-urlencoded"
 """What GitHub sends, unless it is told otherwise where the webhook is entered."""
-_SECRET = frozenset({"authorization", "cookie", "proxy-authorization", "x-amz-security-token"})
+_SECRET = frozenset({
+    "authorization", "cookie", "proxy-authorization", "x-amz-security-token", "x-api-key", "x-gitlab-token",
+    "x-telegram-bot-api-secret-token",
+})  # fmt: skip
 
 
 class WebhookRequest(NamedTuple):
@@ -83,9 +86,9 @@ class Answer(NamedTuple):
     headers: Mapping[str, str] = NOTHING
 
 
-def kept(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return *headers* by name in lower case, without those that let their bearer in."""
-    return {name.lower(): text for name, text in headers.items() if name.lower() not in _SECRET}
+def kept(headers: Mapping[str, str], token_header: str = "") -> dict[str, str]:
+    """Return *headers* by name in lower case, without those that let their bearer in, of which *token_header* is one."""
+    return {name.lower(): text for name, text in headers.items() if name.lower() not in (*_SECRET, token_header)}
 
 
 def delivery_id(webhook: str, delivery: str, body: bytes) -> str:
