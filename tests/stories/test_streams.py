@@ -211,7 +211,7 @@ def test_a_task_stands_on_a_stream_as_far_as_that_can_be_honoured() -> None:
         plain.stream("a")(bare)  # type: ignore[type-var] # what is refused
     with pytest.raises(OptionError, match="is no task of this app"):
         plain.stream("a")(count)
-    for operations in (["UPDATE"], "INSERT", ["INSERT", "INSERT"], [5]):
+    for operations in (["UPDATE"], "INSERT", ["INSERT", "INSERT"], [5], [["INSERT"]], None):
         with pytest.raises(OptionError, match="give some of"):
             plain.stream("a", operations=operations)(one)  # type: ignore[arg-type] # what is refused
     for takes in (lambda: None, lambda a, b: None, lambda *, a: None, number):
@@ -219,8 +219,16 @@ def test_a_task_stands_on_a_stream_as_far_as_that_can_be_honoured() -> None:
             plain.stream("a")(plain.task(name=f"plain.{id(takes)}")(takes))
     assert plain.streams == {}
     assert plain.stream("a")(one) is one
+    assert plain.stream("b", operations=("REMOVE", "INSERT"))(one) is one
+    assert plain.streams["b"] == {one.name: ("INSERT", "REMOVE")}
     with pytest.raises(OptionError, match="stands on it already"):
         plain.stream("a", operations=["INSERT"])(one)
+
+
+def test_a_key_with_quotes_which_no_record_has_is_refused_where_it_is_declared() -> None:
+    plain = Sedano("plain", queues=("default", "orders.fifo"))
+    with pytest.raises(OptionError, match=r"names in brackets stand without quotes, as in '\{order\[id\]\}'"):
+        plain.task(queue="orders.fifo", serial_key="{record['keys']['id']}")(bare)
 
 
 def bare(record: TableChange) -> None:

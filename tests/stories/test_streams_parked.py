@@ -1,6 +1,7 @@
 """What cannot be read of a stream is set aside whole, counted and shown; the others go on, and it is taken once more when it can be."""
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from sedano.engine.redriving import parked, redrive
 from sedano.errors import OptionError, Unavailable
 from sedano.memory.streams import kinesis_record
 from sedano.ports import PARKED
-from sedano.streams import reading
+from sedano.streams import TableChange, reading
 from tests.stories.depot import APP, app, fails, follow, order, take, told
 from tests.stories.forge import app as forge
 from tests.stories.refusing import away
@@ -128,3 +129,33 @@ def test_a_record_that_goes_deeper_than_anybody_reads_holds_up_nobody(world: wor
     assert [found.attributes["reason"] for found in world.parked()] == ["stream"]
 
 
+def leaves(record: TableChange) -> str:
+    """A key's function that ends its process at one record."""
+    return sys.exit("enough") if record["keys"]["id"] == 2 else "any"
+
+
+def test_a_key_that_cannot_be_had_sets_its_record_aside_and_never_ends_the_function() -> None:
+    """Lambda would begin it again with the same record, until the stream forgets it and all that stand behind."""
+    own = Sedano("own", queues=("default", "orders.fifo"))
+    own.stream("orders")(own.task(name="a", queue="orders.fifo", serial_key=leaves)(lambda record: None))
+    own.stream("other")(own.task(name="b", queue="orders.fifo", serial_key="{record[new][id]}")(lambda record: None))
+    with worlds.world(own) as built:
+        assert reading(own).take("orders", [order(1, "a", 1), order(2, "b", 2), order(3, "c", 3)], built.clock.now() + 60) == 3
+        built.change("other", keys={"id": 7}, old={})
+        assert [found.attributes["detail"] for found in built.parked()] == [
+            "SystemExit: enough",
+            "ArgumentError: serial_key: LookupError: '{record[new][id]}' is not in the arguments: 'NoneType' object is not subscriptable",
+        ]
+        assert len(built.sent("a")) == 2
+
+
+def test_behind_a_record_that_was_set_aside_those_of_its_item_go_on_and_it_runs_when_it_is_taken_once_more(world: worlds.World) -> None:
+    unreadable = order(7, "b", 2) | {"eventName": "RENAME"}
+    assert take(world, "orders", [order(7, "a", 1), unreadable, order(7, "c", 3)], lambda queue, message: None) == 3
+    world.drain()
+    assert told == [(7, "a"), (7, "c")]
+    (found,) = world.parked()
+    mended = found.body.replace("RENAME", "MODIFY")
+    assert reading(app).again("orders", mended) == 1
+    world.drain()
+    assert told == [(7, "a"), (7, "c"), (7, "b")]

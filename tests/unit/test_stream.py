@@ -94,15 +94,15 @@ def test_no_number_is_rounded(number):
 
 
 def test_a_change_is_told_with_what_was_and_what_is():
-    record = table_record(5, AT, {"id": 7, "at": "b"}, {"id": 7, "paid": True, "price": Decimal("9.90")}, {"id": 7})
+    record = table_record(5, AT, {"id": 7, "at": "b"}, {"paid": True, "price": Decimal("9.90")}, {"id": 7})
     assert read("orders", record, 0.0) == {
         "stream": "orders", "id": f"{5:032x}", "at": AT, "operation": "MODIFY", "keys": {"id": 7, "at": "b"},
-        "new": {"id": 7, "paid": True, "price": 9.9}, "old": {"id": 7}, "expired": False,
+        "new": {"id": 7, "at": "b", "paid": True, "price": 9.9}, "old": {"id": 7, "at": "b"}, "expired": False,
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("new", "old", "operation"), [({"id": 1}, None, "INSERT"), ({"id": 1}, {"id": 1}, "MODIFY"), (None, {"id": 1}, "REMOVE")]
+    ("new", "old", "operation"), [({"id": 1}, None, "INSERT"), ({"id": 1, "a": 2}, {"id": 1}, "MODIFY"), (None, {"id": 1}, "REMOVE")]
 )
 def test_a_change_has_its_operation(new, old, operation):
     found = read("orders", table_record(1, AT, {"id": 1}, new, old), 0.0)
@@ -197,3 +197,33 @@ def test_what_holds_no_record_is_refused(text):
 def test_a_table_that_is_made_up_holds_what_a_table_holds(value):
     with pytest.raises(OptionError, match=r"NewImage\.it: no table holds"):
         table_record(1, AT, {"id": 1}, {"it": value}, None)
+
+
+@pytest.mark.parametrize("keys", [{}, {"a": 1, "b": 2, "c": 3}, {"id": True}, {"id": None}, {"id": ["a"]}])
+def test_a_table_that_is_made_up_has_keys_that_a_table_has(keys):
+    with pytest.raises(OptionError, match=r"keys: no table has .*; give a partition key"):
+        table_record(1, AT, keys, {"a": 1}, None)
+
+
+def test_an_item_that_is_made_up_keeps_its_keys():
+    with pytest.raises(OptionError, match=r"NewImage\.id: is '7' and in keys 7; an item keeps its keys"):
+        table_record(1, AT, {"id": 7}, {"id": "7"}, None)
+
+
+@pytest.mark.parametrize("images", [(None, None), ({}, {}), ({"a": [1]}, {"id": 7, "a": [1]})])
+def test_a_table_that_is_made_up_tells_nothing_of_what_changes_nothing(images):
+    with pytest.raises(OptionError, match="a table tells nothing where nothing has changed"):
+        table_record(1, AT, {"id": 7}, *images)
+
+
+def test_an_item_that_is_made_up_expires_when_it_goes():
+    gone = read("orders", table_record(1, AT, {"id": 7}, None, {}, expired=True), AT)
+    assert (gone["operation"], gone["expired"], gone["old"]) == ("REMOVE", True, {"id": 7})
+    with pytest.raises(OptionError, match="expired: what has expired is gone"):
+        table_record(1, AT, {"id": 7}, {"a": 1}, None, expired=True)
+
+
+def test_what_the_producer_library_has_packed_together_is_no_text():
+    """Its four magic bytes, https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md, are no UTF-8."""
+    found = read("clicks", kinesis_record(1, AT, b"\xf3\x89\x9a\xc2" + b"plain", "a"), AT)
+    assert (found["data"], found["data_base64"]) == (None, "84mawnBsYWlu")

@@ -69,6 +69,8 @@ def key_of(name: str, key: object, parameters: Parameters) -> Key:
     except ValueError as wrong:
         raise OptionError(f"{name}: {key!r}: {wrong}; write a brace that is meant as one twice") from None
     for field in fields:
+        if re.search(r"\[['\"]", field):
+            raise OptionError(f"{name}: {key!r}: names in brackets stand without quotes, as in '{{order[id]}}'")
         first = re.split(r"[.\[]", field)[0]
         if "." in field or first not in parameters.signature.parameters:
             known = ", ".join(parameters.signature.parameters)
@@ -182,8 +184,10 @@ def _formatted(key: str, parameters: Parameters, args: Sequence[Any], kwargs: Ma
     bound.apply_defaults()
     try:
         return _Texts().vformat(key, (), bound.arguments)
-    except (LookupError, TypeError) as lacking:
+    except LookupError as lacking:
         raise LookupError(f"{key!r} finds no {lacking} in the arguments") from None
+    except TypeError as wrong:
+        raise LookupError(f"{key!r} is not in the arguments: {wrong}") from None
 
 
 class _Texts(string.Formatter):

@@ -84,8 +84,8 @@ def _check(app: Sedano, arns: Mapping[str, str]) -> None:
             raise ConfigurationError(f"stream {name}: operations are those of a table, and {arn} is none; leave them out of @app.stream")
 
 
-def _operations(name: str, operations: Sequence[str]) -> tuple[str, ...]:
-    wrong = [one for one in operations if one not in OPERATIONS] if not isinstance(operations, str) else [operations]
-    if wrong or len({*operations}) < len(operations):
+def _operations(name: str, operations: object) -> tuple[str, ...]:
+    some = [*operations] if isinstance(operations, list | tuple | set | frozenset) else [None]
+    if any(one not in OPERATIONS for one in some) or len({*some}) < len(some):
         raise OptionError(f"stream {name}: operations are {operations!r}; give some of {OPERATIONS}, each once, or leave them out for all")
-    return tuple(operations)
+    return tuple(one for one in OPERATIONS if one in some)

@@ -11,6 +11,8 @@ What runs is the worker, the router and the recorder that run in Lambda; what is
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -18,6 +20,7 @@ from typing import Any
 
 from sedano.app import Sedano
 from sedano.engine.chronicle import Host
+from sedano.engine.context import CURRENT
 from sedano.engine.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.scheduler import Scheduler
@@ -65,12 +68,13 @@ MOST_RECEIVES = 25
 class WaitingClock(VirtualClock):
     """A virtual clock on which waiting for a result lets the world work."""
 
-    __slots__ = ("work",)
+    __slots__ = ("_turn", "work")
 
     def __init__(self, start: float) -> None:
         """Show *start* at first."""
         super().__init__(start)
         self.work: Callable[[], bool] | None = None
+        self._turn = threading.Lock()
 
     def sleep(self, seconds: float) -> None:
         """Work off one round of messages, or, when there are none, move on by *seconds*; inside that work just move on."""
@@ -80,6 +84,18 @@ class WaitingClock(VirtualClock):
                 self.advance(seconds)
         finally:
             self.work = work
+
+    async def sleep_async(self, seconds: float) -> None:
+        """Do so on a thread, for what is worked off may have event loops of its own; of all who wait one at a time."""
+        if CURRENT.get() is not None:
+            self.advance(seconds)
+        else:
+            await asyncio.to_thread(self._sleep_until, self.monotonic() + seconds)
+
+    def _sleep_until(self, moment: float) -> None:
+        with self._turn:
+            if (left := moment - self.monotonic()) > 0:
+                self.sleep(left)
 
 
 class SentQueues(MemoryQueues):
@@ -169,16 +185,17 @@ class World:
 
     def change(
         self, stream: str, *, keys: Mapping[str, Any], new: Mapping[str, Any] | None = None, old: Mapping[str, Any] | None = None,
-        number: int = 0,
+        expired: bool = False, number: int = 0,
     ) -> None:  # fmt: skip
         """Let the table behind *stream* tell of a change: its item with *keys* was *old* (None: it was not there), and is *new* (None: it
-        is gone). *number* (from 1) is the record's; by default the next one's: one that was there before comes again.
+        is gone, *expired*: because its time to live was over); the keys are part of both. *number* (from 1) is the record's; by default
+        the next one's: one that was there before comes again.
 
         Raises:
-            OptionError: nothing has changed, or a table holds no such attribute.
+            OptionError: nothing has changed, or no table holds such an item.
             ConfigurationError: no task of the app stands on a stream of this name.
         """
-        self._tell(stream, table_record(self._next(number), self.clock.now(), keys, new, old))
+        self._tell(stream, table_record(self._next(number), self.clock.now(), keys, new, old, expired))
 
     def record(self, stream: str, data: bytes | str, *, partition_key: str = "-", number: int = 0) -> None:
         """Let the Kinesis stream *stream* hand over *data*; *number* as in `change`.

@@ -151,7 +151,7 @@ class Streams:
             ]
         except MessageRefused:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a key's function that ends the process would end each that is handed the record again
             if isinstance(error, SedanoError) and not _lies_in_the_record(error):
                 raise
             raise MessageRefused(refusals.STREAM, "call", f"{type(error).__name__}: {error}") from error

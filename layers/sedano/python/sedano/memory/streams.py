@@ -9,28 +9,46 @@ from math import isfinite
 from typing import Any
 
 from sedano.errors import OptionError
+from sedano.model.stream import TIME_TO_LIVE
 
 
 def table_record(
-    number: int, at: float, keys: Mapping[str, Any], new: Mapping[str, Any] | None, old: Mapping[str, Any] | None
+    number: int, at: float, keys: Mapping[str, Any], new: Mapping[str, Any] | None, old: Mapping[str, Any] | None, expired: bool = False
 ) -> dict[str, Any]:  # fmt: skip
     """Return record *number* (from 1) of a table's stream, whose view type is both images: the item with *keys* was *old* and is *new*.
 
+    As in a table, its keys are part of both. *expired*: it is gone because its time to live was over.
+
     Raises:
-        OptionError: it is neither, or has an attribute that a table does not hold.
+        OptionError: nothing has changed, or no table holds such an item.
     """
-    if new is None and old is None:
-        raise OptionError("new, old: an item that neither was nor is has not changed; give new=, or old=, or both")
-    images = {"NewImage": new, "OldImage": old}
-    told = {name: _typed(dict(image), name)["M"] for name, image in images.items() if image is not None}
+    images = {name: _image(keys, image, name) for name, image in (("NewImage", new), ("OldImage", old)) if image is not None}
+    if images.get("NewImage") == images.get("OldImage"):
+        raise OptionError("new, old: a table tells nothing where nothing has changed; give new=, or old=, or both, which differ")
+    if expired and new is not None:
+        raise OptionError("expired: what has expired is gone; give old= alone")
+    who = {"userIdentity": {"type": "Service", "principalId": TIME_TO_LIVE}} if expired else {}
     return {
         "eventID": f"{number:032x}", "eventName": "REMOVE" if new is None else "INSERT" if old is None else "MODIFY", "eventVersion": "1.1",
         "eventSource": "aws:dynamodb", "awsRegion": "eu-central-1",
         "dynamodb": {
-            "ApproximateCreationDateTime": int(at), "Keys": _typed(dict(keys), "keys")["M"], **told, "SequenceNumber": f"{number:021}",
+            "ApproximateCreationDateTime": int(at), "Keys": _image(keys, {}, "keys"), **images, "SequenceNumber": f"{number:021}",
             "SizeBytes": 1, "StreamViewType": "NEW_AND_OLD_IMAGES",
         },
+        **who,
     }  # fmt: skip
+
+
+def _image(keys: Mapping[str, Any], image: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """Return *image* with its *keys* as a table writes it."""
+    typed: dict[str, Any] = _typed(dict(keys), "keys")["M"]
+    if len(typed) not in (1, 2) or not all({*one} <= {"S", "N", "B"} for one in typed.values()):
+        raise OptionError(f"keys: no table has {keys!r:.80}; give a partition key, and a sort key if there is one: text, number, bytes")
+    whole = {**typed, **_typed(dict(image), path)["M"]}
+    for name, key in typed.items():
+        if whole[name] != key:
+            raise OptionError(f"{path}.{name}: is {image[name]!r:.80} and in keys {keys[name]!r:.80}; an item keeps its keys")
+    return whole
 
 
 def kinesis_record(number: int, at: float, data: bytes, partition_key: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ QUEUE = "stream:"
 """How the place that a parked record came from begins; the stream's name follows."""
 Operation = Literal["INSERT", "MODIFY", "REMOVE"]
 OPERATIONS: Final = ("INSERT", "MODIFY", "REMOVE")
-_TIME_TO_LIVE = "dynamodb.amazonaws.com"
+TIME_TO_LIVE = "dynamodb.amazonaws.com"
 """Who removes what has expired, as the record names it."""
 _LARGEST = 126
 """The digits before the point of the largest number that a table holds."""
@@ -135,7 +135,7 @@ def _change(stream: str, record: Mapping[str, Any], now: float) -> TableChange:
 
 def _by_time_to_live(record: Mapping[str, Any]) -> bool:
     who = record.get("userIdentity")
-    return isinstance(who, dict) and who.get("principalId") == _TIME_TO_LIVE
+    return isinstance(who, dict) and who.get("principalId") == TIME_TO_LIVE
 
 
 def _record(stream: str, record: Mapping[str, Any], now: float) -> StreamRecord:
