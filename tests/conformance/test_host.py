@@ -1,5 +1,6 @@
 """Time and randomness: the virtual ones keep the same promises as this machine's."""
 
+import asyncio
 import re
 import time
 from collections.abc import Callable
@@ -31,6 +32,17 @@ def entropy(request: pytest.FixtureRequest) -> Entropy:
 def test_sleeping_lets_both_times_pass(clock: Clock) -> None:
     wall, elapsed = clock.now(), clock.monotonic()
     clock.sleep(0.01)
+    assert clock.now() - wall >= 0.009
+    assert clock.monotonic() - elapsed >= 0.0099
+
+
+def test_sleeping_on_an_event_loop_does_so_too_and_lets_others_go_on(clock: Clock) -> None:
+    wall, elapsed = clock.now(), clock.monotonic()
+
+    async def both() -> None:
+        await asyncio.gather(clock.sleep_async(0.01), clock.sleep_async(0.01))
+
+    asyncio.run(both())
     assert clock.now() - wall >= 0.009
     assert clock.monotonic() - elapsed >= 0.0099
 

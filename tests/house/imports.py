@@ -48,13 +48,14 @@ LATE = {
     "layers/sedano/python/sedano/engine/time_limits.py": "ctypes is for the threads of a worker that has more than one; others load none",
     "layers/sedano/python/sedano/engine/execution.py": "a worker whose tasks have no time limits loads nothing that keeps them",
     "layers/sedano/python/sedano/engine/publisher.py": "whoever delays nothing by more than 900 s loads no timers",
+    "layers/sedano/python/sedano/aws/host.py": "whoever waits on an event loop has one; whoever does not, pays for none",
     "layers/sedano/python/sedano/aws/queues.py": "whoever sends to no queue that keeps order loads nothing that knows of turns",
     "layers/sedano/python/sedano/limiting.py": "an app without a queue that keeps order loads nothing that declares order",
     "layers/sedano/python/sedano/locks.py": "whoever awaits a lock has an event loop; whoever does not, pays for none",
     "layers/sedano/python/sedano/outlet.py": "whoever publishes loads results, whoever takes a lease or makes a canvas what that takes, "
     "a program that may end badly the spool",
     "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "
-    "a result pays for none of it",
+    "a result, nor asks for its messages, pays for none of it",
     "layers/sedano/python/sedano/periodic.py": "whoever declares or changes periodic tasks loads what that takes",
     "layers/sedano/python/sedano/sources.py": "whoever declares a webhook or stands on a stream loads what that takes",
     "layers/sedano/python/sedano/task.py": "whoever makes signatures loads the canvas, whoever asks for what is not there the words for it",

@@ -41,6 +41,10 @@ class Clock:
         """Wait."""
         self.world.sleep(seconds)
 
+    async def sleep_async(self, seconds: float) -> None:
+        """Wait."""
+        self.world.sleep(seconds)
+
 
 class Entropy:
     """Ids and nonces that say who drew them (`sedano.ports.Entropy`): the referee reads off a nonce to whom it belongs."""

@@ -35,6 +35,10 @@ class OwnClock:
         """Let true time pass."""
         self.true.advance(seconds)
 
+    async def sleep_async(self, seconds: float) -> None:
+        """Let true time pass."""
+        self.true.advance(seconds)
+
     def freeze(self, seconds: float) -> None:
         """Let true time pass while this process does not exist."""
         self.true.advance(seconds)

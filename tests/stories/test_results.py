@@ -177,10 +177,10 @@ def test_whoever_waits_where_an_event_loop_runs_is_told_what_to_await(shop: Shop
 
     (words,) = asyncio.run(wait())
     assert "write `await result`" in words
-    assert "asyncio.to_thread(result.get, timeout=10)" in words
+    assert "with a limit `await asyncio.wait_for(result, 10)`, as they come `async for value in results.iterate()`" in words
     processes.drain()
     assert shop.ran["add"] == 4, "a call that would have waited was not published"
-    assert asyncio.run(asyncio.to_thread(one.get, timeout=10)) == 3
+    assert asyncio.run(asyncio.wait_for(one, 10)) == 3
     assert one.get() == 3, "the loop has ended"
 
 

@@ -193,7 +193,7 @@ class WaitInsideTask(SedanoError, RuntimeError):
 
 
 class WaitInsideLoop(SedanoError, RuntimeError):
-    """A result was waited for where an event loop runs, which would stand still until the task ends: `await result` instead."""
+    """A result or a lock was waited for where an event loop runs, which would stand still meanwhile: `await result`, `async with lock`."""
 
 
 class WorkflowInvalid(SedanoError, ValueError):

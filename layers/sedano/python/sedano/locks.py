@@ -24,7 +24,7 @@ import threading
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.context import CURRENT, TaskContext, must_not_stop_loop
 from sedano.engine.leasing import Acquisition, Leasing
 from sedano.errors import LeaseLost, LeaseTaken, OptionError, Unavailable
 from sedano.model import lease as rule
@@ -147,7 +147,9 @@ class Lock:
         Raises:
             LeaseTaken: somebody else held it all the time.
             Unavailable: the store did not answer.
+            WaitInsideLoop: an event loop runs here, and who holds the lock may need it to go on; see `acquire_async`.
         """
+        must_not_stop_loop("`async with app.lock(…)`, or `await lock.acquire_async()`; `lock.try_acquire()` does not wait")
         return self._lease(self._waiting().wait())
 
     def try_acquire(self) -> Lease | None:
@@ -158,12 +160,20 @@ class Lock:
             return None
 
     async def acquire_async(self) -> Lease:
-        """Take the lock without blocking the event loop; raises what `acquire` raises."""
-        elsewhere = importlib.import_module("asyncio").to_thread
+        """Take the lock without blocking the event loop; raises what `acquire` raises. Whoever is cancelled meanwhile does not hold it."""
+        asyncio: Any = importlib.import_module("asyncio")
         waiting = self._waiting()
-        while not isinstance(found := await elsewhere(waiting.step), Term):
-            await elsewhere(self._app.outlet.ports.clock.sleep, found)
-        return self._lease(found)
+        while True:
+            attempt = asyncio.ensure_future(asyncio.to_thread(waiting.step))
+            try:
+                found = await asyncio.shield(attempt)
+            except asyncio.CancelledError:
+                if isinstance(taken := (await asyncio.gather(attempt, return_exceptions=True))[0], Term):
+                    await asyncio.to_thread(self._lease(taken).release)
+                raise
+            if isinstance(found, Term):
+                return self._lease(found)
+            await self._app.outlet.ports.clock.sleep_async(found)
 
     def __enter__(self) -> Lease:
         """Take the lock for the length of a block."""

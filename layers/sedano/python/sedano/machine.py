@@ -18,6 +18,9 @@ class Clock(Protocol):
     def sleep(self, seconds: float) -> None:
         """Wait."""
 
+    async def sleep_async(self, seconds: float) -> None:
+        """Wait without holding up the event loop that runs here."""
+
 
 class Entropy(Protocol):
     """Randomness as an argument, drawn per call: what is drawn at init is cloned by SnapStart."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 import secrets
 import time
@@ -18,6 +19,10 @@ class SystemClock:
     """Return seconds that never run backwards."""
     sleep = staticmethod(time.sleep)
     """Wait."""
+
+    async def sleep_async(self, seconds: float) -> None:
+        """Wait without holding up the event loop that runs here."""
+        await importlib.import_module("asyncio").sleep(seconds)
 
 
 class SystemEntropy:

@@ -115,10 +115,22 @@ def must_not_hold_up() -> None:
 
     Raises:
         WaitInsideTask: a task is running here, and the one waited for may need its worker.
-        WaitInsideLoop: an event loop runs on this thread, and nothing else on it would go on meanwhile.
+        WaitInsideLoop: see `must_not_stop_loop`.
     """
     if CURRENT.get() is not None:
         raise WaitInsideTask("a task must not wait for another task's result; use a chord, or publish a follow-up")
+    must_not_stop_loop(
+        "`await result` (in a notebook, too), with a limit `await asyncio.wait_for(result, 10)`, as they come "
+        "`async for value in results.iterate()`; `result.ready()` looks without waiting"
+    )
+
+
+def must_not_stop_loop(instead: str) -> None:
+    """Let pass who may block this thread; who may not is told what to write *instead*.
+
+    Raises:
+        WaitInsideLoop: an event loop runs on this thread, and nothing else on it would go on meanwhile.
+    """
     asyncio: Any = sys.modules.get("asyncio")
     if asyncio is None:  # then no loop of it runs, and whoever waits without one does not pay for its import
         return
@@ -126,10 +138,7 @@ def must_not_hold_up() -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise WaitInsideLoop(
-        "an event loop runs here and would stand still meanwhile; write `await result` (in a notebook, too), with a limit "
-        "`await asyncio.to_thread(result.get, timeout=10)`; `result.ready()` looks without waiting"
-    )
+    raise WaitInsideLoop(f"an event loop runs here and would stand still meanwhile; write {instead}")
 
 
 def current() -> TaskContext:

@@ -34,6 +34,7 @@ from sedano.errors import (
     TooLarge,
     UnknownQueue,
     Unserialisable,
+    WaitInsideLoop,
     WaitInsideTask,
 )  # fmt: skip
 from sedano.model import codec, refusals, states
@@ -273,7 +274,8 @@ def failed(error: BaseException) -> Run:
     if isinstance(error, Replaced):
         return _replaced(error)
     mark, frames = mark_of(error), error.__traceback__
-    hopeless = mark.poisonous or isinstance(error, HopLimit | BudgetExhausted | Ignore | Reject | UnknownQueue | WaitInsideTask)
+    never = HopLimit | BudgetExhausted | Ignore | Reject | UnknownQueue | WaitInsideTask | WaitInsideLoop
+    hopeless = mark.poisonous or isinstance(error, never)
     own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
     text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
     record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)

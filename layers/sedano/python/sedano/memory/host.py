@@ -30,6 +30,10 @@ class VirtualClock:
         """Move on by *seconds* at once."""
         self.advance(seconds)
 
+    async def sleep_async(self, seconds: float) -> None:
+        """Move on by *seconds* at once."""
+        self.advance(seconds)
+
     def advance(self, seconds: float) -> None:
         """Move on by *seconds*; time never runs backwards."""
         if seconds < 0:

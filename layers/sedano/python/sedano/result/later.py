@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
+from sedano.result.waiting import Waits
 
-def awaited(get: Callable[[], Any]) -> Generator[Any, None, Any]:
-    """Return what `await` waits for: *get*, called on a thread, so that the event loop goes on."""
-    found: Generator[Any, None, Any] = importlib.import_module("asyncio").to_thread(get).__await__()
+
+def awaited(steps: Waits[Any]) -> Generator[Any, None, Any]:
+    """Return what `await` waits for: the end of *steps*; see `sedano.result.awaiting`."""
+    found: Generator[Any, None, Any] = importlib.import_module("sedano.result.awaiting").finished(steps).__await__()
     return found
+
+
+def arriving(steps: Iterator[Any]) -> Any:
+    """See `sedano.result.awaiting`."""
+    return importlib.import_module("sedano.result.awaiting").arriving(steps)
+
+
+def published(result: Any) -> Any:
+    """See `sedano.result.messages`."""
+    return importlib.import_module("sedano.result.messages").published(result)
+
+
+def document(result: Any) -> Any:
+    """See `sedano.result.messages`."""
+    return importlib.import_module("sedano.result.messages").document(result)
 
 
 def graph_of(result: Any) -> Any:

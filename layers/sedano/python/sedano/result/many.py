@@ -12,10 +12,11 @@ from typing import Any
 from sedano.errors import OptionError, SedanoError
 from sedano.model.records import TaskRecord
 from sedano.result import later
+from sedano.result.coming import Coming, as_they_end, in_order, values_as_they_end
 from sedano.result.derived import Derived
 from sedano.result.shape import Progress, before, counted, forget_all, ids_of, leaves, revoke_all, steps_before
 from sedano.result.single import AsyncResult
-from sedano.result.waiting import READ_AT_ONCE, Broken, Line, Patience, Reads, error_of, has_ended, in_hundreds, look, read
+from sedano.result.waiting import Broken, Line, Reads, error_of, has_ended, in_hundreds, look, read, waited
 
 
 class ResultSet:
@@ -133,33 +134,18 @@ class ResultSet:
         Raises:
             RemoteError, TaskRevoked, ResultTimeout, NoResult, WaitInsideTask, WaitInsideLoop: see `AsyncResult.get`.
         """
-        if next(leaves(self.members()), None) is None:
-            return self._empty(timeout, propagate)
-        values = self._values(Patience(self.outlet, timeout), propagate, callback)
-        return _nested(self.members(), values)
+        return waited(in_order(self, timeout, propagate, callback))
 
     join = get
     join_native = get
 
-    def iterate(self, timeout: float | None = None, propagate: bool = True) -> Iterator[Any]:
-        """Yield the values as the tasks end, whichever ends first; see `get`."""
-        for _, value in self.iter_native(timeout, propagate):
-            yield value
+    def iterate(self, timeout: float | None = None, propagate: bool = True) -> Coming[Any]:
+        """Yield the values as the tasks end, whichever ends first; see `get`. Where an event loop runs, in an ``async for``."""
+        return Coming(values_as_they_end(self, timeout, propagate))
 
-    def iter_native(self, timeout: float | None = None, propagate: bool = False) -> Iterator[tuple[Any, Any]]:
-        """Yield each result with its value (its exception, when it failed) as the tasks end, whichever ends first."""
-        missing = self._checked(leaves(self.members()))
-        patience, line = Patience(self.outlet, timeout) if missing else None, Line(steps_before(self))
-        while missing and patience is not None:
-            some = [(one, record) for one, record in self._ended(missing, line) if has_ended(record)]
-            for one, record in some:
-                yield one, one.value_of(record, propagate)
-            done = {one.id for one, _ in some}
-            missing = [one for one in missing if one.id not in done]
-            if some:
-                patience.soon()
-            elif missing:
-                patience.rest(f"{len(missing)} of {len(self)} tasks did not end", missing[0].id)
+    def iter_native(self, timeout: float | None = None, propagate: bool = False) -> Coming[tuple[Any, Any]]:
+        """Yield each result with its value (its exception, when it failed) as the tasks end, whichever ends first; see `iterate`."""
+        return Coming(as_they_end(self, timeout, propagate))
 
     def maybe_throw(self) -> None:
         """Raise what the first in order that failed so far raised."""
@@ -191,7 +177,7 @@ class ResultSet:
 
     def __await__(self) -> Generator[Any, None, list[Any]]:
         """Wait for all tasks without blocking the event loop."""
-        return later.awaited(self.get)
+        return later.awaited(in_order(self, None, True))
 
     @property
     def outlet(self) -> Reads:
@@ -200,19 +186,6 @@ class ResultSet:
         if outlet is None:
             raise SedanoError("a set without results has nothing to read")
         return outlet
-
-    def _checked(self, results: Iterable[Any]) -> list[Any]:
-        found = list(results)
-        for result in found:
-            result.check()
-        return found
-
-    def _empty(self, timeout: float | None, propagate: bool) -> list[Any]:
-        """Wait until it is certain that the group came to be, though without tasks."""
-        error = error_of(self.launch.wait(timeout)) if self.launch is not None else None
-        if error is not None and propagate:
-            raise error
-        return _nested(self.members(), iter(()))
 
     def _broken(self) -> TaskRecord | None:
         """Return the record of the step before that failed, so that no task of this set runs."""
@@ -223,36 +196,6 @@ class ResultSet:
         except Broken as broken:
             return broken.record
         return None
-
-    def _values(self, patience: Patience, propagate: bool, callback: Callable[[str, Any], Any] | None) -> Iterator[Any]:
-        """Yield the value of each task in order, as soon as all before it have ended."""
-        line = Line(steps_before(self))
-        number = 0
-        for some in _runs(leaves(self.members())):
-            missing = self._checked(some)
-            while missing:
-                before_now = len(missing)
-                for one, record in self._ended(missing, line):
-                    if not has_ended(record):
-                        break
-                    value = one.value_of(record, propagate)
-                    missing, number = missing[1:], number + 1
-                    if callback is not None:
-                        callback(one.id, value)
-                    yield value
-                if len(missing) < before_now:
-                    patience.soon()
-                elif missing:
-                    waits_for = missing[0].id
-                    patience.rest(f"task {waits_for}, number {number} of {len(self)}, and perhaps others did not end", waits_for)
-
-    def _ended(self, some: Sequence[Any], line: Line) -> list[tuple[Any, TaskRecord | None]]:
-        """Return each of *some* with its record as far as there is one; with that of the step before when that failed."""
-        try:
-            found = look(self.outlet, [one.id for one in some], line)
-        except Broken as broken:
-            return [(one, broken.record) for one in some]
-        return [(one, found.get(one.id)) for one in some]
 
 
 def _result(given: Any) -> Any:
@@ -275,19 +218,3 @@ def _published_at(some: Iterable[Any]) -> Reads | None:
             outlet: Reads = first.outlet
             return outlet
     return None
-
-
-def _runs(results: Iterator[Any]) -> Iterator[list[Any]]:
-    run: list[Any] = []
-    for result in results:
-        run.append(result)
-        if len(run) == READ_AT_ONCE - 1:
-            yield run
-            run = []
-    if run:
-        yield run
-
-
-def _nested(members: Iterable[Any], values: Iterator[Any]) -> list[Any]:
-    """Return the *values* in the shape of *members*: a list for each set within."""
-    return [_nested(one.members(), values) if isinstance(one, ResultSet) else next(values) for one in members]

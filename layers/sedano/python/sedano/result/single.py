@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar, cast
 
-from sedano.engine.outbox import restored
 from sedano.errors import NoResult
-from sedano.model import codec, states
-from sedano.model.messages import Command, Document
+from sedano.model import states
+from sedano.model.messages import Document
 from sedano.model.records import TaskRecord
 from sedano.result import later
-from sedano.result.shape import Progress, before, counted, following, forget_all, revoke_all, steps_before
-from sedano.result.waiting import Broken, Line, Patience, Reads, error_of, has_ended, look, must_be_id, unended, value_of
+from sedano.result.coming import Coming, collected
+from sedano.result.shape import Progress, before, counted, forget_all, revoke_all, steps_before
+from sedano.result.waiting import Broken, Line, Patience, Reads, Waits, error_of, has_ended, look, must_be_id, unended, value_of, waited
 
 R = TypeVar("R")
 
@@ -96,7 +96,7 @@ class AsyncResult(Generic[R]):
     @property
     def children(self) -> list[Any]:
         """What follows from it: the next steps of its canvas, and what it published while it ran, as soon as it ended."""
-        return [*self.followers, *self._published()]
+        return [*self.followers, *later.published(self)]
 
     @property
     def forks(self) -> list[Any]:
@@ -168,10 +168,14 @@ class AsyncResult(Generic[R]):
             NoResult: the task keeps no record to wait for.
             WaitInsideTask, WaitInsideLoop: a task, or an event loop, is running here.
         """
+        return waited(self.waits(timeout))
+
+    def waits(self, timeout: float | None = None) -> Waits[TaskRecord]:
+        """Wait as `wait` does, and leave it to the caller to take the pauses."""
         self.check()
         patience = Patience(self.outlet, timeout)
         while not has_ended(record := self._look()):
-            patience.rest(unended(self.id, record), self.id)
+            yield patience.rest(unended(self.id, record), self.id)
         return cast("TaskRecord", record)
 
     def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> R:
@@ -188,10 +192,14 @@ class AsyncResult(Generic[R]):
             NoResult: nothing is kept to wait for, or it was forgotten.
             ResultTimeout, WaitInsideTask, WaitInsideLoop: see `wait`.
         """
-        value = self.value_of(self.wait(timeout), propagate)
+        value = waited(self.gets(timeout, propagate))
         if callback is not None:
             callback(self.id, value)
         return value
+
+    def gets(self, timeout: float | None = None, propagate: bool = True) -> Waits[R]:
+        """Wait as `get` does, and leave it to the caller to take the pauses."""
+        return self.value_of((yield from self.waits(timeout)), propagate)
 
     def maybe_throw(self) -> Any:
         """Raise what the task raised, if it ended so; return its value, or None while it has not ended."""
@@ -201,21 +209,23 @@ class AsyncResult(Generic[R]):
         return value
 
     def __await__(self) -> Generator[Any, None, R]:
-        """Wait for the task without blocking the event loop."""
-        return later.awaited(self.get)
+        """Wait for the task without blocking the event loop; with a limit ``await asyncio.wait_for(result, 10)``."""
+        return later.awaited(self.gets())
 
     @property
     def graph(self) -> Any:
         """The tasks that hang together with this one, and which waits for which: `graph.edges`, `graph.to_mermaid()`."""
         return later.graph_of(self)
 
-    def collect(self, timeout: float | None = None) -> Iterator[tuple[Any, Any]]:
+    def collect(self, timeout: float | None = None) -> Coming[tuple[Any, Any]]:
         """Wait for this task and all that follows from it, and yield each with its value, parents first (Celery's `collect`).
+
+        Where an event loop runs, in an ``async for``.
 
         Args:
             timeout: seconds to wait at most for each.
         """
-        return ((one, one.get(timeout)) for one in following(self))
+        return Coming(collected(self, timeout))
 
     def progress(self) -> Progress:
         """Return how many tasks of the canvas up to this one ended, how many of those without success, and how many there are."""
@@ -245,13 +255,8 @@ class AsyncResult(Generic[R]):
 
     def document(self) -> Document | None:
         """Return the result as a Document message, or None while the task has not ended."""
-        record = self.record()
-        if record is None or not has_ended(record):
-            return None
-        error = (record.error.type_name, record.error.message, record.error.traceback) if record.error else None
-        value = self.outlet.gathering.value(record) if record.state == states.SUCCESS else None
-        now = self.outlet.ports.clock.now()
-        return Document(record.message_id, self.id, record.name, "ledger", now, record.clock, record.state, value, error)
+        found: Document | None = later.document(self)
+        return found
 
     def check(self) -> None:
         """Raise when there is nothing to wait for, or when waiting here would hold up more than the caller; see `wait`."""
@@ -285,14 +290,3 @@ class AsyncResult(Generic[R]):
         if has_ended(record):
             self._record = record
         return record
-
-    def _published(self) -> Iterator[AsyncResult[Any]]:
-        """Yield the results of the tasks that this one published itself."""
-        record = self.record()
-        if record is None or not has_ended(record):
-            return
-        for message in restored(record, self.outlet.ports.blobs):
-            command = codec.decode(message.outgoing.body)
-            if isinstance(command, Command):
-                known: dict[str, Any] = {"keeps": not command.ignore_result, "root_id": self.root_id, "name": command.task}
-                yield AsyncResult(self.outlet, command.task_id, parent=self, follows=False, **known)

@@ -6,15 +6,17 @@ So whoever waits for a task inside a canvas looks at its `Line` as well: the tas
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import isnan
-from typing import Any, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar, cast
 
 from sedano.engine.gathering import Gathering
 from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout, TaskRevoked
 from sedano.model import states
 from sedano.model.records import TaskRecord
-from sedano.ports import Ports
+from sedano.ports import Clock, Ports
+
+R = TypeVar("R")
 
 FIRST_PAUSE_S, MOST_PAUSE_S, GROWTH = 0.05, 2.0, 1.5
 REVOKED = TaskRevoked.__name__
@@ -36,6 +38,27 @@ class Reads(Protocol):
 
     def before_waiting(self) -> None:
         """Raise when a task or an event loop is running here; send what an open batch holds."""
+
+
+class Pause(NamedTuple):
+    """A rest between two looks: *seconds* on *clock*. Whoever waits takes it as it can: by sleeping, or on its event loop."""
+
+    clock: Clock
+    seconds: float
+
+
+Waits = Generator[Pause, None, R]
+"""A wait, one look at a time: yields the pauses in between and returns what was waited for."""
+
+
+def waited(steps: Waits[R]) -> R:
+    """Return what *steps* end with, sleeping through their pauses."""
+    while True:
+        try:
+            pause = next(steps)
+        except StopIteration as over:
+            return cast("R", over.value)
+        pause.clock.sleep(pause.seconds)
 
 
 def must_be_id(given: object, name: str = "task_id") -> str:
@@ -74,12 +97,13 @@ class Patience:
         self._until = None if timeout is None else self._clock.monotonic() + timeout
         self._pause = FIRST_PAUSE_S
 
-    def rest(self, missing: str, task_id: str) -> None:
-        """Let a pause pass; raise `ResultTimeout`, which says what is *missing*, *task_id* of it, when there is no time left for one."""
+    def rest(self, missing: str, task_id: str) -> Pause:
+        """Return the next pause; raise `ResultTimeout`, which says what is *missing*, *task_id* of it, when no time is left for one."""
         if self._until is not None and self._clock.monotonic() >= self._until:
             raise ResultTimeout(f"{missing} within {self._timeout} s; app.control.explain({task_id!r}) tells why")
-        self._clock.sleep(self._pause if self._until is None else max(0.0, min(self._pause, self._until - self._clock.monotonic())))
+        seconds = self._pause if self._until is None else max(0.0, min(self._pause, self._until - self._clock.monotonic()))
         self._pause = min(MOST_PAUSE_S, self._pause * GROWTH)
+        return Pause(self._clock, seconds)
 
     def soon(self) -> None:
         """Begin again with short pauses: something has happened."""
@@ -108,15 +132,16 @@ class Line:
         Raises:
             Broken: one of them ended without success, so what comes after it never runs.
         """
-        ahead = self.ahead()
-        for task_id in ahead:
+        at = self._at  # counted from here, for another thread may wait for the same task and learn the same
+        ahead = self._ids[at : at + self._stride]
+        for number, task_id in enumerate(ahead, at + 1):
             record = records.get(task_id)
             if record is None or record.state not in states.TERMINAL:
                 self._stride = 1
                 return False
             if record.state != states.SUCCESS:
                 raise Broken(record)
-            self._at += 1
+            self._at = max(self._at, number)
         self._stride = min(READ_AT_ONCE // 2, self._stride * 2)
         return bool(ahead) and self._at < len(self._ids)
 

@@ -33,7 +33,7 @@ from sedano.workflow.keeping import progress_of
 from sedano.workflow.patrolling import look
 
 if TYPE_CHECKING:
-    from sedano.result.waiting import Patience
+    from sedano.result.waiting import Patience, Waits
 
 TRIES = 5
 Move = Callable[[FlowRun], FlowRun]
@@ -115,18 +115,22 @@ class FlowResult:
             ResultTimeout: it did not end in time; a paused run does not.
             WaitInsideTask, WaitInsideLoop: a task, or an event loop, is running here.
         """
-        run = self.wait(timeout)
+        found: dict[str, Any] = importlib.import_module("sedano.result.waiting").waited(self._gets(timeout))
+        return found
+
+    def __await__(self) -> Generator[Any, None, dict[str, Any]]:
+        """Wait for the run without blocking the event loop, and return what `get` does: ``results = await run``."""
+        found: Generator[Any, None, dict[str, Any]] = importlib.import_module("sedano.result.later").awaited(self._gets(None))
+        return found
+
+    def _gets(self, timeout: float | None) -> Waits[dict[str, Any]]:
+        run = yield from self._waits(timeout)
         if run.state != SUCCEEDED:
             why = f": {run.cause}" if run.cause else ""
             raise FlowFailed(self.id, f"flow run {self.id} of {run.workflow} is {run.state}{why}{_left(run)}")
         progress = progress_of(self._app.outlet, run)
         needed = {name for before in progress.definition.needs().values() for name in before}
         return {s.name: self._value(progress, s.name) for s in progress.definition.steps if s.name not in needed}
-
-    def __await__(self) -> Generator[Any, None, dict[str, Any]]:
-        """Wait for the run without blocking the event loop, and return what `get` does: ``results = await run``."""
-        found: Generator[Any, None, dict[str, Any]] = importlib.import_module("sedano.result.later").awaited(self.get)
-        return found
 
     def value(self, step: str) -> Any:
         """Return the result of one *step*, None when it was skipped; raise `WrongFlowState` when it has not ended well."""
@@ -138,6 +142,10 @@ class FlowResult:
 
     def wait(self, timeout: float | None = None) -> FlowRun:
         """Wait until the run has ended and return it as it is kept; see `get`."""
+        found: FlowRun = importlib.import_module("sedano.result.waiting").waited(self._waits(timeout))
+        return found
+
+    def _waits(self, timeout: float | None) -> Waits[FlowRun]:
         outlet = self._app.outlet
         outlet.before_waiting()
         patience: Patience = importlib.import_module("sedano.result.waiting").Patience(outlet, timeout)
@@ -145,7 +153,7 @@ class FlowResult:
             run = outlet.ports.flow_runs.read(self.id)
             if run is not None and run.state in ENDED:
                 return run
-            patience.rest(f"flow run {self.id} is {run.state if run else states.PENDING} and did not end", self.id)
+            yield patience.rest(f"flow run {self.id} is {run.state if run else states.PENDING} and did not end", self.id)
 
     def pause(self) -> str:
         """Begin no further step until `resume`; what runs goes on. Return the state; raise `WrongFlowState` when it has ended."""
