@@ -1,8 +1,9 @@
 """The three messages: a Command asks for one task, an Event says that something happened, a Document is a result.
 
 The words are the CEP's (and Hohpe and Woolf's). Here they are values; `codec` writes and reads them as CloudEvents 1.0 JSON.
-Two identities: `task_id` is the task's, stable over retries and copies; `id` is the message's own, fresh at every publication
-(PROTOCOLS §3).
+Two identities: `task_id` is the task's, stable over retries and copies; `id` is the message's own (PROTOCOLS §3). It is fresh at every
+publication, but for messages that several may publish alike, by whose id the copies are known: what begins a canvas
+(`sedano.model.lineage.begun_id`), the retries of its first task (`tried_id`), and those of a task without a claim.
 """
 
 from __future__ import annotations
