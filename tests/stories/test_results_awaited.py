@@ -11,10 +11,13 @@ import pytest
 from sedano import AsyncResult, ResultSet, chord, group, testing
 from sedano.errors import RemoteError, WaitInsideTask
 from sedano.memory import VirtualClock
-from sedano.result.waiting import FIRST_PAUSE_S, GROWTH, MOST_PAUSE_S
+from sedano.model import states
+from sedano.model.records import TaskRecord
+from sedano.result.waiting import FIRST_PAUSE_S, GROWTH, MOST_PAUSE_S, Broken, Line
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage, in_memory
+from tests.stories.workshop import Workshop
 
 PATIENCE_S = 20.0
 """After so long on the machine's clock something that should have happened has not."""
@@ -177,6 +180,38 @@ def test_what_follows_from_a_task_is_collected_in_an_async_for(shop: Shop, proce
     processes.drain()
     assert [value for _, value in asyncio.run(all_of(result.collect()))] == ["tea"] * 3
     assert [value for _, value in asyncio.run(all_of(whole.collect()))] == [6]
+
+
+def test_two_who_look_along_one_line_at_once_pass_over_no_task_of_it() -> None:
+    line = Line(["first", "second", "third"])
+    ended, failed = TaskRecord("first", states.SUCCESS, 0), TaskRecord("second", states.FAILURE, 0)
+
+    class Meanwhile(dict[str, TaskRecord]):
+        """Records, while whose first is looked at another thread learns the same."""
+
+        def get(self, key: str, default: Any = None) -> Any:
+            if self.pop("another", None) is not None:
+                line.learn({"first": ended})
+            return super().get(key, default)
+
+    line.learn(Meanwhile(first=ended, another=ended))
+    assert line.ahead()[0] == "second"
+    with pytest.raises(Broken):
+        line.learn({"second": failed})
+
+
+def test_a_run_is_awaited_beside_others_and_to_a_limit(workshop: Workshop) -> None:
+    async def both() -> list[dict[str, Any]]:
+        return await asyncio.gather(*(workshop.fulfil.delay(order=n) for n in (7, 8)))
+
+    with testing.world(workshop.app) as world:
+        assert asyncio.run(both()) == [{"ship": ["TEA", "POT", None]}] * 2
+        held = workshop.fulfil.delay(order=9)
+        world.step()
+        held.pause()
+        with pytest.raises(TimeoutError):
+            asyncio.run(asyncio.wait_for(held, 0.05))
+        assert held.state == "PAUSED"
 
 
 def test_two_loops_in_two_threads_await_one_result(shop: Shop, processes: Processes) -> None:
