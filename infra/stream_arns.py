@@ -32,6 +32,8 @@ def wrong_with(arn: object, region: str | None) -> str | None:
     """Return what was expected in place of *arn* by a stage in *region* (None: not known yet), or None if it can be used."""
     if is_placeholder(arn):
         return None
+    if arn is None:
+        return f"{_EXAMPLES}; a table of the CDK has one when it is made with stream= (a TableV2 with dynamo_stream=)"
     if not isinstance(arn, str):
         return _EXAMPLES
     found = _TABLE.fullmatch(arn) or _STREAM.fullmatch(arn)

@@ -15,6 +15,7 @@ from infra.config import StageConfig
 from infra.context import from_context
 from sedano import webhooks
 from sedano.aws.secret_texts import parameter
+from sedano.model.records import RECORD_LIFETIME_S
 from sedano.streams import StreamRecord, TableChange
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,6 +97,10 @@ def test_the_table_has_every_scheme() -> None:
 
 def test_the_parameter_of_the_secret_is_where_the_function_looks() -> None:
     assert f"--name {parameter('dev', 'till')} " in PAGE
+
+
+def test_the_ledger_remembers_as_long_as_the_page_says() -> None:
+    assert f"the ledger remembers the first, which is {RECORD_LIFETIME_S // 86_400} days;" in " ".join(PAGE.split())
 
 
 def test_every_command_is_one() -> None:

@@ -57,6 +57,10 @@ def test_a_table_is_refused_with_how_to_find_its_stream_and_turn_one_on() -> Non
     assert "aws dynamodb update-table --table-name orders --stream-specification" in refusal
 
 
+def test_a_table_of_the_cdk_that_was_made_without_a_stream_is_told_how_it_gets_one() -> None:
+    assert "made with stream= (a TableV2 with dynamo_stream=)" in _refusal(streams={"orders": None})
+
+
 def test_a_consumer_is_refused_for_its_stream() -> None:
     assert "the stream itself" in _refusal(streams={"clicks": f"{CLICKS}/consumer/mine:1763805600"})
 

@@ -15,7 +15,7 @@ from sedano.cli import main
 from sedano.errors import ConfigurationError, OptionError, SedanoError, Unavailable
 from sedano.memory.streams import table_record
 from sedano.ports import Outgoing
-from sedano.streams import TableChange, reading
+from sedano.streams import TableChange, call_id, reading
 from tests.stories.depot import APP, app, count, fails, order, take, told
 from tests.stories.refusing import Refuses, Refusing, away
 
@@ -61,8 +61,21 @@ def test_the_call_has_an_id_that_is_known_beforehand_and_a_result(world: worlds.
     world.drain()
     (first,) = world.sent(count.name)
     assert first["args"][0]["id"].startswith("shardId-000000000000:")
-    (call,) = {json.loads(body)["taskid"] for body in world.queues.sent if f'"{count.name}"' in body}
+    call = call_id("clicks", count.name, first["args"][0]["id"])
+    assert {json.loads(body)["taskid"] for body in world.queues.sent if f'"{count.name}"' in body} == {call}
     assert app.result(call).get() == first["args"][0]["id"]
+
+
+def test_a_batched_task_may_get_a_record_again_and_knows_it_by_its_id() -> None:
+    """Its calls are received at least once: there is no record of each by which a copy would be known."""
+    own = Sedano("own")
+    got: list[str] = []
+    own.stream("clicks")(own.task(name="sum", batch=(10, "5s"))(lambda calls: got.extend(call.id for call in calls)))
+    with worlds.world(own) as built:
+        for _ in range(2):
+            built.record("clicks", "a", number=1)
+            built.drain()
+    assert got == [call_id("clicks", "sum", f"shardId-000000000000:{1:056}")] * 2
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -22,6 +22,7 @@ from sedano.model.signature import Signature
 from sedano.model.stream import OPERATIONS
 from sedano.model.stream import StreamRecord as StreamRecord
 from sedano.model.stream import TableChange as TableChange
+from sedano.model.stream import call_id as call_id
 from sedano.sources import Sources
 from sedano.task import Task
 

@@ -97,7 +97,10 @@ def sequence(record: Mapping[str, Any]) -> str:
 
 
 def call_id(stream: str, task: str, record_id: str) -> str:
-    """Return the id of the call of *task* with the record *record_id*: the same however often the record is delivered."""
+    """Return the id of the call of *task* (its name) with the record *record_id* of *stream*, however often that is delivered.
+
+    *record_id* is what the record says as `id`: a table's `eventID`, or the shard and sequence number of Kinesis with a colon between.
+    """
     return derived_id(f"stream/{stream}/{task}", record_id)
 
 
