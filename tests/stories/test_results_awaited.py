@@ -2,17 +2,19 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sedano import AsyncResult, ResultSet, chord, group, testing
-from sedano.errors import RemoteError, WaitInsideTask
+from sedano.errors import ConfigurationError, RemoteError, Unavailable, WaitInsideTask
 from sedano.memory import VirtualClock
 from sedano.model import states
 from sedano.model.records import TaskRecord
+from sedano.ports import Ledger
+from sedano.result import awaiting
 from sedano.result.waiting import FIRST_PAUSE_S, GROWTH, MOST_PAUSE_S, Broken, Line
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop
@@ -59,6 +61,40 @@ class Counter:
         processes = Processes(self.stage, self.shop.app)
         self.clock = Noting(self.stage.clock.now(), after, processes.drain)
         self.shop.app.attach(replace(self.stage.ports, clock=self.clock))
+
+
+class Slow:
+    """A ledger that notes the sizes of reads. The first takes until *asked* is set, one of what is *bad* raises *error*."""
+
+    def __init__(self, ledger: Ledger, bad: str = "", error: Exception | None = None) -> None:
+        self.ledger, self.bad, self.error = ledger, bad, error
+        self.asked, self.sizes = threading.Event(), list[int]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.ledger, name)
+
+    def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
+        """Read."""
+        self.sizes.append(len(task_ids))
+        assert len(self.sizes) > 1 or self.asked.wait(PATIENCE_S)
+        if self.error is not None and self.bad in task_ids:
+            raise self.error
+        return self.ledger.read(task_ids)
+
+
+def wanted() -> int:
+    """How many records the next read will ask for."""
+    return sum(len(desk._open) for desk in awaiting._DESKS.values() if desk._next is not None)
+
+
+async def together(results: Sequence[Any], slow: Slow) -> list[Any]:
+    """What each of *results* says to whoever awaits it; all others ask while the first is read."""
+    first = asyncio.create_task(its_value(results[0]))
+    await until(lambda: len(slow.sizes) == 1)
+    others = [asyncio.create_task(its_value(one)) for one in results[1:]]
+    await until(lambda: wanted() == len(others))
+    slow.asked.set()
+    return await asyncio.gather(first, *others, return_exceptions=True)
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -141,6 +177,27 @@ def test_however_many_wait_none_holds_up_another() -> None:
 
     assert asyncio.run(wait()) == 3
     assert {thread.name for thread in threading.enumerate() if thread.name.startswith("asyncio_")} == set()
+
+
+@pytest.mark.parametrize(
+    ("error", "sizes", "said"),
+    [(None, [1, 99], 0), (Unavailable("away"), [1, 99], 99), (ConfigurationError("invalid"), [1, 99, *[1] * 99], 1)],
+    ids=["read", "away", "refused"],
+)
+def test_what_many_await_is_read_together_and_what_is_wrong_with_one_is_nothing_to_the_others(
+    error: Exception | None, sizes: list[int], said: int
+) -> None:
+    shop, stage = Shop(), in_memory()
+    processes = Processes(stage, shop.app)
+    ids = [one.id for one in shop.together(shop.add.s(n, n) for n in range(100))]
+    processes.drain()
+    slow: Any = Slow(stage.ports.ledger, ids[50], error)
+    shop.app.attach(replace(stage.ports, ledger=slow))
+    values = asyncio.run(together([shop.app.result(one) for one in ids], slow))
+    assert slow.sizes == sizes
+    assert [value for value in values if isinstance(value, Exception)] == [error] * said
+    assert [value for value in values if not isinstance(value, Exception)] == [2 * n for n in range(100) if values[n] is not error]
+    assert awaiting._DESKS == {}, "nothing is left of a loop that has ended"
 
 
 def test_many_results_are_awaited_together() -> None:

@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 from sedano.model.records import TaskRecord
 from sedano.result import later
 from sedano.result.shape import following, is_set, leaves, steps_before
-from sedano.result.waiting import READ_AT_ONCE, Broken, Line, Patience, Pause, Waits, error_of, has_ended, look
+from sedano.result.waiting import READ_AT_ONCE, Broken, Line, Patience, Pause, Waits, Wanted, error_of, has_ended, look, taken
 
 T = TypeVar("T")
 Callback = Callable[[str, Any], Any]
 Pair = tuple[Any, Any]
+Steps = Generator[Pause | Wanted | T, Any, None]
 
 
 class Coming(Iterator[T]):
@@ -24,17 +25,16 @@ class Coming(Iterator[T]):
 
     __slots__ = ("_steps",)
 
-    def __init__(self, steps: Iterator[Pause | T]) -> None:
-        """Yield what *steps* yield, but for their pauses, which are taken."""
+    def __init__(self, steps: Steps[T]) -> None:
+        """Yield what *steps* yield, but for their pauses and what they want to read."""
         self._steps = steps
 
     def __next__(self) -> T:
         """Wait for the next."""
-        for step in self._steps:
-            if not isinstance(step, Pause):
-                return step
-            step.clock.sleep(step.seconds)
-        raise StopIteration
+        answer = None
+        while isinstance(step := self._steps.send(answer), Pause | Wanted):
+            answer = taken(step)
+        return step
 
     def __aiter__(self) -> AsyncIterator[T]:
         """Wait for each on the event loop."""
@@ -53,7 +53,7 @@ def in_order(some: Any, timeout: float | None, propagate: bool, callback: Callba
     return _nested(some.members(), iter(values))
 
 
-def as_they_end(some: Any, timeout: float | None, propagate: bool) -> Iterator[Pause | Pair]:
+def as_they_end(some: Any, timeout: float | None, propagate: bool) -> Steps[Pair]:
     """Yield each result of the set *some* with its value as the tasks end, and the pauses in between; see `ResultSet.iter_native`."""
     missing = _checked(leaves(some.members()))
     patience, line = Patience(some.outlet, timeout) if missing else None, Line(steps_before(some))
@@ -69,12 +69,12 @@ def as_they_end(some: Any, timeout: float | None, propagate: bool) -> Iterator[P
             yield patience.rest(f"{len(missing)} of {len(some)} tasks did not end", missing[0].id)
 
 
-def values_as_they_end(some: Any, timeout: float | None, propagate: bool) -> Iterator[Any]:
+def values_as_they_end(some: Any, timeout: float | None, propagate: bool) -> Steps[Any]:
     """Yield what `as_they_end` does without the results themselves."""
     return (step if isinstance(step, Pause) else step[1] for step in as_they_end(some, timeout, propagate))
 
 
-def collected(result: Any, timeout: float | None) -> Generator[Pause | Pair, None, None]:
+def collected(result: Any, timeout: float | None) -> Steps[Pair]:
     """Wait for *result* and all that follows from it, and yield each with its value, parents first."""
     for one in following(result):
         value = yield from in_order(one, timeout, True) if is_set(one) else one.gets(timeout)

@@ -12,7 +12,7 @@ from sedano.model.records import TaskRecord
 from sedano.result import later
 from sedano.result.coming import Coming, collected
 from sedano.result.shape import Progress, before, counted, forget_all, revoke_all, steps_before
-from sedano.result.waiting import Broken, Line, Patience, Reads, Waits, error_of, has_ended, look, must_be_id, unended, value_of, waited
+from sedano.result.waiting import Broken, Line, Patience, Reads, Waits, error_of, has_ended, looks, must_be_id, unended, value_of, waited
 
 R = TypeVar("R")
 
@@ -174,7 +174,7 @@ class AsyncResult(Generic[R]):
         """Wait as `wait` does, and leave it to the caller to take the pauses."""
         self.check()
         patience = Patience(self.outlet, timeout)
-        while not has_ended(record := self._look()):
+        while not has_ended(record := (yield from self._looks())):
             yield patience.rest(unended(self.id, record), self.id)
         return cast("TaskRecord", record)
 
@@ -277,12 +277,15 @@ class AsyncResult(Generic[R]):
 
     def _look(self) -> TaskRecord | None:
         """Return the task's record, or that of the ancestor because of which it never runs."""
+        return waited(self._looks())
+
+    def _looks(self) -> Waits[TaskRecord | None]:
         if self._record is not None:
             return self._record
         if self._line is None:
             self._line = Line(steps_before(self))
         try:
-            return self._kept(look(self.outlet, [self.id], self._line).get(self.id))
+            return self._kept((yield from looks(self.outlet, [self.id], self._line)).get(self.id))
         except Broken as broken:
             return broken.record
 

@@ -47,18 +47,34 @@ class Pause(NamedTuple):
     seconds: float
 
 
-Waits = Generator[Pause, None, R]
-"""A wait, one look at a time: yields the pauses in between and returns what was waited for."""
+class Wanted(NamedTuple):
+    """What a wait has to know now: the records of *ids*. Whoever waits sends them in: read alone, or together with what others want."""
+
+    outlet: Reads
+    ids: Sequence[str]
+
+
+Waits = Generator[Pause | Wanted, Any, R]
+"""A wait, one look at a time: yields what it wants and the pauses in between, and returns what was waited for."""
 
 
 def waited(steps: Waits[R]) -> R:
-    """Return what *steps* end with, sleeping through their pauses."""
+    """Return what *steps* end with, reading what they want and sleeping through their pauses."""
+    answer = None
     while True:
         try:
-            pause = next(steps)
+            step = steps.send(answer)
         except StopIteration as over:
             return cast("R", over.value)
-        pause.clock.sleep(pause.seconds)
+        answer = taken(step)
+
+
+def taken(step: Pause | Wanted) -> dict[str, TaskRecord] | None:
+    """Take this *step* of a wait on this thread; return what is to be sent into the wait."""
+    if isinstance(step, Wanted):
+        return read(step.outlet, step.ids)
+    step.clock.sleep(step.seconds)
+    return None
 
 
 def must_be_id(given: object, name: str = "task_id") -> str:
@@ -161,10 +177,15 @@ def look(outlet: Reads, ids: Sequence[str], line: Line) -> dict[str, TaskRecord]
     Raises:
         Broken: the line is broken, and none of *ids* has a record.
     """
-    found = read(outlet, [*ids, *line.ahead()])
+    return waited(looks(outlet, ids, line))
+
+
+def looks(outlet: Reads, ids: Sequence[str], line: Line) -> Waits[dict[str, TaskRecord]]:
+    """Look as `look` does, and leave the reading to the caller."""
+    found: dict[str, TaskRecord] = dict((yield Wanted(outlet, [*ids, *line.ahead()])))
     try:
         while line.learn(found):
-            found |= read(outlet, line.ahead())
+            found |= yield Wanted(outlet, line.ahead())
     except Broken:
         if not any(task_id in found for task_id in ids):
             raise
