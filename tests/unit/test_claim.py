@@ -135,6 +135,15 @@ def test_another_canvas_under_one_id_is_told_from_a_copy_by_the_message_of_the_r
         assert not is_another(FIRST._replace(id=tried_id(BEGUN, 2), attempt=2), record._replace(attempt=5))
 
 
+LOOK_ALIKES = ["1.1~1", "~1", "fresh~1", f"{BEGUN}~2", f"{BEGUN.upper()}~1", f"{BEGUN}~01", "9d99cb98-66ee-41f5-8703-bb3d07cba317~1"]
+
+
+@pytest.mark.parametrize("other", LOOK_ALIKES)
+def test_an_id_that_only_looks_as_if_it_told_of_a_canvas_tells_of_none(other):
+    """Whoever publishes by the open protocol gives his messages ids of his own."""
+    assert not is_another(FIRST, TaskRecord("t", states.FAILURE, 1, message_id=other, name="other"))
+
+
 @pytest.mark.parametrize(("attempt", "state"), [(1, states.RUNNING), (2, states.RETRY), (2, states.SUCCESS)])
 def test_what_replaced_a_task_has_its_id_by_right_whatever_it_is_called(attempt, state):
     assert not is_another(FIRST, TaskRecord("t", state, attempt, message_id="fresh", name="other"))

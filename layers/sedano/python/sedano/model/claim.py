@@ -20,7 +20,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from sedano.model import states
-from sedano.model.lineage import TRIED, begun_id, tried_id
+from sedano.model.lineage import began, begun_id, tried_id
 from sedano.model.messages import Command
 from sedano.model.records import Claim, TaskRecord
 
@@ -90,9 +90,9 @@ def is_another(command: Command, record: TaskRecord) -> bool:
         return True
     if command.attempt or not begun_by(command) or not record.message_id:
         return False
-    began, tried, _ = record.message_id.partition(TRIED)
-    knows = record.attempt == 0 or (record.attempt == 1 and record.state == states.RETRY) or bool(tried)
-    return knows and began != command.id
+    last = record.attempt - (record.state == states.RETRY)
+    begun = began(record.message_id, last) if last else record.message_id
+    return begun not in ("", command.id)
 
 
 def _running(claim: Claim, record: TaskRecord, now: float, most_claims: int) -> Decision:

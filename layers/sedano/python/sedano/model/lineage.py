@@ -16,6 +16,8 @@ MAX_HOPS = 128
 DEFAULT_BUDGET = 10_000
 NAMESPACE = UUID("5eda0000-0000-5000-8000-000000000000")
 """The name space of every id that sedano derives."""
+DERIVED = 5
+"""The version of the UUIDs that are derived; those of single messages are of others."""
 TRIED = "~"
 """What stands between the id of the message that began a canvas and the attempt, in the id of a message that tries its first task again."""
 
@@ -53,6 +55,18 @@ def begun_id(task_id: str, node: str, plan: str) -> str:
 def tried_id(begun: str, attempt: int) -> str:
     """Return the id of the message that tries again what the message *begun* began a canvas with; *attempt* counts from 1."""
     return f"{begun}{TRIED}{attempt}"
+
+
+def began(tried: str, attempt: int) -> str:
+    """Return the id that `tried_id` made *tried* of; "" when it did not, for the id of any other message may look like anything."""
+    begun, mark, number = tried.partition(TRIED)
+    if not mark or number != str(attempt):
+        return ""
+    try:
+        found = UUID(begun)
+    except ValueError:
+        return ""
+    return begun if found.version == DERIVED and str(found) == begun else ""
 
 
 def descend(parent_id: str, parent: Lineage, children: int) -> Lineage:
