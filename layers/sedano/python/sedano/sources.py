@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sedano.model.webhook import WebhookRequest
     from sedano.task import Task
 
+NAME = r"[a-z][a-z0-9_-]{0,39}"
+"""What a webhook or a stream may be called: the one ends an address, and both name what is set aside of them."""
 Called = TypeVar("Called", bound="Task[Any, Any]")
 Reader = TypeVar("Reader", bound="Callable[[WebhookRequest], Any]")
 

@@ -23,10 +23,9 @@ from sedano.model.stream import OPERATIONS
 from sedano.model.stream import StreamRecord as StreamRecord
 from sedano.model.stream import TableChange as TableChange
 from sedano.model.stream import call_id as call_id
-from sedano.sources import Sources
+from sedano.sources import NAME, Sources
 from sedano.task import Task
 
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _OF_A_TABLE = ":dynamodb:"
 
 
@@ -36,7 +35,7 @@ def check_name(name: object) -> None:
     Raises:
         OptionError: it is no name.
     """
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not re.fullmatch(NAME, name):
         raise OptionError(f"stream: {name!r:.60} is no name; write @app.stream('orders'): a-z, then a-z, 0-9, - and _, at most 40 in all")
 
 

@@ -33,9 +33,8 @@ from sedano.model.signed import unsigned as unsigned
 from sedano.model.webhook import WebhookRequest as WebhookRequest
 from sedano.model.webhook import kept
 from sedano.secret_texts import SecretTexts
-from sedano.sources import Sources
+from sedano.sources import NAME, Sources
 
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _SCHEMES = "hmac_sha256(…), secret_token(…), stripe(), slack(), standard_webhooks(), or unsigned() to let anybody in"
 
 
@@ -45,7 +44,7 @@ def declare(app: Sources, name: str, verify: Scheme, delivery: str | Callable[[W
     Raises:
         OptionError: an option cannot be honoured, or another webhook has the name.
     """
-    if not _NAME.fullmatch(str(name)):
+    if not re.fullmatch(NAME, str(name)):
         raise OptionError(f"webhook {name!r}: a name is a-z, then a-z, 0-9, - and _, at most 40 in all: it ends an address")
     if name in app.webhooks:
         raise OptionError(f"webhook {name}: declared twice; give one of them another name")
