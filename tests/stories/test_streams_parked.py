@@ -15,7 +15,7 @@ from sedano.errors import OptionError, Unavailable
 from sedano.memory.streams import kinesis_record
 from sedano.ports import PARKED
 from sedano.streams import TableChange, reading
-from tests.stories.depot import APP, app, fails, follow, order, take, told
+from tests.stories.depot import APP, app, follow, opened, order, take, told
 from tests.stories.forge import app as forge
 from tests.stories.refusing import away
 
@@ -23,9 +23,7 @@ from tests.stories.refusing import away
 @pytest.fixture
 def world() -> Iterator[worlds.World]:
     """The depot's app in memory."""
-    told.clear()
-    fails.clear()
-    with worlds.world(app) as built:
+    with opened() as built:
         yield built
 
 

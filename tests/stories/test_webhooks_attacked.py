@@ -17,7 +17,7 @@ from sedano.memory import MemorySecretTexts
 from sedano.model.webhook import Answer, Arrived, delivery_id
 from sedano.ports import EVENTS, Outgoing, Queues
 from sedano.webhooks import WebhookRequest, answering, unsigned
-from tests.stories.forge import SECRET, app, closed, github, standard, told
+from tests.stories.forge import SECRET, app, closed, github, opened, standard, told
 
 ASIDE = Answer(202, "taken, and set aside: it could not be read")
 odd = Sedano("odd")
@@ -75,9 +75,7 @@ odd.webhook("lazy", verify=unsigned())(lambda request: (Said(text=text) for text
 @pytest.fixture
 def world() -> Iterator[worlds.World]:
     """The forge's app in memory, where the forge's secret is kept."""
-    told.clear()
-    with worlds.world(app) as built:
-        built.secrets["github"] = SECRET
+    with opened() as built:
         yield built
 
 
