@@ -1,20 +1,18 @@
 """Streams of a deployed stage, under a role of its own: what is written to a table, or put into a Kinesis stream, runs the tasks on it."""
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sedano.aws.ledger import DynamoLedger
 from sedano.local import LocalStage, local_stage
 from sedano.model.stream import call_id
+from tests.deploy.kept import result
 
 CODE = Path(__file__).parent / "follows"
 CLICKS = "arn:aws:kinesis:us-east-1:000000000000:stream/clicks"
-SECONDS = 90.0
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +30,7 @@ def _client(stage: LocalStage, service: str) -> Any:
 
 def _result(stage: LocalStage, stream: str, task: str, record: str) -> str | None:
     """The result, as it is kept, of the call of *task* with the record that has this id."""
-    ledger = DynamoLedger(_client(stage, "dynamodb"), stage.environment["SEDANO_LEDGER_TABLE"])
-    called, give_up = call_id(stream, task, record), time.monotonic() + SECONDS
-    while time.monotonic() < give_up:
-        found = ledger.read([called]).get(called)
-        if found is not None and found.state == "SUCCESS":
-            return found.result
-        time.sleep(0.2)
-    raise AssertionError(stage.endpoint.last_lines())
+    return result(stage, call_id(stream, task, record))
 
 
 def _told(stage: LocalStage, table: str) -> list[str]:

@@ -13,14 +13,13 @@ from urllib.error import HTTPError
 
 import pytest
 
-from sedano.aws.ledger import DynamoLedger
 from sedano.local import LocalStage, local_stage
 from sedano.model.lineage import derived_id
 from sedano.model.webhook import delivery_id
+from tests.deploy.kept import result
 
 CODE = Path(__file__).parent / "hooks"
 SECRET = base64.b64encode(b"a secret of twenty-four b").decode()
-SECONDS = 90.0
 
 
 @pytest.fixture(scope="module")
@@ -51,27 +50,18 @@ def signed(which: str, body: bytes) -> dict[str, str]:
     return {"webhook-id": which, "webhook-timestamp": said.partition(".")[2], "webhook-signature": f"v1,{base64.b64encode(code).decode()}"}
 
 
-def result(stage: LocalStage, webhook: str, delivery: str) -> str | None:
+def heard(stage: LocalStage, webhook: str, delivery: str) -> str | None:
     """The result, as it is kept, of the task that heard of what was posted."""
-    dynamodb = stage.endpoint.session().client("dynamodb", endpoint_url=stage.endpoint.url)
-    ledger = DynamoLedger(dynamodb, stage.environment["SEDANO_LEDGER_TABLE"])
-    task = derived_id(derived_id(delivery_id(webhook, delivery, b""), 0), "hooks.length")
-    give_up = time.monotonic() + SECONDS
-    while time.monotonic() < give_up:
-        found = ledger.read([task]).get(task)
-        if found is not None and found.state == "SUCCESS":
-            return found.result
-        time.sleep(0.2)
-    raise AssertionError(stage.endpoint.last_lines())
+    return result(stage, derived_id(derived_id(delivery_id(webhook, delivery, b""), 0), "hooks.length"))
 
 
 def test_what_is_signed_runs_the_task_that_subscribed(stage: LocalStage) -> None:
     body = json.dumps({"text": "small"}).encode()
     assert post(stage, "signed", body, signed("msg_1", body)) == 202
-    assert result(stage, "signed", "msg_1") == "5"
+    assert heard(stage, "signed", "msg_1") == "5"
     large = json.dumps({"text": "x" * 100_000}).encode()
     assert post(stage, "signed", large, signed("msg_2", large)) == 202
-    assert result(stage, "signed", "msg_2") == "100000"
+    assert heard(stage, "signed", "msg_2") == "100000"
 
 
 def test_a_body_comes_through_as_it_was_sent_whatever_it_is_called_and_however_it_is_cut(stage: LocalStage) -> None:
@@ -80,10 +70,10 @@ def test_a_body_comes_through_as_it_was_sent_whatever_it_is_called_and_however_i
     for number, kind in enumerate(("application/json", "application/octet-stream", "application/x-www-form-urlencoded", "text/plain")):
         headers = {**signed(f"kind_{number}", body), "Content-Type": kind}
         assert post(stage, "signed", body, headers) == 202
-        assert result(stage, "signed", f"kind_{number}") == "9"
+        assert heard(stage, "signed", f"kind_{number}") == "9"
     pieces = iter([body[:7], body[7:8], body[8:]])
     assert post(stage, "signed", pieces, {**signed("cut", body), "Content-Type": "application/json"}) == 202
-    assert result(stage, "signed", "cut") == "9"
+    assert heard(stage, "signed", "cut") == "9"
 
 
 def test_over_the_wire_only_a_post_of_a_name_is_taken_and_only_so_much(stage: LocalStage) -> None:
