@@ -1,15 +1,14 @@
 """An app that stands on the stream of a table of orders, in order and in none, and on that of a shop's clicks; and how it gets records."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sedano import Call, Sedano
 from sedano.memory.streams import table_record
 from sedano.streams import StreamRecord, TableChange, reading
-from sedano.testing import World, world
+from sedano.testing import World
 from tests.stories.refusing import Refuses, Refusing
 
 APP = "tests.stories.depot:app"
@@ -68,12 +67,3 @@ def take(
         return reading(app).take(stream, records, world.clock.now() + seconds)
     finally:
         app.attach(world.ports)
-
-
-@contextmanager
-def opened() -> Iterator[World]:
-    """Yield the app in memory, which was told nothing yet and fails at nothing."""
-    told.clear()
-    fails.clear()
-    with world(app) as built:
-        yield built

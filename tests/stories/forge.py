@@ -4,12 +4,9 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from sedano import DomainEvent, Sedano
-from sedano.testing import World, world
 from sedano.webhooks import WebhookRequest, hmac_sha256, slack, standard_webhooks, unsigned
 
 SECRET = "It's a Secret to Everybody"
@@ -63,12 +60,3 @@ def standard(body: bytes, which: str, at: int, secret: bytes) -> dict[str, str]:
 def closed(number: object, action: str = "closed", **more: object) -> bytes:
     """What the forge says of a closed issue."""
     return json.dumps({"action": action, "number": number, **more}).encode()
-
-
-@contextmanager
-def opened() -> Iterator[World]:
-    """Yield the app in memory, which was told nothing yet and keeps the forge's secret."""
-    told.clear()
-    with world(app) as built:
-        built.secrets["github"] = SECRET
-        yield built

@@ -16,7 +16,8 @@ from sedano.errors import ConfigurationError, OptionError, SedanoError, Unavaila
 from sedano.memory.streams import table_record
 from sedano.ports import Outgoing
 from sedano.streams import TableChange, call_id, reading
-from tests.stories.depot import APP, app, count, fails, opened, order, take, told
+from tests.stories.depot import APP, app, count, fails, order, take, told
+from tests.stories.opening import opened_depot
 from tests.stories.refusing import Refuses, Refusing, away
 
 FIFO = "commands:orders.fifo"
@@ -25,7 +26,7 @@ FIFO = "commands:orders.fifo"
 @pytest.fixture
 def world() -> Iterator[worlds.World]:
     """The depot's app in memory."""
-    with opened() as built:
+    with opened_depot() as built:
         yield built
 
 

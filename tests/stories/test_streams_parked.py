@@ -15,15 +15,16 @@ from sedano.errors import OptionError, Unavailable
 from sedano.memory.streams import kinesis_record
 from sedano.ports import PARKED
 from sedano.streams import TableChange, reading
-from tests.stories.depot import APP, app, follow, opened, order, take, told
+from tests.stories.depot import APP, app, follow, order, take, told
 from tests.stories.forge import app as forge
+from tests.stories.opening import opened_depot
 from tests.stories.refusing import away
 
 
 @pytest.fixture
 def world() -> Iterator[worlds.World]:
     """The depot's app in memory."""
-    with opened() as built:
+    with opened_depot() as built:
         yield built
 
 

@@ -21,7 +21,8 @@ from sedano.memory import MemorySecretTexts
 from sedano.model.webhook import MAX_BODY_BYTES, Answer, Arrived
 from sedano.ports import EVENTS, PARKED, Outgoing
 from sedano.webhooks import WebhookRequest, answering, unsigned
-from tests.stories.forge import SECRET, IssueClosed, app, closed, github, opened, standard, told
+from tests.stories.forge import SECRET, IssueClosed, app, closed, github, standard, told
+from tests.stories.opening import opened_forge
 
 BAD = closed("four")
 
@@ -29,7 +30,7 @@ BAD = closed("four")
 @pytest.fixture
 def world() -> Iterator[worlds.World]:
     """The forge's app in memory, where the forge's secret is kept."""
-    with opened() as built:
+    with opened_forge() as built:
         yield built
 
 

@@ -17,7 +17,8 @@ from sedano.memory import MemorySecretTexts
 from sedano.model.webhook import Answer, Arrived, delivery_id
 from sedano.ports import EVENTS, Outgoing, Queues
 from sedano.webhooks import WebhookRequest, answering, unsigned
-from tests.stories.forge import SECRET, app, closed, github, opened, standard, told
+from tests.stories.forge import SECRET, app, closed, github, standard, told
+from tests.stories.opening import opened_forge
 
 ASIDE = Answer(202, "taken, and set aside: it could not be read")
 odd = Sedano("odd")
@@ -75,7 +76,7 @@ odd.webhook("lazy", verify=unsigned())(lambda request: (Said(text=text) for text
 @pytest.fixture
 def world() -> Iterator[worlds.World]:
     """The forge's app in memory, where the forge's secret is kept."""
-    with opened() as built:
+    with opened_forge() as built:
         yield built
 
 
