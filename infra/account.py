@@ -1,9 +1,11 @@
 """Whose account would be deployed to: asked before anything is, and each refusal says what to do."""
 
+import os
 from typing import NamedTuple
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError, NoCredentialsError, PartialCredentialsError
+from botocore import exceptions
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
 from .config import StageConfig
 
@@ -25,6 +27,22 @@ class Target(NamedTuple):
     region: str
 
 
+def opened() -> boto3.Session:
+    """Return a session with what the shell and the files of the AWS CLI say.
+
+    Raises:
+        AccountError: they name a profile that there is not, or cannot be read.
+    """
+    try:
+        # The CDK reads AWS_REGION, botocore AWS_DEFAULT_REGION.
+        return boto3.Session(region_name=os.environ.get("AWS_REGION") or None)
+    except exceptions.ProfileNotFound as error:
+        profile = error.kwargs["profile"]
+        raise AccountError(f"AWS_PROFILE: there is no profile {profile!r}; `aws configure list-profiles` tells which there are") from error
+    except exceptions.ConfigParseError as error:
+        raise AccountError(f"the settings of the AWS CLI cannot be read: {error}; correct that file") from error
+
+
 def target(session: boto3.Session, config: StageConfig) -> Target:
     """Return where the credentials of *session* lead.
 
@@ -38,8 +56,11 @@ def target(session: boto3.Session, config: StageConfig) -> Target:
         account = str(session.client("sts", region_name=region).get_caller_identity()["Account"])
     except (NoCredentialsError, PartialCredentialsError) as error:
         raise AccountError(f"no AWS credentials are set: {_LOG_IN}") from error
-    except EndpointConnectionError as error:
-        raise AccountError(f"AWS cannot be reached to ask whose credentials these are: {error}; look at the network") from error
+    except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
+        remedy = f"look at the network, and whether {region} is a Region"
+        raise AccountError(f"AWS cannot be reached to ask whose credentials these are: {error}; {remedy}") from error
+    except exceptions.InvalidRegionError as error:
+        raise AccountError(f"{region!r} is no Region: set AWS_REGION to one, such as eu-central-1") from error
     except ClientError as error:
         raise AccountError(f"AWS refuses the credentials ({error.response['Error']['Code']}): {_LOG_IN}") from error
     except BotoCoreError as error:

@@ -14,10 +14,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import boto3
+from botocore.exceptions import BotoCoreError, ClientError
 
 from . import buckets, variables
-from .account import AccountError, require_prepared, require_room, target
+from .account import AccountError, opened, require_prepared, require_room, target
 from .application import Declared, DiscoveryError, application
 from .assets import AssetError
 from .config import ConfigError, StageConfig, require
@@ -40,7 +40,10 @@ def main(given: Sequence[str]) -> int:
         return synthesise(context) if asked.verb == "synth" else _act(asked.verb, context, wanted.config, declared, further)
     except (ConfigError, AssetError, DiscoveryError, AccountError) as error:
         sys.stderr.write(f"sedano: {error}\n")
-        return 2
+    except (BotoCoreError, ClientError) as error:
+        remedy = f"look at the network and at what the credentials may do, then `make {asked.verb}` again"
+        sys.stderr.write(f"sedano: AWS did not do what it was asked: {error}; {remedy}\n")
+    return 2
 
 
 def synthesise(context: Mapping[str, str]) -> int:
@@ -51,8 +54,7 @@ def synthesise(context: Mapping[str, str]) -> int:
 
 
 def _act(verb: str, context: Mapping[str, str], config: StageConfig, declared: Declared, further: Sequence[str]) -> int:
-    # The CDK reads AWS_REGION, botocore AWS_DEFAULT_REGION.
-    session = boto3.Session(region_name=os.environ.get("AWS_REGION") or None)
+    session = opened()
     where = target(session, config)
     config.require_streams_in(where.region)
     sys.stderr.write(f"Account {where.account}, {where.region}.\n")
@@ -100,6 +102,7 @@ def _context(asked: argparse.Namespace) -> dict[str, str]:
     for setting in asked.settings:
         name, sign, value = setting.partition("=")
         require(sign and name, setting, value, "name=value")
+        require(not context.get(name), name, value, f"one value: it is {context.get(name)!r} already")
         context[name] = str(Path(value).resolve()) if name == "requirements" else value
     return context
 

@@ -5,6 +5,8 @@ import os
 import subprocess
 import zipfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,8 @@ def _shop(directory: Path, source: str = GOOD) -> list[str]:
         (["STAGE=Prod"], "sedano: stage: 'Prod' cannot be used; expected a-z, then a-z, 0-9 and -, at most 16 in all"),
         (["APP=shop"], "sedano: app: 'shop' cannot be used; expected module:attribute, such as shop.tasks:app"),
         (["CODE=nowhere"], "cannot be used; expected the directory that holds the application's modules"),
+        (["SET=stage=prod"], "sedano: stage: 'prod' cannot be used; expected one value: it is 'dev' already"),
+        (["SET=memory=512 memory=1024"], "sedano: memory: '1024' cannot be used; expected one value: it is '512' already"),
         (["SET=memry=1024"], "sedano: memry: '1024' cannot be used; expected a setting that is known; did you mean memory?"),
         (["SET=streams=orders=orders"], "sedano: streams[orders]: 'orders' cannot be used; expected the ARN of a stream, arn:aws:"),
         ([f"SET=streams=orders={CLICKS}"], "sedano: streams: 'orders' cannot be used; expected no stream: shop"),
@@ -136,6 +140,60 @@ def test_no_credentials(tmp_path: Path) -> None:
 def test_no_region(tmp_path: Path) -> None:
     told = _make(*_shop(tmp_path), environment={**NOBODY, "AWS_REGION": ""})
     assert told == "sedano: no Region: set AWS_REGION, or give the stage one with region= and account="
+
+
+KEYS = {**NOBODY, "AWS_ACCESS_KEY_ID": "somebody", "AWS_SECRET_ACCESS_KEY": "s"}
+NOBODY_THERE = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"AWS_PROFILE": "shpo"}, "sedano: AWS_PROFILE: there is no profile 'shpo'; `aws configure list-profiles` tells which there are"),
+        ({**KEYS, "AWS_REGION": "eu central"}, "sedano: 'eu central' is no Region: set AWS_REGION to one, such as eu-central-1"),
+        ({**KEYS, **NOBODY_THERE}, "; look at the network, and whether eu-central-1 is a Region"),
+    ],
+)
+def test_a_shell_that_leads_to_no_account(tmp_path: Path, environment: dict[str, str], said: str) -> None:
+    told = _make(*_shop(tmp_path), environment={**NOBODY, **environment})
+    assert told.endswith(said)
+    assert len(told.splitlines()) == 1
+
+
+def test_settings_of_the_aws_cli_that_cannot_be_read(tmp_path: Path) -> None:
+    settings = tmp_path / "config"
+    settings.write_text("[default\n")
+    told = _make(*_shop(tmp_path), environment={**NOBODY, "AWS_CONFIG_FILE": str(settings)})
+    assert told == f"sedano: the settings of the AWS CLI cannot be read: Unable to parse config file: {settings}; correct that file"
+
+
+class _CutShort(BaseHTTPRequestHandler):
+    """Says whose the credentials are, and then nothing more."""
+
+    def do_POST(self) -> None:
+        asked = self.rfile.read(int(self.headers["content-length"]))
+        self.close_connection = True
+        if b"GetCallerIdentity" in asked:
+            account = "<Account>123456789012</Account>"
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(f"<R><GetCallerIdentityResult>{account}</GetCallerIdentityResult></R>".encode())
+
+    def log_message(self, *_: object) -> None:
+        """The test says what went wrong."""
+
+
+@pytest.mark.parametrize("verb", ["deploy", "variables", "destroy"])
+def test_a_network_that_fails_on_the_way(tmp_path: Path, verb: str) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _CutShort) as server, ThreadPoolExecutor() as pool:
+        pool.submit(server.serve_forever)
+        try:
+            there = {**NOBODY_THERE, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}"}
+            told = _make(verb, *_shop(tmp_path)[1:], environment={**KEYS, **there})
+        finally:
+            server.shutdown()
+    assert told.splitlines()[-1].startswith("sedano: AWS did not do what it was asked: Connection was closed before")
+    assert told.endswith(f"; look at the network and at what the credentials may do, then `make {verb}` again")
 
 
 @pytest.mark.ministack
