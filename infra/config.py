@@ -217,8 +217,8 @@ class StageConfig:
 
     @property
     def python(self) -> str:
-        """The Python that runs the functions: Lambda's on AWS, this machine's on the local endpoint."""
-        return f"python{sys.version_info.major}.{sys.version_info.minor}" if self.local else "python3.13"
+        """The version of Python that runs the functions: Lambda's on AWS, this machine's on the local endpoint."""
+        return f"{sys.version_info.major}.{sys.version_info.minor}" if self.local else "3.13"
 
 
 def require(holds: object, name: str, value: object, expected: str) -> None:

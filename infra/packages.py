@@ -1,7 +1,8 @@
 """The directory of an application's pinned packages, as the functions import them, made without Docker.
 
 Wheels are chosen for the functions' Python and processor, never built: what has no wheel there is refused by name. The
-directory is called after what decides its content, so it is made once and an unchanged file is never published twice.
+directory is called after what decides its content, so it is made once and an unchanged file is never published twice. Bytecode
+is part of it where this machine can make it.
 """
 
 import json
@@ -17,6 +18,7 @@ from packaging.utils import canonicalize_name
 
 from . import assets, native
 from .assets import AssetError
+from .bytecode import compile_beside, compiler
 from .pins import Pins, Platform, read
 from .places import LAYER_PINS, PACKAGES
 
@@ -43,7 +45,8 @@ def packages_for(requirements: Path, on: Platform, cache: Path = PACKAGES) -> Pa
     pins = read(requirements, on, present)
     if not pins.packages:
         return None
-    name = assets.digest(and_bytes=json.dumps([on, pins.packages]).encode())[:16]
+    compiled = ["bytecode"] if compiler(on.python) else []
+    name = assets.digest(and_bytes=json.dumps([on, pins.packages, *compiled]).encode())[:16]
     return assets.once(cache / name, lambda target: _fill(target, pins, on, {*present, *LAMBDAS_OWN}, requirements.name))
 
 
@@ -79,6 +82,7 @@ def _fill(target: Path, pins: Pins, on: Platform, present: set[str], name: str) 
         remedy = f"pin a version that has a wheel for it in {name}"
         native.require_that_it_runs(assets.sources(modules), architecture=on.machine, python=on.python, remedy=remedy)
         _require_whole(modules, on, present, name)
+    compile_beside(modules, on.python)
 
 
 def _options(on: Platform) -> list[str]:

@@ -81,7 +81,7 @@ class Function(Construct):
         return lambda_.Function(
             self,
             "Function",
-            runtime=lambda_.Runtime(self._config.python, lambda_.RuntimeFamily.PYTHON),
+            runtime=lambda_.Runtime(f"python{self._config.python}", lambda_.RuntimeFamily.PYTHON),
             architecture=lambda_.Architecture.ARM_64,
             handler="handler.handler",
             code=lambda_.Code.from_asset(str(content.source), exclude=_NOT_CODE),

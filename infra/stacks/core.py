@@ -25,7 +25,7 @@ from constructs import Construct
 from ..application import Application, Declared
 from ..config import StageConfig, require
 from ..constructs.function import Content, Function
-from ..constructs.layers import application_layers, library_layer
+from ..constructs.layers import application_layers, library_layers
 from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
 from ..constructs.queue import FIFO, ParkedQueue, WorkQueue
@@ -65,8 +65,8 @@ class CoreStack(StageStack):
         self._parked = ParkedQueue(self, "Parked").queue
         self._timers = Timers(self, "Timers", targets=self._unordered(), undelivered=self._parked, local=config.local)
         self._layers: list[lambda_.ILayerVersion] = [
-            library_layer(self, "Library"),
-            *application_layers(self, "Application", application),
+            *library_layers(self, "Library", config.python),
+            *application_layers(self, "Application", application, config.python),
         ]
         environment = {**self._environment(), **{name: state.output(output) for name, output in SETTINGS.items()}}
         self._add_worker(environment)

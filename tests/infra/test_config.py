@@ -26,7 +26,7 @@ def test_an_application_and_its_directory_are_all_that_must_be_given() -> None:
     assert (asked.app, asked.code, asked.requirements) == ("tiny:app", CODE, None)
     assert asked.config == StageConfig()
     assert (asked.config.stage, asked.config.local, asked.config.batch) == ("dev", False, 10)
-    assert (asked.config.python, asked.config.timeout, asked.config.visibility) == ("python3.13", 60, 360)
+    assert (asked.config.python, asked.config.timeout, asked.config.visibility) == ("3.13", 60, 360)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_config_does_not_change_after_it_was_judged() -> None:
 
 def test_the_local_stage_runs_this_machines_python_and_gives_up_soon() -> None:
     config = _deployment(local="true").config
-    assert config.python == f"python{sys.version_info.major}.{sys.version_info.minor}"
+    assert config.python == f"{sys.version_info.major}.{sys.version_info.minor}"
     assert (config.timeout, config.visibility, config.concurrency, config.concurrency_aside) == (6, 36, 4, 2)
 
 

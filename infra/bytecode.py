@@ -1,0 +1,71 @@
+"""What Python makes of modules before it runs them, made ahead of time.
+
+Nothing can be written beside a layer, so what it brings as sources alone is compiled anew at every cold start. Bytecode belongs to
+one minor version of CPython (PEP 3147), so it is made by the functions' own, where this machine has it. It is not checked against
+the sources (PEP 552): no file of a layer changes, and an archive keeps no times that could be compared.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from . import assets
+
+#: Where Lambda lays the modules of all layers over one another.
+DEPLOYED = "/opt/python"
+#: The folder beside the sources in which Python looks for it.
+FOLDER = "__pycache__"
+#: Modules with their bytecode may take half of what Lambda takes, so that packages and application fit together where they did without.
+MOST_BYTES = assets.MOST_BYTES // 2
+#: What an interpreter says of itself: the mark that its bytecode carries, and whether it is released.
+_SAYS = "import sys; print(sys.implementation.cache_tag, sys.version_info.releaselevel)"
+
+
+@cache
+def compiler(python: str, path: str | None = None) -> str | None:
+    """Return an interpreter whose bytecode CPython *python* (such as `3.13`) runs; None where there is none.
+
+    Args:
+        python: the version that runs the functions.
+        path: where to look beside this process's own, as in `PATH`; by default there.
+    """
+    named = shutil.which(f"python{python}", path=path)
+    return next((each for each in (sys.executable, named) if each and _says(each) == f"cpython-{python.replace('.', '')} final"), None)
+
+
+def compile_beside(modules: Path, python: str, most: int = MOST_BYTES) -> None:
+    """Put bytecode beside the sources in *modules*, unless nothing here makes it, or both together would be more than *most* bytes.
+
+    A file that does not compile stays as it is: packages bring templates of code, and code for other versions.
+    """
+    chosen = compiler(python)
+    if chosen is None:
+        return
+    # The paths in it are those of the function: made on two machines it is the same, and it tells nothing of either.
+    paths = ["-s", str(modules), "-p", DEPLOYED]
+    command = [chosen, "-I", "-m", "compileall", "-qq", "--invalidation-mode", "unchecked-hash", *paths, str(modules)]
+    subprocess.run(command, check=False, capture_output=True)
+    if sum(path.stat().st_size for path in modules.rglob("*") if path.is_file()) > most:
+        for folder in list(modules.rglob(FOLDER)):
+            shutil.rmtree(folder)
+
+
+def bytecode_of(directories: Iterable[Path], python: str, target: Path) -> None:
+    """Put into *target* the bytecode of the modules in *directories*, laid out as it would stand beside them."""
+    with tempfile.TemporaryDirectory() as scratch:
+        made = Path(scratch)
+        for directory in directories:
+            assets.copy(directory, made)
+        compile_beside(made, python)
+        for path in made.rglob("*.pyc"):
+            destination = target / path.relative_to(made)
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(path, destination)
+
+
+def _says(interpreter: str) -> str:
+    return subprocess.run([interpreter, "-I", "-c", _SAYS], capture_output=True, text=True, check=False).stdout.strip()
