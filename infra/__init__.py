@@ -4,14 +4,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .application import DiscoveryError
     from .assets import AssetError
     from .config import ConfigError, StageConfig
+    from .discovery import DiscoveryError
     from .sedano_stacks import SedanoStacks
 
 __all__ = ["AssetError", "ConfigError", "DiscoveryError", "SedanoStacks", "StageConfig"]
 _ROOMS = {
-    "AssetError": "assets", "ConfigError": "config", "DiscoveryError": "application", "SedanoStacks": "sedano_stacks",
+    "AssetError": "assets", "ConfigError": "config", "DiscoveryError": "discovery", "SedanoStacks": "sedano_stacks",
     "StageConfig": "config",
 }  # fmt: skip
 """Where each name lives: whoever only counts the bytes of a layer starts no CDK."""

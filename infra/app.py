@@ -11,10 +11,10 @@ from pathlib import Path
 import aws_cdk as cdk
 
 from . import cost, limits, nag
-from .application import DiscoveryError
 from .assets import AssetError
 from .config import ConfigError
 from .context import from_context
+from .discovery import DiscoveryError
 from .sedano_stacks import SedanoStacks
 
 

@@ -4,33 +4,21 @@ What it declares is found by importing it, in a process of its own, with the ver
 follows code. A module that does not import ends the synthesis with the user's own traceback.
 """
 
-import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import assets, native
+from . import assets, discovery, native
 from .config import StageConfig, require
 from .packages import MODULES, here, is_compiled, library_packages, packages_for
 from .pins import LAMBDA, Platform
 from .places import LIBRARY
 
-#: For so many seconds an application may be imported.
-MOST_SECONDS = 120
-#: What `sedano discover` says before the one sentence; before that stands the user's own traceback.
-_REFUSED = "sedano discover: "
 _APP = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _QUEUE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}(\.fifo)?")
 _QUEUE_SAYS = "a letter, then letters, digits, - and _, at most 40 in all, with .fifo behind it if it keeps order, in Sedano(queues=…)"
-
-
-class DiscoveryError(RuntimeError):
-    """An application does not import; its own traceback was written to stderr, and the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,20 +143,8 @@ def _packages(pinned: Path | None, on: Platform) -> Path | None:
 
 
 def _discover(app: str, code: Path, packages: Path | None) -> Declared:
-    """Import *app* in a process of its own, and return what it declares."""
-    places = [LIBRARY, *([packages / MODULES] if packages else []), library_packages()]
-    # -P: what stands where the command was given is not deployed, so it must not be found. No .pyc: the tree is the user's.
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-P", "-m", "sedano", "discover", "--app", app, "--code", str(code), "--json"]
-    try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
-    except subprocess.TimeoutExpired as error:
-        raise DiscoveryError(f"app: importing {app} takes more than {MOST_SECONDS} s; move work out of what runs at import") from error
-    said, _, refusal = done.stderr.rpartition(_REFUSED) if done.returncode else (done.stderr, "", "")
-    sys.stderr.write(said)
-    if done.returncode:
-        raise DiscoveryError(refusal.strip())
-    found = json.loads(done.stdout)
+    """Import *app* as the functions will, and return what it declares."""
+    found = discovery.discovered(app, code, [LIBRARY, *([packages / MODULES] if packages else []), library_packages()])
     heard = {event: tuple(tasks) for event, tasks in found["subscriptions"].items()}
     schedules, tended, webhooks = tuple(found["schedules"]), found.get("tended", False), found.get("webhooks", {})
     streams = {name: {task: tuple(some) for task, some in tasks.items()} for name, tasks in found.get("streams", {}).items()}

@@ -18,10 +18,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from . import buckets, variables
 from .account import AccountError, opened, require_prepared, require_room, target
-from .application import Declared, DiscoveryError, application
+from .application import Declared, application
 from .assets import AssetError
 from .config import ConfigError, StageConfig, require
 from .context import from_context
+from .discovery import DiscoveryError
 from .places import ROOT
 
 ASSEMBLY = ROOT / "build" / "cdk.out"

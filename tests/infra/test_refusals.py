@@ -90,6 +90,9 @@ def test_code_that_does_not_import_shows_its_own_traceback(tmp_path: Path) -> No
     [
         ("import stripe\n", "shop needs the module stripe, which is neither in"),
         ("import sys\nsys.exit(1)\n", "importing shop ends the process; keep what runs a program below `if __name__"),
+        ("import pytest\n", "shop needs the module pytest, which is neither in"),
+        ("import os\nos._exit(3)\n", "importing shop:app ended the process (exit code 3) before all was declared; look at what it runs"),
+        ("import os\nos.abort()\n", "importing shop:app ended the process (signal 6) before all was declared; look at what it runs"),
         ("app = (\n", "shop cannot be imported: SyntaxError"),
         (f"{GOOD}{MORE}", "task shop.add: declared twice; give one of them another name"),
         (f"{GOOD}from sedano import cron\n\nNEVER = cron('0 0 30 2 *')\n", "cron: '0 0 30 2 *' never comes: no year has such a day"),
@@ -133,7 +136,8 @@ def test_more_queues_than_one_template_takes(tmp_path: Path) -> None:
 
 
 def test_no_credentials(tmp_path: Path) -> None:
-    told = _make(*_shop(tmp_path))
+    lambdas = f"import boto3, botocore, dateutil, jmespath, s3transfer, six, urllib3\n{GOOD}"
+    told = _make(*_shop(tmp_path, lambdas))
     assert told == "sedano: no AWS credentials are set: log in (`aws sso login`, `aws configure`), or name a profile in AWS_PROFILE"
 
 

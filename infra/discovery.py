@@ -1,0 +1,70 @@
+"""What an application declares, found by importing it as the functions will: with what it pins, what the library's layer brings and what
+Lambda's Python brings. Nothing else that happens to be installed on this machine is found: there a deployment would begin to fail.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+#: For so many seconds an application may be imported.
+MOST_SECONDS = 120
+#: The modules of what Lambda's Python brings besides the standard library (`packages.LAMBDAS_OWN`).
+LAMBDAS_MODULES = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
+#: What `sedano discover` says before the one sentence; before that stands the user's own traceback.
+_REFUSED = "sedano discover: "
+
+
+class DiscoveryError(RuntimeError):
+    """An application does not import; its own traceback was written to stderr, and the message says what to do."""
+
+
+def discovered(app: str, code: Path, places: Sequence[Path]) -> dict[str, Any]:
+    """Return what *app* declares, as `sedano discover --json` tells it; what its modules print goes to stderr.
+
+    Args:
+        app: names the application, as `module:attribute`.
+        code: the directory that its modules are imported from.
+        places: the directories of everything else that it may import beside the standard library and what Lambda brings.
+
+    Raises:
+        DiscoveryError: it does not import.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        _link(Path(scratch))
+        done = _run(app, code, [*places, Path(scratch)])
+    said, mark, refusal = done.stderr.rpartition(_REFUSED) if done.returncode else (done.stderr, "", "")
+    sys.stderr.write(said if mark else done.stderr)
+    if mark:
+        raise DiscoveryError(refusal.strip())
+    if done.returncode:
+        how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
+        raise DiscoveryError(f"app: importing {app} ended the process ({how}) before all was declared; look at what it runs and imports")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _link(directory: Path) -> None:
+    """Put what Lambda's Python brings, as it is installed here, into *directory*."""
+    for name in LAMBDAS_MODULES:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin is not None:
+            module = Path(spec.origin)
+            installed = module.parent if module.name == "__init__.py" else module
+            (directory / installed.name).symlink_to(installed)
+
+
+def _run(app: str, code: Path, places: Sequence[Path]) -> subprocess.CompletedProcess[str]:
+    # -S: what is installed here is not deployed, so it must not be found; -P: nor what stands where the command was given. No .pyc: the
+    # tree is the user's.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-P", "-S", "-m", "sedano", "discover", "--app", app, "--code", str(code), "--json"]
+    try:
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise DiscoveryError(f"app: importing {app} takes more than {MOST_SECONDS} s; move work out of what runs at import") from error
