@@ -7,17 +7,14 @@ no more is read than was declared plus one byte, and the bytes must have that di
 
 from __future__ import annotations
 
-import re
 from hashlib import sha256
 from typing import Any
 
 from sedano.aws.objects import Bucket
-from sedano.errors import MessageRefused
-from sedano.model import refusals
+from sedano.model.blob import require_digest, verified
 from sedano.model.messages import BlobRef
 
 PREFIX = "blobs/"
-_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class S3Blobs:
@@ -40,13 +37,5 @@ class S3Blobs:
 
     def get(self, ref: BlobRef) -> bytes:
         """Return the bytes; raise `MessageRefused` (code `blob`) when missing, longer than declared, or of another digest."""
-        if not _DIGEST.fullmatch(ref.digest):
-            raise MessageRefused(refusals.BLOB, "dataref", "is not a digest")
-        data = self._bucket.read(PREFIX + ref.digest, ref.size + 1)
-        if data is None:
-            raise MessageRefused(refusals.BLOB, "dataref", "no such blob in this deployment")
-        if len(data) != ref.size:
-            raise MessageRefused(refusals.BLOB, "datasize", f"declared {ref.size} bytes, but the blob has another size")
-        if sha256(data).hexdigest() != ref.digest:
-            raise MessageRefused(refusals.BLOB, "dataref", "the blob's bytes are not those of its digest")
-        return data
+        require_digest(ref)
+        return verified(ref, self._bucket.read(PREFIX + ref.digest, ref.size + 1))

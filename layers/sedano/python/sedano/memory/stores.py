@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator
 from hashlib import sha256
 
-from sedano.errors import MessageRefused, OptionError
-from sedano.model import refusals
+from sedano.errors import OptionError
+from sedano.model.blob import require_digest, verified
 from sedano.model.cluster import ACTIVE, LOST, MemberRecord
 from sedano.model.messages import BlobRef
 
@@ -30,14 +30,8 @@ class MemoryBlobs:
 
     def get(self, ref: BlobRef) -> bytes:
         """Return the bytes of *ref*, or raise `MessageRefused` (code `blob`)."""
-        data = self._kept.get(ref.digest)
-        if data is None:
-            raise MessageRefused(refusals.BLOB, "dataref", "no such blob in this deployment")
-        if len(data) != ref.size:
-            raise MessageRefused(refusals.BLOB, "datasize", f"declared {ref.size} bytes, but the blob has another size")
-        if sha256(data).hexdigest() != ref.digest:
-            raise MessageRefused(refusals.BLOB, "dataref", "the blob's bytes are not those of its digest")
-        return data
+        require_digest(ref)
+        return verified(ref, self._kept.get(ref.digest))
 
     def damage(self, ref: BlobRef, data: bytes | None) -> None:
         """Replace the bytes of *ref*, or lose them (None): what a broken or hostile store would do, for tests."""
