@@ -24,6 +24,9 @@ POLLS = 5 * 30 * 24 * 3600 // 20
 MINUTES = 30 * 24 * 60
 #: Assumed, not measured: for how many seconds an invocation waits for AWS beside the user's own code.
 WAIT = 0.025
+#: The metrics that Lambda emits of a stream's mapping beside the one of its reading, at most; it says that they cost, and not how much:
+#: what a metric of one's own does is assumed.
+MORE_METRICS = 5
 _RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 _ASKED = re.compile(r"SELECT \w+\((\w+)\) FROM")
 _REFERENCE = re.compile(r'"Ref": "(\w+?)(?:Function|Release)')
@@ -66,6 +69,7 @@ def idle(stage: Stage) -> list[Item]:
         ("schedules invoke", rounds, (LIST.scheduler_invocation + LIST.lambda_request) / MILLION),
         ("their functions run, GB·s", rounds * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
         ("alarms", _count(stage, "AWS::CloudWatch::Alarm"), LIST.alarm),
+        ("metrics by which a stream is seen to be read", len(_told(stage)), LIST.metric),
         ("dashboards", _count(stage, "AWS::CloudWatch::Dashboard"), LIST.dashboard),
         ("keys of its own", _count(stage, "AWS::KMS::Key"), LIST.key),
     )
@@ -73,7 +77,10 @@ def idle(stage: Stage) -> list[Item]:
 
 def working(stage: Stage) -> list[Item]:
     """Return what a month costs more in which there is work, however little: metrics of its own are paid by the month."""
-    return _priced(("metrics of its own", len(set(_own_metrics(stage))), LIST.metric))
+    return _priced(
+        ("metrics of its own", len(set(_own_metrics(stage))), LIST.metric),
+        ("metrics of what streams told, at most", MORE_METRICS * len(_told(stage)), LIST.metric),
+    )
 
 
 def tasks(stage: Stage, delivery: str, together: int) -> list[Item]:
@@ -175,6 +182,11 @@ def _mappings(stage: Stage, *, of_streams: bool) -> list[Mapping[str, Any]]:
     """Return what feeds functions: mappings of streams, which begin at a position, or those of queues, which Lambda asks all month."""
     found = [one["Properties"] for one in stage.resources if one["Type"] == "AWS::Lambda::EventSourceMapping"]
     return [one for one in found if ("StartingPosition" in one) == of_streams]
+
+
+def _told(stage: Stage) -> list[Mapping[str, Any]]:
+    """Return the mappings of streams of which Lambda emits metrics."""
+    return [one for one in _mappings(stage, of_streams=True) if one.get("MetricsConfig", {}).get("Metrics")]
 
 
 def _is_function(resource: Mapping[str, Any]) -> bool:

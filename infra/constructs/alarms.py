@@ -1,6 +1,7 @@
 """Alarms: each says in its description what it means and where to look first.
 
-A rule of all of them: nothing to count is nothing wrong, because a stage without work emits nothing.
+Where there is nothing to count, nothing is wrong, because a stage without work emits nothing. What is emitted without work as well is
+watched the other way round: there its absence is what rings.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import NamedTuple
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from .metrics import Watched, of_function, of_queue, of_table, of_timers
+from .metrics import Watched, of_function, of_queue, of_stream, of_table, of_timers
 
 #: How old, in seconds, a message may get before somebody is told.
 OLDEST_MESSAGE_S = 900
@@ -24,13 +25,17 @@ OLDEST_RECORD_S = 3_600
 
 
 class Rule(NamedTuple):
-    """When to tell somebody, and what: `metric` at or above `threshold` in each of `periods` periods."""
+    """When to tell somebody, and what: `metric` at or above `threshold` in each of `periods` periods.
+
+    With `absent` it is one that is emitted for as long as all is well: below `threshold` then, or not there at all.
+    """
 
     name: str
     metric: cloudwatch.IMetric
     threshold: float
     periods: int
     words: str
+    absent: bool = False
 
 
 class Alarms(Construct):
@@ -45,14 +50,15 @@ class Alarms(Construct):
         self.alarms = [self._alarm(rule) for rule in rules]
 
     def _alarm(self, rule: Rule) -> cloudwatch.Alarm:
+        compare, missing = cloudwatch.ComparisonOperator, cloudwatch.TreatMissingData
         return cloudwatch.Alarm(
             self,
             rule.name,
             metric=rule.metric,
             threshold=rule.threshold,
             evaluation_periods=rule.periods,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            comparison_operator=compare.LESS_THAN_THRESHOLD if rule.absent else compare.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            treat_missing_data=missing.BREACHING if rule.absent else missing.NOT_BREACHING,
             alarm_description=rule.words,
         )
 
@@ -146,3 +152,10 @@ def _of_streams(watched: Watched) -> Iterator[Rule]:
     )
     age = of_function(watched.functions["stream"], "IteratorAge", statistic="Maximum")
     yield Rule("StreamsBehind", age, OLDEST_RECORD_S * 1000, 1, words)
+    for name, mapping in watched.streams.items():
+        words = (
+            f"{name}: nobody reads this stream: its mapping is off, the stream function's role may not read it any more, the stream is "
+            "gone, or the function gets nowhere with what was read. `aws lambda get-event-source-mapping --uuid` and this alarm's UUID "
+            "tell its State and LastProcessingResult. Records wait for 24 hours from when they came, in Kinesis for as long as it was told."
+        )
+        yield Rule(f"Unread-{name}", of_stream(mapping, "PolledEventCount", statistic="SampleCount"), 1, 3, words, absent=True)

@@ -6,7 +6,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from .metrics import Watched, namespace, of_function, of_logs, of_queue, of_table, of_timers
+from .metrics import Watched, namespace, of_function, of_logs, of_queue, of_stream, of_table, of_timers
 
 _WIDE, _HALF, _THIRD = 24, 12, 8
 _DAY = Duration.days(1)
@@ -36,7 +36,7 @@ class Dashboard(Construct):
         page.add_widgets(self._functions("Errors"), self._functions("Throttles"), self._functions("Duration", "p99"))
         page.add_widgets(self._tables(), self._timers())
         from_outside = {"webhook": self._webhooks, "stream": self._streams}
-        if drawn := [draw() for name, draw in from_outside.items() if name in watched.functions]:
+        if drawn := [widget for name, draw in from_outside.items() if name in watched.functions for widget in draw()]:
             page.add_widgets(*drawn)
         page.add_widgets(self._cost(), cloudwatch.TextWidget(markdown=_COST, width=_HALF, height=6))
 
@@ -75,12 +75,17 @@ class Dashboard(Construct):
         names = ("InvocationAttemptCount", "TargetErrorCount", "InvocationThrottleCount", "InvocationDroppedCount")
         return _graph("Timers: what Scheduler sent", [of_timers(self._watched.timers, name) for name in names], width=_HALF)
 
-    def _webhooks(self) -> cloudwatch.GraphWidget:
-        return self._own("Webhooks: requests that were not taken, by webhook and reason", ("WebhooksRefused", "WebhooksUnanswered"), _HALF)
+    def _webhooks(self) -> list[cloudwatch.GraphWidget]:
+        counted = ("WebhooksRefused", "WebhooksUnanswered")
+        return [self._own("Webhooks: requests that were not taken, by webhook and reason", counted, _HALF)]
 
-    def _streams(self) -> cloudwatch.GraphWidget:
+    def _streams(self) -> list[cloudwatch.GraphWidget]:
         age = of_function(self._watched.functions["stream"], "IteratorAge", statistic="Maximum", label="all streams")
-        return _graph("Streams: age of the record that is handed over, milliseconds", [age], width=_HALF)
+        read = [of_stream(mapping, "PolledEventCount", label=name) for name, mapping in self._watched.streams.items()]
+        return [
+            _graph("Streams: age of the record that is handed over, milliseconds", [age], width=_HALF),
+            _graph("Streams: records read; where a line breaks off, nobody reads", read, width=_HALF),
+        ]
 
     def _cost(self) -> cloudwatch.GraphWidget:
         priced = {**self._priced_compute(), **self._priced_storage()}

@@ -139,8 +139,10 @@ class Function(Construct):
         acknowledge(mapping, "Serverless-LambdaEventSourceMappingDestination", reason)
         return mapping.event_source_mapping_id
 
-    def follow(self, name: str, arn: str, *, service: str, key: str | None) -> None:
+    def follow(self, name: str, arn: str, *, service: str, key: str | None) -> str:
         """Feeds the function what the stream called `name` tells, whose ARN this is, of `service` (a key of `READS`).
+
+        Returns the UUID of the mapping.
 
         `key`: the ARN of your own key that encrypts it.
 
@@ -150,4 +152,4 @@ class Function(Construct):
         self.allow(READS[service], arn)
         if key is not None:
             self.allow(["kms:Decrypt"], key)
-        StreamMapping(self, f"From-{name}", function=self.target, arn=arn)
+        return StreamMapping(self, f"From-{name}", function=self.target, arn=arn).uuid

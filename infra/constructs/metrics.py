@@ -28,6 +28,8 @@ class Watched:
     parked: sqs.IQueue
     functions: Mapping[str, lambda_.IFunction]
     logs: Mapping[str, logs.ILogGroup]
+    #: The UUID of the mapping that reads each.
+    streams: Mapping[str, str]
     tables: Mapping[str, dynamodb.ITable]
     timers: str
     memory: int
@@ -56,6 +58,13 @@ def of_function(
 ) -> cloudwatch.Metric:
     """What Lambda counts of `function`."""
     return _of("AWS/Lambda", metric, {"FunctionName": function.function_name}, statistic, period, label)
+
+
+def of_stream(
+    mapping: str, metric: str, *, statistic: str = "Sum", period: Duration = MINUTES, label: str | None = None
+) -> cloudwatch.Metric:
+    """What Lambda counts of the mapping with this UUID, which reads a stream."""
+    return _of("AWS/Lambda", metric, {"EventSourceMappingUUID": mapping}, statistic, period, label)
 
 
 def of_table(

@@ -31,6 +31,9 @@ READS: Mapping[str, tuple[str, ...]] = {
 }
 #: So many records come in one invocation at most: ten calls to SQS.
 RECORDS = 100
+#: The metrics that a mapping emits only when told to (AWS Lambda, "Event source mapping metrics"), by which a stream that nobody reads is
+#: known from one that has nothing to tell: a mapping that asks and is answered counts 0 records, and one that is off counts nothing.
+COUNTED = "EventCount"
 #: The key of the table that stands for a stream on this machine.
 LOCAL_KEY = "id"
 _UNLIMITED = -1
@@ -73,9 +76,12 @@ class StreamMapping(Construct):
             maximum_record_age_in_seconds=_UNLIMITED,
             bisect_batch_on_function_error=False,
             parallelization_factor=1,
+            metrics_config=lambda_.CfnEventSourceMapping.MetricsConfigProperty(metrics=[COUNTED]),
         )
         reason = "No record is given up, so nothing would ever go there: what cannot be sent is tried again, and an alarm tells its age."
         acknowledge(mapping, "Serverless-LambdaEventSourceMappingDestination", reason)
+        #: The UUID of the mapping, under which its metrics stand.
+        self.uuid = mapping.ref
 
 
 class StreamTable(Construct):

@@ -59,6 +59,7 @@ class CoreStack(StageStack):
         self._work_queues: dict[str, WorkQueue] = {}
         self._functions: dict[str, Function] = {}
         self._mappings: dict[str, str] = {}
+        self._followed: dict[str, str] = {}
         self._commands = {queue: self._work_queue(f"Commands-{queue}") for queue in application.declared.queues}
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
@@ -211,7 +212,7 @@ class CoreStack(StageStack):
             narrowed = [task for task, operations in declared.streams[name].items() if operations]
             expected = f"the stream of a table, because {', '.join(narrowed)} asks for operations= of one"
             require(service == DYNAMODB or not narrowed, f"streams[{name}]", arn, expected)
-            made.follow(name, arn, service=service, key=self._config.stream_keys.get(name))
+            self._followed[name] = made.follow(name, arn, service=service, key=self._config.stream_keys.get(name))
         queues = [self._commands[queue].queue_arn for queue in declared.queues_of_streams()]
         made.allow(["sqs:SendMessage"], *queues, self._parked.queue_arn)
         self._allow_blobs(made, "s3:PutObject")
@@ -252,6 +253,7 @@ class CoreStack(StageStack):
             parked=self._parked,
             functions={name: made.function for name, made in self._functions.items()},
             logs={name: made.logs for name, made in self._functions.items()},
+            streams=self._followed,
             tables={"ledger": self._ledger, "control": self._control},
             timers=self._timers.group,
             memory=self._config.memory,

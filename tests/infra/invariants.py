@@ -133,6 +133,14 @@ def gives_no_record_up(templates: Templates, name: str) -> str | None:
     return None if mapping.get("ParallelizationFactor") == 1 else "hands over what is in order side by side"
 
 
+def tells_when_nobody_reads(templates: Templates, name: str) -> str | None:
+    """In production a mapping of a stream counts its reading, and where there is nothing counted that fires an alarm."""
+    if not of_a_stream(mapping := _of(templates, name)):
+        return None
+    fires = any(alarm["TreatMissingData"] == "breaching" for alarm in _alarms(templates, "PolledEventCount", name))
+    return None if fires and mapping.get("MetricsConfig") == {"Metrics": ["EventCount"]} else "stops unheard"
+
+
 def hides_for_six_timeouts(templates: Templates, name: str) -> str | None:
     """A message that is worked on is not handed out again: six times the function's limit, and the time that a batch gathers."""
     mapping = _of(templates, name)
@@ -161,11 +169,15 @@ def tells_when_something_rests(templates: Templates, name: str) -> str | None:
     """In production the first message that comes to rest fires an alarm."""
     if name not in _rests(templates):
         return None
+    thresholds = [alarm["Threshold"] for alarm in _alarms(templates, "ApproximateNumberOfMessagesVisible", name)]
+    return None if thresholds[:1] == [1] else "tells only of many" if thresholds else "has no alarm"
+
+
+def _alarms(templates: Templates, metric: str, name: str) -> Iterator[Properties]:
+    """The alarms over `metric` of the resource `name`."""
     for alarm in templates.of_type("CloudWatch::Alarm").values():
-        watched = [dimension["Value"] for dimension in alarm.get("Dimensions", [])]
-        if alarm.get("MetricName") == "ApproximateNumberOfMessagesVisible" and any(name == templates.exported(value) for value in watched):
-            return None if alarm["Threshold"] == 1 else "tells only of many"
-    return "has no alarm"
+        if alarm.get("MetricName") == metric and name in [templates.exported(one["Value"]) for one in alarm["Dimensions"]]:
+            yield alarm
 
 
 def keeps_order_to_its_end(templates: Templates, name: str) -> str | None:

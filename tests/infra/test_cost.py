@@ -51,6 +51,13 @@ def test_a_stream_is_read_for_nothing_and_its_records_pay_the_invocations_that_s
     assert "records of streams" not in cost.page(_stage(MAPPING))
 
 
+def test_a_stream_that_tells_when_it_is_read_pays_for_its_metrics() -> None:
+    # one metric at 0.30 while it is read, and five more at most with work
+    told = _of("Lambda::EventSourceMapping", StartingPosition="TRIM_HORIZON", BatchSize=100, MetricsConfig={"Metrics": ["EventCount"]})
+    assert cost.total(cost.idle(_stage(told, told))) == pytest.approx(0.60)
+    assert cost.total(cost.working(_stage(told, told))) == pytest.approx(3.00)
+
+
 def test_nothing_deployed_costs_nothing() -> None:
     assert cost.idle(_stage()) == []
     assert cost.working(_stage()) == []

@@ -41,6 +41,7 @@ IN_PRODUCTION: dict[Rule, tuple[str, ...]] = {
     rules.is_let_in_step_by_step: FUNCTION,
     rules.is_aimed_at_what_is_released: MAPPING,
     rules.tells_when_something_rests: QUEUE,
+    rules.tells_when_nobody_reads: MAPPING,
     rules.outlives_its_stack: KEPT,
 }
 #: Kinds that other rules look through, or that hold nothing of their own, and where they are looked at.
@@ -215,6 +216,7 @@ PLANTED: list[tuple[Rule, Callable[[dict[str, Any]], str]]] = [
     (rules.is_let_in_step_by_step, _release_at_once),
     (rules.is_aimed_at_what_is_released, _aim_at_the_newest),
     (rules.tells_when_something_rests, _without_alarm),
+    (rules.tells_when_nobody_reads, _change("Lambda::EventSourceMapping", "Router", StartingPosition="TRIM_HORIZON")),
     (rules.outlives_its_stack, _change("DynamoDB::Table", DeletionProtectionEnabled=False)),
     (rules.outlives_its_stack, _replaceable),
 ]

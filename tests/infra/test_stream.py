@@ -1,7 +1,9 @@
 """The stream's function: there only where an app declares a stream, fed by each under its ARN, and with the right to what that takes."""
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,7 @@ from tests.infra.test_stream_settings import ORDERS
 
 CODE = Path(__file__).parent / "streamed"
 STREAMS = {"streams": f"orders={ORDERS},clicks={CLICKS}", "stream_keys": f"clicks={KEY}"}
+Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 IN_PROD = {**stage_context("streamed:app", CODE), "local": "false", "stage": "prod"}
 
 
@@ -101,9 +104,39 @@ def test_somebody_is_told_when_a_stream_is_an_hour_behind_and_the_dashboard_show
     assert "StreamsStopped" in page
 
 
-def test_the_cost_page_tells_what_records_cost_and_asks_nothing_for_an_idle_stream(streamed: Templates) -> None:
+def _unread(streamed: Templates) -> dict[str, Mapping[str, Any]]:
+    return {name: alarm for name, alarm in streamed.of_type("CloudWatch::Alarm").items() if alarm.get("MetricName") == "PolledEventCount"}
+
+
+def test_somebody_is_told_when_nobody_reads_a_stream_and_of_an_idle_one_nobody(streamed: Templates) -> None:
+    """AWS of `PolledEventCount`: "If Lambda polls for events but receives an empty poll (no new records), Lambda emits a 0 value for this
+    metric", and "If your event source mapping is disabled, you won't receive event source mapping metrics" (Types of metrics for Lambda
+    functions). So a figure, whatever it is, is well, and none is not: what is compared is how many figures there are. Of a mapping whose
+    role is refused AWS says no more than that what is "read successfully" is counted."""
+    assert {one["Dimensions"][0]["Name"] for one in _unread(streamed).values()} == {"EventSourceMappingUUID"}
+    watched = {streamed.exported(one["Dimensions"][0]["Value"]) for one in _unread(streamed).values()}
+    assert watched == {"StreamFromordersMapping9B31BAA6", "StreamFromclicksMapping5995302B"}
+    for alarm in _unread(streamed).values():
+        assert (alarm["Namespace"], alarm["Statistic"], alarm["TreatMissingData"]) == ("AWS/Lambda", "SampleCount", "breaching")
+        assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("LessThanThreshold", 1)
+        assert alarm["Period"] * alarm["EvaluationPeriods"] == 900
+    assert json.dumps(streamed.of_type("CloudWatch::Dashboard")).count("PolledEventCount") == 2
+
+
+@pytest.mark.parametrize("change", [lambda alarm: {**alarm, "TreatMissingData": "notBreaching"}, lambda alarm: {**alarm, "Dimensions": []}])
+def test_a_stream_whose_silence_would_not_be_heard_is_seen(streamed: Templates, change: Change) -> None:
+    (rule,) = (rule for rule in IN_PRODUCTION if rule.__name__ == "tells_when_nobody_reads")
+    (name,) = (name for name in _unread(streamed) if "clicks" in name)
+    planted = {**streamed.resources, name: {**streamed.resources[name], "Properties": change(_unread(streamed)[name])}}
+    found = list(broken(Templates(streamed.directory, planted, streamed.outputs), rule, IN_PRODUCTION[rule]))
+    assert found == ["StreamFromclicksMapping5995302B stops unheard"]
+
+
+def test_the_cost_page_tells_what_records_cost_and_asks_for_nothing_of_an_idle_stream_but_its_metrics(streamed: Templates) -> None:
     page = (streamed.directory / "cost.md").read_text()
     assert "A million records of streams add 0.37 to the tasks that they call when each comes alone, 0.00 in batches of 100" in page
+    assert "| metrics by which a stream is seen to be read | 2 | 0.600 |" in page
+    assert "| metrics of what streams told, at most | 10 | 3.000 |" in page
     queues = len(list(streamed.sources()))
     assert f"| Lambda asks the queues | {queues * 648_000:,} |" in page
 
