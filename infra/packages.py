@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 from . import assets, native
 from .assets import AssetError
 from .bytecode import compile_beside, compiler
-from .pins import Pins, Platform, read
+from .pins import MAKE, Pins, Platform, read
 from .places import LAYER_PINS, PACKAGES
 
 #: What Lambda's Python brings besides the standard library.
@@ -27,6 +27,8 @@ LAMBDAS_OWN = frozenset({"boto3", "botocore", "jmespath", "python-dateutil", "s3
 #: The folder that Lambda puts on the path of Python, in every layer.
 MODULES = "python"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
+#: What pip says before it gives a connection up, after which it knows no version of anything.
+_UNREACHABLE = "Retrying (Retry("
 _NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 
 
@@ -92,12 +94,17 @@ def _options(on: Platform) -> list[str]:
 
 
 def _explained(error: AssetError, on: Platform, name: str) -> AssetError:
+    """Return what pip said with what to do about it before that."""
     missing = _NO_WHEEL.search(str(error))
-    if missing is None:
-        return error
-    where = f"Python {on.python} on Linux {on.machine}" if on.tags else "this machine's Python"
-    remedy = "and nothing is compiled for it here: pin a version that has one, or a package without compiled code"
-    return AssetError(f"{name}: {missing[1]} has no wheel for {where}, {remedy}.\n{error}")
+    if _UNREACHABLE in str(error):
+        words = "the index of packages cannot be reached: look at the network, and at what `pip config list` tells"
+    elif missing:
+        where = f"Python {on.python} on Linux {on.machine}" if on.tags else "this machine's Python"
+        remedy = "and nothing is compiled for it here: pin a version that has one, or a package without compiled code"
+        words = f"{missing[1]} has no wheel for {where}, {remedy}, and look whether there is such a version at all"
+    else:
+        words = f"pip does not install what is pinned, and says below why: correct that pin, or make the file anew. {MAKE}"
+    return AssetError(f"{name}: {words}.\n{error}")
 
 
 def _require_whole(modules: Path, on: Platform, present: set[str], name: str) -> None:

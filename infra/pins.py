@@ -21,7 +21,8 @@ from .assets import AssetError
 _PLACES = ("--find-links", "-f", "--no-index")
 _COMMENT = re.compile(r"(^|\s)#.*$")
 _HASH = re.compile(r"\s--hash=(\S+)")
-_MAKE = "`uv pip compile --generate-hashes requirements.in -o requirements.txt` writes such a file"
+#: How such a file is made.
+MAKE = "`uv pip compile --generate-hashes requirements.in -o requirements.txt` writes such a file"
 #: The library comes as a layer of its own.
 _LIBRARY = "sedano"
 
@@ -72,7 +73,7 @@ def read(path: Path, on: Platform, brought: Mapping[str, str]) -> Pins:
         brought: versions by canonical name that the library's layer has; they are left out when they are the same.
 
     Raises:
-        AssetError: a line is not a pin with hashes, or pins another version than *brought* has.
+        AssetError: a line is not a pin with hashes, pins what another line pins, or another version than *brought* has.
     """
     packages: dict[str, str] = {}
     places: list[str] = []
@@ -89,14 +90,21 @@ def read(path: Path, on: Platform, brought: Mapping[str, str]) -> Pins:
             raise AssetError(
                 f"{path.name}: pins {name} {version}, and the library's layer brings {brought[name]}: pin that version, or leave it out"
             )
+        pinned = " ".join([f"{name}=={version}", *(f"--hash={digest}" for digest in sorted(hashes))])
+        if packages.get(name, pinned) != pinned:
+            raise AssetError(f"{path.name}: pins {name} twice, and not alike: leave one of the two. {MAKE}")
         if name not in brought:
-            packages[name] = " ".join([f"{name}=={version}", *(f"--hash={digest}" for digest in sorted(hashes))])
+            packages[name] = pinned
     return Pins(dict(sorted(packages.items())), tuple(places))
 
 
 def _lines(path: Path) -> Iterator[str]:
     """Yield the logical lines: continued ones joined, comments and blanks gone."""
-    joined = re.sub(r"\\\r?\n", " ", path.read_text(encoding="utf-8"))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        raise AssetError(f"{path.name}: is no text in UTF-8, which a shell's `>` does not always write: save it so. {MAKE}") from wrong
+    joined = re.sub(r"\\\r?\n", " ", text)
     for line in joined.splitlines():
         if bare := _COMMENT.sub("", line).strip():
             yield bare
@@ -106,7 +114,7 @@ def _place(path: Path, line: str) -> str:
     option, _, value = line.replace("=", " ", 1).partition(" ")
     if option not in _PLACES:
         advice = "one file pins every package, and which index they come from is for the machine's pip to know"
-        raise AssetError(f"{path.name}: {line!r} cannot be used: {advice}. {_MAKE}")
+        raise AssetError(f"{path.name}: {line!r} cannot be used: {advice}. {MAKE}")
     local = path.parent / value.strip()
     return f"{option} {local.resolve()}" if option in ("--find-links", "-f") and local.is_dir() else line
 
@@ -116,8 +124,8 @@ def _pin(path: Path, line: str) -> tuple[Requirement, list[str]]:
     try:
         wanted = Requirement(_HASH.sub("", line))
     except InvalidRequirement as wrong:
-        raise AssetError(f"{path.name}: {line!r} is not a requirement: {str(wrong).splitlines()[0]}. {_MAKE}") from wrong
+        raise AssetError(f"{path.name}: {line!r} is not a requirement: {str(wrong).splitlines()[0]}. {MAKE}") from wrong
     exact = [pin for pin in wanted.specifier if pin.operator == "==" and "*" not in pin.version]
     if canonicalize_name(wanted.name) != _LIBRARY and (len(exact) != 1 or len(wanted.specifier) != 1 or wanted.url or not hashes):
-        raise AssetError(f"{path.name}: {wanted.name} is not pinned with == and its hashes, so a deployment could differ. {_MAKE}")
+        raise AssetError(f"{path.name}: {wanted.name} is not pinned with == and its hashes, so a deployment could differ. {MAKE}")
     return wanted, hashes

@@ -1,6 +1,7 @@
 """Pinned packages become a directory for Lambda: wheels for its processor, chosen by hash, the same on every machine."""
 
 import hashlib
+import os
 import zipfile
 from pathlib import Path
 
@@ -136,5 +137,32 @@ def test_a_wheel_that_claims_to_be_pure_and_is_not_is_refused(shelf: Shelf) -> N
 def test_other_bytes_than_those_that_were_pinned_are_refused(shelf: Shelf) -> None:
     line = shelf.wheel("one")
     shelf.wheel("one", module=b"changed")
-    with pytest.raises(AssetError, match=r"(?s)installing requirements.txt for the layer failed:.*DO NOT MATCH THE HASHES"):
+    with pytest.raises(AssetError, match=r"(?s)installing requirements.txt for the layer failed:.*DO NOT MATCH THE HASHES") as refused:
         packages_for(shelf.pin(line), LAMBDA, shelf.cache)
+    assert str(refused.value).startswith("requirements.txt: pip does not install what is pinned, and says below why: correct that pin, or")
+
+
+def test_a_package_that_is_pinned_twice_is_refused_unless_the_other_is_for_another_machine(shelf: Shelf) -> None:
+    digest = f"--hash=sha256:{'0' * 64}"
+    with pytest.raises(AssetError, match=r"^requirements.txt: pins one twice, and not alike: leave one of the two\. `uv pip compile"):
+        read(shelf.pin(f"one==1.0 {digest}", f"One==2.0 {digest}"), LAMBDA, {})
+    apart = [f"one==1.0 ; sys_platform == 'darwin' {digest}", f"one==2.0 ; sys_platform != 'darwin' {digest}"]
+    assert read(shelf.pin(*apart), LAMBDA, {}).packages == {"one": f"one==2.0 {digest}"}
+    assert read(shelf.pin(f"one==2.0 {digest}", f"one==2.0 {digest}"), LAMBDA, {}).packages == {"one": f"one==2.0 {digest}"}
+
+
+def test_a_file_that_is_no_text_in_utf8_is_refused_and_a_mark_at_its_beginning_is_none_of_it(shelf: Shelf) -> None:
+    line = f"one==1.0 --hash=sha256:{'0' * 64}"
+    shelf.file.write_text(line, encoding="utf-16")
+    with pytest.raises(AssetError, match=r"^requirements.txt: is no text in UTF-8, which a shell's `>` does not always write: save it so"):
+        read(shelf.file, LAMBDA, {})
+    shelf.file.write_text(line, encoding="utf-8-sig")
+    assert read(shelf.file, LAMBDA, {}).packages == {"one": line}
+
+
+def test_an_index_that_does_not_answer_is_not_taken_for_one_that_has_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1", "PIP_CONFIG_FILE": os.devnull}.items():
+        monkeypatch.setenv(name, value)
+    shelf.file.write_text(f"one==1.0 --hash=sha256:{'0' * 64}\n")
+    with pytest.raises(AssetError, match=r"^requirements.txt: the index of packages cannot be reached: look at the network"):
+        packages_for(shelf.file, LAMBDA, shelf.cache)
