@@ -1,7 +1,6 @@
 """Pinned packages become a directory for Lambda: wheels for its processor, chosen by hash, the same on every machine."""
 
 import hashlib
-import os
 import zipfile
 from pathlib import Path
 
@@ -158,11 +157,3 @@ def test_a_file_that_is_no_text_in_utf8_is_refused_and_a_mark_at_its_beginning_i
         read(shelf.file, LAMBDA, {})
     shelf.file.write_text(line, encoding="utf-8-sig")
     assert read(shelf.file, LAMBDA, {}).packages == {"one": line}
-
-
-def test_an_index_that_does_not_answer_is_not_taken_for_one_that_has_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1", "PIP_CONFIG_FILE": os.devnull}.items():
-        monkeypatch.setenv(name, value)
-    shelf.file.write_text(f"one==1.0 --hash=sha256:{'0' * 64}\n")
-    with pytest.raises(AssetError, match=r"^requirements.txt: the index of packages cannot be reached: look at the network"):
-        packages_for(shelf.file, LAMBDA, shelf.cache)

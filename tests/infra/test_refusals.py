@@ -127,6 +127,13 @@ def test_a_requirement_that_has_compiled_code_for_another_processor_alone(tmp_pa
     assert "pin a version that has one, or a package without compiled code" in told
 
 
+def test_an_index_that_does_not_answer_is_not_taken_for_one_that_has_nothing(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(f"fastshop==1.0 --hash=sha256:{'0' * 64}\n")
+    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1", "PIP_CONFIG_FILE": os.devnull}
+    told = _make(*_shop(tmp_path), environment={**NOBODY, **nowhere})
+    assert told.startswith("sedano: requirements.txt: the index of packages cannot be reached: look at the network, and at")
+
+
 def test_more_queues_than_one_template_takes(tmp_path: Path) -> None:
     source = GOOD.replace("'shop'", "'shop', queues=('default', *(f'q{n}' for n in range(60)))")
     (tmp_path / "shop.py").write_text(source)
