@@ -144,6 +144,19 @@ def test_a_directory_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.Ca
     assert f"sedano discover: --code: {(tmp_path / 'nowhere').resolve()} is no directory; give the one that" in capsys.readouterr().err
 
 
+def test_a_schedule_whose_moments_are_over_is_said_and_is_no_error(code: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (code / "calendar_of.py").write_text(
+        "from datetime import UTC, datetime\nfrom sedano import Sedano, at, every\n\napp = Sedano('shop')\n\n"
+        "@app.periodic(at(datetime(2001, 1, 1, tzinfo=UTC)))\ndef opened(): ...\n\n"
+        "@app.periodic(at(datetime(2001, 1, 1, tzinfo=UTC), datetime(9001, 1, 1, tzinfo=UTC)))\ndef closed(): ...\n\n"
+        "@app.periodic(every(60))\ndef counted(): ...\n"
+    )
+    assert main(["discover", "--app", "calendar_of:app", "--code", str(code), "--json"]) == 0
+    said = capsys.readouterr()
+    assert said.err == "sedano: the schedule calendar_of.opened comes no more: its last moment is over\n"
+    assert list(json.loads(said.out)["schedules"]) == ["calendar_of.closed", "calendar_of.counted", "calendar_of.opened"]
+
+
 @pytest.mark.parametrize(("given", "read"), [("text=7", "7"), ('text="7"', "7"), ("text=tea", "tea"), ("text=null", "null")])
 def test_a_text_input_of_a_workflow_is_taken_as_it_is_written(given: str, read: str, capsys: pytest.CaptureFixture[str]) -> None:
     with testing.world(bakery.app) as world:

@@ -78,6 +78,22 @@ def test_one_text_is_not_taken_for_names_of_queues():
         Sedano("shop", queues="default")
 
 
+@pytest.mark.parametrize(
+    ("queues", "what"),
+    [
+        ((), "none"),
+        (("default", None), "None, which is no name"),
+        (("default", 5), "5, which is no name"),
+        (("default", ""), "'', which is no name"),
+        (("default", "default"), "one twice"),
+    ],
+)
+def test_what_is_no_name_of_a_queue_is_said(queues, what):
+    with pytest.raises(OptionError) as refused:
+        Sedano("shop", queues=queues)
+    assert str(refused.value) == f"queues: {queues!r} has {what}; give the names of the queues, such as ('default', 'mail')"
+
+
 def bought(app):
     """Declare the event `Bought`."""
 

@@ -141,9 +141,9 @@ def queue_names(queues: Sequence[str]) -> tuple[str, ...]:
     if isinstance(queues, str):
         raise OptionError(f"queues: {queues!r} is one text; give a tuple of names, ({queues!r},)")
     given: Sequence[object] = queues
-    wrong = next((name for name in given if not isinstance(name, str) or not is_name(name)), None)
-    if wrong is not None or not queues or len(set(queues)) < len(queues):
-        what = "none" if not queues else "one twice" if wrong is None else f"{wrong!r}, which is no name"
+    wrong = [name for name in given if not isinstance(name, str) or not is_name(name)]
+    if wrong or not queues or len(set(queues)) < len(queues):
+        what = "none" if not queues else f"{wrong[0]!r}, which is no name" if wrong else "one twice"
         raise OptionError(f"queues: {queues!r} has {what}; give the names of the queues, such as ('default', 'mail')")
     if is_fifo(queues[0]):
         raise OptionError(f"queues: the first one, {queues[0]!r}, keeps order; name one that keeps none before it: canvases go there")

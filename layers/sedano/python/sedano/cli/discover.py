@@ -3,17 +3,20 @@
     python -m sedano discover --app shop.tasks:app --code src
     python -m sedano discover --app shop.tasks:app --code src --json
 
-The infrastructure reads it at synthesis. When the module does not import, its own traceback is shown, from its first line on.
+The infrastructure reads it at synthesis. A schedule whose moments are all over is no error, for the first deployment may have been before
+them; it is said, because it may be a slip. When the module does not import, its own traceback is shown, from its first line on.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
+import time
 from collections.abc import Sequence
 
 from sedano.cli.desk import app_of, table, takes_app
-from sedano.views.discovered import Discovered, discovered
+from sedano.views.discovered import Discovered, discovered, over
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -22,7 +25,10 @@ def main(arguments: Sequence[str]) -> int:
     takes_app(parser)
     parser.add_argument("--json", action="store_true", help="as one line of JSON")
     asked = parser.parse_args(arguments)
-    found = discovered(app_of(asked))
+    app = app_of(asked)
+    for schedule in over(app, time.time()):
+        print(f"sedano: the schedule {schedule} comes no more: its last moment is over", file=sys.stderr)
+    found = discovered(app)
     print(as_json(found)) if asked.json else _show(found)
     return 0
 

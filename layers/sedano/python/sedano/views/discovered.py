@@ -58,6 +58,11 @@ def discovered(app: Sedano) -> Discovered:
     )
 
 
+def over(app: Sedano, at: float) -> list[str]:
+    """Return the names of the schedules that *app* declares and that never come after the moment *at* (epoch s), in order."""
+    return [name for name, one in sorted(app.periodics.items()) if next(iter(one.schedule.timetable.following(at)), None) is None]
+
+
 def _task(spec: TaskSpec) -> DiscoveredTask:
     return DiscoveredTask(spec.queue, spec.delivery, not spec.ignore_result)
 
