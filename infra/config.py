@@ -33,7 +33,7 @@ MOST_TAGS = 40
 
 _STAGE = re.compile(r"[a-z][a-z0-9-]{0,15}")
 _ACCOUNT = re.compile(r"\d{12}")
-_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
+_REGION = re.compile(stream_arns.REGION)
 _TAG_KEY = re.compile(r"(?!aws:)[\w .:/=+@-]{1,128}")
 _TAG_VALUE = re.compile(r"[\w .:/=+@-]{0,256}")
 _KEY = re.compile(rf"arn:aws[a-z-]*:kms:{_REGION.pattern}:\d{{12}}:key/[\w-]{{8,64}}")

@@ -7,7 +7,9 @@ another account is read where its owner's policy lets it be, one of another Regi
 import re
 
 DYNAMODB, KINESIS = "dynamodb", "kinesis"
-_PLACE = r"arn:aws[a-z-]*:{service}:(?P<region>[a-z]{{2}}(-[a-z]+)+-\d):\d{{12}}:"
+#: What a Region is called: `eu-central-1`, `us-gov-west-1`, in the European Sovereign Cloud `eusc-de-east-1`.
+REGION = r"[a-z]+(-[a-z]+)+-\d"
+_PLACE = rf"arn:aws[a-z-]*:{{service}}:(?P<region>{REGION}):\d{{{{12}}}}:"
 _TABLE = re.compile(_PLACE.format(service=DYNAMODB) + r"table/(?P<name>[\w.-]{3,255})(/stream/(?P<label>[\dT:.-]{10,40}))?")
 _STREAM = re.compile(_PLACE.format(service=KINESIS) + r"stream/[\w.-]{1,128}(?P<consumer>/consumer/[\w.:-]+)?")
 #: How the CDK writes into a text what it will know only when it deploys: `table.table_stream_arn` of a table in the same CDK app.

@@ -78,6 +78,19 @@ def test_what_the_cdk_itself_keeps_in_the_context_is_not_ours_to_judge() -> None
     assert _deployment(**{"@aws-cdk/core:flag": "true", "aws:cdk:x": "1", "acknowledged-issue-numbers": "[1]"}).config == StageConfig()
 
 
+@pytest.mark.parametrize(
+    ("region", "partition"), [("us-gov-west-1", "aws-us-gov"), ("cn-north-1", "aws-cn"), ("eusc-de-east-1", "aws-eusc")]
+)
+def test_a_stage_stands_in_any_partition_of_aws(region: str, partition: str) -> None:
+    place = f"{region}:123456789012"
+    config = StageConfig(
+        account="123456789012", region=region, alarm_topic=f"arn:{partition}:sns:{place}:on-call",
+        streams={"clicks": f"arn:{partition}:kinesis:{place}:stream/clicks"},
+        stream_keys={"clicks": f"arn:{partition}:kms:{place}:key/0123456789ab"},
+    )  # fmt: skip
+    assert config.region == region
+
+
 def test_an_account_and_a_region_belong_together() -> None:
     with pytest.raises(ConfigError, match=r"^region: .*because account is given"):
         StageConfig(account="123456789012")
