@@ -16,6 +16,8 @@ from .metrics import Watched, of_function, of_queue, of_stream, of_table, of_tim
 OLDEST_MESSAGE_S = 900
 #: How many tasks in five minutes may be taken over from workers that died: a few are Lambda's own coming and going.
 STEALS = 10
+#: The functions that are invoked by the minute, whether there is work or not.
+ROUNDS = frozenset({"scheduler", "controller"})
 #: How many requests in five minutes may be refused before somebody is told: an address of the internet is knocked at now and then.
 REFUSED = 20
 #: The reason with which a request is refused that bears no signature at all: as a rule a stranger's, while any other is a sender's.
@@ -44,6 +46,7 @@ class Alarms(Construct):
     def __init__(self, scope: Construct, name: str, *, watched: Watched) -> None:
         super().__init__(scope, name)
         rules = [*_of_queues(watched), *_of_functions(watched), *_of_tables(watched), *_of_timers(watched), *_of_tasks(watched)]
+        rules += _of_rounds(watched)
         rules += _of_webhooks(watched) if "webhook" in watched.functions else []
         rules += _of_streams(watched) if "stream" in watched.functions else []
         #: In the order in which a dashboard shows them.
@@ -123,6 +126,17 @@ def _of_tasks(watched: Watched) -> Iterator[Rule]:
         "says of it: a queue or a table that does not answer, or a grant that its role lacks."
     )
     yield Rule("FollowUpsDelayed", watched.own("FollowUpsDelayed"), 1, 1, words)
+
+
+def _of_rounds(watched: Watched) -> Iterator[Rule]:
+    """What is invoked by the minute and is not has no error to count."""
+    for name in sorted(ROUNDS & watched.functions.keys()):
+        words = (
+            f"{name}: nobody has invoked it for a quarter of an hour: EventBridge Scheduler's schedule that does so by the minute is off "
+            "or gone, its role may not invoke it any more, or the account's concurrency is used up. Nothing is lost: what these rounds did "
+            "not do, the next one does, late."
+        )
+        yield Rule(f"Missed-{name}", of_function(watched.functions[name], "Invocations"), 1, 3, words, absent=True)
 
 
 def _of_webhooks(watched: Watched) -> Iterator[Rule]:

@@ -10,6 +10,7 @@ from sedano.local.synth import synthesise
 from tests.infra.invariants import broken
 from tests.infra.template import Templates, read
 from tests.infra.test_invariants import EVERYWHERE, IN_PRODUCTION
+from tests.infra.test_observability import missed
 
 CODE = Path(__file__).parent / "tended"
 
@@ -29,6 +30,10 @@ def test_it_is_invoked_by_the_minute(tended: Templates) -> None:
     (schedule,) = tended.of_type("Scheduler::Schedule").values()
     assert schedule["ScheduleExpression"] == "rate(1 minute)"
     assert tended.function_named(schedule["Target"]["Arn"]) == "controller"
+
+
+def test_a_round_of_it_that_does_not_come_is_missed(tended: Templates) -> None:
+    assert list(missed(tended)) == []
 
 
 def test_it_may_do_what_its_round_calls_and_nothing_else(tended: Templates) -> None:

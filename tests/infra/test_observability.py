@@ -106,6 +106,32 @@ def test_every_function_table_and_consumed_queue_has_its_alarms(production: Temp
     assert {"InvocationDroppedCount", "TargetErrorCount"} <= watched["TimersGroup"]
 
 
+def missed(templates: Templates) -> Iterator[str]:
+    """Functions that a schedule invokes, and that nobody is told of when it does not."""
+    for schedule in templates.of_type("Scheduler::Schedule").values():
+        function = templates.function_id(schedule["Target"]["Arn"])
+        alarms = [alarm for name, alarm in templates.of_type("CloudWatch::Alarm").items() if alarm.get("MetricName") == "Invocations"]
+        mine = [alarm for alarm in alarms if [templates.exported(one["Value"]) for one in alarm["Dimensions"]] == [function]]
+        rings = [(one["ComparisonOperator"], one["Threshold"], one["TreatMissingData"], one["Statistic"]) for one in mine]
+        if rings != [("LessThanThreshold", 1, "breaching", "Sum")]:
+            yield function
+
+
+def test_a_round_that_does_not_come_is_missed(production: Templates) -> None:
+    assert production.of_type("Scheduler::Schedule")
+    assert list(missed(production)) == []
+
+
+@pytest.mark.parametrize(
+    "changed", [{"TreatMissingData": "notBreaching"}, {"ComparisonOperator": "GreaterThanThreshold"}, {"Threshold": 0}]
+)
+def test_an_alarm_that_would_not_ring_when_a_round_does_not_come_is_seen(changed: dict[str, object], production: Templates) -> None:
+    name = next(name for name in production.of_type("CloudWatch::Alarm") if name.startswith("AlarmsMissedscheduler"))
+    alarm = production.resources[name]
+    resources = {**production.resources, name: {**alarm, "Properties": {**alarm["Properties"], **changed}}}
+    assert [one[:9] for one in missed(Templates(production.directory, resources, production.outputs))] == ["Scheduler"]
+
+
 def _page(templates: Templates) -> list[dict[str, Any]]:
     (page,) = templates.of_type("CloudWatch::Dashboard").values()
     parts = page["DashboardBody"]["Fn::Join"][1]
