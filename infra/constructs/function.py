@@ -34,12 +34,13 @@ _LOCALLY = {
     "lambda:GetEventSourceMapping": "lambda:ListEventSourceMappings",
 }
 _PYTHON = "Python 3.13 is what Glue 6 runs, and one library serves the functions and the Glue jobs."
-#: What cdk-nag finds about every function, and why it stays.
+#: Why what a function fails at is not lost without dead letters of the function's own, where queues feed it.
+FED_BY_QUEUES = "Nobody invokes it asynchronously: what fails stays in the queue that fed it, which has a dead-letter queue."
+#: What else cdk-nag finds about every function, and why it stays.
 _ACCEPTED = {
     "AwsSolutions-L1": _PYTHON,
     "Serverless-LambdaLatestVersion": _PYTHON,
     "Serverless-LambdaTracing": "Trace context travels in each message; X-Ray's own SDK ends in 2027 and doubles a cold start.",
-    "Serverless-LambdaDLQ": "Nobody invokes it asynchronously: what fails stays in the queue that fed it, which has a dead-letter queue.",
 }
 
 
@@ -56,11 +57,19 @@ class Function(Construct):
     """One function. What it may do is said with `allow`, by whoever composes it with what it uses."""
 
     def __init__(
-        self, scope: Construct, name: str, *, config: StageConfig, content: Content, may_loop: bool = False, at_once: int | None = None
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        config: StageConfig,
+        content: Content,
+        may_loop: bool = False,
+        at_once: int | None = None,
+        loses_nothing: str = FED_BY_QUEUES,
     ) -> None:
         """`may_loop`: the function's messages may come back to it, and `hops` in each bounds how often.
 
-        `at_once`: so many invocations are kept for it, and it gets no more.
+        `at_once`: so many invocations are kept for it, and it gets no more. `loses_nothing`: why what it fails at is not lost.
         """
         super().__init__(scope, name)
         self._config, self._at_once = config, at_once
@@ -74,7 +83,7 @@ class Function(Construct):
         released = config.permanent and not config.local
         #: What events go to: in production an alias that new code reaches step by step, else the function itself.
         self.target: lambda_.IFunction = Release(self, "Release", function=self.function).alias if released else self.function
-        for finding, reason in _ACCEPTED.items():
+        for finding, reason in {**_ACCEPTED, "Serverless-LambdaDLQ": loses_nothing}.items():
             acknowledge(self.function, finding, reason)
 
     def _make(self, content: Content, log_group: logs.ILogGroup, loops: lambda_.RecursiveLoop) -> lambda_.Function:

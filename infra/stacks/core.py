@@ -24,7 +24,7 @@ from constructs import Construct
 
 from ..application import Application, Declared
 from ..config import StageConfig, require
-from ..constructs.function import Content, Function
+from ..constructs.function import FED_BY_QUEUES, Content, Function
 from ..constructs.layers import application_layers, library_layers
 from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
@@ -32,7 +32,6 @@ from ..constructs.queue import FIFO, ParkedQueue, WorkQueue
 from ..constructs.streams import StreamTable, service_of
 from ..constructs.timers import Timers
 from ..constructs.webhook_url import WebhookUrl
-from ..nag import acknowledge
 from ..places import FUNCTIONS
 from ..stream_arns import DYNAMODB
 from .stage_stack import StageStack
@@ -41,6 +40,8 @@ from .state import BLOBS, CONTROL, HISTORY, LEDGER, SETTINGS, StateStack
 #: The records of so many invocations become one object of the history, which may be so many seconds late: an object costs as much as
 #: twelve messages.
 RECORDS_TOGETHER, RECORDS_WAIT = 100, 60
+#: Why what a function fails at that comes round is not lost.
+NEXT_ROUND = "What a round does not do, the round of the next minute does: nothing is lost."
 #: The prefix under which the recorder writes; the pipeline reads the same one.
 HISTORY_PREFIX = "events/"
 
@@ -111,9 +112,19 @@ class CoreStack(StageStack):
     def _unordered_arns(self) -> list[str]:
         return [queue.queue_arn for queue in self._unordered()]
 
-    def _function(self, name: str, environment: Mapping[str, str], *, may_loop: bool, at_once: int | None = None) -> Function:
+    def _function(
+        self,
+        name: str,
+        environment: Mapping[str, str],
+        *,
+        may_loop: bool = False,
+        at_once: int | None = None,
+        loses_nothing: str = FED_BY_QUEUES,
+    ) -> Function:
         content = Content(FUNCTIONS / name, self._layers, environment)
-        made = Function(self, name.title(), config=self._config, content=content, may_loop=may_loop, at_once=at_once)
+        made = Function(
+            self, name.title(), config=self._config, content=content, may_loop=may_loop, at_once=at_once, loses_nothing=loses_nothing
+        )
         self._functions[name] = made
         return made
 
@@ -152,7 +163,7 @@ class CoreStack(StageStack):
         self._allow_blobs(router, "s3:GetObject", "s3:PutObject")
 
     def _add_recorder(self, environment: Mapping[str, str]) -> None:
-        recorder = self._function("recorder", environment, may_loop=False)
+        recorder = self._function("recorder", environment)
         together = {} if self._config.local else {"batch": RECORDS_TOGETHER, "window": RECORDS_WAIT}
         recorder.consume("From-records", self._records, concurrency=self._config.concurrency_aside, **together)
         recorder.allow(["sqs:SendMessage"], self._parked.queue_arn)
@@ -164,7 +175,7 @@ class CoreStack(StageStack):
         )
 
     def _add_scheduler(self, environment: Mapping[str, str]) -> None:
-        made = self._function("scheduler", environment, may_loop=False)
+        made = self._function("scheduler", environment, loses_nothing=NEXT_ROUND)
         Minute(self, "EachMinute", function=made.target)
         made.allow(["sqs:SendMessage"], *self._unordered_arns())
         made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
@@ -175,10 +186,10 @@ class CoreStack(StageStack):
             self._timers.schedules,
             reason="An occurrence that jitter puts off by more than 900 s becomes a timer, named by the id of its task.",
         )
-        acknowledge(made.function, "Serverless-LambdaDLQ", "What a round does not do, the round of the next minute does: nothing is lost.")
 
     def _add_controller(self, environment: Mapping[str, str]) -> None:
-        made = self._function("controller", {**environment, "SEDANO_MAPPINGS": self.to_json_string(self._mappings)}, may_loop=False)
+        known = {"SEDANO_MAPPINGS": self.to_json_string(self._mappings)}
+        made = self._function("controller", {**environment, **known}, loses_nothing=NEXT_ROUND)
         Minute(self, "ControlEachMinute", function=made.target)
         made.allow(["sqs:GetQueueAttributes"], *self._command_arns())
         made.allow(["sqs:SendMessage"], self._events.queue_arn)
@@ -190,10 +201,10 @@ class CoreStack(StageStack):
             for one in self._mappings.values()
         ]
         made.allow(["lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping"], *mappings)
-        acknowledge(made.function, "Serverless-LambdaDLQ", "What a round does not do, the round of the next minute does: nothing is lost.")
 
     def _add_webhook(self, environment: Mapping[str, str], webhooks: Mapping[str, bool]) -> None:
-        made = self._function("webhook", environment, may_loop=False, at_once=self._config.webhook_concurrency or None)
+        answered = "Who posts waits for the answer: what fails he is told, and he sends it again."
+        made = self._function("webhook", environment, at_once=self._config.webhook_concurrency or None, loses_nothing=answered)
         made.allow(["sqs:SendMessage"], self._events.queue_arn, self._parked.queue_arn)
         self._allow_blobs(made, "s3:PutObject")
         path = f"sedano/{self._config.stage}/webhooks"
@@ -201,12 +212,12 @@ class CoreStack(StageStack):
         secrets = [self.format_arn(service="ssm", resource="parameter", resource_name=f"{path}/{name}") for name in signed]
         if secrets:
             made.allow(["ssm:GetParameter"], *secrets)
-        acknowledge(made.function, "Serverless-LambdaDLQ", "Who posts waits for the answer: what fails he is told, and he sends it again.")
         CfnOutput(self, "SedanoWebhookUrl", value=WebhookUrl(self, "WebhookUrl", function=made).url)
 
     def _add_stream(self, environment: Mapping[str, str], declared: Declared) -> None:
         arns = {**self._tables_for(declared), **self._config.streams}
-        made = self._function("stream", {**environment, "SEDANO_STREAMS": self.to_json_string(arns)}, may_loop=False)
+        followed = "A stream feeds it: what could not be sent, Lambda reads from there once more."
+        made = self._function("stream", {**environment, "SEDANO_STREAMS": self.to_json_string(arns)}, loses_nothing=followed)
         for name, arn in arns.items():
             service = service_of(name, arn)
             narrowed = [task for task, operations in declared.streams[name].items() if operations]
@@ -216,7 +227,6 @@ class CoreStack(StageStack):
         queues = [self._commands[queue].queue_arn for queue in declared.queues_of_streams()]
         made.allow(["sqs:SendMessage"], *queues, self._parked.queue_arn)
         self._allow_blobs(made, "s3:PutObject")
-        acknowledge(made.function, "Serverless-LambdaDLQ", "A stream feeds it: what could not be sent, Lambda reads from there once more.")
 
     def _tables_for(self, declared: Declared) -> dict[str, str]:
         """On this machine, the stream of a table for each that is declared and has no ARN."""

@@ -9,7 +9,7 @@ from typing import Any
 from tests.infra.template import Properties, Templates, listed, of_a_stream, target
 
 Rule = Callable[[Templates, str], str | None]
-SERVICES = ("lambda.amazonaws.com", "scheduler.amazonaws.com", "glue.amazonaws.com", "codedeploy.amazonaws.com")
+SERVICES = [f"{one}.amazonaws.com" for one in ("lambda", "scheduler", "glue", "emr-serverless", "codedeploy")]
 
 
 def named(function: str) -> str:

@@ -11,7 +11,9 @@ from sedano.aws import keys
 from sedano.engine.history import LEASE
 from sedano.local.stage import stage_context
 from sedano.local.synth import synthesise
+from tests.infra.invariants import broken
 from tests.infra.template import Templates, read, shown, target
+from tests.infra.test_invariants import EVERYWHERE, IN_PRODUCTION, JUDGED_ELSEWHERE
 from tests.plugins.resources import APP, CODE
 
 
@@ -35,6 +37,13 @@ def synthesised(folder: Path, **more: str) -> Templates:
 def only(templates: Templates, kind: str):
     (found,) = templates.of_type(kind).values()
     return found
+
+
+def test_every_rule_holds_for_a_stage_whose_job_runs_elsewhere(on_emr: Templates) -> None:
+    rules = EVERYWHERE | IN_PRODUCTION
+    assert [complaint for rule, kinds in rules.items() for complaint in broken(on_emr, rule, kinds)] == []
+    judged = {*JUDGED_ELSEWHERE, *(kind for kinds in rules.values() for kind in kinds)}
+    assert {one["Type"].removeprefix("AWS::") for one in on_emr.resources.values()} <= judged
 
 
 def test_the_job_is_small_runs_alone_and_uses_spare_capacity(production: Templates) -> None:
