@@ -144,6 +144,7 @@ def page(stage: Stage) -> str:
         *(f"| {way} | {total(tasks(stage, way, 1)):.2f} | {total(tasks(stage, way, 10)):.2f} |" for way in WRITES), "",
         *(_table("A million requests to webhooks, beside the tasks that they cause", webhooks(stage)) if webhooks(stage) else ()),
         *_of_streams(stage),
+        *_of_the_job(stage),
         f"Each second that a task's own code takes adds {second:.2f} to a million at {stage.memory_gb:g} GB, if nothing shares its wait.",
         f"Batches of {stage.batch}; an invocation waits {WAIT * 1000:g} ms for AWS (assumed).", "",
     ])  # fmt: skip
@@ -176,6 +177,15 @@ def _of_streams(stage: Stage) -> Iterator[str]:
         words = f"when each comes alone, {total(streams(stage, most)):.2f} in batches of {most}."
         yield f"A million records of streams add {alone:.2f} to the tasks that they call {words}"
         yield "Reading a DynamoDB stream is free, and Kinesis asks for its shards, read or not."
+
+
+def _of_the_job(stage: Stage) -> Iterator[str]:
+    """Yield a sentence about the history job, where Glue runs it: how long a run takes is known to nobody before."""
+    named = {one["Type"]: one["Properties"] for one in stage.resources}
+    if job := named.get("AWS::Glue::Job"):
+        minute, trigger = job["NumberOfWorkers"] * LIST.glue_worker / 60, named.get("AWS::Glue::Trigger")
+        when = f"by `{trigger['Schedule']}`, whether there is something to take in or not" if trigger else "when somebody starts it"
+        yield f"The history job is in none of this. It runs {when}, and each minute of a run, at least one, adds {minute:.3f}."
 
 
 def _mappings(stage: Stage, *, of_streams: bool) -> list[Mapping[str, Any]]:

@@ -1,6 +1,6 @@
 """What AWS asks for what a stage uses: list prices of one Region on one day, in US dollars, without the free tiers.
 
-Sources: the pricing pages of SQS, Lambda, DynamoDB, S3, CloudWatch, EventBridge Scheduler and KMS.
+Sources: the pricing pages of SQS, Lambda, DynamoDB, S3, CloudWatch, EventBridge Scheduler, KMS and Glue.
 """
 
 from typing import NamedTuple
@@ -21,6 +21,8 @@ class Prices(NamedTuple):
     dynamodb_read: float = 0.125
     s3_put: float = 5.00
     scheduler_invocation: float = 1.00
+    #: A worker of the type G.1X for an hour, of spare capacity; a run is asked for one minute at least.
+    glue_worker: float = 0.29
     #: A month each.
     alarm: float = 0.10
     dashboard: float = 3.00

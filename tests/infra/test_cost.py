@@ -96,6 +96,15 @@ def test_metrics_of_its_own_are_paid_once_each() -> None:
     assert cost.total(cost.working(stage)) == pytest.approx(0.30)
 
 
+def test_the_page_says_when_the_history_job_runs_and_what_each_minute_of_it_adds() -> None:
+    # 2 workers at 0.29 an hour: 0.0097 a minute
+    job, minute = _of("Glue::Job", NumberOfWorkers=2), "and each minute of a run, at least one, adds 0.010."
+    assert f"The history job is in none of this. It runs when somebody starts it, {minute}" in cost.page(_stage(job))
+    hourly = cost.page(_stage(job, _of("Glue::Trigger", Schedule="cron(15 * * * ? *)")))
+    assert f"It runs by `cron(15 * * * ? *)`, whether there is something to take in or not, {minute}" in hourly
+    assert "history job" not in cost.page(_stage())
+
+
 def test_the_page_is_about_what_is_deployed(production: Templates) -> None:
     stage = cost.read(production.directory)
     assert (stage.batch, stage.records, stage.memory_gb) == (10, 100, 0.5)
