@@ -27,7 +27,9 @@ from .places import ROOT
 
 ASSEMBLY = ROOT / "build" / "cdk.out"
 TOOLCHAIN = ROOT / "requirements" / "toolchain.py"
-VERBS = ("synth", "diff", "deploy", "variables", "destroy", "bootstrap")
+#: What is asked of the account alone needs no look at the code, which may not import any more.
+OF_THE_ACCOUNT = ("variables", "bootstrap")
+VERBS = ("synth", "diff", "deploy", "destroy", *OF_THE_ACCOUNT)
 
 
 def main(given: Sequence[str]) -> int:
@@ -37,7 +39,9 @@ def main(given: Sequence[str]) -> int:
     try:
         context = _context(asked)
         wanted = from_context(context)
-        declared = application(wanted.app, wanted.code, wanted.config, wanted.requirements).declared
+        declared = None
+        if asked.verb not in OF_THE_ACCOUNT:
+            declared = application(wanted.app, wanted.code, wanted.config, wanted.requirements).declared
         return synthesise(context) if asked.verb == "synth" else _act(asked.verb, context, wanted.config, declared, further)
     except (ConfigError, AssetError, DiscoveryError, AccountError) as error:
         sys.stderr.write(f"sedano: {error}\n")
@@ -54,7 +58,7 @@ def synthesise(context: Mapping[str, str]) -> int:
     return subprocess.run([sys.executable, "-m", "infra.app"], cwd=ROOT, env=environment, check=False).returncode
 
 
-def _act(verb: str, context: Mapping[str, str], config: StageConfig, declared: Declared, further: Sequence[str]) -> int:
+def _act(verb: str, context: Mapping[str, str], config: StageConfig, declared: Declared | None, further: Sequence[str]) -> int:
     session = opened()
     where = target(session, config)
     config.require_streams_in(where.region)
@@ -65,7 +69,7 @@ def _act(verb: str, context: Mapping[str, str], config: StageConfig, declared: D
         sys.stdout.write("".join(f"{line}\n" for line in variables.exports(session, where, config.stage)))
         return 0
     require_prepared(session, where)
-    if verb == "deploy" and declared.webhooks:
+    if verb == "deploy" and declared and declared.webhooks:
         require_room(session, where, config.webhook_concurrency)
     if failed := synthesise(context):
         return failed

@@ -20,6 +20,7 @@ from tests.infra.test_native import elf
 
 MORE = "\n@app.task\ndef add() -> None: ...\n\n@app.task(name='shop.add')\ndef more() -> None: ...\n"
 GOOD = "from sedano import Sedano\n\napp = Sedano('shop')\n"
+FOLLOWS = f"{GOOD}\n@app.stream('orders')\n@app.task\ndef ordered(record: dict) -> None: ...\n"
 NOBODY = {
     "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
     "AWS_REGION": "eu-central-1",
@@ -243,8 +244,11 @@ def test_what_an_account_has_room_for(most: int, room: str) -> None:
 
 
 @pytest.mark.ministack
-def test_the_variables_of_a_stage_that_is_not_deployed(tmp_path: Path, endpoint: Endpoint) -> None:
-    words = ["variables", *_shop(tmp_path)[1:]]
+@pytest.mark.parametrize("source", [GOOD, "a slip\n", FOLLOWS])
+def test_the_variables_of_a_stage_that_is_not_deployed_for_which_the_code_need_not_import(
+    tmp_path: Path, endpoint: Endpoint, source: str
+) -> None:
+    words = ["variables", *_shop(tmp_path, source)[1:]]
     told = _make(*words, environment={**NOBODY, **endpoint.environment})
     said = "sedano: the stage dev is not deployed in account 000000000000 in us-east-1: run `make deploy` first, or give STAGE="
     assert told.splitlines()[-1].startswith(said)
@@ -252,7 +256,6 @@ def test_the_variables_of_a_stage_that_is_not_deployed(tmp_path: Path, endpoint:
 
 @pytest.mark.ministack
 def test_a_stream_of_another_region_than_the_credentials_lead_to(tmp_path: Path, endpoint: Endpoint) -> None:
-    source = f"{GOOD}\n@app.stream('orders')\n@app.task\ndef ordered(record: dict) -> None: ...\n"
     arn = "arn:aws:dynamodb:eu-central-1:000000000000:table/orders/stream/2026-11-22T10:00:00.000"
-    told = _make(*_shop(tmp_path, source), f"SET=streams=orders={arn}", environment={**NOBODY, **endpoint.environment})
+    told = _make(*_shop(tmp_path, FOLLOWS), f"SET=streams=orders={arn}", environment={**NOBODY, **endpoint.environment})
     assert told.startswith(f"sedano: streams[orders]: '{arn}' cannot be used; expected a stream in us-east-1, where the stage is")
