@@ -95,17 +95,24 @@ def section(directory: Path) -> Section:
     (moved / "shop.py").write_text(APPLICATION.replace("return None", "return print('changed')"))
     changed = touched(stacks, synthesise(moved, directory / "changed")[1])
     counts = {name.rsplit("-", 1)[1]: len(found) for name, found in stacks.items()}
-    (whole,) = directory.glob("run1/asset.*/python/sedano")
+    whole, bytecode = layers(directory / "run1")
     return Section("A deployment", "production of a small application: two queues, a subscription, a periodic task; judged by cdk-nag", [
         Entry("synthesis, warm", statistics.median(seconds for seconds, _ in runs[1:]), "CPU s", Target(SYNTHESIS_TARGET)),
         Entry("resources of the largest stack", max(counts.values()), "", Target(MOST_RESOURCES), counts),
         Entry("touched by the same code in another place", len(same), "", Target(0)),
         Entry("touched by a change of code", len(changed), ""),
         Entry("of these, neither layer nor function", sum(kind not in CODE for kind in changed.values()), "", Target(0)),
-        Entry("layer zipped, with Powertools", len(assembly.archive(whole.parents[1])), "bytes", Target(WHOLE_LAYER_TARGET)),
+        Entry("layer zipped, with Powertools", len(assembly.archive(whole)), "bytes", Target(WHOLE_LAYER_TARGET)),
+        *[Entry("the layer of its bytecode, zipped", len(assembly.archive(one)), "bytes") for one in bytecode],
         Entry("the library's part, zipped", zipped(), "bytes", Target(LAYER_TARGET), {"unpacked": layer()}),
         cold.handler(directory / "cold"),
     ])  # fmt: skip
+
+
+def layers(synthesised: Path) -> tuple[Path, list[Path]]:
+    """Return the layer of the library, and that of its bytecode: none where this machine has not the functions' Python."""
+    (whole,) = synthesised.glob("asset.*/python/sedano/__init__.py")
+    return whole.parents[2], [one.parents[2] for one in synthesised.glob("asset.*/python/sedano/__pycache__")]
 
 
 def proven(figures: Mapping[str, float]) -> Section:

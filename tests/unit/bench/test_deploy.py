@@ -1,6 +1,8 @@
 """What a change of code touches is told by resources and their types, what was proven by what it must come to."""
 
-from benchmarks.deploy import proven, touched
+from pathlib import Path
+
+from benchmarks.deploy import layers, proven, touched
 
 
 def _resources(**layers: str) -> dict[str, dict[str, dict[str, object]]]:
@@ -30,3 +32,12 @@ def test_what_was_proven_is_judged_and_what_was_not_is_named() -> None:
         "in flight in upgrades": (9_999, "MISSED"),
     }
     assert section.how.endswith("run it to know: lost in upgrades, doubled in upgrades")
+
+
+def test_the_layer_of_the_library_is_weighed_apart_from_its_bytecode_which_not_every_machine_makes(tmp_path: Path) -> None:
+    for asset in ("asset.one/python/sedano/__init__.py", "asset.app/python/__pycache__/shop.cpython-313.pyc"):
+        (tmp_path / asset).parent.mkdir(parents=True)
+        (tmp_path / asset).touch()
+    assert layers(tmp_path) == (tmp_path / "asset.one", [])
+    (tmp_path / "asset.two/python/sedano/__pycache__").mkdir(parents=True)
+    assert layers(tmp_path) == (tmp_path / "asset.one", [tmp_path / "asset.two"])
