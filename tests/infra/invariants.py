@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tests.infra.template import Properties, Templates, listed, of_a_stream, target
+from tests.infra.template import Properties, Templates, aliased, listed, of_a_stream, target
 
 Rule = Callable[[Templates, str], str | None]
 SERVICES = [f"{one}.amazonaws.com" for one in ("lambda", "scheduler", "glue", "emr-serverless", "codedeploy")]
@@ -74,9 +74,8 @@ def is_let_in_step_by_step(templates: Templates, name: str) -> str | None:
 
 
 def loses_no_failure(templates: Templates, name: str) -> str | None:
-    """What a function fails at is done all the same: its queues have dead letters, its asynchronous invocations a destination, or
-    it comes round by itself and its next round does what the one before did not, whoever asks at its URL waits for the answer, or it
-    follows a stream, which gives no record up."""
+    """What a function fails at is done all the same: its queues have dead letters, its asynchronous invocations a destination, its next
+    round does what the one before did not, whoever asks at its URL waits for the answer, or it follows a stream, which gives nothing up."""
     queues = [queue for queue, function in templates.sources() if function == named(name)]
     asynchronous = [
         config["DestinationConfig"]["OnFailure"]
@@ -101,9 +100,10 @@ def gives_up_before_the_next_round(templates: Templates, name: str) -> str | Non
 
 
 def is_aimed_at_what_is_released(templates: Templates, name: str) -> str | None:
-    """In production a mapping feeds the alias; one that feeds the function itself would miss the canary."""
-    function = _of(templates, name)["FunctionName"]
-    return "feeds the newest code at once" if "Ref" in function and function["Ref"] in templates.of_type("Lambda::Function") else None
+    """In production a mapping or a schedule leads to the alias; one that leads to the function itself would miss the canary."""
+    said = _of(templates, name)
+    aim = said["Target"]["Arn"] if "Target" in said else said["FunctionName"]
+    return None if aliased(aim) or target(aim) in templates.of_type("Lambda::Alias") else "feeds the newest code at once"
 
 
 def feeds_with_a_limit(templates: Templates, name: str) -> str | None:

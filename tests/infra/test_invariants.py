@@ -39,7 +39,7 @@ EVERYWHERE: dict[Rule, tuple[str, ...]] = {
 }
 IN_PRODUCTION: dict[Rule, tuple[str, ...]] = {
     rules.is_let_in_step_by_step: FUNCTION,
-    rules.is_aimed_at_what_is_released: MAPPING,
+    rules.is_aimed_at_what_is_released: (*MAPPING, "Scheduler::Schedule"),
     rules.tells_when_something_rests: QUEUE,
     rules.tells_when_nobody_reads: MAPPING,
     rules.outlives_its_stack: KEPT,
@@ -114,6 +114,13 @@ def _share_logs(resources: dict[str, Any]) -> str:
 def _aim_at_the_newest(resources: dict[str, Any]) -> str:
     name, _ = _first(resources, "Lambda::Function", "Router")
     return _change("Lambda::EventSourceMapping", "Router", FunctionName={"Ref": name})(resources)
+
+
+def _come_round_at_once(resources: dict[str, Any]) -> str:
+    name, schedule = _first(resources, "Scheduler::Schedule")
+    function, _ = _first(resources, "Lambda::Function", "Scheduler")
+    schedule["Properties"]["Target"]["Arn"] = {"Fn::GetAtt": [function, "Arn"]}
+    return name
 
 
 def _feed_without_a_net(resources: dict[str, Any]) -> str:
@@ -218,6 +225,7 @@ PLANTED: list[tuple[Rule, Callable[[dict[str, Any]], str]]] = [
     (rules.says_what_to_do, _change("CloudWatch::Alarm", TreatMissingData="ignore")),
     (rules.is_let_in_step_by_step, _release_at_once),
     (rules.is_aimed_at_what_is_released, _aim_at_the_newest),
+    (rules.is_aimed_at_what_is_released, _come_round_at_once),
     (rules.tells_when_something_rests, _without_alarm),
     (rules.tells_when_nobody_reads, _change("Lambda::EventSourceMapping", "Router", StartingPosition="TRIM_HORIZON")),
     (rules.outlives_its_stack, _change("DynamoDB::Table", DeletionProtectionEnabled=False)),
