@@ -13,6 +13,8 @@ from .config import StageConfig
 BOOTSTRAPPED = "/cdk-bootstrap/hnb659fds/version"
 #: So many executions at once Lambda keeps for the functions that have none of their own; an account that has no more gives none away.
 LEFT_TO_OTHERS = 100
+#: The stacks of a stage, by what their names end with.
+STACKS = ("state", "core", "observability", "pipeline")
 _LOG_IN = "log in (`aws sso login`, `aws configure`), or name a profile in AWS_PROFILE"
 
 
@@ -86,6 +88,25 @@ def require_prepared(session: boto3.Session, where: Target) -> None:
             place = f"account {where.account} in {where.region}"
             raise AccountError(f"{place} is not prepared for the CDK: run `make bootstrap` once") from error
         # Whoever may not look may still deploy: the CDK looks again, with its own role.
+
+
+def require_deployed(session: boto3.Session, where: Target, stage: str) -> None:
+    """Refuse to take away a *stage* of which nothing is there: one whose name is mistyped would seem to be gone.
+
+    Raises:
+        AccountError: none of its stacks exists.
+    """
+    cloudformation = session.client("cloudformation", region_name=where.region)
+    for part in STACKS:
+        try:
+            cloudformation.describe_stacks(StackName=f"sedano-{stage}-{part}")
+        except ClientError as error:
+            if error.response["Error"]["Code"] == "ValidationError":
+                continue
+            # Whoever may not look may still destroy: the CDK looks again, with its own role.
+        return
+    place = f"account {where.account} in {where.region}"
+    raise AccountError(f"nothing of the stage {stage} is deployed in {place}: give STAGE= the name of one that is")
 
 
 def require_room(session: boto3.Session, where: Target, at_once: int) -> None:

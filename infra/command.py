@@ -14,10 +14,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from . import buckets, variables
-from .account import AccountError, opened, require_prepared, require_room, target
+from .account import AccountError, Target, opened, require_deployed, require_prepared, require_room, target
 from .application import Declared, application
 from .assets import AssetError
 from .config import ConfigError, StageConfig, require
@@ -68,9 +69,7 @@ def _act(verb: str, context: Mapping[str, str], config: StageConfig, declared: D
     if verb == "variables":
         sys.stdout.write("".join(f"{line}\n" for line in variables.exports(session, where, config.stage)))
         return 0
-    require_prepared(session, where)
-    if verb == "deploy" and declared and declared.webhooks:
-        require_room(session, where, config.webhook_concurrency)
+    _require_ready(verb, session, where, config, declared)
     if failed := synthesise(context):
         return failed
     if verb == "diff":  # of all stacks, without being told
@@ -81,6 +80,15 @@ def _act(verb: str, context: Mapping[str, str], config: StageConfig, declared: D
     if not buckets.empty_all(session, where.region, config, agreed=agreed):
         return 1
     return _cdk(verb, ["--all", "--force", *further], where.region)
+
+
+def _require_ready(verb: str, session: boto3.Session, where: Target, config: StageConfig, declared: Declared | None) -> None:
+    """Refuse what the account cannot do for this stage, before the templates are made, which takes seconds."""
+    require_prepared(session, where)
+    if verb == "destroy":
+        require_deployed(session, where, config.stage)
+    if verb == "deploy" and declared and declared.webhooks:
+        require_room(session, where, config.webhook_concurrency)
 
 
 def _cdk(verb: str, words: Sequence[str], region: str) -> int:

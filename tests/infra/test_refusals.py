@@ -220,19 +220,28 @@ def test_an_account_that_was_never_prepared(tmp_path: Path, endpoint: Endpoint) 
     assert "is not prepared for the CDK: run `make bootstrap` once" in told.splitlines()[-1]
 
 
-@pytest.mark.ministack
-def test_a_ceiling_for_webhooks_that_the_account_cannot_give(tmp_path: Path, endpoint: Endpoint) -> None:
-    webhook = "from sedano.webhooks import unsigned\n\napp.webhook('till', verify=unsigned())(lambda request: None)\n"
+@pytest.fixture
+def prepared(endpoint: Endpoint) -> Iterator[dict[str, str]]:
+    """The same account as if it had been prepared, as a shell's variables."""
     ssm = endpoint.session().client("ssm", endpoint_url=endpoint.url)
     ssm.put_parameter(Name=BOOTSTRAPPED, Value="30", Type="String")
-    try:
-        words = [*_shop(tmp_path, f"{GOOD}{webhook}"), "SET=webhook_concurrency=1000"]
-        told = _make(*words, environment={**NOBODY, **endpoint.environment})
-    finally:
-        ssm.delete_parameter(Name=BOOTSTRAPPED)
+    yield {**NOBODY, **endpoint.environment}
+    ssm.delete_parameter(Name=BOOTSTRAPPED)
+
+
+@pytest.mark.ministack
+def test_a_ceiling_for_webhooks_that_the_account_cannot_give(tmp_path: Path, prepared: dict[str, str]) -> None:
+    webhook = "from sedano.webhooks import unsigned\n\napp.webhook('till', verify=unsigned())(lambda request: None)\n"
+    told = _make(*_shop(tmp_path, f"{GOOD}{webhook}"), "SET=webhook_concurrency=1000", environment=prepared)
     said = told.splitlines()[-1]
     assert said.startswith("sedano: webhook_concurrency: 1000 executions at once cannot be kept for the webhook: account 000000000000 has ")
     assert "of which Lambda leaves 100 to all others; deploy with SET=" in said
+
+
+@pytest.mark.ministack
+def test_a_stage_of_which_nothing_is_there_is_not_said_to_be_gone(tmp_path: Path, prepared: dict[str, str]) -> None:
+    told = _make("destroy", *_shop(tmp_path)[1:], "CDK=--force", environment=prepared).splitlines()[-1]
+    assert told.startswith("sedano: nothing of the stage dev is deployed in account 000000000000 in us-east-1: give STAGE= the name of")
 
 
 @pytest.mark.parametrize(
