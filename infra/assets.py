@@ -33,15 +33,30 @@ class AssetError(RuntimeError):
 
 
 def sources(directory: Path) -> Iterator[Path]:
-    """Every file under `directory` that belongs into a layer, in an order that is the same everywhere."""
-    for place, folders, files in os.walk(directory):
+    """Every file under `directory` that belongs into a layer, in an order that is the same everywhere.
+
+    A link is what it leads to, as it is for whoever imports it; one that leads back to where it stands is passed over. Raises `AssetError`
+    for one that leads nowhere.
+    """
+    for place, folders, files in os.walk(directory, followlinks=True):
         here = Path(place)
-        unwanted = (*NOT_CODE, *NOT_CODE_AT_TOP) if here == directory else NOT_CODE
+        unwanted = (*NOT_CODE, *_beside_modules(here)) if here == directory else NOT_CODE
         left_out = {name for name in (*folders, *files) if (here / name).relative_to(directory).as_posix() in LEFT_OUT}
-        folders[:] = sorted(name for name in folders if name not in left_out and not _matches(name, unwanted))
-        for name in sorted(files):
-            if name not in left_out and not _matches(name, unwanted):
-                yield here / name
+        wanted = {name for name in (*folders, *files) if name not in left_out and not _matches(name, unwanted)}
+        folders[:] = sorted(name for name in wanted.intersection(folders) if not _leads_back(here / name))
+        for name in sorted(wanted.intersection(files)):
+            if not (here / name).is_file():
+                raise AssetError(f"code: {here / name} is a link that leads nowhere, or no file at all: take it away")
+            yield here / name
+
+
+def _beside_modules(directory: Path) -> list[str]:
+    """What stands beside the modules of `directory` and is no module itself: a package of that name is one."""
+    return [name for name in NOT_CODE_AT_TOP if not (directory / name / "__init__.py").is_file()]
+
+
+def _leads_back(folder: Path) -> bool:
+    return folder.is_symlink() and folder.resolve() in {above.resolve() for above in folder.parents}
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

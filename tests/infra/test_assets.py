@@ -33,6 +33,30 @@ def test_what_running_and_version_control_leave_behind_is_not_deployed(tree: Pat
     assert names == ["shop/__init__.py", "shop/menu.json", "shop/tasks.py", "shop/build/plan.py"]
 
 
+def test_a_link_is_deployed_as_what_it_leads_to_and_followed_once(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "common").mkdir()
+    (tmp_path / "common" / "prices.py").write_text("TEA = 3")
+    (tree / "common").symlink_to("../common")
+    (tree / "shop" / "menu.txt").symlink_to("menu.json")
+    (tmp_path / "common" / "again").symlink_to(tree)
+    (tree / "shop" / "itself").symlink_to(".")
+    names = {path.relative_to(tree).as_posix(): path.read_text() for path in assets.sources(tree)}
+    assert names["common/prices.py"] == "TEA = 3"
+    assert names["shop/menu.txt"] == names["shop/menu.json"]
+    assert not any("again" in name or "itself" in name for name in names)
+
+
+def test_a_link_that_leads_nowhere_is_refused_by_name(tree: Path) -> None:
+    (tree / "shop" / "prices.py").symlink_to("gone.py")
+    with pytest.raises(assets.AssetError, match=r"^code: .*/tree/shop/prices\.py is a link that leads nowhere, or no file at all: take it"):
+        list(assets.sources(tree))
+
+
+def test_a_package_that_is_called_like_what_tools_leave_behind_is_deployed(tree: Path) -> None:
+    (tree / "build" / "__init__.py").write_text("")
+    assert {"build/__init__.py", "build/old.py"} < {path.relative_to(tree).as_posix() for path in assets.sources(tree)}
+
+
 def test_what_runs_on_desks_alone_is_not_in_a_layer() -> None:
     names = {path.relative_to(LIBRARY).as_posix() for path in assets.sources(LIBRARY)}
     assert {"sedano/__init__.py", "sedano/bootstrap.py", "sedano/workflow/directing.py"} < names
