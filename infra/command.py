@@ -62,7 +62,7 @@ def synthesise(context: Mapping[str, str]) -> int:
 def _act(verb: str, context: Mapping[str, str], config: StageConfig, declared: Declared | None, further: Sequence[str]) -> int:
     session = opened()
     where = target(session, config)
-    config.require_streams_in(where.region)
+    config.require_in(where.region)
     sys.stderr.write(f"Account {where.account}, {where.region}.\n")
     if verb == "bootstrap":
         return _cdk(verb, [f"aws://{where.account}/{where.region}", *further], where.region)

@@ -42,6 +42,8 @@ _ARNS = {
     "code_signing": ("lambda", r"code-signing-config:csc-[a-z0-9]{17}", "code-signing-config:csc-0123456789abcdefg"),
     "alarm_topic": ("sns", r"[\w.-]{1,256}", "on-call"),
 }
+#: Which of them a CDK app may give before it is made.
+_ALSO_MADE_BESIDE = ("alarm_topic",)
 
 
 class ConfigError(ValueError):
@@ -68,7 +70,7 @@ class StageConfig:
         tags: on every resource.
         permissions_boundary: the ARN of an IAM policy that bounds every role.
         code_signing: the ARN of a Lambda code signing configuration that every function gets.
-        alarm_topic: the ARN of the SNS topic that alarms tell.
+        alarm_topic: the ARN of the SNS topic that alarms tell, in the stage's Region; in a CDK app of your own also `topic.topic_arn`.
         budget: dollars a month above which an alarm says what the stage costs.
         schedules: run the scheduler though the application declares no periodic task, because some are added at run time.
         webhook_concurrency: requests at once that the webhook URL takes (1 to 1 000): what anybody on the internet can make it cost. It is
@@ -122,6 +124,7 @@ class StageConfig:
         self._check_arns()
         self._check_streams()
         self._check_pipeline()
+        self.require_in(self.region)
         require(self.production is None or isinstance(self.production, bool), "production", self.production, "True or False")
         require(isinstance(self.local, bool), "local", self.local, "True or False")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
@@ -164,11 +167,11 @@ class StageConfig:
             value = getattr(self, name)
             place = r"" if service == "iam" else _REGION.pattern
             usable = value is None or _is(re.compile(rf"arn:aws[a-z-]*:{service}:{place}:(\d{{12}}|aws):{resource}"), value)
+            usable |= name in _ALSO_MADE_BESIDE and stream_arns.is_placeholder(value)
             region = "" if service == "iam" else "eu-central-1"
             require(usable, name, value, f"an ARN such as arn:aws:{service}:{region}:123456789012:{example}")
 
     def _check_streams(self) -> None:
-        self.require_streams_in(self.region)
         for name, arn in self.streams.items():
             others = [other for other, same in self.streams.items() if same == arn and other != name]
             require(not others, f"streams[{name}]", arn, f"one name for each stream: several tasks may stand on {''.join(others[:1])}")
@@ -177,15 +180,19 @@ class StageConfig:
             usable = _is(_KEY, key) or stream_arns.is_placeholder(key)
             require(usable, f"stream_keys[{name}]", key, "an ARN such as arn:aws:kms:eu-central-1:123456789012:key/KEY-ID (no alias)")
 
-    def require_streams_in(self, region: str | None) -> None:
-        """Refuse a stream that a stage in *region* (None: not known yet) cannot read.
+    def require_in(self, region: str | None) -> None:
+        """Refuse what a stage in *region* (None: not known yet) cannot use.
 
         Raises:
-            ConfigError: it is no stream's ARN, or that of another Region's.
+            ConfigError: a stream's ARN is none, or something that a setting names is in another Region.
         """
         for name, arn in self.streams.items():
             wrong = stream_arns.wrong_with(arn, region)
             require(wrong is None, f"streams[{name}]", arn, f"{wrong}")
+        named = {"alarm_topic": self.alarm_topic, "code_signing": self.code_signing}
+        for name, other in {**named, **{f"stream_keys[{one}]": key for one, key in self.stream_keys.items()}}.items():
+            there = other is None or region is None or stream_arns.is_placeholder(other) or other.split(":")[3] == region
+            require(there, name, other, f"an ARN in {region}, where the stage is")
 
     def _check_pipeline(self) -> None:
         engine, schedule = self.pipeline, self.pipeline_schedule

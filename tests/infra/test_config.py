@@ -91,6 +91,30 @@ def test_a_stage_stands_in_any_partition_of_aws(region: str, partition: str) -> 
     assert config.region == region
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("alarm_topic", "arn:aws:sns:eu-central-1:123456789012:on-call"),
+        ("code_signing", "arn:aws:lambda:eu-central-1:123456789012:code-signing-config:csc-0123456789abcdefg"),
+    ],
+)
+def test_what_is_in_another_region_is_refused_as_soon_as_the_region_is_known(name: str, value: str) -> None:
+    config = StageConfig(**{name: value})
+    config.require_in(None)
+    config.require_in("eu-central-1")
+    with pytest.raises(ConfigError, match=rf"^{name}: '{value}' cannot be used; expected an ARN in eu-west-1, where the stage is"):
+        config.require_in("eu-west-1")
+    with pytest.raises(ConfigError, match=rf"^{name}: "):
+        StageConfig(account="123456789012", region="eu-west-1", **{name: value})
+
+
+def test_a_key_of_another_region_than_its_stream_is_refused() -> None:
+    elsewhere = KEY.replace("eu-central-1", "eu-west-1")
+    config = StageConfig(streams={"clicks": CLICKS}, stream_keys={"clicks": elsewhere})
+    with pytest.raises(ConfigError, match=r"^stream_keys\[clicks\]: .* expected an ARN in eu-central-1, where the stage is"):
+        config.require_in("eu-central-1")
+
+
 def test_an_account_and_a_region_belong_together() -> None:
     with pytest.raises(ConfigError, match=r"^region: .*because account is given"):
         StageConfig(account="123456789012")

@@ -51,7 +51,7 @@ def test_a_consumed_queue_hides_a_message_for_six_times_as_long_as_the_function_
         assert queues[queue]["VisibilityTimeout"] >= 6 * timeout, queue
 
 
-def test_a_message_is_handed_out_at_most_twenty_times(templates: Templates) -> None:
+def test_a_message_is_handed_out_more_often_than_the_worker_begins_with_it(templates: Templates) -> None:
     for name, queue in _consumed(templates).items():
         assert queue["RedrivePolicy"]["maxReceiveCount"] > MAX_EXECUTIONS, f"{name}: the worker sets aside first, with its reason"
 

@@ -87,12 +87,13 @@ def test_each_setting_reaches_every_resource_that_it_is_about(foreign: Templates
     assert {function["MemorySize"] for function in functions} == {1024}
     assert {function["CodeSigningConfigArn"].split(":")[-1] for function in functions} == {"csc-0123456789abcdefg"}
     assert {role["PermissionsBoundary"].split("/")[-1] for role in foreign.of_type("IAM::Role").values()} == {"developers"}
-    assert {alarm["AlarmActions"][0].split(":")[-1] for alarm in foreign.of_type("CloudWatch::Alarm").values()} == {"on-call"}
+    (topic,) = (name for name, resource in foreign.resources.items() if resource["Type"] == "AWS::SNS::Topic")
+    assert {foreign.exported(alarm["AlarmActions"][0]) for alarm in foreign.of_type("CloudWatch::Alarm").values()} == {topic}
     assert {table["OnDemandThroughput"]["MaxWriteRequestUnits"] for table in foreign.of_type("DynamoDB::Table").values()} == {100}
     (budget,) = foreign.of_type("Budgets::Budget").values()
     assert budget["Budget"]["BudgetLimit"] == {"Amount": 25, "Unit": "USD"}
     assert budget["Budget"]["CostFilters"] == {"TagKeyValue": ["user:sedano:stage$live"]}
-    assert {told["Subscribers"][0]["Address"].split(":")[-1] for told in budget["NotificationsWithSubscribers"]} == {"on-call"}
+    assert {foreign.exported(told["Subscribers"][0]["Address"]) for told in budget["NotificationsWithSubscribers"]} == {topic}
 
 
 def test_the_queues_are_those_that_the_code_declares_each_with_its_concurrency(foreign: Templates) -> None:

@@ -73,9 +73,9 @@ def test_a_stream_of_another_region_is_refused_as_soon_as_the_region_is_known() 
     refusal = _refusal(streams={"orders": ORDERS}, account="123456789012", region="us-east-1")
     assert refusal.endswith("expected a stream in us-east-1, where the stage is: Lambda reads none of another Region")
     config = StageConfig(streams={"orders": ORDERS})
-    config.require_streams_in("eu-central-1")
+    config.require_in("eu-central-1")
     with pytest.raises(ConfigError, match="a stream in eu-west-1"):
-        config.require_streams_in("eu-west-1")
+        config.require_in("eu-west-1")
 
 
 @pytest.mark.parametrize("key", ["", 7, "alias/mine", "arn:aws:kms:eu-central-1:123456789012:alias/mine"])

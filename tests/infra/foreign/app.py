@@ -13,7 +13,7 @@ PLACE = {"account": "123456789012", "region": "eu-central-1"}
 
 app = cdk.App()
 theirs = cdk.Stack(app, "Theirs", env=cdk.Environment(**PLACE))
-sns.Topic(theirs, "Other")
+on_call = sns.Topic(theirs, "OnCall")
 key = kms.Key(theirs, "Key")
 by_id = dynamodb.Attribute(name="id", type=dynamodb.AttributeType.STRING)
 orders = dynamodb.TableV2(
@@ -38,7 +38,7 @@ stacks = SedanoStacks(
         tags={"team": "shop"},
         permissions_boundary="arn:aws:iam::123456789012:policy/developers",
         code_signing="arn:aws:lambda:eu-central-1:123456789012:code-signing-config:csc-0123456789abcdefg",
-        alarm_topic="arn:aws:sns:eu-central-1:123456789012:on-call",
+        alarm_topic=on_call.topic_arn,
         budget=25.0,
         streams={"orders": str(orders.table_stream_arn), "clicks": clicks.stream_arn},
         stream_keys={"orders": key.key_arn},
