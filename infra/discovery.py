@@ -2,6 +2,7 @@
 Lambda's Python brings. Nothing else that happens to be installed on this machine is found: there a deployment would begin to fail.
 """
 
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -12,9 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .packages import LAMBDAS_OWN
+
 #: For so many seconds an application may be imported.
 MOST_SECONDS = 120
-#: The modules of what Lambda's Python brings besides the standard library (`packages.LAMBDAS_OWN`).
+#: The modules of what Lambda's Python brings besides the standard library.
 LAMBDAS_MODULES = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
 #: What `sedano discover` says before the one sentence; before that stands the user's own traceback.
 _REFUSED = "sedano discover: "
@@ -57,6 +60,17 @@ def _link(directory: Path) -> None:
             module = Path(spec.origin)
             installed = module.parent if module.name == "__init__.py" else module
             (directory / installed.name).symlink_to(installed)
+    for package in LAMBDAS_OWN:
+        about = _metadata(package)
+        if about is not None:
+            (directory / about.name).symlink_to(about)
+
+
+def _metadata(package: str) -> Path | None:
+    """Return where it is told which version of *package* is installed here: some ask for that of another one when they are imported."""
+    installed = next(iter(importlib.metadata.distributions(name=package)), None)
+    files = (installed.files if installed is not None else None) or ()
+    return next((Path(str(file.locate())).parent for file in files if file.name == "METADATA"), None)
 
 
 def _run(app: str, code: Path, places: Sequence[Path]) -> subprocess.CompletedProcess[str]:

@@ -19,6 +19,7 @@ from tests.infra.test_config import CLICKS
 from tests.infra.test_native import elf
 
 MORE = "\n@app.task\ndef add() -> None: ...\n\n@app.task(name='shop.add')\ndef more() -> None: ...\n"
+VERSIONS = "from importlib.metadata import version\nassert all(map(version, ('boto3', 'urllib3', 'python-dateutil')))\n"
 GOOD = "from sedano import Sedano\n\napp = Sedano('shop')\n"
 FOLLOWS = f"{GOOD}\n@app.stream('orders')\n@app.task\ndef ordered(record: dict) -> None: ...\n"
 NOBODY = {
@@ -144,7 +145,7 @@ def test_more_queues_than_one_template_takes(tmp_path: Path) -> None:
 
 
 def test_no_credentials(tmp_path: Path) -> None:
-    lambdas = f"import boto3, botocore, dateutil, jmespath, s3transfer, six, urllib3\n{GOOD}"
+    lambdas = f"import boto3, botocore, dateutil, jmespath, s3transfer, six, urllib3\n{VERSIONS}{GOOD}"
     told = _make(*_shop(tmp_path, lambdas))
     assert told == "sedano: no AWS credentials are set: log in (`aws sso login`, `aws configure`), or name a profile in AWS_PROFILE"
 
