@@ -67,6 +67,8 @@ class StageConfig:
         most_reads, most_writes: the ceiling of each table, request units a second: what comes beyond is throttled and tried again.
             By default a tenth of what an account has: a runaway then costs at most 9 USD an hour in writes.
         production: data outlives its stack and tables refuse to be deleted; by default in the stage `prod`.
+        own_key: a KMS key of the stage's own encrypts its tables, buckets and queues, instead of AWS's; in production alone, because it has
+            to outlive what it encrypted.
         tags: on every resource.
         permissions_boundary: the ARN of an IAM policy that bounds every role.
         code_signing: the ARN of a Lambda code signing configuration that every function gets.
@@ -100,6 +102,7 @@ class StageConfig:
     most_reads: int = 4_000
     most_writes: int = 4_000
     production: bool | None = None
+    own_key: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
     permissions_boundary: str | None = None
     code_signing: str | None = None
@@ -126,6 +129,9 @@ class StageConfig:
         self._check_pipeline()
         self.require_in(self.region)
         require(self.production is None or isinstance(self.production, bool), "production", self.production, "True or False")
+        require(isinstance(self.own_key, bool), "own_key", self.own_key, "True or False")
+        outlives = "production=True beside it: the key has to outlive what it encrypted, and is not deleted with the stage"
+        require(self.permanent or not self.own_key, "own_key", self.own_key, outlives)
         require(isinstance(self.local, bool), "local", self.local, "True or False")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
         for name in ("queue_concurrency", "tags", "streams", "stream_keys"):

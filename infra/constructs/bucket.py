@@ -1,6 +1,7 @@
 """Buckets: encrypted, private, reached over TLS only, and what was overwritten or deleted can be had back for a while."""
 
 from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -11,14 +12,17 @@ DAYS_TO_RESTORE = 14
 
 
 class Bucket(Construct):
-    """One kind of objects, kept for ever or for `days`."""
+    """One kind of objects, kept for ever or for `days`, encrypted with `key` or with S3's own."""
 
-    def __init__(self, scope: Construct, name: str, *, permanent: bool, days: int | None = None) -> None:
+    def __init__(self, scope: Construct, name: str, *, permanent: bool, key: kms.IKey | None = None, days: int | None = None) -> None:
         super().__init__(scope, name)
         self.bucket = s3.Bucket(
             self,
             "Bucket",
-            encryption=s3.BucketEncryption.S3_MANAGED,
+            encryption=s3.BucketEncryption.S3_MANAGED if key is None else s3.BucketEncryption.KMS,
+            encryption_key=key,
+            # One request to KMS for many objects.
+            bucket_key_enabled=None if key is None else True,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             enforce_ssl=True,

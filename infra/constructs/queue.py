@@ -1,8 +1,12 @@
-"""Queues: encrypted, reached over TLS only, and never losing a message that cannot be handled."""
+"""Queues: encrypted, reached over TLS only, and never losing a message that cannot be handled.
+
+*key* is always what they are encrypted with; None: SQS's own.
+"""
 
 from typing import Any
 
 from aws_cdk import Duration
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
@@ -24,23 +28,23 @@ _REDRIVE = "Serverless-SQSRedrivePolicy"
 class WorkQueue(Construct):
     """A queue that a function consumes, with the dead-letter queue for what it could not; it keeps order when its name says so."""
 
-    def __init__(self, scope: Construct, name: str, *, visibility: int) -> None:
+    def __init__(self, scope: Construct, name: str, *, visibility: int, key: kms.IKey | None = None) -> None:
         super().__init__(scope, name)
         in_order = name.endswith(FIFO)
         #: Where a message rests that was handed out too often.
-        self.dead = _queue(self, "Dead", in_order=in_order)
+        self.dead = _queue(self, "Dead", key, in_order=in_order)
         acknowledge(self.dead, _REDRIVE, "It is itself where messages rest that were handed out too often.")
         most = MAX_RECEIVES_IN_ORDER if in_order else MAX_RECEIVES
         dead_letters = sqs.DeadLetterQueue(queue=self.dead, max_receive_count=most)
-        self.queue = _queue(self, "Queue", visibility=Duration.seconds(visibility), dead_letters=dead_letters, in_order=in_order)
+        self.queue = _queue(self, "Queue", key, visibility=Duration.seconds(visibility), dead_letters=dead_letters, in_order=in_order)
 
 
 class ParkedQueue(Construct):
     """Where a message rests that a function refuses: its body as it came, the reason in its attributes."""
 
-    def __init__(self, scope: Construct, name: str) -> None:
+    def __init__(self, scope: Construct, name: str, *, key: kms.IKey | None = None) -> None:
         super().__init__(scope, name)
-        self.queue = _queue(self, "Queue")
+        self.queue = _queue(self, "Queue", key)
         for finding in ("AwsSolutions-SQS3", _REDRIVE):
             acknowledge(
                 self.queue, finding, "No function consumes this queue, so nothing can fail here: it is itself where failed messages rest."
@@ -50,6 +54,7 @@ class ParkedQueue(Construct):
 def _queue(
     scope: Construct,
     name: str,
+    key: kms.IKey | None,
     *,
     visibility: Duration | None = None,
     dead_letters: sqs.DeadLetterQueue | None = None,
@@ -66,7 +71,8 @@ def _queue(
         scope,
         name,
         enforce_ssl=True,
-        encryption=sqs.QueueEncryption.SQS_MANAGED,
+        encryption=sqs.QueueEncryption.SQS_MANAGED if key is None else sqs.QueueEncryption.KMS,
+        encryption_master_key=key,
         retention_period=RETENTION,
         visibility_timeout=visibility,
         dead_letter_queue=dead_letters,

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 PARTITION_KEY = "pk"
@@ -23,7 +24,8 @@ class Ceiling(NamedTuple):
 class Table(Construct):
     """One trust zone's items. Two zones are two tables, because a policy names a table and not a key prefix."""
 
-    def __init__(self, scope: Construct, name: str, *, permanent: bool, ceiling: Ceiling) -> None:
+    def __init__(self, scope: Construct, name: str, *, permanent: bool, ceiling: Ceiling, key: kms.IKey | None = None) -> None:
+        """`key`: what it is encrypted with, AWS's own by default."""
         super().__init__(scope, name)
         self.table = dynamodb.Table(
             self,
@@ -34,6 +36,8 @@ class Table(Construct):
             max_write_request_units=ceiling.writes,
             time_to_live_attribute=TTL_ATTRIBUTE,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(point_in_time_recovery_enabled=True),
+            encryption=None if key is None else dynamodb.TableEncryption.CUSTOMER_MANAGED,
+            encryption_key=key,
             deletion_protection=permanent,
             removal_policy=RemovalPolicy.RETAIN if permanent else RemovalPolicy.DESTROY,
         )

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from aws_cdk import ArnFormat, CfnOutput
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
@@ -35,7 +36,7 @@ from ..constructs.webhook_url import WebhookUrl
 from ..places import FUNCTIONS
 from ..stream_arns import DYNAMODB
 from .stage_stack import StageStack
-from .state import BLOBS, CONTROL, HISTORY, LEDGER, SETTINGS, StateStack
+from .state import BLOBS, CONTROL, HISTORY, KEY, LEDGER, SETTINGS, StateStack
 
 #: The records of so many invocations become one object of the history, which may be so many seconds late: an object costs as much as
 #: twelve messages.
@@ -57,6 +58,7 @@ class CoreStack(StageStack):
         self._control = dynamodb.Table.from_table_name(self, "Control", state.output(CONTROL))
         self._blobs = s3.Bucket.from_bucket_name(self, "Blobs", state.output(BLOBS))
         self._history = s3.Bucket.from_bucket_name(self, "History", state.output(HISTORY))
+        self._key = kms.Key.from_key_arn(self, "Key", state.output(KEY)) if config.own_key else None
         self._work_queues: dict[str, WorkQueue] = {}
         self._functions: dict[str, Function] = {}
         self._mappings: dict[str, str] = {}
@@ -64,7 +66,7 @@ class CoreStack(StageStack):
         self._commands = {queue: self._work_queue(f"Commands-{queue}") for queue in application.declared.queues}
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
-        self._parked = ParkedQueue(self, "Parked").queue
+        self._parked = ParkedQueue(self, "Parked", key=self._key).queue
         self._timers = Timers(self, "Timers", targets=self._unordered(), undelivered=self._parked, local=config.local)
         self._layers: list[lambda_.ILayerVersion] = [
             *library_layers(self, "Library", config.python),
@@ -79,7 +81,7 @@ class CoreStack(StageStack):
 
     def _work_queue(self, name: str, wait: int = 0) -> sqs.Queue:
         """A queue whose messages may wait so many seconds for others of their batch."""
-        self._work_queues[name] = made = WorkQueue(self, name, visibility=self._config.visibility + wait)
+        self._work_queues[name] = made = WorkQueue(self, name, visibility=self._config.visibility + wait, key=self._key)
         return made.queue
 
     def _environment(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_emrserverless as emr
 from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
@@ -24,7 +25,7 @@ from ..nag import acknowledge, acknowledge_wildcard
 from ..places import JOBS, LIBRARY
 from .core import HISTORY_PREFIX
 from .stage_stack import StageStack
-from .state import CONTROL, HISTORY, StateStack
+from .state import CONTROL, HISTORY, KEY, StateStack
 
 #: Where the tables stand in the history bucket.
 TABLES_PREFIX = "history/"
@@ -89,8 +90,18 @@ class PipelineStack(StageStack):
         """The log groups of Glue's jobs; EMR Serverless keeps its logs in a place of its own, for which it asks nobody."""
         return self.format_arn(service="logs", resource="log-group", resource_name="/aws-glue/*", arn_format=ArnFormat.COLON_RESOURCE_NAME)
 
+    def _add_security(self) -> glue.SecurityConfiguration:
+        """With what the job's objects are encrypted: what a job says of that comes before what its bucket does.
+
+        It cannot be changed under one name, so each has its own.
+        """
+        if not self._config.own_key:
+            return glue.SecurityConfiguration(self, "Security", s3_encryption=glue.S3Encryption.s3_managed())
+        key = kms.Key.from_key_arn(self, "Key", self._state.output(KEY))
+        return glue.SecurityConfiguration(self, "KeyedSecurity", s3_encryption=glue.S3Encryption.kms(key))
+
     def _add_job(self, role: iam.Role) -> glue.PySparkFlexEtlJob:
-        security = glue.SecurityConfiguration(self, "Security", s3_encryption=glue.S3Encryption.s3_managed())
+        security = self._add_security()
         bucket = self._bucket.bucket_name
         job = glue.PySparkFlexEtlJob(
             self, "Job",

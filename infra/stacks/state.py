@@ -1,4 +1,4 @@
-"""What a stage remembers: the ledger, the control table, large values, and the history of what happened.
+"""What a stage remembers: the ledger, the control table, large values, and the history of what happened; and the key to it.
 
 This stack changes rarely and is deployed first. In production nothing in it is deleted with it. Its outputs are all
 that other stacks know of it.
@@ -12,6 +12,7 @@ from constructs import Construct
 
 from ..config import StageConfig
 from ..constructs.bucket import Bucket
+from ..constructs.key import Key
 from ..constructs.table import Ceiling, Table
 from .stage_stack import StageStack
 
@@ -19,6 +20,8 @@ LEDGER = "SedanoLedgerTable"
 CONTROL = "SedanoControlTable"
 BLOBS = "SedanoBlobsBucket"
 HISTORY = "SedanoHistoryBucket"
+#: No setting of the library: who reads and writes need not know by which key.
+KEY = "KeyArn"
 
 #: Which setting of the library each output is the value of.
 SETTINGS: Mapping[str, str] = MappingProxyType(
@@ -38,12 +41,15 @@ class StateStack(StageStack):
         permanent = config.permanent
         super().__init__(scope, "state", config=config, about="what is remembered", protected=permanent)
         ceiling = Ceiling(config.most_reads, config.most_writes)
-        CfnOutput(self, LEDGER, value=Table(self, "Ledger", permanent=permanent, ceiling=ceiling).table.table_name)
-        CfnOutput(self, CONTROL, value=Table(self, "Control", permanent=permanent, ceiling=ceiling).table.table_name)
-        blobs = Bucket(self, "Blobs", permanent=permanent, days=config.blob_days)
-        history = Bucket(self, "History", permanent=permanent)
+        key = Key(self, "Key", stage=config.stage).key if config.own_key else None
+        CfnOutput(self, LEDGER, value=Table(self, "Ledger", permanent=permanent, ceiling=ceiling, key=key).table.table_name)
+        CfnOutput(self, CONTROL, value=Table(self, "Control", permanent=permanent, ceiling=ceiling, key=key).table.table_name)
+        blobs = Bucket(self, "Blobs", permanent=permanent, key=key, days=config.blob_days)
+        history = Bucket(self, "History", permanent=permanent, key=key)
         CfnOutput(self, BLOBS, value=blobs.bucket.bucket_name)
         CfnOutput(self, HISTORY, value=history.bucket.bucket_name)
+        if key is not None:
+            CfnOutput(self, KEY, value=key.key_arn)
 
     def output(self, name: str) -> str:
         """The value of one of this stack's outputs, as another stack refers to it."""

@@ -204,8 +204,8 @@ def waits_for_nothing_in_order(templates: Templates, name: str) -> str | None:
 
 def is_encrypted_at_rest(templates: Templates, name: str) -> str | None:
     """Queues and buckets encrypt what they keep."""
-    properties = _of(templates, name)
-    return None if properties.get("SqsManagedSseEnabled") or properties.get("BucketEncryption") else "is not encrypted"
+    said = [_of(templates, name).get(one) for one in ("SqsManagedSseEnabled", "KmsMasterKeyId", "BucketEncryption")]
+    return None if any(said) else "is not encrypted"
 
 
 def refuses_what_is_not_tls(templates: Templates, name: str) -> str | None:

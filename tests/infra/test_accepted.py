@@ -26,7 +26,7 @@ EVERYTHING = {
     "streams": f"orders={ORDERS},clicks={CLICKS}", "stream_keys": f"clicks={KEY}", "tags": "team=shop",
     "permissions_boundary": "arn:aws:iam::123456789012:policy/developers",
     "code_signing": f"arn:aws:lambda:{PLACE}:code-signing-config:csc-0123456789abcdefg",
-    "alarm_topic": f"arn:aws:sns:{PLACE}:on-call", "budget": "25", "pipeline_schedule": "cron(15 * * * ? *)",
+    "alarm_topic": f"arn:aws:sns:{PLACE}:on-call", "budget": "25", "pipeline_schedule": "cron(15 * * * ? *)", "own_key": "true",
 }  # fmt: skip
 
 

@@ -148,10 +148,10 @@ def test_the_edges_of_every_range_are_usable() -> None:
 def test_every_field_is_a_setting_of_the_command_line() -> None:
     texts = {
         "account": "123456789012", "region": "eu-central-1", "stage": "staging", "queue_concurrency": "mail=2, bulk=50",
-        "tags": "team=shop,cost centre=42", "local": "yes", "production": "no", "schedules": "yes", "budget": "12.50", "alarm_topic": TOPIC,
+        "tags": "team=shop,cost centre=42", "local": "yes", "production": "yes", "schedules": "no", "budget": "12.50", "alarm_topic": TOPIC,
         "permissions_boundary": "arn:aws:iam::123456789012:policy/b", "pipeline": "glue", "pipeline_schedule": "cron(15 * * * ? *)",
         "code_signing": "arn:aws:lambda:eu-central-1:123456789012:code-signing-config:csc-0123456789abcdefg", "retention": "90",
-        "streams": f"clicks={CLICKS}", "stream_keys": f"clicks={KEY}",
+        "streams": f"clicks={CLICKS}", "stream_keys": f"clicks={KEY}", "own_key": "yes",
     }  # fmt: skip
     numbers = {"memory": "200", "timeout": "9", "batch": "9", "concurrency": "10", "blob_days": "40", "most_reads": "9", "most_writes": "9",
                "pipeline_lag": "9", "webhook_concurrency": "9"}  # fmt: skip
@@ -160,8 +160,8 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
     assert dict(config.queue_concurrency) == {"mail": 2, "bulk": 50}
     assert (config.concurrency_of("mail"), config.concurrency_of("default")) == (2, 10)
     assert {name: getattr(config, name) for name in numbers} == {name: int(text) for name, text in numbers.items()}
-    assert (dict(config.tags), config.budget, config.local, config.production) == ({"team": "shop", "cost centre": "42"}, 12.5, True, False)
-    assert config.schedules
+    assert (dict(config.tags), config.budget, config.local, config.production) == ({"team": "shop", "cost centre": "42"}, 12.5, True, True)
+    assert (config.schedules, config.own_key) == (False, True)
     assert (dict(config.streams), dict(config.stream_keys)) == ({"clicks": CLICKS}, {"clicks": KEY})
 
 

@@ -64,6 +64,7 @@ JUDGED_ELSEWHERE = {
     "Events::Rule": "test_pipeline.py",
     "Lambda::Url": "test_webhook.py",
     "Lambda::Permission": "test_webhook.py",
+    "KMS::Key": "test_own_key.py",
 }
 
 

@@ -1,0 +1,37 @@
+"""A key of the stage's own: whoever administers it can see each use of what the stage keeps, and end all of them at once."""
+
+from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from constructs import Construct
+
+#: The services that keep what the key encrypts.
+KEEPERS = ("dynamodb", "s3", "sqs")
+
+
+class Key(Construct):
+    """One key for all tables, buckets and queues of a stage, renewed each year, and never deleted with its stack.
+
+    Who may use it is said as AWS says it of the keys that it manages itself: everybody in the account, through a service that keeps
+    something with it and lets him at that. So no role needs a grant of its own for it, and neither does whoever publishes; nobody can
+    decrypt with it by himself.
+    """
+
+    def __init__(self, scope: Construct, name: str, *, stage: str) -> None:
+        super().__init__(scope, name)
+        description = f"sedano, stage {stage}: tables, buckets and queues"
+        self.key = kms.Key(self, "Key", description=description, enable_key_rotation=True, removal_policy=RemovalPolicy.RETAIN)
+        stack = Stack.of(self)
+        self.key.add_to_resource_policy(
+            iam.PolicyStatement(
+                principals=[iam.AnyPrincipal()],
+                actions=["kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:CreateGrant", "kms:DescribeKey"],
+                resources=["*"],
+                conditions={
+                    "StringEquals": {
+                        "kms:CallerAccount": stack.account,
+                        "kms:ViaService": [f"{service}.{stack.region}.amazonaws.com" for service in KEEPERS],
+                    }
+                },
+            )
+        )
