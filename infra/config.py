@@ -26,6 +26,8 @@ LEAST_CONCURRENCY, MOST_CONCURRENCY = 2, 1000
 SHORTEST_BLOB_LIFE = 29
 #: What runs the history job.
 PIPELINES = ("glue", "emr", "none")
+#: How production lets new code in.
+RELEASES = ("canary", "all-at-once")
 #: For at most how many hours the history may be behind before an alarm says so.
 LONGEST_LAG = 24
 #: How many tags AWS takes, less what CloudFormation and sedano add.
@@ -75,6 +77,8 @@ class StageConfig:
         alarm_topic: the ARN of the SNS topic that alarms tell, in the stage's Region; in a CDK app of your own also `topic.topic_arn`.
         budget: dollars a month above which an alarm says what the stage costs.
         schedules: run the scheduler though the application declares no periodic task, because some are added at run time.
+        release: how production lets new code in: `canary`, a tenth of the work for five minutes and back when it does worse than the
+            code before it, or `all-at-once` when a fix must not wait.
         webhook_concurrency: requests at once that the webhook URL takes (1 to 1 000): what anybody on the internet can make it cost. It is
             taken out of the account's concurrency; 0 takes none out, and then the account's own limit is the ceiling.
         streams: the ARN of each stream that the application declares, by its name there: a DynamoDB table's or one of Kinesis, in the
@@ -109,6 +113,7 @@ class StageConfig:
     alarm_topic: str | None = None
     budget: float | None = None
     schedules: bool = False
+    release: str = "canary"
     webhook_concurrency: int = 10
     streams: Mapping[str, str] = field(default_factory=dict)
     stream_keys: Mapping[str, str] = field(default_factory=dict)
@@ -132,6 +137,7 @@ class StageConfig:
         require(isinstance(self.own_key, bool), "own_key", self.own_key, "True or False")
         outlives = "production=True beside it: the key has to outlive what it encrypted, and is not deleted with the stage"
         require(self.permanent or not self.own_key, "own_key", self.own_key, outlives)
+        require(self.release in RELEASES, "release", self.release, f"one of {', '.join(RELEASES)}")
         require(isinstance(self.local, bool), "local", self.local, "True or False")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
         for name in ("queue_concurrency", "tags", "streams", "stream_keys"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
@@ -29,7 +29,9 @@ class Dashboard(Construct):
     def __init__(self, scope: Construct, name: str, *, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]) -> None:
         super().__init__(scope, name)
         self._watched = watched
-        page = cloudwatch.Dashboard(self, "Page", dashboard_name=f"sedano-{watched.stage}", default_interval=Duration.hours(3))
+        # Dashboards belong to the account, not to a Region: two stages of one name in two Regions need two names.
+        called = f"sedano-{watched.stage}-{Stack.of(self).region}"
+        page = cloudwatch.Dashboard(self, "Page", dashboard_name=called, default_interval=Duration.hours(3))
         page.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=list(alarms), width=_WIDE, height=4))
         page.add_widgets(self._age(), self._depth(), cloudwatch.TextWidget(markdown=_AGE, width=_THIRD, height=6))
         page.add_widgets(self._own("How tasks end", _OUTCOMES), self._own("Trouble", _TROUBLE), self._own("Waiting or set aside", _WAITING))

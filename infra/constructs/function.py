@@ -82,7 +82,9 @@ class Function(Construct):
         self.function = self._make(content, self.logs, loops)
         released = config.permanent and not config.local
         #: What events go to: in production an alias that new code reaches step by step, else the function itself.
-        self.target: lambda_.IFunction = Release(self, "Release", function=self.function).alias if released else self.function
+        self.target: lambda_.IFunction = (
+            Release(self, "Release", function=self.function, way=config.release).alias if released else self.function
+        )
         for finding, reason in {**_ACCEPTED, "Serverless-LambdaDLQ": loses_nothing}.items():
             acknowledge(self.function, finding, reason)
 
@@ -106,6 +108,9 @@ class Function(Construct):
             system_log_level_v2=lambda_.SystemLogLevel.WARN,
             application_log_level_v2=lambda_.ApplicationLogLevel.INFO,
             code_signing_config=self._signing(),
+            current_version_options=lambda_.VersionOptions(
+                removal_policy=RemovalPolicy.RETAIN if self._config.permanent else RemovalPolicy.DESTROY
+            ),
         )
 
     def _signing(self) -> lambda_.ICodeSigningConfig | None:

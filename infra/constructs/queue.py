@@ -1,11 +1,12 @@
 """Queues: encrypted, reached over TLS only, and never losing a message that cannot be handled.
 
-*key* is always what they are encrypted with; None: SQS's own.
+*key* is always what they are encrypted with; None: SQS's own. *permanent*: in production a queue that leaves its template, because its
+stack is deleted or because the application no longer names it, is kept with the messages that wait in it.
 """
 
 from typing import Any
 
-from aws_cdk import Duration
+from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
@@ -28,23 +29,26 @@ _REDRIVE = "Serverless-SQSRedrivePolicy"
 class WorkQueue(Construct):
     """A queue that a function consumes, with the dead-letter queue for what it could not; it keeps order when its name says so."""
 
-    def __init__(self, scope: Construct, name: str, *, visibility: int, key: kms.IKey | None = None) -> None:
+    def __init__(self, scope: Construct, name: str, *, visibility: int, permanent: bool, key: kms.IKey | None = None) -> None:
         super().__init__(scope, name)
         in_order = name.endswith(FIFO)
         #: Where a message rests that was handed out too often.
-        self.dead = _queue(self, "Dead", key, in_order=in_order)
+        self.dead = _queue(self, "Dead", key, permanent=permanent, in_order=in_order)
         acknowledge(self.dead, _REDRIVE, "It is itself where messages rest that were handed out too often.")
         most = MAX_RECEIVES_IN_ORDER if in_order else MAX_RECEIVES
         dead_letters = sqs.DeadLetterQueue(queue=self.dead, max_receive_count=most)
-        self.queue = _queue(self, "Queue", key, visibility=Duration.seconds(visibility), dead_letters=dead_letters, in_order=in_order)
+        hidden = Duration.seconds(visibility)
+        self.queue = _queue(
+            self, "Queue", key, permanent=permanent, visibility=hidden, dead_letters=dead_letters, in_order=in_order
+        )
 
 
 class ParkedQueue(Construct):
     """Where a message rests that a function refuses: its body as it came, the reason in its attributes."""
 
-    def __init__(self, scope: Construct, name: str, *, key: kms.IKey | None = None) -> None:
+    def __init__(self, scope: Construct, name: str, *, permanent: bool, key: kms.IKey | None = None) -> None:
         super().__init__(scope, name)
-        self.queue = _queue(self, "Queue", key)
+        self.queue = _queue(self, "Queue", key, permanent=permanent)
         for finding in ("AwsSolutions-SQS3", _REDRIVE):
             acknowledge(
                 self.queue, finding, "No function consumes this queue, so nothing can fail here: it is itself where failed messages rest."
@@ -56,6 +60,7 @@ def _queue(
     name: str,
     key: kms.IKey | None,
     *,
+    permanent: bool,
     visibility: Duration | None = None,
     dead_letters: sqs.DeadLetterQueue | None = None,
     in_order: bool = False,
@@ -76,5 +81,6 @@ def _queue(
         retention_period=RETENTION,
         visibility_timeout=visibility,
         dead_letter_queue=dead_letters,
+        removal_policy=RemovalPolicy.RETAIN if permanent else RemovalPolicy.DESTROY,
         **(order if in_order else {}),
     )

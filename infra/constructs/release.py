@@ -1,13 +1,34 @@
-"""How new code of a function is let in: a tenth of the work for five minutes, then all of it, and back at the first failure."""
+"""How new code of a function is let in: a tenth of the work for five minutes, then all of it, and back if it does worse.
 
-from aws_cdk import ArnFormat, Duration, Stack
+What is compared is the share of invocations that fail, of the new version and of the one before it, minute by minute. So a fix is let in
+while the old version fails, and one invocation that ran out of memory in a busy minute takes nothing back.
+
+The metrics are those of AWS's own example of a gradual deployment (AWS SAM, "Deploying serverless applications gradually"): the dimension
+`ExecutedVersion` beside the alias tells the two versions apart. The alarm is one of its own for each version: CodeDeploy refuses to begin
+while an alarm rings, and one that rang for the last release would hold up the next.
+"""
+
+from typing import Any
+
+from aws_cdk import ArnFormat, CfnElement, Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_codedeploy as codedeploy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from ..config import RELEASES
 from ..nag import acknowledge_wildcard
+
+#: How many percentage points larger than the old version's the share of failing invocations of the new one may not be.
+WORSE_BY = 10
+_ALIAS = "live"
+CANARY = RELEASES[0]
+#: Of the new version and of both, how much larger a share of the new one's invocations fails than of the old one's; 0 before it is invoked.
+_WORSE = (
+    "IF(FILL(newCalls, 0) > 0, 100 * FILL(newErrors, 0) / newCalls - IF(FILL(calls, 0) - newCalls > 0, "
+    "100 * (FILL(errors, 0) - FILL(newErrors, 0)) / (calls - newCalls), 0), 0)"
+)
 
 
 class Release(Construct):
@@ -17,21 +38,23 @@ class Release(Construct):
     invocation, so users' bugs in single tasks do not stop a release.
     """
 
-    def __init__(self, scope: Construct, name: str, *, function: lambda_.Function) -> None:
+    def __init__(self, scope: Construct, name: str, *, function: lambda_.Function, way: str) -> None:
+        """`way`: one of `RELEASES`."""
         super().__init__(scope, name)
+        self._function = function
         #: What event source mappings and callers aim at.
-        self.alias = lambda_.Alias(self, "Live", alias_name="live", version=function.current_version)
+        self.alias = lambda_.Alias(self, "Live", alias_name=_ALIAS, version=function.current_version)
         role = self._role(function.function_arn)
-        group = codedeploy.LambdaDeploymentGroup(
-            self,
-            "Group",
-            alias=self.alias,
-            role=role.without_policy_updates(),
-            deployment_config=codedeploy.LambdaDeploymentConfig.CANARY_10_PERCENT_5_MINUTES,
-            alarms=[self._alarm()],
-            auto_rollback=codedeploy.AutoRollbackConfig(failed_deployment=True, stopped_deployment=True, deployment_in_alarm=True),
-        )
+        moved = self._step_by_step() if way == CANARY else {"deployment_config": codedeploy.LambdaDeploymentConfig.ALL_AT_ONCE}
+        group = codedeploy.LambdaDeploymentGroup(self, "Group", alias=self.alias, role=role.without_policy_updates(), **moved)
         group.node.add_dependency(role)  # a release is begun in its name as soon as it stands
+
+    def _step_by_step(self) -> dict[str, Any]:
+        return {
+            "deployment_config": codedeploy.LambdaDeploymentConfig.CANARY_10_PERCENT_5_MINUTES,
+            "alarms": [self._alarm()],
+            "auto_rollback": codedeploy.AutoRollbackConfig(failed_deployment=True, stopped_deployment=True, deployment_in_alarm=True),
+        }
 
     def _role(self, function: str) -> iam.Role:
         """What AWS's own policy for CodeDeploy and Lambda allows on every function, on this one alone; none of its hooks and buckets."""
@@ -52,12 +75,39 @@ class Release(Construct):
         return role
 
     def _alarm(self) -> cloudwatch.Alarm:
-        return self.alias.metric_errors(period=Duration.minutes(1), statistic="Sum").create_alarm(
+        version = self._function.current_version
+        new = {"newCalls": self._counted("Invocations", version.version), "newErrors": self._counted("Errors", version.version)}
+        both = {"calls": self._counted("Invocations"), "errors": self._counted("Errors")}
+        worse = cloudwatch.MathExpression(
+            expression=_WORSE, using_metrics={**new, **both}, period=Duration.minutes(1), label="percentage points worse"
+        )
+        alarm = worse.create_alarm(
             self,
             "Failures",
-            threshold=1,
+            threshold=WORSE_BY,
             evaluation_periods=1,
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-            alarm_description="Invocations fail: a release that is under way goes back to the version before it.",
+            alarm_description=(
+                f"The share of the new version's invocations that fail is {WORSE_BY} percentage points larger than that of the version "
+                "before it: a release that is under way goes back to that version."
+            ),
         )
+        _called_after(alarm, version)
+        return alarm
+
+    def _counted(self, metric: str, version: str | None = None) -> cloudwatch.Metric:
+        """What Lambda counts of the alias, of one version behind it or of both."""
+        dimensions = {"FunctionName": self._function.function_name, "Resource": f"{self._function.function_name}:{_ALIAS}"}
+        if version is not None:
+            dimensions["ExecutedVersion"] = version
+        return cloudwatch.Metric(
+            namespace="AWS/Lambda", metric_name=metric, dimensions_map=dimensions, statistic="Sum", period=Duration.minutes(1)
+        )
+
+
+def _called_after(alarm: cloudwatch.Alarm, version: lambda_.Version) -> None:
+    """Give the alarm a logical id that changes when the version's does, so that each version has an alarm that never rang."""
+    made, numbered = alarm.node.default_child, version.node.default_child
+    if isinstance(made, CfnElement) and isinstance(numbered, CfnElement):
+        made.override_logical_id(f"Failures{numbered.logical_id}")

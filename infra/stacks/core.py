@@ -29,14 +29,14 @@ from ..constructs.function import FED_BY_QUEUES, Content, Function
 from ..constructs.layers import application_layers, library_layers
 from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
-from ..constructs.queue import FIFO, ParkedQueue, WorkQueue
+from ..constructs.queue import FIFO, WorkQueue
 from ..constructs.streams import StreamTable, service_of
 from ..constructs.timers import Timers
 from ..constructs.webhook_url import WebhookUrl
 from ..places import FUNCTIONS
 from ..stream_arns import DYNAMODB
 from .stage_stack import StageStack
-from .state import BLOBS, CONTROL, HISTORY, KEY, LEDGER, SETTINGS, StateStack
+from .state import BLOBS, CONTROL, HISTORY, KEY, LEDGER, PARKED, PARKED_ARN, PARKED_NAME, SETTINGS, TIMERS, StateStack
 
 #: The records of so many invocations become one object of the history, which may be so many seconds late: an object costs as much as
 #: twelve messages.
@@ -51,7 +51,7 @@ class CoreStack(StageStack):
     """The queues and functions of one stage."""
 
     def __init__(self, scope: Construct, *, config: StageConfig, application: Application, state: StateStack) -> None:
-        super().__init__(scope, "core", config=config, about="what runs")
+        super().__init__(scope, "core", config=config, about="what runs", protected=config.permanent)
         self._config, self._app = config, application.reference
         self._scheduled = config.schedules or bool(application.declared.schedules)
         self._ledger = dynamodb.Table.from_table_name(self, "Ledger", state.output(LEDGER))
@@ -66,8 +66,10 @@ class CoreStack(StageStack):
         self._commands = {queue: self._work_queue(f"Commands-{queue}") for queue in application.declared.queues}
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
-        self._parked = ParkedQueue(self, "Parked", key=self._key).queue
-        self._timers = Timers(self, "Timers", targets=self._unordered(), undelivered=self._parked, local=config.local)
+        self._parked = self._parked_of(state)
+        self._timers = Timers(
+            self, "Timers", group=state.output(TIMERS), targets=self._unordered(), undelivered=self._parked, local=config.local
+        )
         self._layers: list[lambda_.ILayerVersion] = [
             *library_layers(self, "Library", config.python),
             *application_layers(self, "Application", application, config.python),
@@ -81,8 +83,14 @@ class CoreStack(StageStack):
 
     def _work_queue(self, name: str, wait: int = 0) -> sqs.Queue:
         """A queue whose messages may wait so many seconds for others of their batch."""
-        self._work_queues[name] = made = WorkQueue(self, name, visibility=self._config.visibility + wait, key=self._key)
+        hidden = self._config.visibility + wait
+        self._work_queues[name] = made = WorkQueue(self, name, visibility=hidden, permanent=self._config.permanent, key=self._key)
         return made.queue
+
+    def _parked_of(self, state: StateStack) -> sqs.IQueue:
+        """The queue of parked messages, which outlives what runs."""
+        arn, url, name = map(state.output, (PARKED_ARN, PARKED, PARKED_NAME))
+        return sqs.Queue.from_queue_attributes(self, "Parked", queue_arn=arn, queue_url=url, queue_name=name)
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -91,8 +99,6 @@ class CoreStack(StageStack):
             "SEDANO_QUEUES": self._command_urls(),
             "SEDANO_EVENTS_QUEUE": self._events.queue_url,
             "SEDANO_RECORDS_QUEUE": self._records.queue_url,
-            "SEDANO_PARKED_QUEUE": self._parked.queue_url,
-            "SEDANO_TIMERS_GROUP": self._timers.group,
             "SEDANO_TIMERS_ROLE": self._timers.role.role_arn,
             "SEDANO_SCHEDULER": self._scheduler_state(),
         }
@@ -277,7 +283,5 @@ class CoreStack(StageStack):
         CfnOutput(self, "SedanoQueues", value=self._command_urls())
         CfnOutput(self, "SedanoEventsQueue", value=self._events.queue_url)
         CfnOutput(self, "SedanoRecordsQueue", value=self._records.queue_url)
-        CfnOutput(self, "SedanoParkedQueue", value=self._parked.queue_url)
-        CfnOutput(self, "SedanoTimersGroup", value=self._timers.group)
         CfnOutput(self, "SedanoTimersRole", value=self._timers.role.role_arn)
         CfnOutput(self, "SedanoScheduler", value=self._scheduler_state())

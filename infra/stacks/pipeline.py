@@ -9,7 +9,7 @@ meets another one fails at once, and the lease in the control table keeps two fr
 import tempfile
 from pathlib import Path
 
-from aws_cdk import ArnFormat, CfnOutput, Duration
+from aws_cdk import ArnFormat, CfnOutput, Duration, RemovalPolicy
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_emrserverless as emr
 from aws_cdk import aws_glue as glue
@@ -93,12 +93,16 @@ class PipelineStack(StageStack):
     def _add_security(self) -> glue.SecurityConfiguration:
         """With what the job's objects are encrypted: what a job says of that comes before what its bucket does.
 
-        It cannot be changed under one name, so each has its own.
+        It cannot be changed under one name, so each has its own. The CDK retains it by default, and then the name is taken when the stage
+        is deployed again after it was destroyed. It holds no data: it is deleted with its stack.
         """
-        if not self._config.own_key:
-            return glue.SecurityConfiguration(self, "Security", s3_encryption=glue.S3Encryption.s3_managed())
-        key = kms.Key.from_key_arn(self, "Key", self._state.output(KEY))
-        return glue.SecurityConfiguration(self, "KeyedSecurity", s3_encryption=glue.S3Encryption.kms(key))
+        if self._config.own_key:
+            key = kms.Key.from_key_arn(self, "Key", self._state.output(KEY))
+            security = glue.SecurityConfiguration(self, "KeyedSecurity", s3_encryption=glue.S3Encryption.kms(key))
+        else:
+            security = glue.SecurityConfiguration(self, "Security", s3_encryption=glue.S3Encryption.s3_managed())
+        security.apply_removal_policy(RemovalPolicy.DESTROY)
+        return security
 
     def _add_job(self, role: iam.Role) -> glue.PySparkFlexEtlJob:
         security = self._add_security()

@@ -1,4 +1,5 @@
-"""What a stage remembers: the ledger, the control table, large values, and the history of what happened; and the key to it.
+"""What a stage remembers: the ledger, the control table, large values, the history of what happened, what was parked, the timers that are
+set; and the key to it.
 
 This stack changes rarely and is deployed first. In production nothing in it is deleted with it. Its outputs are all
 that other stacks know of it.
@@ -13,13 +14,19 @@ from constructs import Construct
 from ..config import StageConfig
 from ..constructs.bucket import Bucket
 from ..constructs.key import Key
+from ..constructs.queue import ParkedQueue
 from ..constructs.table import Ceiling, Table
+from ..constructs.timers import TimersGroup
 from .stage_stack import StageStack
 
 LEDGER = "SedanoLedgerTable"
 CONTROL = "SedanoControlTable"
 BLOBS = "SedanoBlobsBucket"
 HISTORY = "SedanoHistoryBucket"
+PARKED = "SedanoParkedQueue"
+TIMERS = "SedanoTimersGroup"
+#: How other stacks name the parked queue in policies and metrics.
+PARKED_ARN, PARKED_NAME = "ParkedQueueArn", "ParkedQueueName"
 #: No setting of the library: who reads and writes need not know by which key.
 KEY = "KeyArn"
 
@@ -30,12 +37,14 @@ SETTINGS: Mapping[str, str] = MappingProxyType(
         "SEDANO_CONTROL_TABLE": CONTROL,
         "SEDANO_BLOBS_BUCKET": BLOBS,
         "SEDANO_HISTORY_BUCKET": HISTORY,
+        "SEDANO_PARKED_QUEUE": PARKED,
+        "SEDANO_TIMERS_GROUP": TIMERS,
     }
 )
 
 
 class StateStack(StageStack):
-    """The tables and buckets of one stage."""
+    """The tables and buckets of one stage, its parked queue, and its group of timers."""
 
     def __init__(self, scope: Construct, *, config: StageConfig) -> None:
         permanent = config.permanent
@@ -48,6 +57,11 @@ class StateStack(StageStack):
         history = Bucket(self, "History", permanent=permanent, key=key)
         CfnOutput(self, BLOBS, value=blobs.bucket.bucket_name)
         CfnOutput(self, HISTORY, value=history.bucket.bucket_name)
+        parked = ParkedQueue(self, "Parked", permanent=permanent, key=key).queue
+        CfnOutput(self, PARKED, value=parked.queue_url)
+        CfnOutput(self, PARKED_ARN, value=parked.queue_arn)
+        CfnOutput(self, PARKED_NAME, value=parked.queue_name)
+        CfnOutput(self, TIMERS, value=TimersGroup(self, "Timers", permanent=permanent).name)
         if key is not None:
             CfnOutput(self, KEY, value=key.key_arn)
 

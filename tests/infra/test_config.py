@@ -151,7 +151,7 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
         "tags": "team=shop,cost centre=42", "local": "yes", "production": "yes", "schedules": "no", "budget": "12.50", "alarm_topic": TOPIC,
         "permissions_boundary": "arn:aws:iam::123456789012:policy/b", "pipeline": "glue", "pipeline_schedule": "cron(15 * * * ? *)",
         "code_signing": "arn:aws:lambda:eu-central-1:123456789012:code-signing-config:csc-0123456789abcdefg", "retention": "90",
-        "streams": f"clicks={CLICKS}", "stream_keys": f"clicks={KEY}", "own_key": "yes",
+        "streams": f"clicks={CLICKS}", "stream_keys": f"clicks={KEY}", "own_key": "yes", "release": "all-at-once",
     }  # fmt: skip
     numbers = {"memory": "200", "timeout": "9", "batch": "9", "concurrency": "10", "blob_days": "40", "most_reads": "9", "most_writes": "9",
                "pipeline_lag": "9", "webhook_concurrency": "9"}  # fmt: skip

@@ -24,7 +24,7 @@ BY_AWS: dict[str, tuple[set[frozenset[str]], set[str]]] = {
         | {"NumberOfMessagesReceived", "NumberOfMessagesSent"},
     ),
     "AWS/Lambda": (
-        {frozenset({"FunctionName"}), frozenset({"FunctionName", "Resource"})},
+        {frozenset({"FunctionName"}), frozenset({"FunctionName", "Resource"}), frozenset({"FunctionName", "Resource", "ExecutedVersion"})},
         {"Duration", "Errors", "Invocations", "Throttles"},
     ),
     "AWS/DynamoDB": (
@@ -95,7 +95,9 @@ def test_every_function_table_and_consumed_queue_has_its_alarms(production: Temp
     watched: dict[str, set[str]] = {}
     for _, metric in _of_alarms(production):
         for dimension in metric["Dimensions"]:
-            if isinstance(dimension["Value"], dict) and metric["Namespace"] != "AWS/Events" and dimension["Name"] != "Resource":
+            if dimension["Name"] in ("Resource", "ExecutedVersion") or metric["Namespace"] == "AWS/Events":
+                continue
+            if isinstance(dimension["Value"], dict):
                 watched.setdefault(production.exported(dimension["Value"]), set()).add(metric["MetricName"])
     for function in production.of_type("Lambda::Function"):
         assert {"Errors", "Throttles"} <= watched[function], function

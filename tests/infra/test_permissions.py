@@ -3,7 +3,7 @@
 from tests.infra.template import Templates, shown, target
 
 READ_AND_WRITE = {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
-TIMERS = {"TimersGroup/*", "schedule/default/*"}
+TIMERS = {"SedanoTimersGroup/*", "schedule/default/*"}
 """The group's schedules; the endpoint on this machine authorises every schedule as one of the group `default`."""
 CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
 

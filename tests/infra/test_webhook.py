@@ -144,6 +144,7 @@ def test_somebody_is_told_when_senders_are_refused_or_not_answered(hooked: Templ
         part["Expression"]: alarm["Threshold"]
         for alarm in hooked.of_type("CloudWatch::Alarm").values()
         for part in alarm.get("Metrics", [])
+        if "Expression" in part
     }
     assert asked['SELECT SUM(WebhooksUnanswered) FROM "sedano/prod"'] == 1
     assert asked['SELECT SUM(WebhooksRefused) FROM "sedano/prod"'] == REFUSED, "anybody may knock"
