@@ -130,6 +130,18 @@ def test_what_is_held_comes_back_when_its_time_has_passed_and_not_before(world: 
     assert one(world, wait=4).receives == 2
 
 
+@pytest.mark.parametrize("seconds", [43_200, 86_400])
+def test_a_hold_is_never_refused_or_forgotten_however_long_it_is(world: World, seconds: int) -> None:
+    world.queues.send(COMMANDS, [Outgoing("{}")])
+    delivery = one(world)
+    world.queues.hold(delivery, 0.5)
+    (again,) = world.queues.receive(COMMANDS, wait=4)
+    world.queues.hold(again, seconds)
+    assert world.queues.receive(COMMANDS) == []
+    world.queues.hold(again, 0)
+    assert one(world).receives == 3, "it was held under the same receipt all the time"
+
+
 def test_letting_go_of_what_is_no_longer_held_does_no_harm(world: World) -> None:
     world.queues.send(COMMANDS, [Outgoing("{}")])
     delivery = one(world)

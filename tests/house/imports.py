@@ -20,7 +20,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "celery_names",
         "errors",
         "model",
-        "machine limits consumers secret_texts",
+        "machine deadlines limits consumers secret_texts",
         "ports",
         "memory engine aws",
         "app task event canvas result guards settings testing workflow",

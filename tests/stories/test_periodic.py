@@ -8,13 +8,33 @@ import pytest
 
 from sedano import Retry, Sedano, at, chain, cron, current, every
 from sedano.engine.scheduler import Round, Scheduler
-from sedano.errors import ArgumentError, MessageRefused, OptionError, TooLarge, UnknownSchedule
+from sedano.errors import (
+    ArgumentError,
+    ConfigurationError,
+    MessageRefused,
+    OptionError,
+    SedanoError,
+    TooLarge,
+    Unavailable,
+    UnknownSchedule,
+)
 from sedano.memory import START
 from sedano.model import states
 from sedano.model.agenda import agenda_of
 from sedano.model.clock import LamportClock
 from sedano.testing import world
 from tests.stories.diary import BEGAN, Diary
+
+
+class Refusing:
+    """Queues that take nothing, for one reason."""
+
+    def __init__(self, why: SedanoError) -> None:
+        self.why = why
+
+    def send(self, queue, messages):
+        """Refuse each."""
+        return [self.why] * len(messages)
 
 
 @pytest.fixture
@@ -74,6 +94,26 @@ def test_a_scheduler_that_dies_before_it_crosses_off_leaves_its_moments_to_the_n
         here.elapse(60)
         assert sorted(diary.at) == [*range(10, 61, 10)]
         assert len(here.sent("note")) > len(diary.at)
+
+
+@pytest.mark.parametrize(
+    "passing",
+    [
+        Unavailable("sqs.SendMessageBatch: KMS.ThrottlingException: slow down"),
+        ConfigurationError("sqs.SendMessageBatch: AccessDenied: the grant is being changed"),
+    ],
+)
+def test_a_fault_that_passes_crosses_no_moment_off(diary: Diary, passing: SedanoError):
+    diary.app.periodic(every(60))(diary.note)
+    with diary.open() as here:
+        here.elapse(60)
+        lamport = LamportClock(lambda: int(here.clock.now() * 1_000_000))
+        refused = Scheduler(replace(here.ports, queues=Refusing(passing)), lamport, "refused")
+        here.clock.advance(60)
+        assert refused.round(diary.app.periodics).published == 0
+        here.elapse(240)
+        assert [round(moment / 60) for moment in diary.at] == [1, 2, 3, 4, 5, 6]
+        assert [one.missed for one in diary.app.schedules.list()] == [0]
 
 
 def test_the_moment_is_handed_to_the_parameter_that_asks_for_it(diary: Diary):

@@ -84,7 +84,7 @@ def answered(code: str, status: int = 400, message: str = "because") -> ClientEr
         (answered("AccessDeniedException"), ConfigurationError),
         (answered("ResourceNotFoundException"), ConfigurationError),
         (answered("UnrecognizedClientException"), ConfigurationError),
-        (answered("ExpiredTokenException", 403), ConfigurationError),
+        (answered("ExpiredTokenException", 403), Unavailable),
         (NoCredentialsError(), ConfigurationError),
     ],
 )  # fmt: skip
@@ -205,8 +205,8 @@ def test_when_the_queue_is_away_the_first_batch_answers_for_the_rest(queue: Stub
     ("code", "variable"), [("ResourceNotFoundException", "SEDANO_LEDGER_TABLE"), ("NoSuchBucket", "SEDANO_BLOBS_BUCKET")]
 )
 def test_a_store_that_is_gone_is_said_with_the_setting_that_names_it(code: str, variable: str) -> None:
-    said = str(fault(answered(code), "service.Operation"))
-    assert said.startswith(f"service.Operation: {code}: ")
+    said = str(fault(answered(code), "dynamodb.Operation"))
+    assert said.startswith(f"dynamodb.Operation: {code}: ")
     assert variable in said
 
 

@@ -7,6 +7,7 @@ import pytest
 from sedano import memory
 from sedano.model.records import RECORD_LIFETIME_S, Claim, Claimed
 from sedano.model.states import RUNNING
+from sedano.model.transport import HOLD_MOST_S, MAX_HOLD_S
 from sedano.ports import EVENTS, PARKED, Delivery, Outgoing
 
 CLAIM = Claim("task-1", 0, "message-1", "n" * 32, memory.START + 60, 1, "shop.add")
@@ -28,6 +29,23 @@ def received(queues: memory.MemoryQueues, key: str = EVENTS) -> Delivery:
     """The one message that must be there."""
     (delivery,) = queues.receive(key)
     return delivery
+
+
+def test_a_message_can_be_held_for_what_is_left_of_twelve_hours_since_its_receipt() -> None:
+    clock = memory.VirtualClock(0.0)
+    queues = memory.MemoryQueues(clock, ["q"])
+    queues.send("q", [Outgoing("{}")])
+    (delivery,) = queues.receive("q")
+    queues.hold(delivery, 86_400)
+    assert queues.next_visible("q") == HOLD_MOST_S
+    clock.advance(30_000)
+    queues.hold(delivery, 86_400)
+    shown = queues.next_visible("q")
+    assert shown is not None
+    assert 30_000 + 10_000 < shown <= MAX_HOLD_S, "SQS refuses more, so the hold is halved until it fits"
+    clock.advance(13_200)
+    queues.hold(delivery, 1)
+    assert queues.next_visible("q") == MAX_HOLD_S
 
 
 def test_what_nobody_acknowledges_comes_back_after_the_visibility_timeout(clock: memory.VirtualClock, queues: memory.MemoryQueues) -> None:

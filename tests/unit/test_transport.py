@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from sedano.errors import MessageRefused, OptionError, TooLarge
-from sedano.model.transport import MAX_BYTES, MAX_DELAY_S, MAX_ENTRIES, batches, objection, weigh
+from sedano.model.transport import MAX_BYTES, MAX_DELAY_S, MAX_ENTRIES, batches, misplaced, objection, weigh
 
 
 @pytest.mark.parametrize(("size", "refused"), [(MAX_BYTES - 1, False), (MAX_BYTES, False), (MAX_BYTES + 1, True)])
@@ -35,6 +35,22 @@ def test_a_tenant_is_printable_ascii_of_at_most_128(tenant: str, refused: bool) 
 @pytest.mark.parametrize(("count", "refused"), [(9, False), (10, False), (11, True)])
 def test_ten_attributes_travel(count: int, refused: bool) -> None:
     assert isinstance(objection("{}", 0, None, {f"a{n}": "1" for n in range(count)}), OptionError) == refused
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("reason", False), ("a" * 256, False), ("a" * 257, True), ("", True), ("a b", True), ("é", True), ("AWS.x", True), ("aws.x", True),
+        ("Amazon.x", True), ("awsx", False), (".a", True), ("a.", True), ("a..b", True), ("a.b-c_d", False), ("sedano-slot", False),
+    ],
+)  # fmt: skip
+def test_the_name_of_an_attribute_is_one_that_sqs_takes(name: str, refused: bool) -> None:
+    assert isinstance(objection("{}", 0, None, {name: "1"}), OptionError) == refused
+
+
+@pytest.mark.parametrize(("once", "refused"), [("", False), ("a" * 128, False), ("a" * 129, True), ("a b", True), ("é", True)])
+def test_what_tells_copies_apart_is_printable_ascii_of_at_most_128(once: str, refused: bool) -> None:
+    assert isinstance(misplaced("commands:q.fifo", 0, "key", once), OptionError) == refused
 
 
 @pytest.mark.parametrize("code", [0x09, 0x0A, 0x0D, 0x20, 0x7F, 0xD7FF, 0xE000, 0xFFFD, 0x10000, 0x10FFFF])

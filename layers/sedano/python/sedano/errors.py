@@ -14,6 +14,14 @@ from typing import Self
 class SedanoError(Exception):
     """The root of all errors of sedano."""
 
+    @property
+    def is_final(self) -> bool:
+        """Tell whether the reason lies in what was sent, so that no later attempt and no repaired deployment can succeed with it.
+
+        Errors of values and types do; a service that is away, a denied action and a missing queue do not.
+        """
+        return isinstance(self, ValueError | TypeError)
+
     def as_answer(self) -> Self:
         """Return this error as one answer among others: without the frames that it came through.
 
@@ -60,6 +68,10 @@ class TooLarge(SedanoError, ValueError):
     """A value is larger than its limit; the message names the value, its size and the limit, in bytes."""
 
 
+class NotAccepted(SedanoError, ValueError):
+    """A service refuses a message or an item for what is in it; sending it again changes nothing. The message has the service's words."""
+
+
 class CanvasError(SedanoError, TypeError):
     """A canvas cannot be what it was put together from; the message says how to write it."""
 
@@ -80,8 +92,20 @@ class Unavailable(SedanoError):
     """An AWS service did not take or answer the call within the bounded retries; trying later is safe."""
 
 
-class BacklogFull(Unavailable):
-    """The queue is away and the publisher's backlog is full: nothing was accepted."""
+class PublishError(Unavailable):
+    """A message was neither accepted by its queue nor stored; publish it again.
+
+    An attempt whose answer was lost may have been accepted all the same: give the call a `task_id` of your own, and the second publication
+    of it has no second effect.
+    """
+
+
+class BacklogFull(PublishError):
+    """The queue is away and as many messages as may are stored already: nothing was accepted."""
+
+
+class SpoolError(SedanoError):
+    """The spool on this machine's disk cannot be used; the message names the directory and what to do."""
 
 
 class MessageRefused(SedanoError, ValueError):

@@ -6,11 +6,12 @@ in the bytes (`sedano.model.snapshot`): metadata would leave the mark as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sedano.aws.faults import AWS_ERRORS, code_of, fault
-from sedano.errors import Unavailable
+from sedano.aws.error_codes import LATER, class_of
+from sedano.aws.faults import AWS_ERRORS, code_of, fault, verdict
+from sedano.errors import SedanoError, Unavailable
 from sedano.model.archive import Filed, Kept
 
 TRIES = 3
@@ -88,5 +89,11 @@ class S3Archive:
             except AWS_ERRORS as error:
                 raise fault(error, "s3.DeleteObjects") from error
             if answer.get("Errors"):
-                first_error = answer["Errors"][0]
-                raise Unavailable(f"s3.DeleteObjects: {first_error.get('Key')}: {first_error.get('Code')} {first_error.get('Message')}")
+                raise _not_removed(answer["Errors"])
+
+
+def _not_removed(errors: Sequence[Mapping[str, Any]]) -> SedanoError:
+    """Return the error for objects that were not deleted: what no repetition cures comes before what may pass."""
+    first = min(errors, key=lambda one: class_of(str(one.get("Code"))) == LATER)
+    code = str(first.get("Code", ""))
+    return verdict("s3.DeleteObjects", code, f"{first.get('Key')}: {first.get('Message', '')}", class_of(code))

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from botocore.exceptions import ClientError
-
 from sedano.aws import items, keys
 from sedano.aws.expressions import Write
 from sedano.aws.expressions.elections import CLOSE, DISPATCH, HOLDS, OPENING, PASS, REGISTER
-from sedano.aws.faults import AWS_ERRORS, code_of, fault
+from sedano.aws.faults import AWS_ERRORS, fault, reasons_of
 from sedano.aws.table import Item, Table
 from sedano.model.election import CLOSED, Ballot, Election
 
 ELECTION_LIFETIME_S = 8 * 86_400
-_CANCELLED = "TransactionCanceledException"
 _REFUSED = "ConditionalCheckFailed"
 Values = dict[str, Mapping[str, Any]]
 
@@ -96,18 +93,11 @@ class DynamoElections:
         try:
             self._client.transact_write_items(TransactItems=parts)
         except AWS_ERRORS as error:
-            refused = [code == _REFUSED for code in _reasons(error)]
+            refused = [code == _REFUSED for code in reasons_of(error)]
             if any(refused):
                 return refused
             raise fault(error, "dynamodb.TransactWriteItems") from error
         return None
-
-
-def _reasons(error: Exception) -> list[str]:
-    """Return why each write of a transaction was cancelled; empty for any other error."""
-    if not isinstance(error, ClientError) or code_of(error) != _CANCELLED:
-        return []
-    return [str(reason.get("Code", "")) for reason in error.response.get("CancellationReasons", ())]
 
 
 def _same_close(found: Election, election: Election) -> bool:

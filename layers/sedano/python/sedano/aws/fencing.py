@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 from botocore.exceptions import ClientError
 
+from sedano.aws.error_codes import LATER
 from sedano.aws.expressions.fencing import ATTRIBUTE, FENCE, fenced_put, fenced_update
-from sedano.aws.faults import code_of, fault
-from sedano.errors import FencedOff, Unavailable
+from sedano.aws.faults import code_of, fault, meaning_of, reasons_of
+from sedano.errors import FencedOff
 
 _REFUSED, _CANCELLED = "ConditionalCheckFailedException", "TransactionCanceledException"
 
@@ -76,16 +77,13 @@ def transact(client: Any, lease: Proves, items: Sequence[Mapping[str, Any]]) -> 
 
     Raises:
         FencedOff: the lease is not held any more; nothing was changed.
-        Unavailable: another transaction met this one; nothing was changed, and trying again is safe.
+        Unavailable: another transaction met this one, or the table is throttled; nothing was changed, and trying again is safe.
     """
     try:
         client.transact_write_items(TransactItems=[lease.proof(), *items])
     except ClientError as error:
-        reasons = [reason.get("Code") for reason in error.response.get("CancellationReasons", ())]
-        if code_of(error) == _CANCELLED and reasons and reasons[0] == "ConditionalCheckFailed":
+        if reasons_of(error)[:1] == ["ConditionalCheckFailed"]:
             raise FencedOff("the lease", lease.token) from error
-        if code_of(error) == _CANCELLED and "TransactionConflict" in reasons:
-            raise Unavailable("dynamodb.TransactWriteItems: another transaction is under way") from error
         raise _meant(error, "dynamodb.TransactWriteItems") from error
 
 
@@ -103,5 +101,5 @@ def _send(operation: Any, call: Mapping[str, Any], holder: Holder) -> Mapping[st
 
 
 def _meant(error: ClientError, call: str) -> Exception:
-    """Return what *error* means: what the user's own conditions refused stays what it is."""
-    return error if code_of(error) == _CANCELLED else fault(error, call)
+    """Return what *error* means: what the user's own conditions refused stays what it is, what another transaction met may pass."""
+    return error if code_of(error) == _CANCELLED and meaning_of(error) != LATER else fault(error, call)

@@ -1,9 +1,12 @@
 """Queues over SQS: batches of ten and of at most 1 MiB, each entry answered for itself.
 
 Promises: a queue's name is a key looked up in what this deployment knows, never an address taken from a message. What
-SQS would refuse is found before the call, so one bad message costs nothing and delays nobody. When SQS is away, the
-first batch that finds out answers for the rest: the caller is never kept waiting once for each batch. A tenant becomes
-the `MessageGroupId`, which on a standard queue means fairness between tenants (SQS fair queues), not order.
+SQS would refuse is found before the call, so one bad message costs nothing and delays nobody. A message is accepted when
+its entry stands among the successful ones of an answer, and not otherwise: an answer that names it nowhere confirms
+nothing. Once a call went out nothing is raised: each message has its own answer, whatever became of the others. When SQS
+is away or refuses us, the first batch that finds out answers for the rest: the caller is never kept waiting once for
+each batch. A tenant becomes the `MessageGroupId`, which on a standard queue means fairness between tenants (SQS fair
+queues), not order.
 
 On a FIFO queue a serial key becomes the `MessageGroupId`. SQS answers each entry of a call for itself, so two messages of one key never
 go in one call: the second could be taken where the first was not.
@@ -16,22 +19,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sedano.aws.faults import AWS_ERRORS, code_of, fault
-from sedano.errors import ConfigurationError, SedanoError, Unavailable
-from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, batches, is_fifo, misplaced, objection, unknown_queue, weigh
+from sedano.aws.error_codes import LATER, MINE, class_of, is_known
+from sedano.aws.faults import AWS_ERRORS, code_of, fault, meaning_of, verdict
+from sedano.errors import ConfigurationError, NotAccepted, SedanoError, Unavailable
+from sedano.model.transport import HOLD_MOST_S, MAX_ENTRIES, batches, is_fifo, misplaced, objection, unknown_queue, weigh
 from sedano.ports import Delivery, Outgoing
 
 POLL_S = 5
 """The longest single poll: below the read timeout of the session's clients."""
 _GONE = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"})
-_LAPSED = frozenset(
-    {
-        "AWS.SimpleQueueService.MessageNotInflight",
-        "MessageNotInflight",
-        "ReceiptHandleIsInvalid",
-        "InvalidParameterValue",
-    }
-)
+_LAPSED = frozenset({"AWS.SimpleQueueService.MessageNotInflight", "MessageNotInflight", "ReceiptHandleIsInvalid"})
+_TOO_LONG = "InvalidParameterValue"
+"""What SQS answers to a hold beyond what is left of the 12 hours since the receipt, and to a receipt that it cannot read."""
 
 
 class SqsQueues:
@@ -54,7 +53,7 @@ class SqsQueues:
         self._url(queue)
         answers = [
             objection(message.body, message.delay, message.tenant, message.attributes)
-            or misplaced(queue, message.delay, message.serial_key)
+            or misplaced(queue, message.delay, message.serial_key, message.once)
             for message in messages
         ]  # fmt: skip
         fit = [position for position, answer in enumerate(answers) if answer is None]
@@ -75,14 +74,14 @@ class SqsQueues:
             for one in together:
                 answers[fit[one]] = stopped.get(keys[one])
             self._send_fit(queue, messages, going, answers)
-            stopped |= {messages[one].serial_key or "": away for one in going if isinstance(away := answers[one], Unavailable)}
+            stopped |= {messages[one].serial_key or "": why for one in going if (why := answers[one]) is not None and not why.is_final}
 
     def _send_fit(
         self, queue: str, messages: Sequence[Outgoing], fit: Sequence[int], answers: list[SedanoError | None]
     ) -> None:  # fmt: skip
-        """Send those that *fit* in tens; when the queue is away, the first batch that finds out answers for the rest."""
+        """Send those that *fit* in tens; when the queue is away or refuses us, the first batch that finds out answers for the rest."""
         weights = [weigh(messages[position].body, messages[position].attributes) for position in fit]
-        away: Unavailable | None = None
+        away: SedanoError | None = None
         for batch in batches(weights):
             positions = fit[batch.start : batch.stop]
             away = away or self._send_batch(queue, messages, positions, answers)
@@ -110,19 +109,32 @@ class SqsQueues:
             some = deliveries[start : start + MAX_ENTRIES]
             entries = [{"Id": str(number), "ReceiptHandle": delivery.receipt} for number, delivery in enumerate(some)]
             answer = self._call("DeleteMessageBatch", some[0].queue, self._client.delete_message_batch, Entries=entries)
-            failed += [f"{entry['Code']}: {entry.get('Message', '')}" for entry in answer.get("Failed", ()) if entry["Code"] not in _LAPSED]
+            failed += _not_deleted(answer, len(some))
         if failed:
             raise Unavailable(f"sqs.DeleteMessageBatch: {len(failed)} messages: {failed[0]}")
 
     def hold(self, delivery: Delivery, seconds: float) -> None:
-        """Make a received message invisible for *seconds* (0 to 43 200) from now; one that is visible again already stays so."""
-        whole = -int(-min(max(seconds, 0.0), MAX_HOLD_S) // 1)
+        """Make a received message invisible for *seconds* from now, at most for what is left of the 12 hours since its receipt; one that is
+        visible again already stays so.
+
+        SQS refuses what is too long instead of shortening it, and does not say what is left. `HOLD_MOST_S` is taken on Lambda whatever
+        happened since the receipt; a process that keeps a message for longer has its hold halved until SQS takes it.
+        """
+        whole = -int(-min(max(seconds, 0.0), HOLD_MOST_S) // 1)
+        while not self._held(delivery, whole):
+            whole //= 2
+
+    def _held(self, delivery: Delivery, whole: int) -> bool:
+        """Tell whether SQS took the hold; False when it is too long."""
         url = self._url(delivery.queue)
         try:
             self._client.change_message_visibility(QueueUrl=url, ReceiptHandle=delivery.receipt, VisibilityTimeout=whole)
         except AWS_ERRORS as error:
+            if code_of(error) == _TOO_LONG and whole:
+                return False
             if code_of(error) not in _LAPSED:
                 raise self._fault(error, "ChangeMessageVisibility", delivery.queue) from error
+        return True
 
     def _url(self, key: str) -> str:
         try:
@@ -145,15 +157,35 @@ class SqsQueues:
 
     def _send_batch(
         self, queue: str, messages: Sequence[Outgoing], positions: Sequence[int], answers: list[SedanoError | None]
-    ) -> Unavailable | None:
+    ) -> SedanoError | None:
+        """Send one batch and note each answer; return why nothing more can be sent now, if that is so."""
         entries = [_entry(position, messages[position]) for position in positions]
         try:
-            answer = self._call("SendMessageBatch", queue, self._client.send_message_batch, Entries=entries)
-        except Unavailable as error:
-            return error.as_answer()
-        for failed in answer.get("Failed", ()):
-            answers[int(failed["Id"])] = _refusal(failed)
+            answer = self._client.send_message_batch(QueueUrl=self._url(queue), Entries=entries)
+        except AWS_ERRORS as error:
+            if meaning_of(error) == MINE and code_of(error):
+                return self._refused(queue, messages, positions, answers, error)
+            away = self._fault(error, "SendMessageBatch", queue)
+            away.__cause__ = error
+            return away.as_answer()
+        taken = {entry.get("Id") for entry in answer.get("Successful", ())}
+        failed = {entry.get("Id"): entry for entry in answer.get("Failed", ())}
+        for position in positions:
+            answers[position] = None if str(position) in taken else _refusal(failed.get(str(position)))
         return None
+
+    def _refused(
+        self, queue: str, messages: Sequence[Outgoing], positions: Sequence[int], answers: list[SedanoError | None], error: Exception
+    ) -> SedanoError | None:
+        """Answer for a batch that SQS refuses as a whole: each message is sent alone, so that only the guilty one is refused."""
+        if len(positions) == 1:
+            answers[positions[0]] = NotAccepted(str(self._fault(error, "SendMessageBatch", queue)))
+            return None
+        away: SedanoError | None = None
+        for position in positions:
+            away = away or self._send_batch(queue, messages, [position], answers)
+            answers[position] = away or answers[position]
+        return away
 
     def _poll(self, queue: str, most: int, wait: int) -> list[Delivery]:
         answer = self._call(
@@ -183,9 +215,26 @@ def _entry(position: int, message: Outgoing) -> Mapping[str, Any]:
     return entry
 
 
-def _refusal(failed: Mapping[str, Any]) -> SedanoError:
-    text = f"sqs.SendMessageBatch: {failed['Code']}: {failed.get('Message', '')}"
-    return SedanoError(text) if failed.get("SenderFault") else Unavailable(text)
+def _refusal(failed: Mapping[str, Any] | None) -> SedanoError:
+    """Return why an entry that is not among the successful ones was not accepted; None: the answer does not name it at all.
+
+    The code decides. `SenderFault` does not: SQS calls a throttled request, of a key or of the queue, its sender's fault.
+    """
+    if failed is None:
+        return Unavailable("sqs.SendMessageBatch: the answer does not name this message, so nothing says that it was accepted")
+    code, text = str(failed.get("Code", "")), str(failed.get("Message", ""))
+    meaning = class_of(code, text=text) if is_known(code) else MINE if failed.get("SenderFault") else LATER
+    said = verdict("sqs.SendMessageBatch", code, text, meaning)
+    return NotAccepted(str(said)) if meaning == MINE else said
+
+
+def _not_deleted(answer: Mapping[str, Any], number: int) -> list[str]:
+    """Return why entries 0 to *number* of a DeleteMessageBatch were not deleted; a receipt that lapsed has nothing to delete any more."""
+    done = {entry.get("Id") for entry in answer.get("Successful", ())}
+    failed = {entry.get("Id"): entry for entry in answer.get("Failed", ())}
+    done |= {name for name, entry in failed.items() if entry.get("Code") in _LAPSED}
+    why = {name: f"{entry.get('Code')}: {entry.get('Message', '')}" for name, entry in failed.items()}
+    return [why.get(str(one), "the answer does not name it") for one in range(number) if str(one) not in done]
 
 
 def _delivery(queue: str, message: Mapping[str, Any]) -> Delivery:

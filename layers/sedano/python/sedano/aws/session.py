@@ -19,6 +19,7 @@ import botocore.session
 from botocore.config import Config
 from botocore.loaders import Loader
 
+from sedano.aws.answers import require_answer
 from sedano.aws.faults import AWS_ERRORS, fault
 
 CONNECT_TIMEOUT_S = 2
@@ -88,6 +89,7 @@ class Session:
         except (*AWS_ERRORS, ValueError) as error:
             raise fault(error, f"a client for {service}") from error
         client.meta.events.register("request-created", self._count)
+        client.meta.events.register("before-parse", require_answer)
         return client
 
     def _begun(self) -> Any:

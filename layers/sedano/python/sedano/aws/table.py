@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from sedano.aws.expressions import Write
 from sedano.aws.faults import AWS_ERRORS, code_of, fault
@@ -52,7 +52,7 @@ class Table:
                 refused: Mapping[str, Any] = error.response  # its stubs know no item
                 return False, refused.get("Item")
             raise fault(error, "dynamodb.UpdateItem") from error
-        except BotoCoreError as error:
+        except AWS_ERRORS as error:
             raise fault(error, "dynamodb.UpdateItem") from error
         return True, answer.get("Attributes")
 
@@ -77,6 +77,7 @@ class Table:
 
     def read(self, keys: Sequence[str]) -> dict[str, Item]:
         """Return the items that exist by key, strongly consistent, a hundred to a call."""
+        keys = list(dict.fromkeys(keys))  # a call that names a key twice is refused
         if len(keys) == 1:
             item = self.read_one(keys[0])
             return {keys[0]: item} if item is not None else {}

@@ -17,7 +17,7 @@ from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.instances import OCCURRENCE
 from sedano.engine.publisher import Publisher
 from sedano.engine.revocation import revoke
-from sedano.errors import MessageRefused, SedanoError, Unavailable
+from sedano.errors import MessageRefused, SedanoError, Unavailable, UnknownQueue
 from sedano.model import codec, states
 from sedano.model.agenda import Agenda, Periodic, agenda_of, reconciled, with_periodic
 from sedano.model.clock import LamportClock
@@ -151,10 +151,14 @@ class Scheduler:
         return seen
 
     def _publish(self, found: Periodic) -> dict[int, SedanoError | None]:
-        """Publish what is pending; return the moments that are done with, with the error of those that no repetition cures."""
+        """Publish what is pending; return the moments that are done with, with the error of those that no repetition cures.
+
+        Only a reason in the occurrence itself, or a queue that this deployment does not have, ends a moment. A store that is away, a key
+        that is throttled, a grant that is missing do not: the moment stays pending, and the next round publishes it under the same id.
+        """
         done: dict[int, SedanoError | None] = {}
         for moment, error in zip(found.state.pending, self.publish(found, found.state.pending), strict=True):
-            if not isinstance(error, Unavailable):
+            if error is None or error.is_final or isinstance(error, UnknownQueue):
                 done[moment] = error
             if error is not None:
                 level = "warning" if moment not in done else "error"

@@ -112,7 +112,7 @@ class Streams:
             for (place, _), error in zip(going, answers, strict=True):
                 if error is None:
                     continue
-                if _lies_in_the_record(error):
+                if error.is_final:
                     some.refused.setdefault(place, MessageRefused(refusals.STREAM, "call", str(error)))
                 elif stop is None or place < stop[0]:
                     stop, self._away = (place, error), queue
@@ -152,7 +152,7 @@ class Streams:
         except MessageRefused:
             raise
         except (Exception, SystemExit) as error:  # a key's function that ends the process would end each that is handed the record again
-            if isinstance(error, SedanoError) and not _lies_in_the_record(error):
+            if isinstance(error, SedanoError) and not error.is_final:
                 raise
             raise MessageRefused(refusals.STREAM, "call", f"{type(error).__name__}: {error}") from error
 
@@ -172,8 +172,3 @@ class Streams:
         if not batch.given_back:
             return stop
         return min(places[id(one)] for one in batch.given_back), Unavailable("a record cannot be read, and could not be set aside")
-
-
-def _lies_in_the_record(error: SedanoError) -> bool:
-    """Tell whether it is the record with which nothing can be done, whoever tries: its values do not fit; else something is away."""
-    return isinstance(error, TypeError | ValueError)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from sedano.errors import SedanoError
 from sedano.model.budget import Load
 from sedano.model.serial import MAX_RECEIVES
-from sedano.model.transport import MAX_ENTRIES, MAX_HOLD_S, is_fifo, misplaced, objection, unknown_queue
+from sedano.model.transport import HOLD_MOST_S, MAX_ENTRIES, MAX_HOLD_S, is_fifo, misplaced, objection, unknown_queue
 from sedano.ports import PARKED, Clock, Delivery, Outgoing
 
 POLL_S = 0.1
@@ -33,6 +33,7 @@ class _Kept:
     visible: float
     receives: int = 0
     receipt: str = ""
+    received: float = 0.0
 
 
 @dataclass(slots=True)
@@ -74,7 +75,7 @@ class MemoryQueues:
         with self._lock:
             for message in messages:
                 refused = objection(message.body, message.delay, message.tenant, message.attributes) or misplaced(
-                    queue, message.delay, message.serial_key
+                    queue, message.delay, message.serial_key, message.once
                 )
                 if refused is None and not (target.fifo and _is_copy(target, message, now)):
                     self._add(target, message, now)
@@ -119,12 +120,15 @@ class MemoryQueues:
                     del target.kept[kept.number]
 
     def hold(self, delivery: Delivery, seconds: float) -> None:
-        """Make a received message invisible for *seconds* from now."""
-        target = self._queue(delivery.queue)
+        """Make a received message invisible for *seconds* from now, at most for what is left of the 12 hours since its receipt."""
+        target, now = self._queue(delivery.queue), self._clock.now()
+        whole = -int(-min(max(seconds, 0.0), HOLD_MOST_S) // 1)
         with self._lock:
             kept = _held(target, delivery)
             if kept is not None:
-                _show(target, kept, self._clock.now() + min(max(seconds, 0.0), MAX_HOLD_S))
+                while whole and now + whole > kept.received + MAX_HOLD_S:
+                    whole //= 2
+                _show(target, kept, now + whole)
 
     def depth(self, queue: str) -> int:
         """Return how many messages lie in *queue*: visible, delayed and in flight."""
@@ -207,6 +211,7 @@ class MemoryQueues:
     def _deliver(self, key: str, source: _Queue, kept: _Kept, now: float) -> Delivery:
         kept.receives += 1
         kept.receipt = f"{kept.message_id}#{kept.receives}"
+        kept.received = now
         _show(source, kept, now + self._visibility)
         message = kept.outgoing
         attributes = dict(message.attributes)

@@ -19,7 +19,12 @@ MAX_ENTRIES = 10
 """The most messages of one batch."""
 MAX_DELAY_S = 900
 MAX_HOLD_S = 43_200
+"""The most seconds, from its receipt, that a message can be kept invisible."""
+HOLD_MOST_S = MAX_HOLD_S - 900 - 300 - 60
+"""The most seconds of one hold: what is left of `MAX_HOLD_S` after the longest batching window and the longest run of a function."""
 MAX_ATTRIBUTES = 10
+MAX_NAME = 256
+"""The longest name of an attribute."""
 MAX_TENANT = 128
 FIFO = ".fifo"
 """How the name of a queue ends that keeps order within each key (a message group of SQS); every other queue keeps none."""
@@ -68,9 +73,20 @@ def _attributes(attributes: Mapping[str, str]) -> SedanoError | None:
     if len(attributes) > MAX_ATTRIBUTES:
         return OptionError(f"attributes: {len(attributes)} are more than {MAX_ATTRIBUTES}")
     for name, value in attributes.items():
+        if not _is_name(name):
+            return OptionError(
+                f"attributes: {name[:40]!r} is not a valid name: use 1 to {MAX_NAME} letters, digits, _ and -, with single dots inside; "
+                "AWS. and Amazon. at the start are reserved"
+            )
         if not value or re.search(_ILLEGAL, value):
             return OptionError(f"attributes.{name}: is empty or has a character that is not legal in a queue")
     return None
+
+
+def _is_name(name: str) -> bool:
+    if not 1 <= len(name) <= MAX_NAME or name.lower().startswith(("aws.", "amazon.")):
+        return False
+    return all(part.replace("_", "a").replace("-", "a").isalnum() and part.isascii() for part in name.split("."))
 
 
 def command_queue(name: str) -> str:
@@ -97,13 +113,15 @@ def is_fifo(queue: str) -> bool:
     return queue.endswith(FIFO)
 
 
-def misplaced(queue: str, delay: int, serial_key: str | None) -> SedanoError | None:
-    """Return why *queue* cannot keep the order that was asked of it, or None."""
+def misplaced(queue: str, delay: int, serial_key: str | None, once: str = "") -> SedanoError | None:
+    """Return why *queue* cannot keep the order that was asked of it, or tell copies apart by *once*, or None."""
     if not is_fifo(queue):
         found = OptionError(f"serial_key: {queue} keeps no order; the name of a queue that does ends in {FIFO}")
         return found if serial_key is not None else None
     if serial_key is None or not _is_tenant(serial_key):
         return OptionError(f"serial_key: {queue} keeps order within a key; give one of 1 to 128 printable ASCII characters without spaces")
+    if once and not _is_tenant(once):
+        return OptionError(f"once: {once[:40]!r} is not 1 to 128 printable ASCII characters without spaces")
     return OptionError(f"delay: {queue} keeps order and holds no message back by itself; give no countdown and no eta") if delay else None
 
 
