@@ -99,7 +99,8 @@ class Counting:
 def cost_of(forms: Sequence[Form], most_batches: int = 10**9) -> tuple[Cost, list[Any]]:
     """Publish *forms* together, work off at most *most_batches* batches, and return what that took, and the results."""
     cost, plain = Cost(), memory.ports()
-    ports = replace(plain, **{name: Counting(getattr(plain, name), cost) for name in ("ledger", "queues", "blobs")})
+    ledger, queues, blobs = (Counting(port, cost) for port in (plain.ledger, plain.queues, plain.blobs))
+    ports = replace(plain, ledger=ledger, queues=queues, blobs=blobs)
     app.attach(ports)
     try:
         worker = Worker(app.registry, ports, Host("bench.1.00000000", 1), WorkerSettings(lanes=0), None)

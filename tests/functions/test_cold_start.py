@@ -44,6 +44,7 @@ RARE = (
     "aws.expressions.elections", "aws.expressions.leases",
     "schedules", "scheduling", "engine.scheduler", "engine.withdrawing", "model.agenda", "model.cron", "model.schedule", "model.timetable",
     "aws.schedules", "aws.expressions.schedules",
+    "seals", "model.seal", "model.key_set", "aws.key_store",
     "webhooks", "secret_texts", "engine.webhooks", "model.signed", "model.webhook", "aws.function_url", "aws.secret_texts",
     "streams", "engine.streams", "model.stream",
 )  # fmt: skip

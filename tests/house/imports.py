@@ -21,6 +21,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "errors",
         "model",
         "machine deadlines limits consumers secret_texts",
+        "seals",
         "ports",
         "memory engine aws",
         "app task event canvas result guards settings testing workflow",

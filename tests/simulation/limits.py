@@ -75,7 +75,7 @@ class Watched(Pacing):
             delivery = one.job.delivery
             if delivery.message_id in ids:
                 late = self.fresh.get(delivery.message_id)
-                own = slot_of(delivery.attributes.get(SLOT, "")) if late is None else None
+                own = slot_of(delivery.attributes.get(SLOT, "").rpartition(";")[2]) if late is None else None
                 self.starts.note(one, own, delivery, own if own is not None else Slot(0, late or 0, "own"))
         return going
 

@@ -14,7 +14,7 @@ from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
 from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.errors import ConfigurationError
-from sedano.ports import PARKED, Blobs, Clock, Elections, Events, FlowRuns, Leases, Memos, Ports, Schedules, Telemetry, Timers
+from sedano.ports import PARKED, Blobs, Clock, Elections, Entropy, Events, FlowRuns, Leases, Memos, Ports, Schedules, Telemetry, Timers
 from sedano.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sedano.aws.timers import SchedulerTimers
     from sedano.consumers import Consumers
     from sedano.limits import Limits
+    from sedano.seals import Seals
 
 NEEDED = {
     "client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3",), "scheduler": ("dynamodb", "sqs"),
@@ -50,6 +51,7 @@ def ports_of(settings: Settings, service: str, session: Session | None = None) -
     sqs, dynamodb, s3 = (session.client(name) if name in needed else session.later(name) for name in ("sqs", "dynamodb", "s3"))
     telemetry = PowertoolsTelemetry(f"sedano-{service}", f"sedano/{settings.stage}", session.calls)
     dynamodb, clock = _dated(dynamodb, own, telemetry) if service in BY_THE_STORE else (dynamodb, own)
+    entropy = SystemEntropy()
     return Ports(
         ledger=DynamoLedger(dynamodb, settings.ledger_table),
         queues=SqsQueues(sqs, settings.queues),
@@ -65,8 +67,9 @@ def ports_of(settings: Settings, service: str, session: Session | None = None) -
         consumers=_when_used(lambda: _consumers(session, settings)),
         timers=_when_used(lambda: _timers(session.later("scheduler"), settings)),
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
+        seals=_when_used(lambda: _seals(session.later("ssm"), settings, clock, entropy, telemetry)),
         clock=clock,
-        entropy=SystemEntropy(),
+        entropy=entropy,
         telemetry=telemetry,
     )
 
@@ -143,6 +146,12 @@ def _consumers(session: Session, settings: Settings) -> Consumers:
 
 def _limits(dynamodb: Any, settings: Settings) -> Limits:
     made: DynamoLimits = importlib.import_module("sedano.aws.limits").DynamoLimits(dynamodb, settings.control_table)
+    return made
+
+
+def _seals(ssm: Any, settings: Settings, clock: Clock, entropy: Entropy, telemetry: Telemetry) -> Seals:
+    store = importlib.import_module("sedano.aws.key_store").SsmKeyStore(ssm, settings.stage)
+    made: Seals = importlib.import_module("sedano.seals").Seals(store, clock, entropy, telemetry)
     return made
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sedano.model.store_clock import Interval
     from sedano.model.timer import Timer
     from sedano.model.workflow.flow_run import FlowChanged, FlowRun
+    from sedano.seals import Seals
 
 EVENTS, RECORDS, PARKED = "events", "records", "parked"
 """The queues that every deployment has, besides its command queues (`command_queue`)."""
@@ -291,6 +292,7 @@ class Ports:
     consumers: Consumers
     timers: Timers
     schedules: Schedules
+    seals: Seals
     clock: Clock
     entropy: Entropy
     telemetry: Telemetry

@@ -35,6 +35,7 @@ from sedano.memory import (
     MemoryElections,
     MemoryEvents,
     MemoryFlowRuns,
+    MemoryKeyStore,
     MemoryLeases,
     MemoryLedger,
     MemoryLimits,
@@ -56,6 +57,7 @@ from sedano.model.messages import LAUNCH, NOTHING, Command, Event
 from sedano.model.timer import opened
 from sedano.model.webhook import Answer, Arrived
 from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Delivery, Outgoing, Ports, command_queue
+from sedano.seals import Seals
 from sedano.streams import reading
 from sedano.webhooks import answering
 
@@ -136,7 +138,8 @@ class World:
         self.ports = ports = Ports(
             ledger, self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock),
             MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), MemoryMemos(), MemoryLimits(), MemoryConsumers(self.queues),
-            MemoryTimers(self.clock, self.queues), MemorySchedules(), self.clock, SeededEntropy(seed), self.telemetry,
+            MemoryTimers(self.clock, self.queues), MemorySchedules(),
+            Seals(MemoryKeyStore(), self.clock, SeededEntropy(seed), self.telemetry), self.clock, SeededEntropy(seed), self.telemetry,
         )  # fmt: skip
         self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())
         self.router = Router(app.registry, ports, Host("memory.2.00000000", 2))

@@ -2,7 +2,9 @@
 
 Debounce. Each call is noted where it is received, the latest by its publisher's logical clock, and sent anew to come when it has been quiet
 for long enough. Only then is it asked whether it still is the latest; an earlier one ends as REVOKED. The latest one's message is never
-acknowledged before its copy is in the queue, so no crash loses it.
+acknowledged before its copy is in the queue, so no crash loses it. When its quiet is over counts only with the mark of one of the stage's
+keys (`sedano.seals`): otherwise the call is noted as if it had just been published. Where a worker has no keys, a call that is the latest
+and was published for long enough runs.
 
 Batch. Calls go into a basket, one for each slice of time and key. A worker sends the command that runs a basket before it puts anything
 into it, to come when the slice is over; whichever of these copies comes first shuts the basket, the others meet its claim. So whatever is
@@ -114,8 +116,7 @@ class Collecting:
 
     def _quieten(self, asked: Asked) -> Job | Later:
         job, now = asked.job, self.ports.clock.now()
-        text = job.delivery.attributes.get(QUIET, "")
-        until = int(text) / 1_000_000 if text.isascii() and text.isdigit() and len(text) <= 18 else None
+        until = self._until(asked)
         if until is not None and now < until:
             return Later(job, until, {}, "debounce: waiting for quiet")
         call = Latest(job.command.clock, job.command.task_id)
@@ -126,7 +127,16 @@ class Collecting:
         if until is not None:
             return job
         until = now + asked.limits.debounce
-        return Later(job, until, {QUIET: str(int(until * 1_000_000))}, "debounce: waiting for quiet")
+        given = self.ports.seals.attached(QUIET, str(int(until * 1_000_000)), *_bound(asked))
+        if not given and now - job.command.time >= asked.limits.debounce:
+            return job  # no key would prove that it has waited: it was published for long enough, and is the latest still
+        return Later(job, until, {QUIET: given} if given else {}, "debounce: waiting for quiet")
+
+    def _until(self, asked: Asked) -> float | None:
+        """Return when its quiet is over, as a worker of this stage has noted; None where none has, whatever the message says."""
+        given = asked.job.delivery.attributes.get(QUIET, "")
+        text = self.ports.seals.detached(QUIET, given, *_bound(asked)) if given else ""
+        return int(text) / 1_000_000 if text else None
 
     def _collect(self, name: str, some: Sequence[Asked], most: int, seconds: float, batch: Batch) -> None:
         try:
@@ -193,6 +203,11 @@ class Collecting:
         (error,) = self.ports.queues.send(message.queue, [message.outgoing])
         if error is not None:
             raise Unavailable(f"the command that runs a batch of {task} was not sent: {error}")
+
+
+def _bound(asked: Asked) -> tuple[str, str, str, str]:
+    """Return what the mark of a debounced call belongs to: the queue, the message, and the calls that it is one of."""
+    return asked.job.delivery.queue, asked.job.command.id, asked.job.command.task_id, asked.name
 
 
 def _runner(basket: str) -> str:

@@ -4,12 +4,16 @@ One write takes the tickets of a whole batch. A slot is kept for two seconds: wh
 up does not start all at once; that slot is kept for longer, so that nobody is held up for ever. A task that is tried again, or whose
 worker died, takes a ticket of its own for each run. A ticket whose run never comes is a slot that nobody uses: fewer starts than declared,
 never more.
+
+A slot counts only with the mark of one of the stage's keys over it, the message and the line (`sedano.seals`): whoever may send a message
+cannot give it a slot. A mark that is missing or wrong is as if there were no slot, and the limit is asked again. Where a worker has no keys
+it hands out no slots that are to come: it takes the tickets whose slots are now, and the others come again when the next is expected.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -73,7 +77,7 @@ class Pacing:
         now = self._now()
         for one, slot in slotted:
             if slot.at > now:
-                waiting.append(_later(one, slot))
+                waiting.append(self._later(one, slot))
             elif now <= kept(slot):
                 going.append(one.job)
             else:
@@ -81,13 +85,16 @@ class Pacing:
 
     def _slot(self, asked: Asked) -> Slot | None:
         """Return the slot that the message was given under the limits that hold now."""
-        slot = slot_of(asked.job.delivery.attributes.get(SLOT, ""))
-        return slot if slot is not None and slot.rule == rates.told(asked.limits.paces) and not asked.limits.per_worker else None
+        given = asked.job.delivery.attributes.get(SLOT, "")
+        if not given or asked.limits.per_worker:
+            return None
+        slot = slot_of(self.ports.seals.detached(SLOT, given, *_bound(asked)))
+        return slot if slot is not None and slot.rule == rates.told(asked.limits.paces) else None
 
     def _ticket(self, name: str, some: list[tuple[Asked, int]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
         limits = some[0][0].limits
         try:
-            found = (self._own_slots if limits.per_worker else self._slots)(name, limits.paces, len(some))
+            found = self._asked(limits)(name, limits.paces, len(some))
         except SedanoError as away:
             for one, _ in some:
                 self.ports.telemetry.log("warning", "rate limit not answered", task_id=one.job.command.task_id, error=str(away))
@@ -95,6 +102,12 @@ class Pacing:
             return
         given = [(one, Slot(at, late, rates.told(limits.paces))) for (one, late), at in zip(some, found, strict=True)]
         self._use(given, going, waiting, batch)
+
+    def _asked(self, limits: TaskLimits) -> Callable[[str, Paces, int], list[int]]:
+        """Return what gives slots under *limits*."""
+        if limits.per_worker:
+            return self._own_slots
+        return self._slots if self.ports.seals.ready() else self._slots_now
 
     def _slots(self, name: str, limits: Paces, count: int) -> list[int]:
         """Return the slots of *count* tickets of the line *name*."""
@@ -124,6 +137,23 @@ class Pacing:
         _remember(self._own, name, rates.joined(line, limits, sum(at <= now for at in found)))
         return found
 
+    def _slots_now(self, name: str, limits: Paces, count: int) -> list[int]:
+        """Return the slots of *count* tickets, of which only those whose slot is now are taken: no key would prove the others."""
+        now, line = self._now(), self.ports.limits.line(name, limits)
+        if line is None or rates.idle(line, limits, now):
+            line = Line(now, 0, (now,) * len(limits))
+        elif not rates.ahead(line, limits, now):
+            line = rates.restarted(line, limits, 0, now, "")
+        found = rates.slots(line, limits, line.taken, count)
+        due = sum(at <= now for at in found)
+        return [*(self._slots(name, limits, due) if due else ()), *found[due:]]
+
+    def _later(self, asked: Asked, slot: Slot) -> Later:
+        at = slot.at / rates.SECOND
+        moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+        given = "" if asked.limits.per_worker else self.ports.seals.attached(SLOT, slot_text(slot), *_bound(asked))
+        return Later(asked.job, at, {SLOT: given} if given else {}, f"rate limit: slot at {moment}")
+
     def _now(self) -> int:
         return int(self.ports.clock.now() * rates.SECOND)
 
@@ -135,8 +165,7 @@ def _remember(lines: OrderedDict[str, Line], name: str, line: Line) -> None:
         lines.popitem(last=False)
 
 
-def _later(asked: Asked, slot: Slot) -> Later:
-    at = slot.at / rates.SECOND
-    moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
-    own = {} if asked.limits.per_worker else {SLOT: slot_text(slot)}
-    return Later(asked.job, at, own, f"rate limit: slot at {moment}")
+def _bound(asked: Asked) -> tuple[str, str, str, str]:
+    """Return what a slot belongs to: the queue, the message and its task, and the line with its rule."""
+    command = asked.job.command
+    return asked.job.delivery.queue, command.id, command.task_id, asked.name

@@ -18,6 +18,7 @@ from sedano.memory.control import MemoryControl
 from sedano.memory.elections import MemoryElections
 from sedano.memory.flow_runs import MemoryFlowRuns
 from sedano.memory.host import SeededEntropy, VirtualClock
+from sedano.memory.key_store import MemoryKeyStore
 from sedano.memory.leases import MemoryLeases
 from sedano.memory.ledger import MemoryLedger
 from sedano.memory.limits import MemoryLimits
@@ -29,6 +30,7 @@ from sedano.memory.stores import MemoryBlobs, MemoryEvents, MemoryMembers
 from sedano.memory.telemetry import MemoryTelemetry
 from sedano.memory.timers import MemoryTimers
 from sedano.ports import EVENTS, PARKED, RECORDS, Ports, command_queue
+from sedano.seals import Seals
 
 __all__ = [
     "MemoryBlobs",
@@ -37,6 +39,7 @@ __all__ = [
     "MemoryElections",
     "MemoryEvents",
     "MemoryFlowRuns",
+    "MemoryKeyStore",
     "MemoryLeases",
     "MemoryLedger",
     "MemoryLimits",
@@ -79,9 +82,8 @@ def ports(
         visibility: seconds for which a received message stays invisible.
         max_receives: receipts after which a message goes to its queue's dead letters.
     """
-    clock = VirtualClock(start)
-    ledger = MemoryLedger(clock)
-    own_queues = MemoryQueues(clock, queue_keys(queues), visibility, max_receives)
+    clock, telemetry = VirtualClock(start), MemoryTelemetry()
+    ledger, own_queues = MemoryLedger(clock), MemoryQueues(clock, queue_keys(queues), visibility, max_receives)
     return Ports(
         ledger=ledger,
         queues=own_queues,
@@ -97,7 +99,8 @@ def ports(
         consumers=MemoryConsumers(own_queues),
         timers=MemoryTimers(clock, own_queues),
         schedules=MemorySchedules(),
+        seals=Seals(MemoryKeyStore(), clock, SeededEntropy(seed), telemetry),
         clock=clock,
         entropy=SeededEntropy(seed),
-        telemetry=MemoryTelemetry(),
+        telemetry=telemetry,
     )
