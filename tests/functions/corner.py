@@ -1,7 +1,11 @@
 """A corner shop: the user's module that the functions of this room load."""
 
+import logging
+from typing import Any
+
 from sedano import Sedano
 
+log = logging.getLogger(__name__)
 app = Sedano("corner", queues=("default", "bulk"))
 
 
@@ -15,6 +19,13 @@ def add(a: int, b: int) -> int:
 def big(text: str) -> str:
     """A text, doubled."""
     return text + text
+
+
+@app.task(retry=False)
+def note(text: str, extra: dict[str, Any]) -> None:
+    """Log a text and more, and fail."""
+    log.info(text, extra=extra)
+    raise ValueError("noted")
 
 
 @app.event

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sedano.aws.deliveries import delivery
+from sedano.aws.log_lines import write_lines
 from sedano.aws.session import Session
 from sedano.aws_ports import ports_of
 from sedano.engine.chronicle import Host
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from sedano.engine.webhooks import Webhooks
     from sedano.engine.worker import Worker
 
+FUNCTION = "AWS_LAMBDA_FUNCTION_NAME"
+"""Set by Lambda: here the process is the function's, and so is standard logging."""
 Event = Mapping[str, Any]
 Work = Callable[[Sequence[Delivery], float], list[Delivery]]
 
@@ -142,6 +145,8 @@ def stream() -> Handler:
 
 def _deployed(service: str, session: Session | None = None) -> tuple[Sedano, Settings, Ports]:
     settings = from_environment(os.environ)
+    if FUNCTION in os.environ:
+        write_lines(f"sedano-{service}", os.environ)
     app: Sedano = importlib.import_module("sedano.app").load(settings.app)
     ports = ports_of(settings, service, session)
     app.attach(ports)

@@ -15,6 +15,7 @@ from sedano.engine.drafts import CommandDraft, Draft
 from sedano.errors import SedanoError, WaitInsideLoop, WaitInsideTask
 from sedano.model.messages import Command
 from sedano.model.stamps import read
+from sedano.model.trace import Span, span
 
 Vote = Callable[["TaskContext", str, bool, Sequence[Any]], None]
 """Takes part in an election on behalf of a running command: its id, whether its time is over, and what a `fast` one carries."""
@@ -38,7 +39,7 @@ class TaskContext:
     """
 
     __slots__ = (
-        "added", "again", "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "permit", "published",
+        "_span", "added", "again", "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "permit", "published",
         "sections", "token", "vote",
     )  # fmt: skip
 
@@ -53,6 +54,7 @@ class TaskContext:
         self.added: list[CommandDraft] = []
         self.published = self.sections = 0
         self.over = False
+        self._span: Span | None = None
         self.again: Callable[[], None] | None = None
 
     def check(self) -> None:
@@ -99,12 +101,18 @@ class TaskContext:
         return read(self.command.stamps)
 
     @property
+    def span(self) -> Span:
+        """This execution in its trace (W3C): `trace_id`, its own `span_id`, the `parent_id` of the span that caused it, the flags."""
+        if self._span is None:
+            command = self.command
+            execution = f"{self.id}/{command.attempt}/{self.fence or f'{command.id}/{self.clock}'}"
+            self._span = span(command.traceparent, self.root_id, execution)
+        return self._span
+
+    @property
     def traceparent(self) -> str:
-        """The W3C trace parent: the publisher's, or one derived from the root and this task."""
-        if self.command.traceparent:
-            return self.command.traceparent
-        trace, span = (i.replace("-", "").lower() for i in (self.root_id, self.id))
-        return f"00-{trace[:32]:0>32}-{span[-16:]:0>16}-01"
+        """The W3C trace parent of what this execution causes; all that it publishes carries it."""
+        return self.span.traceparent
 
 
 CURRENT: ContextVar[TaskContext | None] = ContextVar("sedano_task", default=None)

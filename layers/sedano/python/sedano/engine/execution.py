@@ -222,8 +222,8 @@ class Execution(NamedTuple):
         """Return what keeps the body of *held* within its *limits*; of one that does not go, the failure is recorded meanwhile."""
 
         def late(run: Run) -> None:
-            task_id = held.job.command.task_id
-            self.ports.telemetry.log("error", "a body does not end at its hard time limit; its failure is recorded", task_id=task_id)
+            about = {"task": context.task, "task_id": context.id, "attempt": context.attempt, "trace_id": context.span.trace_id}
+            self.ports.telemetry.log("error", "a body does not end at its hard time limit; its failure is recorded", **about)
             self.record(self.ended(held, run, None, started))
 
         limited: Limited = importlib.import_module("sedano.engine.time_limits").Limited(limits, self.ports.clock, context, late)

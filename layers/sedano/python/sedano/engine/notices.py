@@ -17,7 +17,7 @@ def notice(level: str, message: str, **fields: Any) -> None:
     """Write one structured line about the running task."""
     context, telemetry = CURRENT.get(), TELEMETRY.get()
     if context is not None:
-        fields |= {"task": context.task, "task_id": context.id, "attempt": context.attempt}
+        fields |= {"task": context.task, "task_id": context.id, "attempt": context.attempt, "trace_id": context.span.trace_id}
     if telemetry is not None:
         telemetry.log(level, message, **fields)
     else:

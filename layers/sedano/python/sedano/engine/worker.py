@@ -32,6 +32,7 @@ from sedano.engine.claiming import Claiming
 from sedano.engine.conducting import Conducting
 from sedano.engine.drafts import Composer
 from sedano.engine.execution import Execution, RunLoop
+from sedano.engine.failure_log import tell_failure
 from sedano.engine.following import Following
 from sedano.engine.gathering import Gathering
 from sedano.engine.intake import Intake
@@ -39,6 +40,7 @@ from sedano.engine.invocations import WORKER, Invocations
 from sedano.engine.joining import Joining
 from sedano.engine.judging import Judging
 from sedano.engine.lanes import Lanes, Stream
+from sedano.engine.log_records import install
 from sedano.engine.membership import Membership
 from sedano.engine.parking import ParkingLot
 from sedano.engine.plans import Plans
@@ -101,6 +103,7 @@ class Worker:
 
     def __init__(self, registry: Registry, ports: Ports, host: Host, settings: WorkerSettings, run_loop: RunLoop | None) -> None:
         """Build the pipeline for the tasks of *registry* over *ports*; *run_loop* runs async bodies (None: there are none)."""
+        install()
         now = ports.clock.now
 
         def now_us() -> int:
@@ -166,7 +169,7 @@ class Worker:
         held = self._claiming.claim(self._admission.admit(jobs, batch, self.membership.control.paused), batch)
         ready, unfit = self._execution.prepare(held, batch)
         self._parking.settle(batch)
-        stream = self._lanes.stream(self._judge_and_record)
+        stream = self._lanes.stream(self._conclude)
         for ran in unfit:
             if ran.held.job.delivery not in batch.given_back:
                 self._ended(stream, ran)
@@ -191,6 +194,15 @@ class Worker:
             stream.put_here(ran)
         else:
             stream.put(ran)
+
+    def _conclude(self, ran: Ran) -> RecordedRun:
+        """Judge and record one run; log it if its body failed."""
+        answer = self._judge_and_record(ran)
+        judged = answer if isinstance(answer, Judged) else None
+        found = ran if judged is None else judged.ran
+        if found.run.error is not None:
+            tell_failure(found, judged, self.ports.telemetry)
+        return answer
 
     def _judge_and_record(self, ran: Ran) -> RecordedRun:
         """Judge one run and record its outcome."""

@@ -1,0 +1,71 @@
+"""Log records that name the task they were written in: every record of standard logging, whichever logger made it.
+
+While a body runs, `record.task`, `record.task_id`, `record.attempt` and `record.trace_id` are those of its task, in threads of the worker
+and in async bodies alike; outside a body they are empty. So a format such as ``%(task_id)s`` and every JSON formatter show them.
+
+A record factory does it, because a filter would have to stand on each handler. The names are written into the record only when its text is
+asked for: `Logger.makeRecord` refuses an `extra=` with a name that the record has already, and a body may well log its own ``task_id``.
+What the caller gave wins. The library's own lines (`OWN`) say what they are about themselves.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from sedano.engine.context import CURRENT
+
+OUTSIDE = ("", "", "", "")
+OWN = "sedano-"
+"""How the loggers of the library's functions are called: ``sedano-worker``."""
+
+
+class TaskLogRecord(logging.LogRecord):
+    """A record that knows in which task it was made: *of_task* holds the values of `NAMES`, empty outside a body."""
+
+    __slots__ = ("of_task",)
+    NAMES = ("task", "task_id", "attempt", "trace_id")
+    of_task: tuple[str, str, int | str, str]
+
+    def getMessage(self) -> str:  # noqa: N802 - the name that logging calls
+        """Return the record's text; from now on its dictionary names the task as well."""
+        for name, value in zip(self.NAMES, self.of_task, strict=True):
+            self.__dict__.setdefault(name, value)
+        return super().getMessage()
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the caller did not give itself."""
+        if name not in self.NAMES:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self.of_task[self.NAMES.index(name)]
+
+
+def install() -> None:
+    """Make the records of this process name their tasks, on top of the record factory that is installed."""
+    before = logging.getLogRecordFactory()
+    if getattr(before, "names_tasks", False):
+        return
+
+    def made(*args: Any, **kwargs: Any) -> logging.LogRecord:
+        record = before(*args, **kwargs)
+        if str(record.name).startswith(OWN):  # makeLogRecord begins with the name None
+            return record
+        kind = _kind(type(record))
+        named = kind.__new__(kind)
+        named.__dict__.update(record.__dict__)
+        context = CURRENT.get()
+        named.of_task = OUTSIDE if context is None else (context.task, context.id, context.attempt, context.span.trace_id)
+        return named
+
+    made.names_tasks = True  # type: ignore[attr-defined] # how a second call finds the first one's
+    logging.setLogRecordFactory(made)
+
+
+def _kind(of: type[logging.LogRecord]) -> type[TaskLogRecord]:
+    """Return the kind of record that names tasks and is *of* the kind that another factory made."""
+    if of not in _KINDS:
+        _KINDS[of] = type(of.__name__, (TaskLogRecord, of), {})
+    return _KINDS[of]
+
+
+_KINDS: dict[type[logging.LogRecord], type[TaskLogRecord]] = {logging.LogRecord: TaskLogRecord}
