@@ -4,18 +4,21 @@ What it declares is found by importing it, in a process of its own, with the ver
 follows code. A module that does not import ends the synthesis with the user's own traceback.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import assets, discovery, native
-from .config import StageConfig, require
+from . import assets, discovery, ignored, native
+from .config import LONGEST_TIMEOUT, StageConfig, require
 from .packages import MODULES, here, is_compiled, library_packages, packages_for
 from .pins import LAMBDA, Platform
 from .places import LIBRARY
 
+#: How many seconds an invocation needs besides the body of a task: to claim it, to record its outcome and to send what follows.
+TIME_TO_RECORD = 5
 _APP = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _QUEUE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}(\.fifo)?")
 _QUEUE_SAYS = "a letter, then letters, digits, - and _, at most 40 in all, with .fifo behind it if it keeps order, in Sedano(queues=…)"
@@ -26,7 +29,7 @@ class Declared:
     """What an application declares: command queues, tasks by name, which tasks hear of which event, names of periodic tasks' schedules.
 
     *webhooks*: their names, each with whether its sender signs. *streams*: their names, each with the tasks that stand on it
-    and the operations of a table that each wants, none for all.
+    and the operations of a table that each wants, none for all. *files*: those of the code that were imported.
     """
 
     queues: tuple[str, ...]
@@ -36,6 +39,13 @@ class Declared:
     tended: bool = False
     webhooks: Mapping[str, bool] = field(default_factory=dict)
     streams: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+
+    def longest(self) -> tuple[str, float]:
+        """Return the task with the longest time limit, and its seconds: 0 where no task has one."""
+        limits = [(max(task.get("time_limit") or 0, task.get("soft_time_limit") or 0), name) for name, task in self.tasks.items()]
+        seconds, name = max(limits, default=(0, ""))
+        return name, seconds
 
     def queues_of_streams(self) -> list[str]:
         """Return the names of the queues that what a stream tells goes to, each once."""
@@ -55,11 +65,11 @@ class Application:
     @property
     def content(self) -> str:
         """The hash of the code that is deployed."""
-        return assets.digest(self.code, and_bytes=(self.package or "").encode())
+        return assets.digest(self.code, and_bytes=(self.package or "").encode(), ignored=ignored.of(self.code))
 
     def copy(self, target: Path) -> None:
         """Copy the code to *target*, as it is imported there."""
-        assets.copy(self.code, target / self.package if self.package else target)
+        assets.copy(self.code, target / self.package if self.package else target, ignored.of(self.code))
 
 
 def application(app: str, code: Path, config: StageConfig, requirements: Path | None = None) -> Application:
@@ -87,6 +97,8 @@ def application(app: str, code: Path, config: StageConfig, requirements: Path | 
     if packages is not None and on.tags and is_compiled(packages):
         importable = _packages(pinned, here())
     declared = _discover(app, code.parent if package else code, importable)
+    _require_deployed(code, declared)
+    _require_time(declared, config)
     for name in declared.queues:
         require(_QUEUE.fullmatch(name), "queues", name, _QUEUE_SAYS)
     folded = {name.lower() for name in declared.queues}
@@ -95,6 +107,26 @@ def application(app: str, code: Path, config: StageConfig, requirements: Path | 
         require(name in declared.queues, "queue_concurrency", name, f"one of the queues of {app}: {', '.join(declared.queues)}")
     _require_connected(app, declared, config)
     return Application(app, code, package, packages, declared)
+
+
+def _require_deployed(code: Path, declared: Declared) -> None:
+    """Refuse a module that the application imports and that is left out of what is deployed: each function would fail to begin."""
+    unwanted = ignored.of(code)
+    for file in declared.files:
+        path = Path(file)
+        line = unwanted.reason(path.relative_to(code).as_posix()) if path.is_relative_to(code) else None
+        expected = f"a module that is deployed, because the application imports it: `!{line}` in {ignored.FILE} takes it in"
+        require(line is None, "code", file, expected)
+
+
+def _require_time(declared: Declared, config: StageConfig) -> None:
+    """Refuse a time limit that the functions cannot keep: Lambda would end the invocation before it, again and again."""
+    name, longest = declared.longest()
+    needed = math.ceil(longest + TIME_TO_RECORD)
+    wanted = f"a shorter time_limit= of {name}, {longest:g}" if needed > LONGEST_TIMEOUT else f"at least {needed}, for the task {name} has "
+    wanted += f": Lambda ends an invocation after {LONGEST_TIMEOUT} s" if needed > LONGEST_TIMEOUT else f"a time limit of {longest:g} s"
+    within = needed <= (LONGEST_TIMEOUT if config.local else config.timeout)
+    require(not longest or within, "timeout", config.timeout, wanted)
 
 
 def _require_connected(app: str, declared: Declared, config: StageConfig) -> None:
@@ -120,10 +152,11 @@ def _package(code: Path, app: str) -> str | None:
 
 def _require_that_it_runs(code: Path, on: Platform) -> None:
     """Refuse compiled code among the modules that does not run where they are deployed, and more than Lambda takes."""
-    assets.require_that_it_fits(code)
+    unwanted = ignored.of(code)
+    assets.require_that_it_fits(code, unwanted)
     if on.tags:
         remedy = f"leave it out of {code} and pin the package that it belongs to in requirements.txt"
-        native.require_that_it_runs(assets.sources(code), architecture=on.machine, python=on.python, remedy=remedy)
+        native.require_that_it_runs(assets.sources(code, unwanted), architecture=on.machine, python=on.python, remedy=remedy)
 
 
 def _pinned(code: Path, requirements: Path | None) -> Path | None:
@@ -148,4 +181,5 @@ def _discover(app: str, code: Path, packages: Path | None) -> Declared:
     heard = {event: tuple(tasks) for event, tasks in found["subscriptions"].items()}
     schedules, tended, webhooks = tuple(found["schedules"]), found.get("tended", False), found.get("webhooks", {})
     streams = {name: {task: tuple(some) for task, some in tasks.items()} for name, tasks in found.get("streams", {}).items()}
-    return Declared(tuple(found["queues"]), found["tasks"], heard, schedules, tended, webhooks, streams)
+    files = tuple(found.get("files", ()))
+    return Declared(tuple(found["queues"]), found["tasks"], heard, schedules, tended, webhooks, streams, files)

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from .ignored import Ignored
+
 #: What no layer contains: results of running, of tools and of version control.
 NOT_CODE = ("__pycache__", "*.pyc", "*.egg-info", ".*", "cdk.out", "node_modules")
 #: What stands beside modules and is made from them, not part of them.
@@ -32,8 +34,8 @@ class AssetError(RuntimeError):
     """A layer could not be put together."""
 
 
-def sources(directory: Path) -> Iterator[Path]:
-    """Every file under `directory` that belongs into a layer, in an order that is the same everywhere.
+def sources(directory: Path, ignored: Ignored | None = None) -> Iterator[Path]:
+    """Every file under `directory` that belongs into a layer, and is not `ignored`, in an order that is the same everywhere.
 
     A link is what it leads to, as it is for whoever imports it; one that leads back to where it stands is passed over. Raises `AssetError`
     for one that leads nowhere.
@@ -42,6 +44,9 @@ def sources(directory: Path) -> Iterator[Path]:
         here = Path(place)
         unwanted = (*NOT_CODE, *_beside_modules(here)) if here == directory else NOT_CODE
         left_out = {name for name in (*folders, *files) if (here / name).relative_to(directory).as_posix() in LEFT_OUT}
+        if ignored is not None:
+            left_out |= {name for name in folders if ignored.rule((here / name).relative_to(directory).as_posix(), folder=True)}
+            left_out |= {name for name in files if ignored.rule((here / name).relative_to(directory).as_posix(), folder=False)}
         wanted = {name for name in (*folders, *files) if name not in left_out and not _matches(name, unwanted)}
         folders[:] = sorted(name for name in wanted.intersection(folders) if not _leads_back(here / name))
         for name in sorted(wanted.intersection(files)):
@@ -63,33 +68,34 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def digest(*directories: Path, and_bytes: bytes = b"") -> str:
+def digest(*directories: Path, and_bytes: bytes = b"", ignored: Ignored | None = None) -> str:
     """The hash of what `directories` contain, and of `and_bytes`."""
     total = hashlib.sha256(and_bytes)
     for directory in directories:
-        for path in sources(directory):
+        for path in sources(directory, ignored):
             content = hashlib.sha256(path.read_bytes()).hexdigest()
             total.update(f"{path.relative_to(directory).as_posix()}\0{content}\n".encode())
     return total.hexdigest()
 
 
-def copy(directory: Path, target: Path) -> None:
+def copy(directory: Path, target: Path, ignored: Ignored | None = None) -> None:
     """Copies what belongs into a layer from `directory` to `target`."""
-    for path in sources(directory):
+    for path in sources(directory, ignored):
         destination = target / path.relative_to(directory)
         destination.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, destination)
 
 
-def require_that_it_fits(directory: Path) -> None:
+def require_that_it_fits(directory: Path, ignored: Ignored | None = None) -> None:
     """Refuses an application that Lambda would refuse after the upload, and names what makes it large."""
-    sizes = {path: path.stat().st_size for path in sources(directory)}
+    sizes = {path: path.stat().st_size for path in sources(directory, ignored)}
     total = sum(sizes.values())
     if total > MOST_BYTES:
         largest = max(sizes, key=lambda path: sizes[path])
         raise AssetError(
             f"code: {directory} holds {total >> 20} MB, and Lambda takes {MOST_BYTES >> 20}; the largest file is "
-            f"{largest.relative_to(directory)}. Name a directory that holds the application's modules alone"
+            f"{largest.relative_to(directory)}. Name a directory that holds the application's modules alone, or name what is not deployed "
+            "in .sedanoignore"
         )
 
 

@@ -19,8 +19,8 @@ from . import assets
 DEPLOYED = "/opt/python"
 #: The folder beside the sources in which Python looks for it.
 FOLDER = "__pycache__"
-#: Modules with their bytecode may take half of what Lambda takes, so that packages and application fit together where they did without.
-MOST_BYTES = assets.MOST_BYTES // 2
+#: The most that modules with their bytecode may take: packages and application, each with it, still fit beside the library.
+MOST_BYTES = 100 * 1024 * 1024
 #: What an interpreter says of itself: the mark that its bytecode carries, and whether it is released.
 _SAYS = "import sys; print(sys.implementation.cache_tag, sys.version_info.releaselevel)"
 

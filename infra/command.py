@@ -21,10 +21,11 @@ from . import buckets, variables
 from .account import AccountError, Target, opened, require_deployed, require_prepared, require_room, target
 from .application import Declared, application
 from .assets import AssetError
-from .config import ConfigError, StageConfig, require
-from .context import from_context
+from .config import ConfigError, require
+from .context import Deployment, from_context
 from .discovery import DiscoveryError
 from .places import ROOT
+from .standing import require_empty, require_same, standing
 
 ASSEMBLY = ROOT / "build" / "cdk.out"
 TOOLCHAIN = ROOT / "requirements" / "toolchain.py"
@@ -43,7 +44,7 @@ def main(given: Sequence[str]) -> int:
         declared = None
         if asked.verb not in OF_THE_ACCOUNT:
             declared = application(wanted.app, wanted.code, wanted.config, wanted.requirements).declared
-        return synthesise(context) if asked.verb == "synth" else _act(asked.verb, context, wanted.config, declared, further)
+        return synthesise(context) if asked.verb == "synth" else _act(asked.verb, context, wanted, declared, further)
     except (ConfigError, AssetError, DiscoveryError, AccountError) as error:
         sys.stderr.write(f"sedano: {error}\n")
     except (BotoCoreError, ClientError) as error:
@@ -59,8 +60,8 @@ def synthesise(context: Mapping[str, str]) -> int:
     return subprocess.run([sys.executable, "-m", "infra.app"], cwd=ROOT, env=environment, check=False).returncode
 
 
-def _act(verb: str, context: Mapping[str, str], config: StageConfig, declared: Declared | None, further: Sequence[str]) -> int:
-    session = opened()
+def _act(verb: str, context: Mapping[str, str], wanted: Deployment, declared: Declared | None, further: Sequence[str]) -> int:
+    session, config = opened(), wanted.config
     where = target(session, config)
     config.require_in(where.region)
     sys.stderr.write(f"Account {where.account}, {where.region}.\n")
@@ -69,7 +70,7 @@ def _act(verb: str, context: Mapping[str, str], config: StageConfig, declared: D
     if verb == "variables":
         sys.stdout.write("".join(f"{line}\n" for line in variables.exports(session, where, config.stage)))
         return 0
-    _require_ready(verb, session, where, config, declared)
+    _require_ready(verb, session, where, wanted, declared)
     if failed := synthesise(context):
         return failed
     if verb == "diff":  # of all stacks, without being told
@@ -82,13 +83,18 @@ def _act(verb: str, context: Mapping[str, str], config: StageConfig, declared: D
     return _cdk(verb, ["--all", "--force", *further], where.region)
 
 
-def _require_ready(verb: str, session: boto3.Session, where: Target, config: StageConfig, declared: Declared | None) -> None:
+def _require_ready(verb: str, session: boto3.Session, where: Target, wanted: Deployment, declared: Declared | None) -> None:
     """Refuse what the account cannot do for this stage, before the templates are made, which takes seconds."""
     require_prepared(session, where)
     if verb == "destroy":
-        require_deployed(session, where, config.stage)
-    if verb == "deploy" and declared and declared.webhooks:
-        require_room(session, where, config.webhook_concurrency)
+        require_deployed(session, where, wanted.config.stage)
+    if verb == "deploy" and declared:
+        if declared.webhooks:
+            require_room(session, where, wanted.config.webhook_concurrency)
+        found = None if wanted.replace else standing(session, where, wanted.config.stage)
+        if found is not None:
+            require_same(found, wanted.config.stage, wanted.app)
+            require_empty(session, where, found, declared.queues)
 
 
 def _cdk(verb: str, words: Sequence[str], region: str) -> int:

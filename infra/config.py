@@ -22,6 +22,8 @@ LOG_RETENTIONS = (1, 7, 14, 30, 90, 180, 365)
 VISIBILITY_FACTOR = 6
 #: The fewest invocations at once that an event source mapping can be limited to, and the most.
 LEAST_CONCURRENCY, MOST_CONCURRENCY = 2, 1000
+#: After how many seconds Lambda ends an invocation at the latest.
+LONGEST_TIMEOUT = 900
 #: The shortest life in days of a large argument or result: a message lives 14 in its queue and 14 as a dead letter.
 SHORTEST_BLOB_LIFE = 29
 #: What runs the history job.
@@ -152,7 +154,7 @@ class StageConfig:
 
     def _check_sizes(self) -> None:
         _require_within("memory", self.memory, 128, 10240)
-        _require_within("timeout", self.timeout, 1, 900)
+        _require_within("timeout", self.timeout, 1, LONGEST_TIMEOUT)
         _require_within("batch", self.batch, 1, 10)
         require(self.retention in LOG_RETENTIONS, "retention", self.retention, f"one of {LOG_RETENTIONS} days")
         _require_within("blob_days", self.blob_days, SHORTEST_BLOB_LIFE, 3650)

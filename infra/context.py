@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .config import StageConfig, require
 
-_WHAT = ("app", "code", "requirements")
+_WHAT = ("app", "code", "requirements", "replace")
 #: The one setting of the CDK itself whose name is made as ours are.
 _CDKS_OWN = "acknowledged-issue-numbers"
 #: For whoever works on the infrastructure itself: `accepted=false` lists the findings that have a reason as well.
@@ -24,12 +24,16 @@ _LOCAL = {"timeout": 6, "concurrency": 4}
 
 
 class Deployment(NamedTuple):
-    """What is deployed (`module:attribute`, its directory, its requirements file or None to look there), and to which stage."""
+    """What is deployed (`module:attribute`, its directory, its requirements file or None to look there), and to which stage.
+
+    *replace*: it may take the place of another application, and of queues in which messages wait.
+    """
 
     app: str
     code: Path
     requirements: Path | None
     config: StageConfig
+    replace: bool = False
 
 
 def from_context(context: Mapping[str, object]) -> Deployment:
@@ -47,7 +51,8 @@ def from_context(context: Mapping[str, object]) -> Deployment:
     if read.get("local"):
         read = {**_LOCAL, **read}
     requirements = given.get("requirements")
-    return Deployment(given["app"], Path(given["code"]), Path(requirements) if requirements else None, StageConfig(**read))
+    replace = _flag("replace", given.get("replace", "false"))
+    return Deployment(given["app"], Path(given["code"]), Path(requirements) if requirements else None, StageConfig(**read), replace)
 
 
 def _require_known(given: Mapping[str, str]) -> None:

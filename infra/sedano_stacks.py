@@ -5,6 +5,8 @@
 State remembers, Core runs, Observability watches, Pipeline turns the history into tables.
 """
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 from aws_cdk import Tags
@@ -12,7 +14,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from .application import application
+from .application import TIME_TO_RECORD, application
 from .config import StageConfig
 from .stacks.core import CoreStack
 from .stacks.observability import ObservabilityStack
@@ -61,6 +63,7 @@ class SedanoStacks(Construct):
             self.node.set_context(flag, value)
         #: What the application declares, and what of it is deployed.
         self.application = application(app, Path(code), config, Path(requirements) if requirements else None)
+        config = self._timed(config)
         #: What is remembered.
         self.state = StateStack(self, config=config)
         #: What runs.
@@ -69,6 +72,12 @@ class SedanoStacks(Construct):
         if not config.local:  # nobody is on call for this machine, and its endpoint has no Spark: the job runs on it as it is
             self._watch(config)
         self._apply(config)
+
+    def _timed(self, config: StageConfig) -> StageConfig:
+        """On this machine, where seconds are few by default, a task with a time limit has the time until then."""
+        needed = math.ceil(self.application.declared.longest()[1] + TIME_TO_RECORD)
+        longer = config.local and self.application.declared.longest()[1] and needed > config.timeout
+        return replace(config, timeout=needed) if longer else config
 
     def _watch(self, config: StageConfig) -> None:
         #: What a person on call looks at.

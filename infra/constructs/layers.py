@@ -6,8 +6,9 @@ version that runs the functions, such as `3.13`.
 """
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from aws_cdk import Annotations, AssetHashType
 from aws_cdk import aws_lambda as lambda_
@@ -24,9 +25,36 @@ NO_COMPILER = (
     "about 0.1 s of a full core for the library alone. With python{python} on the path (uv python install {python} is one way) it is "
     "made here once"
 )
+#: What Lambda takes, unzipped, for a function and all its layers together (AWS Lambda, "Lambda quotas").
+MOST_BYTES = 250 * 1024 * 1024
+#: Of that, what the function's own code may take; it is a few lines.
+FOR_THE_FUNCTION = 64 * 1024
 
 
-def library_layers(scope: Construct, name: str, python: str) -> list[lambda_.LayerVersion]:
+class Layer(NamedTuple):
+    """A layer, its *name*, and how many bytes it holds unzipped."""
+
+    version: lambda_.LayerVersion
+    name: str
+    size: int
+
+
+def require_that_they_fit(layers: Sequence[Layer], most: int = MOST_BYTES - FOR_THE_FUNCTION) -> None:
+    """Refuse layers that hold more than *most* bytes together: Lambda would refuse the function after the upload.
+
+    Raises:
+        AssetError: names the size of each.
+    """
+    total = sum(layer.size for layer in layers)
+    if total > most:
+        each = ", ".join(f"{layer.name} {layer.size / (1 << 20):.1f}" for layer in layers)
+        raise assets.AssetError(
+            f"code: the layers of a function hold {total / (1 << 20):.1f} MB together, and Lambda takes {most / (1 << 20):.1f} ({each}): "
+            "pin fewer packages, leave data out of the code, or deploy two applications"
+        )
+
+
+def library_layers(scope: Construct, name: str, python: str) -> list[Layer]:
     """The library and the pinned packages that it needs beyond what Lambda brings; and their bytecode, if this machine can make it."""
     parts = [library_packages(), LIBRARY]
     content = assets.digest(LIBRARY, and_bytes=LAYER_PINS.read_bytes() + repr(assets.LEFT_OUT).encode())
@@ -45,7 +73,7 @@ def library_layers(scope: Construct, name: str, python: str) -> list[lambda_.Lay
     return layers
 
 
-def application_layers(scope: Construct, name: str, application: Application, python: str) -> list[lambda_.LayerVersion]:
+def application_layers(scope: Construct, name: str, application: Application, python: str) -> list[Layer]:
     """The user's packages, if there are any, and the user's modules, each with its bytecode, if this machine can make it."""
 
     def fill(modules: Path) -> None:
@@ -59,17 +87,18 @@ def application_layers(scope: Construct, name: str, application: Application, py
     return [_version(scope, "Packages", application.packages, application.packages.name), modules]
 
 
-def _layer(scope: Construct, name: str, fill: Callable[[Path], None], content_hash: str) -> lambda_.LayerVersion:
+def _layer(scope: Construct, name: str, fill: Callable[[Path], None], content_hash: str) -> Layer:
     with tempfile.TemporaryDirectory() as scratch:
         fill(Path(scratch) / MODULES)
         # The construct copies what it is given while it is made, so the scratch directory may go.
         return _version(scope, name, Path(scratch), content_hash)
 
 
-def _version(scope: Construct, name: str, directory: Path, content_hash: str) -> lambda_.LayerVersion:
-    return lambda_.LayerVersion(
+def _version(scope: Construct, name: str, directory: Path, content_hash: str) -> Layer:
+    version = lambda_.LayerVersion(
         scope,
         name,
         code=lambda_.Code.from_asset(str(directory), asset_hash=content_hash, asset_hash_type=AssetHashType.CUSTOM),
         compatible_architectures=[lambda_.Architecture.ARM_64, lambda_.Architecture.X86_64],
     )
+    return Layer(version, name, sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()))

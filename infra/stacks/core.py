@@ -26,7 +26,7 @@ from constructs import Construct
 from ..application import Application, Declared
 from ..config import StageConfig, require
 from ..constructs.function import FED_BY_QUEUES, Content, Function
-from ..constructs.layers import application_layers, library_layers
+from ..constructs.layers import application_layers, library_layers, require_that_they_fit
 from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
 from ..constructs.queue import FIFO, WorkQueue
@@ -70,10 +70,9 @@ class CoreStack(StageStack):
         self._timers = Timers(
             self, "Timers", group=state.output(TIMERS), targets=self._unordered(), undelivered=self._parked, local=config.local
         )
-        self._layers: list[lambda_.ILayerVersion] = [
-            *library_layers(self, "Library", config.python),
-            *application_layers(self, "Application", application, config.python),
-        ]
+        layers = [*library_layers(self, "Library", config.python), *application_layers(self, "Application", application, config.python)]
+        require_that_they_fit(layers)
+        self._layers: list[lambda_.ILayerVersion] = [layer.version for layer in layers]
         environment = {**self._environment(), **{name: state.output(output) for name, output in SETTINGS.items()}}
         self._add_worker(environment)
         self._add_router(environment)

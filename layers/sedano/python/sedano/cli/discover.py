@@ -14,6 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from sedano.cli.desk import app_of, table, takes_app
 from sedano.views.discovered import Discovered, discovered, over
@@ -29,14 +30,20 @@ def main(arguments: Sequence[str]) -> int:
     for schedule in over(app, time.time()):
         print(f"sedano: the schedule {schedule} comes no more: its last moment is over", file=sys.stderr)
     found = discovered(app)
-    print(as_json(found)) if asked.json else _show(found)
+    print(as_json(found, imported(asked.code))) if asked.json else _show(found)
     return 0
 
 
-def as_json(found: Discovered) -> str:
-    """Return *found* as one line of JSON."""
+def as_json(found: Discovered, files: Sequence[str]) -> str:
+    """Return *found* as one line of JSON, with the *files* that were imported."""
     tasks = {name: task._asdict() for name, task in found.tasks.items()}
-    return json.dumps({**found._asdict(), "tasks": tasks}, separators=(",", ":"))
+    return json.dumps({**found._asdict(), "tasks": tasks, "files": files}, separators=(",", ":"))
+
+
+def imported(code: Path) -> list[str]:
+    """Return the files below *code* that were imported: a deployment has to bring all of them."""
+    places = [Path(place) for module in list(sys.modules.values()) if (place := getattr(module, "__file__", None))]
+    return sorted(str(place) for place in places if place.is_relative_to(code.resolve()))
 
 
 def _show(found: Discovered) -> None:

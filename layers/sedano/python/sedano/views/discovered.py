@@ -15,11 +15,13 @@ OWN = "sedano."
 
 
 class DiscoveredTask(NamedTuple):
-    """One task: its queue, how it is delivered, and whether a result is kept."""
+    """One task: its queue, how it is delivered, whether a result is kept, and its time limits in seconds, None for none."""
 
     queue: str
     delivery: Delivery
     keeps_result: bool
+    time_limit: float | None = None
+    soft_time_limit: float | None = None
 
 
 class Discovered(NamedTuple):
@@ -64,7 +66,9 @@ def over(app: Sedano, at: float) -> list[str]:
 
 
 def _task(spec: TaskSpec) -> DiscoveredTask:
-    return DiscoveredTask(spec.queue, spec.delivery, not spec.ignore_result)
+    limits = spec.time_limits
+    soft, hard = (limits.soft, limits.hard) if limits is not None else (None, None)
+    return DiscoveredTask(spec.queue, spec.delivery, not spec.ignore_result, hard, soft)
 
 
 def _in_order(names: Iterable[str]) -> tuple[str, ...]:

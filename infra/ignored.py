@@ -1,0 +1,68 @@
+"""Which files of an application are not deployed: what a file `.sedanoignore` in its directory names, and tests.
+
+    # .sedanoignore
+    notebooks/
+    *.csv
+    !prices.csv
+    /shop/drafts.py
+
+A line is a pattern as in `.gitignore`: without a slash it names files and folders at any depth, with one it is meant from the directory of
+the code; a slash at its end names folders alone, `#` begins a comment, and a line that begins with `!` takes something in again. The last
+line that fits decides. Tests are left out by default; `!tests/` takes them in.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import translate
+from pathlib import Path
+from typing import NamedTuple
+
+FILE = ".sedanoignore"
+#: What is left out before the file is read: tests, as pytest and unittest find them.
+DEFAULTS = ("tests/", "test/", "test_*.py", "*_test.py", "conftest.py")
+
+
+class Rule(NamedTuple):
+    """One line: what it fits, whether it fits folders alone, and whether it leaves out or takes in."""
+
+    line: str
+    fits: re.Pattern[str]
+    whole_path: bool
+    folders: bool
+    leaves_out: bool
+
+
+class Ignored:
+    """The rules of one application's directory."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        """Read *lines* as they stand in a file."""
+        self._rules = list(_rules(lines))
+
+    def rule(self, relative: str, *, folder: bool) -> Rule | None:
+        """Return the rule that leaves a file or *folder* out, by its path *relative* to the directory; None where none does."""
+        name, last = relative.rpartition("/")[2], None
+        for rule in self._rules:
+            if (folder or not rule.folders) and rule.fits.fullmatch(relative if rule.whole_path else name):
+                last = rule
+        return last if last is not None and last.leaves_out else None
+
+    def reason(self, relative: str) -> str | None:
+        """Return the line that leaves the file *relative* out, by its own path or that of a folder above it; None where it is deployed."""
+        parts = relative.split("/")
+        above = (("/".join(parts[:end]), end < len(parts)) for end in range(1, len(parts) + 1))
+        return next((rule.line for path, folder in above if (rule := self.rule(path, folder=folder)) is not None), None)
+
+
+def of(directory: Path) -> Ignored:
+    """Return what is left out of the application in *directory*."""
+    file = directory / FILE
+    return Ignored([*DEFAULTS, *(file.read_text(encoding="utf-8").splitlines() if file.is_file() else ())])
+
+
+def _rules(lines: Iterable[str]) -> Iterator[Rule]:
+    for line in map(str.strip, lines):
+        pattern = line.removeprefix("!").rstrip("/")
+        if pattern and not line.startswith("#"):
+            bare = pattern.removeprefix("/")
+            yield Rule(line, re.compile(translate(bare)), "/" in pattern, line.endswith("/"), not line.startswith("!"))
