@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import ClientError
 
 from sedano.local import Endpoint, LocalStage, LocalStageError
 from sedano.local.deploy import deploy
@@ -85,13 +86,26 @@ def test_the_endpoint_ends_with_its_starter_even_when_that_is_killed(tmp_path: P
                 assert connection.recv(1) == b"", "the endpoint closes the connection because it ends"
 
 
+def test_an_endpoint_that_ends_takes_nothing_of_one_beside_it(tmp_path: Path) -> None:
+    with Endpoint(ENDPOINT_PYTHON, tmp_path) as first:
+        code = first.directory / "tmp" / "ministack-lambda-worker-x"
+        code.mkdir()
+        with Endpoint(ENDPOINT_PYTHON, tmp_path) as second:
+            assert second.directory != first.directory
+            assert second.environment["AWS_ACCESS_KEY_ID"] != first.environment["AWS_ACCESS_KEY_ID"]
+            with pytest.raises(ClientError, match="the key is not one of this run"):
+                first.session().client("sqs", endpoint_url=second.url).create_queue(QueueName="q")
+        assert code.is_dir(), "a function of the first stage that starts now finds its code"
+        assert first.session().client("sqs", endpoint_url=first.url).create_queue(QueueName="q")["QueueUrl"]
+
+
 def test_an_endpoint_without_its_environment_says_how_to_make_it(tmp_path: Path) -> None:
     with pytest.raises(LocalStageError, match=r"missing: `python requirements/install\.py ministack` makes it"):
         Endpoint(tmp_path / "no" / "python", tmp_path)
 
 
 def test_an_endpoint_that_does_not_start_shows_the_end_of_its_log(tmp_path: Path) -> None:
-    with pytest.raises(LocalStageError, match=r"does not start; the end of .*endpoint\.log:(.|\n)*ministack"):
+    with pytest.raises(LocalStageError, match=r"does not start; the end of .*endpoint\.log:(.|\n)*No module named"):
         Endpoint(Path(sys.executable), tmp_path).wait_until_ready()
 
 

@@ -96,3 +96,16 @@ def test_what_is_not_signed_is_refused_and_what_cannot_be_read_set_aside(stage: 
     found = sqs.receive_message(QueueUrl=stage.environment["SEDANO_PARKED_QUEUE"], WaitTimeSeconds=5, MessageAttributeNames=["All"])
     (message,) = found["Messages"]
     assert message["MessageAttributes"]["queue"]["StringValue"] == "webhook:signed"
+
+
+def test_a_page_of_a_browser_reaches_no_webhook_and_a_webhooks_address_leads_to_nothing_else(stage: LocalStage) -> None:
+    body = b'{"text": "x"}'
+    assert post(stage, "signed", body, {**signed("page", body), "Origin": "https://shop.example"}) == 403
+    assert post(stage, "signed", body, {**signed("page", body), "Sec-Fetch-Site": "cross-site"}) == 403
+    assert post(stage, "signed", body, {**signed("page", body), "Host": f"rebound.example:{stage.endpoint.port}"}) == 403
+    target = {"X-Amz-Target": "AmazonSQS.CreateQueue", "Content-Type": "application/x-amz-json-1.0"}
+    assert post(stage, "signed", b'{"QueueName": "planted"}', target) == 401, "the function itself answers"
+    assert post(stage, "../../../", b'{"QueueName": "planted"}', target) in (403, 404)
+    sqs = stage.endpoint.session().client("sqs", endpoint_url=stage.endpoint.url)
+    assert not sqs.list_queues(QueueNamePrefix="planted").get("QueueUrls")
+    assert post(stage, "signed", body, signed("own", body)) == 202, "the developer's own program"

@@ -1,7 +1,7 @@
 """Rules about who may know whom.
 
     functions → bootstrap → app task result testing … → engine | aws | memory → ports → model → errors
-    views → the front door's floors; cli, local and web → views; glue_jobs → history, model; infra → nothing of the library
+    views → the front door's floors; cli, emulator, local and web → views; glue_jobs → history, model; infra → nothing of the library
 
 A module imports only floors below its own. Rooms of the front door may know one another; engine, aws and memory may
 not; bootstrap alone knows both engine and aws. Nothing is imported late, but for the places named in LATE.
@@ -27,7 +27,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "app task event canvas result guards settings testing workflow",
         "bootstrap",
         "views",
-        "cli local web",
+        "cli emulator local web",
         "__main__",
     )
 )

@@ -25,9 +25,9 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 def announce(stage: LocalStage, seconds: float) -> None:
     """Says where the stage is: words on stderr, and on stdout what a shell can evaluate."""
     sys.stderr.write(f"{', '.join(stage.stacks)} created on {stage.endpoint.url} in {seconds:.0f} s.\n")
-    sys.stderr.write(f"Its log is {stage.endpoint.log}. In another shell, so that your program uses it:\n\n")
-    for name, value in stage.environment.items():
-        sys.stdout.write(f"export {name}={shlex.quote(value)}\n")
+    sys.stderr.write(f"Its log is {stage.endpoint.log}. In another shell, so that your program uses it, either these lines,\n")
+    sys.stderr.write(f"or the same from a file that only you can read:  . {shlex.quote(str(stage.file))}\n\n")
+    sys.stdout.write(stage.exports)
     sys.stdout.flush()
     sys.stderr.write("\nCtrl-C stops it and forgets everything.\n")
 

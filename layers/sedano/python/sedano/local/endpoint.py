@@ -1,7 +1,8 @@
 """An AWS endpoint on this machine: ministack in an environment of its own, on 127.0.0.1 and a free port.
 
 It starts empty, keeps everything in memory and under one directory, and ends with the process that started it, however
-that ends. Its log is a file, so nothing it says is lost when a test fails.
+that ends. Its log is a file, so nothing it says is lost when a test fails. It answers only requests that are signed with the
+credentials that were drawn for this run (`sedano.emulator.gate`), and its directory is no other endpoint's (`slots`).
 """
 
 import http.client
@@ -21,10 +22,14 @@ from typing import Self
 
 import boto3
 import botocore.session
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
 from botocore.config import Config
+from botocore.credentials import Credentials
 
 from sedano.local.failure import LocalStageError
 from sedano.local.processes import FunctionProcess, function_processes
+from sedano.local.slots import claim
 
 HOST = "127.0.0.1"
 REGION = "us-east-1"
@@ -33,6 +38,8 @@ _ATTEMPTS = 3
 _KEEPER = Path(__file__).with_name("keeper.py")
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
 _LINES_SHOWN = 15
+_HEALTH = "/_ministack/health"
+_KEY_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 
 class Endpoint:
@@ -51,18 +58,21 @@ class Endpoint:
         self._python = python
         self._token = secrets.token_hex(8)
         self._enforce_iam = enforce_iam
-        self._directory = directory.resolve()
-        self._scratch = self._directory / "tmp"
-        self.log = self._directory / "endpoint.log"
+        self._credentials = Credentials(f"AKIA{''.join(secrets.choice(_KEY_LETTERS) for _ in range(16))}", secrets.token_urlsafe(30))
+        self._slot = claim(directory)
+        self.directory = self._slot.path
+        self._scratch = self.directory / "tmp"
+        self.log = self.directory / "endpoint.log"
         self._start()
 
     def _start(self) -> None:
-        self._scratch.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.mkdir(mode=0o700, exist_ok=True)
         self.port = _free_port()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [str(self._python), str(_KEEPER), "ministack"],
-                cwd=self._directory,
+                [str(self._python), str(_KEEPER), "sedano.emulator"],
+                cwd=self.directory,
                 env=self._settings(),
                 stdin=subprocess.PIPE,
                 stdout=log,
@@ -77,7 +87,8 @@ class Endpoint:
         return {
             **inherited,
             **enforcing,
-            "BIND_HOST": HOST,
+            "AWS_ACCESS_KEY_ID": self._credentials.access_key,
+            "AWS_SECRET_ACCESS_KEY": self._credentials.secret_key,
             "GATEWAY_PORT": str(self.port),
             "IOT_MTLS_ENABLED": "0",
             "MINISTACK_EDITION": self._token,
@@ -107,8 +118,8 @@ class Endpoint:
             "AWS_ENDPOINT_URL": self.url,
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_ACCESS_KEY_ID": self._credentials.access_key,
+            "AWS_SECRET_ACCESS_KEY": self._credentials.secret_key,
         }
 
     def session(self) -> boto3.Session:
@@ -119,8 +130,8 @@ class Endpoint:
             session.set_config_variable("ca_bundle", str(self.certificate))
         return boto3.Session(
             botocore_session=session,
-            aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
+            aws_access_key_id=self._credentials.access_key,
+            aws_secret_access_key=self._credentials.secret_key,
             region_name=REGION,
         )
 
@@ -129,7 +140,7 @@ class Endpoint:
         for _ in range(_ATTEMPTS):
             if self._answers_before(time.monotonic() + SECONDS_TO_START):
                 return
-            self.stop()
+            self._end()
             self._start()
         self.stop()
         raise LocalStageError(f"the local endpoint does not start; the end of {self.log}:\n{self.last_lines()}")
@@ -144,8 +155,9 @@ class Endpoint:
     def _is_healthy(self) -> bool:
         """Whether it is this endpoint that answers, and not another that took the port first."""
         try:
-            connection = self._connection()
-            connection.request("GET", "/_ministack/health")
+            connection, asked = self._connection(), AWSRequest("GET", f"{self.url}{_HEALTH}")
+            SigV4Auth(self._credentials, "ministack", REGION).add_auth(asked)
+            connection.request("GET", _HEALTH, headers=dict(asked.headers))
             answer = json.load(connection.getresponse())
         except (OSError, http.client.HTTPException, ValueError):
             return False
@@ -171,6 +183,10 @@ class Endpoint:
 
     def stop(self) -> None:
         """Ends it and every function it runs, and removes its files except the log."""
+        self._end()
+        self._slot.release()
+
+    def _end(self) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()

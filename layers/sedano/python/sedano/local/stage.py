@@ -1,5 +1,7 @@
 """A whole local stage, from nothing to settings: the endpoint starts while the stacks are synthesised."""
 
+import os
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from sedano.local.endpoint import Endpoint
 from sedano.local.failure import LocalStageError
 from sedano.local.synth import ROOT, synthesise
 
+FILE = "environment"
 ENDPOINT_PYTHON = ROOT / ".venv-ministack" / "bin" / "python"
 
 
@@ -21,6 +24,13 @@ class LocalStage:
     endpoint: Endpoint
     stacks: tuple[str, ...]
     environment: Mapping[str, str]
+    file: Path
+    """The same as a file that a shell can read (`. FILE`); it holds this run's credentials, so only its owner may read it."""
+
+    @property
+    def exports(self) -> str:
+        """The environment as commands of a shell."""
+        return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self.environment.items())
 
 
 def stage_context(app: str, code: Path) -> dict[str, str]:
@@ -35,21 +45,32 @@ def local_stage(
     """Runs a stage of `app` (module:attribute, found in `code`) until the `with` statement ends.
 
     `enforce_iam` lets each function do what its role allows and nothing else.
-    `directory` takes the endpoint's log and the cloud assembly; `context` is for further settings of the stage, such
+    `directory` takes the endpoint's log, the cloud assembly and, while the stage runs, the file `environment`; a stage that starts in
+    the same directory beside another gets one of its own below it. `context` is for further settings of the stage, such
     as `timeout="10"`. Raises `LocalStageError` when a part of it cannot run, with what to do.
     """
     if not (ROOT / "cdk.json").is_file():
         raise LocalStageError("a local stage needs the infrastructure, which is not in the package: run `make local` in a clone of sedano")
     endpoint = Endpoint(ENDPOINT_PYTHON, directory, enforce_iam=enforce_iam)
     try:
-        assembly = synthesise({**stage_context(app, code), **context}, directory / "cdk.out")
+        assembly = synthesise({**stage_context(app, code), **context}, endpoint.directory / "cdk.out")
         endpoint.wait_until_ready()
-        yield _deployed(endpoint, assembly)
+        stage = _deployed(endpoint, assembly)
+        _write(stage)
+        yield stage
     finally:
+        (endpoint.directory / FILE).unlink(missing_ok=True)
         endpoint.stop()
 
 
 def _deployed(endpoint: Endpoint, assembly: Path) -> LocalStage:
     deployment = deploy(endpoint.session(), endpoint.url, assembly)
     environment = MappingProxyType({**endpoint.environment, **deployment.settings})
-    return LocalStage(endpoint, deployment.stacks, environment)
+    return LocalStage(endpoint, deployment.stacks, environment, endpoint.directory / FILE)
+
+
+def _write(stage: LocalStage) -> None:
+    """Write the stage's file anew, so that nobody else has it open and its mode is right from the first byte."""
+    stage.file.unlink(missing_ok=True)
+    with os.fdopen(os.open(stage.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(stage.exports)
