@@ -6,12 +6,16 @@ logged. Time and randomness are the deployed ones, because a claim draws a nonce
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from benchmarks.answers import AnsweringClient, answering
 from sedano import memory
 from sedano.aws.host import SystemClock, SystemEntropy
+from sedano.aws.ledger import DynamoLedger
+from sedano.aws.queues import SqsQueues
 from sedano.errors import SedanoError
 from sedano.model import states
 from sedano.model.records import Claim, ClaimAnswer, Claimed, Outcome, RecordAnswer, Recorded, TaskRecord
@@ -68,6 +72,18 @@ class SilentTelemetry:
 
     def flush(self) -> None:
         """Do nothing."""
+
+
+def adapter_ports() -> Ports:
+    """Return ports whose ledger is the DynamoDB adapter over a client that answers at once: the height at which Powertools is stubbed."""
+    return replace(instant_ports(), ledger=DynamoLedger(AnsweringClient(), "bench", now=time.time))
+
+
+def client_ports() -> Ports:
+    """Return ports whose ledger and queues are the AWS adapters over botocore's own clients, answered where requests would leave."""
+    address = "https://sqs.us-east-1.amazonaws.com/000000000000/bench"
+    queues = SqsQueues(answering("sqs"), dict.fromkeys(("commands:default", "events", "records", "parked"), address))
+    return replace(instant_ports(), ledger=DynamoLedger(answering("dynamodb"), "bench", now=time.time), queues=queues)
 
 
 def instant_ports() -> Ports:

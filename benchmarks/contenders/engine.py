@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 
 from benchmarks.contenders.serving import Contender, Run, serve
-from benchmarks.stubs import instant_ports
+from benchmarks.stubs import adapter_ports, client_ports, instant_ports
 from benchmarks.tasks import add, app, once, plain
 from sedano.engine.chronicle import Host
 from sedano.engine.drafts import CommandDraft, Composer
@@ -27,9 +28,9 @@ def batches(ports: Ports, task: str, tasks: int) -> list[Batch]:
     return [deliveries[start : start + BATCH] for start in range(0, tasks, BATCH)]
 
 
-def worker(task: str, settings: WorkerSettings) -> Contender:
-    """Return a worker that works off messages of *task*."""
-    ports = instant_ports()
+def worker(task: str, settings: WorkerSettings, made: Callable[[], Ports] = instant_ports) -> Contender:
+    """Return a worker that works off messages of *task* over the ports that are *made*."""
+    ports = made()
     built = Worker(app.registry, ports, Host("bench.1.00000000", 1), settings, app.run_loop())
 
     def contender(tasks: int) -> Run:
@@ -74,6 +75,9 @@ if __name__ == "__main__":
         "claimed-no-lanes": partial(worker, add.name, WorkerSettings(lanes=0)),
         "record-once": partial(worker, once.name, WorkerSettings()),
         "at-least-once": partial(worker, plain.name, WorkerSettings()),
+        "claimed-adapter": partial(worker, add.name, WorkerSettings(), adapter_ports),
+        "claimed-client": partial(worker, add.name, WorkerSettings(), client_ports),
+        "record-once-client": partial(worker, once.name, WorkerSettings(), client_ports),
         "decode": decoding,
         "encode": encoding,
     })  # fmt: skip

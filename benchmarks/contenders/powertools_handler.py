@@ -1,29 +1,19 @@
-"""Powertools for Lambda: a batch of ten SQS records, plain, and each under its idempotency decorator with a client that answers at once."""
+"""Powertools for Lambda: a batch of ten SQS records, plain, and each under its idempotency decorator; and a plain loop over boto3."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer, IdempotencyConfig, idempotent_function
 
+from benchmarks.answers import AnsweringClient, answering
 from benchmarks.contenders.serving import Contender, Run, serve
 
 BATCH = 10
-
-
-class AnsweringClient:
-    """A DynamoDB client that answers at once."""
-
-    def put_item(self, **_: Any) -> dict[str, Any]:
-        """Accept."""
-        return {}
-
-    def update_item(self, **_: Any) -> dict[str, Any]:
-        """Accept."""
-        return {}
 
 
 class Context:
@@ -42,9 +32,13 @@ def add(body: dict[str, Any]) -> int:
     return int(a + b)
 
 
-config = IdempotencyConfig(event_key_jmespath="id")
-layer = DynamoDBPersistenceLayer(table_name="bench", boto3_client=AnsweringClient())  # type: ignore[arg-type] # only what it calls
-once = idempotent_function(add, data_keyword_argument="body", config=config, persistence_store=layer)
+def idempotent(client: Any) -> Callable[..., int]:
+    """Return `add` under the idempotency decorator over the DynamoDB *client*."""
+    config = IdempotencyConfig(event_key_jmespath="id")
+    config.register_lambda_context(Context())  # type: ignore[arg-type] # only what it calls
+    layer = DynamoDBPersistenceLayer(table_name="bench", boto3_client=client)
+    decorated: Callable[..., int] = idempotent_function(add, data_keyword_argument="body", config=config, persistence_store=layer)
+    return decorated
 
 
 def plain_batch() -> Contender:
@@ -52,10 +46,32 @@ def plain_batch() -> Contender:
     return _batches(lambda record: add(json.loads(record.body)))
 
 
-def idempotent_batch() -> Contender:
-    """Return a handler of batches whose records are idempotent."""
-    config.register_lambda_context(Context())  # type: ignore[arg-type] # only what it calls
+def idempotent_batch(client: Callable[[], Any]) -> Contender:
+    """Return a handler of batches whose records are idempotent over the client that is made."""
+    once = idempotent(client())
     return _batches(lambda record: once(body=json.loads(record.body)))
+
+
+def put_loop() -> Contender:
+    """Return a plain loop: one conditional put a message, then the body."""
+    client = answering("dynamodb")
+
+    def handle(event: dict[str, Any]) -> None:
+        for record in event["Records"]:
+            body = json.loads(record["body"])
+            client.put_item(
+                TableName="bench", Item={"pk": {"S": body["id"]}, "st": {"S": "SUCCESS"}, "res": {"S": json.dumps(add(body))}},
+                ConditionExpression="attribute_not_exists(pk)",
+            )  # fmt: skip
+
+    def handle_all(events: list[dict[str, Any]]) -> None:
+        for event in events:
+            handle(event)
+
+    def contender(tasks: int) -> Run:
+        return partial(handle_all, [_event(start) for start in range(0, tasks, BATCH)])
+
+    return contender
 
 
 def _batches(handler: Any) -> Contender:
@@ -90,4 +106,7 @@ def _record(number: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    serve({"batch": plain_batch, "idempotency": idempotent_batch})
+    serve({
+        "batch": plain_batch, "idempotency": partial(idempotent_batch, AnsweringClient),
+        "idempotency-client": partial(idempotent_batch, partial(answering, "dynamodb")), "put-client": put_loop,
+    })  # fmt: skip
