@@ -22,7 +22,7 @@ class Cluster:
 
     def say(self, kind: str, at: float, host: str, **fields: Any) -> None:
         """Write down one event."""
-        place = {"type": kind, "timestamp": HOUR + at, "hostname": host, "pid": 1, "clock": len(self.events) + 1}
+        place = {"type": kind, "timestamp": HOUR + at, "hostname": host, "pid": 1, "clock": int(HOUR * 1_000_000) + len(self.events) + 1}
         self.events.append({**place, **fields})
 
     def task(self, uuid: str, *steps: tuple[str, float], host: str = "w1", **told: Any) -> None:

@@ -1,4 +1,4 @@
-"""Celery's own `State` as the oracle: what it says of a stream that it is fed once and in order."""
+"""Celery's own `State` as the oracle: what it says of a stream in the order of its arrival."""
 
 import gzip
 import json
@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from celery.events.state import State, Task
 
-from sedano.model.order import stamp
 from sedano.model.states import STATE_OF_CLASS, SUBJECTS
 
 RECORDING = Path(__file__).parents[3] / "shared" / "data" / "celery_5_7_events.jsonl.gz"
@@ -31,11 +30,11 @@ def recording() -> list[Event]:
 
 
 def replayed(stream: list[Event]) -> dict[str, Task]:
-    """Feed the task events of *stream*, each once and in order, to Celery's State and return its tasks."""
+    """Feed the task events of *stream* to Celery's State in the order of the stream, as a monitor does, and return its tasks."""
     state = State(max_tasks_in_memory=1_000_000)
-    once = {stamp(event): event for event in stream if event["type"].startswith("task-")}
-    for at in sorted(once):
-        state.event(once[at] | {"local_received": at.timestamp})
+    for event in stream:
+        if event["type"].startswith("task-"):
+            state.event({"local_received": event["timestamp"], **event})
     return dict(state.tasks.items())
 
 

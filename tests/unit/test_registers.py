@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kombu.clocks import timetuple
 
-from sedano.model.order import Stamp, stamp
+from sedano.model.clock import adjust
+from sedano.model.order import Stamp, is_counter, stamp
 from sedano.model.registers import Timeline, finalise, fold, join, lift
 from sedano.model.states import STATE_OF_CLASS, SUBJECTS
 from tests.pipeline.oracle import as_celery_says, recording, replayed
@@ -19,6 +20,8 @@ DESCRIBING = {"sent", "received"}
 
 texts = st.sampled_from(["a", "b", "c"])
 numbers = st.integers(0, 3)
+NOW = 1_795_167_537.0
+"""A moment of our days: beside it, a counter is no hybrid clock."""
 
 
 @st.composite
@@ -78,7 +81,27 @@ class TestAgainstCelery:
     def test_shuffled_and_duplicated_events_tell_what_celery_tells_in_order(self, stream, luck):
         arrival = stream + luck.choices(stream, k=len(stream) // 2)
         luck.shuffle(arrival)
-        assert differing(stream, arrival) == []
+        assert differing(sorted(stream, key=stamp), arrival) == []
+
+    @given(streams, st.lists(st.floats(-300, 300), min_size=3, max_size=3), st.randoms(use_true_random=False))
+    @settings(max_examples=1_000)
+    def test_celery_workers_whose_clocks_differ_by_minutes_keep_the_order_in_which_a_monitor_saw_them(self, stream, skews, luck):
+        skewed = [
+            event | {"timestamp": NOW + n + skews["abc".index(event["hostname"])], "local_received": NOW + n}
+            for n, event in enumerate(stream)
+        ]
+        assert differing(skewed, luck.sample(skewed, len(skewed))) == []
+
+    @given(st.lists(st.floats(-140, 140), min_size=2, max_size=4), st.lists(st.integers(0, 3), min_size=3, max_size=12))
+    def test_sedano_workers_whose_clocks_differ_by_minutes_keep_what_caused_what(self, skews, steps):
+        life, clock = [], 0
+        for n, step in enumerate([*steps, 0]):
+            here, last = step % len(skews), n == len(steps)
+            at = NOW + n + skews[here]
+            clock = adjust(clock, clock, int(at * 1_000_000))
+            event_class = "succeeded" if last else ("started" if n % 2 else "retried")
+            life.append({"type": f"task-{event_class}", "uuid": "t", "clock": clock, "timestamp": at, "hostname": str(here), "pid": 1})
+        assert {told(random.Random(seed).sample(life, len(life)))["t"].state for seed in range(5)} == {"SUCCESS"}
 
     @given(streams, st.randoms(use_true_random=False))
     @settings(max_examples=300)
@@ -160,6 +183,27 @@ class TestOrder:
     def test_kombus_timetuple_goes_in_a_circle_which_is_why_it_is_not_used(self):
         a, b, c = timetuple(2, 1.0, "a"), timetuple(0, 2.0, "b"), timetuple(1, 3.0, "c")
         assert a < b < c < a
+
+    def test_a_counter_is_replaced_by_the_moment_of_receipt_else_by_the_timestamp(self):
+        event = {"type": "task-sent", "uuid": "u", "clock": 41, "timestamp": NOW, "hostname": "h", "pid": 1}
+        assert stamp(event).clock == int(NOW * 1_000_000)
+        assert stamp(event | {"local_received": NOW + 0.25}).clock == int((NOW + 0.25) * 1_000_000)
+        assert stamp(event | {"local_received": None}) == stamp(event)
+
+    @given(st.floats(1, 4e9), st.integers(0, 2**31))
+    def test_a_hybrid_clock_is_never_taken_for_a_counter(self, timestamp, ahead):
+        assert not is_counter(int(timestamp * 1_000_000) + ahead, timestamp)
+        assert not is_counter(int((timestamp - 600) * 1_000_000), timestamp)
+
+    @given(st.floats(1_262_304_000, 4e9), st.integers(0, 2**40))
+    def test_a_counter_is_never_taken_for_a_hybrid_clock_since_2010(self, timestamp, count):
+        assert is_counter(count, timestamp)
+
+    @pytest.mark.parametrize("value", [[], float("nan"), float("inf"), True, "1"])
+    def test_a_moment_of_receipt_that_is_no_number_is_refused(self, value):
+        event = {"type": "task-sent", "uuid": "u", "clock": 1, "timestamp": NOW, "hostname": "h", "pid": 1, "local_received": value}
+        with pytest.raises(ValueError, match="event's local_received cannot be"):
+            stamp(event)
 
     @pytest.mark.parametrize("field", Stamp._fields)
     @pytest.mark.parametrize("value", [None, [], float("nan"), float("inf"), True])

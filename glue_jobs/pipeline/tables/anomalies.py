@@ -12,8 +12,11 @@ from sedano.model.states import TERMINAL
 
 #: A task that was begun, has not ended, and of which nothing was heard for so many seconds is stuck; one that is to wait, after its wait.
 SILENT_SECONDS: Final = 3600.0
-#: Clocks of two machines that disagree by more than this are told of.
+#: Clocks of two machines that differ by more than this are reported.
 SKEW_SECONDS: Final = 0.001
+#: The same for senders whose events a Celery monitor received. Celery writes `task-sent` after the message has left, up to 7 ms after the
+#: worker began with it on one and the same machine, so a smaller difference says nothing about clocks.
+FOREIGN_SKEW_SECONDS: Final = 0.1
 
 SCHEMA: Final = contract(
     kind=(TEXT, "lost-worker, stuck-task, clock-skew, duplicates, out-of-order, or absorbed"),
@@ -27,7 +30,7 @@ SCHEMA: Final = contract(
 
 def anomalies(told: DataFrame, sessions: DataFrame, events: DataFrame, until: float | None) -> DataFrame:
     """Return the rows of `SCHEMA` from *told* (`tables.tasks`), *sessions* (`tables.workers`) and *events*, duplicates and all."""
-    found = [_lost(sessions), _stuck(told, sessions, until), _skew(told), _copies(events), _disorder(events), _absorbed(events)]
+    found = [_lost(sessions), _stuck(told, sessions, until), _skew(told, events), _copies(events), _disorder(events), _absorbed(events)]
     return kept_to(reduce(DataFrame.unionByName, found), SCHEMA)
 
 
@@ -59,9 +62,13 @@ def _stuck(told: DataFrame, sessions: DataFrame, until: float | None) -> DataFra
     )  # fmt: skip
 
 
-def _skew(told: DataFrame) -> DataFrame:
+def _skew(told: DataFrame, events: DataFrame) -> DataFrame:
     """Machines on which a task began before it was published elsewhere: at least so far are their clocks apart."""
-    backwards = told.where((F.col("started") + SKEW_SECONDS < F.col("sent")) & (F.col("attempts") == 1))
+    received = events.where(F.col("local_received").isNotNull()).select(F.col("hostname").alias("worker")).distinct()
+    foreign = F.broadcast(received.withColumn("foreign", F.lit(True)))
+    known = told.join(foreign, "worker", "left")
+    threshold = F.when(F.col("foreign"), FOREIGN_SKEW_SECONDS).otherwise(SKEW_SECONDS)
+    backwards = known.where((F.col("started") + threshold < F.col("sent")) & (F.col("attempts") == 1))
     pair = F.concat_ws(" before ", "worker", "client")
     behind = F.col("sent") - F.col("started")
     grouped = backwards.groupBy(pair.alias("pair")).agg(
@@ -86,10 +93,13 @@ def _copies(events: DataFrame) -> DataFrame:
 
 
 def _disorder(events: DataFrame) -> DataFrame:
-    """Senders whose lines reached the monitor in another order than they happened in; only where lines say when they were received."""
+    """Senders whose lines reached the monitor in another order than they happened in; only where lines say when they were received.
+
+    Lines of one process are compared by its own timestamps: the clock of a received line is the moment of its receipt.
+    """
     marked = events.where(F.col("local_received").isNotNull() & F.col("clock").isNotNull()).dropDuplicates(list(ORDER))
-    arrived = Window.partitionBy("hostname", "pid").orderBy("local_received", "clock").rowsBetween(Window.unboundedPreceding, -1)
-    late = marked.withColumn("late", F.col("clock") < F.max("clock").over(arrived))
+    arrived = Window.partitionBy("hostname", "pid").orderBy("local_received", "timestamp").rowsBetween(Window.unboundedPreceding, -1)
+    late = marked.withColumn("late", F.col("timestamp") < F.max("timestamp").over(arrived))
     by_sender = late.groupBy("hostname").agg(
         F.count(F.when(F.col("late"), True)).alias("late"), F.count("*").alias("lines"),
         F.max(F.when(F.col("late"), F.col("timestamp"))).alias("at"),
