@@ -71,7 +71,8 @@ class Control(LimitControl):
     def revoke_by_header(self, header: str, value: str) -> frozenset[str]:
         """Revoke every task whose message bears *header* with *value*, retries and descendants too, until it is restored.
 
-        A worker learns of it when it starts and with its heartbeats, so a running worker may need as long as its heartbeat's interval.
+        A worker learns of it when it starts, with its heartbeats, and before a body that begins a second or more after its batch, so a
+        running worker may need as long as its heartbeat's interval.
         Whether any message bears it, nobody can know beforehand: publishing writes nothing, and what is published later counts too. What it
         did revoke is seen afterwards: in the metric `TasksRevoked`, the history, and `explain` of each task ("revoked by tenant=acme").
 
@@ -111,7 +112,8 @@ class Control(LimitControl):
     ) -> frozenset[str]:  # fmt: skip
         """Let nothing of a queue, a task, a tenant, a circuit, or one task by its id begin, until `resume`; messages wait, nothing is lost.
 
-        A worker learns of it when it starts and with its heartbeats, so a running worker may need as long as its heartbeat's interval.
+        A worker learns of it when it starts, with its heartbeats, and before a body that begins a second or more after its batch, so a
+        running worker may need as long as its heartbeat's interval.
         What has begun goes on.
 
         Args:

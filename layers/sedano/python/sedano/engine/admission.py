@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sedano.engine.batch import Arguments, Batch, Job
+from sedano.engine.batch import Arguments, Batch, Job, Later, Ran, Stillborn
 from sedano.engine.context import TaskContext
 from sedano.engine.registry import Registry
 from sedano.model.clock import LamportClock
@@ -140,6 +140,23 @@ class Admission:
         if any(task.singleton is not None for task in tasks):
             jobs = self.singletons.admit(jobs, batch)
         return self.preferring.order(jobs, batch) if self.registry.prefer is not None and len(jobs) > 1 else jobs
+
+    def stopped(self, job: Job, paused: Collection[str], now: float) -> Later | None:
+        """Return when *job*, which was let in, may begin if something of the texts *paused* stops it at *now*; None: nothing does."""
+        found: Later | None = importlib.import_module("sedano.engine.pausing").stopping(self.ports, job, paused, self.arguments, now)
+        return found
+
+    def circuit(self, job: Job, now: float) -> Stillborn | Later | None:
+        """Return why the circuit of the task of *job*, which was let in, forbids its body at *now*; None: it is closed."""
+        return self.circuits.at(job, now)
+
+    def put_off(self, job: Job, later: Later, batch: Batch) -> None:
+        """Let *job*, which was let in, come again *later*, unrun."""
+        importlib.import_module("sedano.engine.pausing").put_off(self.ports, job, later.reason, later.seconds, batch)
+
+    def note(self, ran: Ran) -> None:
+        """Let what begins next know how *ran*, of a task with a circuit, went."""
+        self.circuits.note(ran)
 
     def learn(self, ended: Sequence[Judged], ready: Sequence[Ready], batch: Batch) -> None:
         """Let circuits and preferences know how it went with those of *ended* whose bodies were *ready* to run."""

@@ -38,6 +38,13 @@ class Stillborn(NamedTuple):
     park: bool = True
 
 
+class Later(NamedTuple):
+    """A body that must not begin now: the reason, and the seconds after which its message shall come again."""
+
+    reason: str
+    seconds: float
+
+
 class Job(NamedTuple):
     """A command that was let in: the delivery, the message, the task; when and at which clock it was received.
 

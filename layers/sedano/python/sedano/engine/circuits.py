@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from sedano.engine.batch import Batch, Job, Judged, Stillborn
+from sedano.engine.batch import Batch, Job, Judged, Later, Ran, Stillborn
 from sedano.engine.checking import Check, known, look, share
 from sedano.engine.pausing import put_off
 from sedano.engine.registry import Registry, TaskSpec
@@ -39,7 +39,9 @@ class Circuits:
         """Begin with every circuit closed and nothing known; the watchers of the checks begin to watch."""
         self._ports, self._registry, self._checks = ports, registry, registry.checks
         self._mine: dict[str, Circuit] = {}
+        self._ahead: dict[str, Circuit] = {}
         self._memos: dict[str, Memo] = {}
+        self._lock = threading.Lock()
         self._health: dict[str, Health] = {}
         for check in self._checks.values():
             for watch in check.watchers:
@@ -57,30 +59,57 @@ class Circuits:
         admitted = [job if _unguarded(job) else self._admit(job, now, batch) for job in jobs]
         return [job for job in admitted if job is not None]
 
+    def at(self, job: Job, now: float) -> Stillborn | Later | None:
+        """Return why the body of *job*, which was let in, must not begin at *now*: its circuit has opened since. Memory only."""
+        breaker = _breaker(job.task)
+        circuit = self._ahead.get(breaker.name) or self._circuit(breaker)
+        if not circuit.is_open(now):
+            return None
+        self._ports.telemetry.count("CircuitsOpen", task=job.task.name)
+        return self._held_up(breaker, circuit, now)
+
+    def note(self, ran: Ran) -> None:
+        """Let the bodies of this batch that have not begun yet know how *ran* went; `learn` writes down what stays of it."""
+        breaker, run = _breaker(ran.held.job.task), ran.run
+        with self._lock:
+            before = self._ahead.get(breaker.name) or self._circuit(breaker)
+            if counts(ran) and run.error is None:
+                self._ahead[breaker.name] = rule.succeeded(before)
+            elif counts(ran) and breaker.threshold(FAILURE):
+                self._ahead[breaker.name] = rule.failed(breaker, before, FAILURE, self._ports.clock.now()).circuit
+
     def learn(self, ended: Iterable[Judged], batch: Batch) -> None:
         """Let the circuits of tasks that ran know how that went."""
+        self._ahead.clear()
         self._hear(batch)
         for judged in ended:
-            run, task = judged.ran.run, judged.ran.held.job.task
-            if task.circuit is None or judged.ran.held.stillborn is not None or run.revoked or run.replaced:
+            circuit = judged.ran.held.job.task.circuit
+            if circuit is None or not counts(judged.ran):
                 continue
-            if run.error is None:
-                self._succeeded(task.circuit)
-            elif run.error.type_name not in EXPECTED:
-                self._failed(task.circuit, FAILURE, batch)
+            if judged.ran.run.error is None:
+                self._succeeded(circuit)
+            else:
+                self._failed(circuit, FAILURE, batch)
 
     def _admit(self, job: Job, now: float, batch: Batch) -> Job | None:
         breaker = _breaker(job.task)
         circuit = self._circuit(breaker)
         if not circuit.is_open(now):
             return job
-        why = f"circuit {circuit.name} is open since {shown(circuit.since)}: {circuit.cause}"
         batch.count("CircuitsOpen", job.task.name)
-        if breaker.on_open == "fail":
-            return job._replace(stillborn=Stillborn(states.FAILURE, refusals.CIRCUIT, "circuit", why, park=False))
-        spread = min(breaker.open_for, 30.0) / 10  # those that waited do not all come in the same moment
-        put_off(self._ports, job, why, circuit.until - now + spread * self._ports.entropy.unit(), batch)
+        found = self._held_up(breaker, circuit, now)
+        if isinstance(found, Stillborn):
+            return job._replace(stillborn=found)
+        put_off(self._ports, job, found.reason, found.seconds, batch)
         return None
+
+    def _held_up(self, breaker: Breaker, circuit: Circuit, now: float) -> Stillborn | Later:
+        """Return what becomes of a task whose *circuit* is open."""
+        why = f"circuit {circuit.name} is open since {shown(circuit.since)}: {circuit.cause}"
+        if breaker.on_open == "fail":
+            return Stillborn(states.FAILURE, refusals.CIRCUIT, "circuit", why, park=False)
+        spread = min(breaker.open_for, 30.0) / 10  # those that waited do not all come in the same moment
+        return Later(why, circuit.until - now + spread * self._ports.entropy.unit())
 
     def _look(self, breakers: Iterable[Breaker], batch: Batch) -> None:
         """Look at the checks of circuits that are closed, where what is known has expired."""
@@ -223,6 +252,13 @@ class Circuits:
             self._ports.telemetry.log(
                 "error", "health watcher failed; it is ignored", check=check.name, error=f"{type(error).__name__}: {error}"
             )
+
+
+def counts(ran: Ran) -> bool:
+    """Tell whether how *ran* went says anything about what its task depends on."""
+    run = ran.run
+    expected = run.error is not None and run.error.type_name in EXPECTED
+    return ran.held.stillborn is None and not (run.revoked or run.replaced or expected)
 
 
 def _found(check: Check, state: str, now: float, why: str, before: Health) -> Health:

@@ -14,12 +14,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sedano.engine.batch import Arguments, Batch, Held, Job, Ran, Stillborn
+from sedano.engine.batch import Arguments, Batch, Held, Job, Later, Ran, Stillborn
 from sedano.engine.conducting import Conducting
 from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.gathering import HeaderFailed
 from sedano.engine.notices import TELEMETRY
 from sedano.engine.revocation import Checkpoint
+from sedano.engine.second_look import LOOK_S, SecondLook
 from sedano.engine.sections import mark_of
 from sedano.engine.telling import count_at_once
 from sedano.errors import (
@@ -58,13 +59,16 @@ Ready = tuple[Held, Arguments]
 """What can run, with its arguments."""
 Late = tuple[Held, bool]
 """What did not end in time, and whether its body had begun."""
-RunLoop = Callable[[Sequence[Ready], "Execution", float, Callable[[Ran], None]], list[Late]]
-"""Runs async bodies together until a deadline, hands over each that ended, and returns those that did not."""
+RunLoop = Callable[[Sequence[Ready], "Execution", Batch, Callable[[Ran], None]], list[Late]]
+"""Runs the async bodies of a batch together until it has no time left, hands over each that ended, and returns those that did not."""
 
 
 class Execution(NamedTuple):
-    """Runs bodies. *guard*: seconds before the deadline after which no body is started. *record* records a run. *turns*: which async bodies
-    may run at once; None: all."""
+    """Runs bodies.
+
+    *guard*: seconds before the deadline after which no body is started. *record* records a run. *look* looks at what is about to begin,
+    *note* learns how it went, *put_off* lets a job come later. *turns*: which async bodies may run at once; None: all.
+    """
 
     ports: Ports
     lamport: LamportClock
@@ -73,6 +77,9 @@ class Execution(NamedTuple):
     run_loop: RunLoop | None
     guard: float
     record: Callable[[Ran], object]
+    look: SecondLook
+    note: Callable[[Ran], None]
+    put_off: Callable[[Job, Later, Batch], None]
     vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
     turns: Turns | None = None
 
@@ -90,6 +97,7 @@ class Execution(NamedTuple):
 
     def run(self, ready: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         """Run every body and hand each that ended to *finished*; those that may not start any more are given back."""
+        self.look.begin(ready)
         plain = [r for r in ready if not r[0].job.task.is_async]
         submitted = self._submit(plain, batch)
         inline = plain if submitted is None else []
@@ -98,11 +106,11 @@ class Execution(NamedTuple):
         self._run_async([r for r in ready if r[0].job.task.is_async], batch, finished)
         self._run_inline(inline[len(before) :], batch, finished)
         for (held, _), run in zip(plain, submitted or (), strict=False):
-            self._finish(held, run.result(), batch, finished)
+            self.finish(held, run.result(), batch, finished)
 
     def _run_inline(self, plain: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         for held, arguments in plain:
-            self._finish(held, self._one(held, arguments, batch), batch, finished)
+            self.finish(held, self._one(held, arguments, batch), batch, finished)
 
     def context(self, held: Held, deadline: float) -> TaskContext:
         """Return the context that the body of *held* sees."""
@@ -114,6 +122,17 @@ class Execution(NamedTuple):
         return TaskContext(
             job.command, record.fence, deadline, clock, token=job.token, permit=job.permit, checkpoint=asks, vote=self.vote, before=before
         )
+
+    def hindered(self, held: Held, now: float, batch: Batch) -> Ran | Later | None:
+        """Return how the body of *held*, which was to begin at *now*, ends unrun, or that it shall come later; None: it may begin."""
+        found = self.look.at(held, now)
+        if not isinstance(found, Stillborn):
+            return found
+        held = held._replace(stillborn=found)
+        try:
+            return self.ended(held, self._stillborn(held, found, batch), None)
+        except SedanoError as error:
+            return Later(f"how it ends is out of reach: {error}", LOOK_S)
 
     def ended(self, held: Held, run: Run, context: TaskContext | None, started: float | None = None) -> Ran:
         """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""
@@ -184,29 +203,38 @@ class Execution(NamedTuple):
         left = batch.deadline - self.guard - self.ports.clock.now()
         for held, _ in waiting:
             if needed(held) > left:
-                self._finish(held, None, batch, finished)
+                self.finish(held, None, batch, finished)
         waiting = [ready for ready in waiting if needed(ready[0]) <= left]
-        for held, begun in self.run_loop(waiting, self, batch.deadline - self.guard, finished) if waiting else ():
+        for held, begun in self.run_loop(waiting, self, batch, finished) if waiting else ():
             if begun:
                 self._out_of_time(held, batch)
             else:
-                self._finish(held, None, batch, finished)
+                self.finish(held, None, batch, finished)
 
-    def _submit(self, plain: Sequence[Ready], batch: Batch) -> list[Future[Ran | None]] | None:
+    def _submit(self, plain: Sequence[Ready], batch: Batch) -> list[Future[Ran | Later | None]] | None:
         """Start the `def` bodies on the pool's threads, if there are any, so that they run while the loop runs."""
         if self.pool is None:
             return None
         return [self.pool.submit(self._one, held, arguments, batch) for held, arguments in plain]
 
-    def _finish(self, held: Held, ran: Ran | None, batch: Batch, finished: Callable[[Ran], None]) -> None:
+    def finish(self, held: Held, ran: Ran | Later | None, batch: Batch, finished: Callable[[Ran], None]) -> None:
+        """Hand *ran* to *finished*; what did not begin is put off, or given back where there is no time left (None)."""
+        if isinstance(ran, Ran):
+            finished(ran)
+            return
+        batch.unstarted.append(held)
         if ran is None:
-            batch.unstarted.append(held)
             self._out_of_time(held, batch)
         else:
-            finished(ran)
+            self.put_off(held.job, ran, batch)
 
-    def _one(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | None:
+    def _one(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | Later | None:
         started, limits = self.ports.clock.now(), limits_of(held.job)
+        if not self.look.is_clear(held.job, started):
+            if self.look.due(started):
+                self.look.ask(started)
+            if (hindered := self.hindered(held, started, batch)) is not None:
+                return hindered
         if (limits.longest if limits is not None else 0.0) > batch.deadline - self.guard - started:
             return None
         context = self.context(held, batch.deadline)
@@ -216,7 +244,10 @@ class Execution(NamedTuple):
         else:
             call = partial(_call, body, arguments, context, telemetry)
             run = contextvars.copy_context().run(self.limited(held, limits, context, started).run, call)
-        return self.ended(held, run, context, started)
+        ran = self.ended(held, run, context, started)
+        if held.job.task.circuit is not None:
+            self.note(ran)
+        return ran
 
     def limited(self, held: Held, limits: TimeLimits, context: TaskContext, started: float) -> Limited:
         """Return what keeps the body of *held* within its *limits*; of one that does not go, the failure is recorded meanwhile."""

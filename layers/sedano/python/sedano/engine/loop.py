@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from sedano.engine.batch import Arguments, Held, Ran
+from sedano.engine.batch import Arguments, Batch, Held, Ran
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.execution import Execution, Late, Ready, failed, limits_of, needed
 from sedano.engine.notices import TELEMETRY
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 
 def run_together(
-    waiting: Sequence[Ready], execution: Execution, until: float, finished: Callable[[Ran], None]
+    waiting: Sequence[Ready], execution: Execution, batch: Batch, finished: Callable[[Ran], None]
 ) -> list[Late]:
-    """Run all bodies on one loop until *until* (epoch s), each in its turn if `execution.turns` are given; hand over each as it ends.
+    """Run all bodies on one loop while *batch* has time, each in its turn if `execution.turns` are given; hand over each as it ends.
 
     Returns:
         those that had not ended by then, and were cancelled, or that would not have; with whether they had begun.
     """
-    return asyncio.run(_all(waiting, execution, until, finished))
+    return asyncio.run(_all(waiting, execution, batch, finished))
 
 
 async def _all(
-    waiting: Sequence[Ready], execution: Execution, until: float, finished: Callable[[Ran], None]
+    waiting: Sequence[Ready], execution: Execution, batch: Batch, finished: Callable[[Ran], None]
 ) -> list[Late]:
-    begun, turns = set[str](), execution.turns
+    begun, turns, until = set[str](), execution.turns, batch.deadline - execution.guard
 
     async def one(held: Held, arguments: Arguments) -> None:
         async with turns.turn() if turns is not None else nullcontext():
             if turns is None or needed(held) <= until - execution.ports.clock.now():
                 begun.add(held.job.delivery.message_id)
-                await _one(held, arguments, execution, until, finished)
+                await _one(held, arguments, execution, batch, finished)
 
     tasks = {asyncio.create_task(one(held, arguments)): held for held, arguments in waiting}
     _, late = await asyncio.wait(tasks, timeout=max(0.0, until - execution.ports.clock.now()))
@@ -54,9 +54,15 @@ async def _all(
     return [*((held, False) for held in unbegun), *((tasks[task], True) for task in late if tasks[task] not in unbegun)]
 
 
-async def _one(held: Held, arguments: Arguments, execution: Execution, until: float, finished: Callable[[Ran], None]) -> None:
+async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Batch, finished: Callable[[Ran], None]) -> None:
     started = execution.ports.clock.now()
-    context = execution.context(held, until + execution.guard)
+    if not execution.look.is_clear(held.job, started):
+        if execution.look.due(started):
+            await asyncio.to_thread(execution.look.ask, started)
+        if (hindered := execution.hindered(held, started, batch)) is not None:
+            execution.finish(held, hindered, batch, finished)
+            return
+    context = execution.context(held, batch.deadline)
     CURRENT.set(context)
     TELEMETRY.set(execution.ports.telemetry)
     limits = limits_of(held.job)
@@ -64,7 +70,10 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, until: fl
         run = await _call(held, arguments, context)
     else:
         run = await _within(execution.limited(held, limits, context, started), _call(held, arguments, context))
-    finished(execution.ended(held, run, context, started))
+    ran = execution.ended(held, run, context, started)
+    if held.job.task.circuit is not None:
+        execution.note(ran)
+    finished(ran)
 
 
 async def _within(limited: Limited, body: Coroutine[Any, Any, Run]) -> Run:

@@ -39,8 +39,11 @@ class Membership:
     def hello(self) -> None:
         """Read the control record when this worker starts, and again when a heartbeat is due."""
         self._due = self._ports.clock.now() - self._last >= self._every
-        if self._heard and not self._due:
-            return
+        if not self._heard or self._due:
+            self.look()
+
+    def look(self) -> None:
+        """Read the control record; what was known of it holds when it is not answered."""
         try:
             self.control = self._ports.control.read()
             self._heard = True

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from sedano.engine.batch import Arguments, Batch, Job
+from sedano.engine.batch import Arguments, Batch, Job, Later
 from sedano.engine.holding import hold_back
 from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import codec, refusals
 from sedano.model.messages import MAP, MAP_ASYNC, Command
-from sedano.model.pauses import Pause, pausing, queues_of
+from sedano.model.pauses import QUEUE, Pause, in_force, pausing, queues_of
 from sedano.model.serial import KEPT_S
+from sedano.model.transport import queue_of
 from sedano.ports import Delivery, Outgoing, Ports, command_queue
 
 HOLD_S, HOLD_MOST_S = 30.0, 3_600.0
@@ -64,6 +65,16 @@ def going(
         batch.count("TasksPaused", job.task.name)
         put_off(ports, job, f"paused: {stopped.kind} {stopped.name}", _pause_left(ports, job, stopped, now), batch)
     return found
+
+
+def stopping(
+    ports: Ports, job: Job, paused: Collection[str], arguments: Callable[[Command], Arguments], now: float
+) -> Later | None:  # fmt: skip
+    """Return when *job* may begin if a pause of its queue, task, tenant, circuit or id stops it at *now*; None: nothing does."""
+    queue, circuit = queue_of(job.delivery.queue), job.task.circuit.name if job.task.circuit is not None else ""
+    found = next((one for one in in_force(paused, now) if (one.kind, one.name) == (QUEUE, queue)), None)
+    found = found or pausing(paused, _meant(job.command, arguments), circuit, now)
+    return Later(f"paused: {found.kind} {found.name}", _pause_left(ports, job, found, now)) if found is not None else None
 
 
 def _meant(command: Command, arguments: Callable[[Command], Arguments]) -> Command:

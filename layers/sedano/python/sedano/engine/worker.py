@@ -46,6 +46,7 @@ from sedano.engine.parking import ParkingLot
 from sedano.engine.plans import Plans
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry
+from sedano.engine.second_look import SecondLook
 from sedano.engine.sparing import Spared
 from sedano.engine.telling import count_at_once, tell
 from sedano.errors import SedanoError
@@ -123,7 +124,11 @@ class Worker:
         self._admission = Admission(registry, ports, self.lamport, host.hostname, conducting.gathering.arguments, settings.concurrency)
         record, vote = self._judge_and_record, self._admission.vote
         pool, turns = self._admission.pool(settings.concurrency), self._admission.coroutines()
-        self._execution = Execution(ports, self.lamport, conducting, pool, run_loop, settings.guard, record, vote, turns)
+        admission = self._admission
+        look = SecondLook(ports, self.membership, admission.circuit, admission.stopped)
+        self._execution = Execution(
+            ports, self.lamport, conducting, pool, run_loop, settings.guard, record, look, admission.note, admission.put_off, vote, turns
+        )
         self._judging = Judging(ports, self.lamport, composer, conducting)
         self._parking = ParkingLot(ports, self.lamport)
         self._lanes = Lanes(settings.lanes)
@@ -171,11 +176,8 @@ class Worker:
         self._parking.settle(batch)
         stream = self._lanes.stream(self._conclude)
         for ran in unfit:
-            if ran.held.job.delivery not in batch.given_back:
-                self._ended(stream, ran)
-            elif ran.held.stillborn is None or ran.held.stillborn.state != states.POISON:
-                batch.unstarted.append(ran.held)
-        self._execution.run(ready, batch, partial(self._ended, stream))
+            self._unrun(stream, batch, ran)
+        self._execution.run(ready, batch, partial(self._ended, stream, batch))
         accepted = self._accepted(stream, batch)
         self._admission.learn(accepted, ready, batch)
         self._following.follow(accepted, batch)
@@ -187,8 +189,23 @@ class Worker:
             self.ports.telemetry.log("warning", "no time left in this invocation", task_id=job.command.task_id)
             batch.give_back(job.delivery)
 
-    def _ended(self, stream: Stream[Ran, RecordedRun], ran: Ran) -> None:
-        """Hand over a run whose body ended: to a lane, unless nothing is written for it."""
+    def _unrun(self, stream: Stream[Ran, RecordedRun], batch: Batch, ran: Ran) -> None:
+        """Hand over a run whose body never began; first its message is set aside, where that was decided, so no crash can lose it."""
+        self._parking.settle(batch)
+        if ran.held.job.delivery not in batch.given_back:
+            self._recorded(stream, ran)
+        elif ran.held.stillborn is None or ran.held.stillborn.state != states.POISON:
+            batch.unstarted.append(ran.held)
+
+    def _ended(self, stream: Stream[Ran, RecordedRun], batch: Batch, ran: Ran) -> None:
+        """Hand over a run that ended."""
+        if ran.held.stillborn is not None:
+            self._unrun(stream, batch, ran)
+        else:
+            self._recorded(stream, ran)
+
+    def _recorded(self, stream: Stream[Ran, RecordedRun], ran: Ran) -> None:
+        """Let a run be recorded: by a lane, unless nothing is written for it."""
         job = ran.held.job
         if job.mode == "at_least_once" and ran.held.record is None:
             stream.put_here(ran)
