@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
@@ -118,10 +119,10 @@ class Function(Construct):
         signing = self._config.code_signing
         return None if signing is None else lambda_.CodeSigningConfig.from_code_signing_config_arn(self, "Signing", signing)
 
-    def allow(self, actions: Sequence[str], *resources: str) -> None:
-        """Lets the function's role call `actions` on `resources` (ARNs), and on nothing else."""
+    def allow(self, actions: Sequence[str], *resources: str, where: Mapping[str, Any] | None = None) -> None:
+        """Lets the function's role call `actions` on `resources` (ARNs), `where` these conditions hold, and on nothing else."""
         named = [*actions, *(other for action, other in _LOCALLY.items() if action in actions and self._config.local)]
-        self._role.add_to_policy(iam.PolicyStatement(actions=named, resources=list(resources)))
+        self._role.add_to_policy(iam.PolicyStatement(actions=named, resources=list(resources), conditions=where))
 
     def allow_objects(self, actions: Sequence[str], objects: str, reason: str) -> None:
         """Lets the role call `actions` on `objects` (an ARN that ends in `*`); `reason`: why none can be named."""

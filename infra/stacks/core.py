@@ -156,6 +156,7 @@ class CoreStack(StageStack):
         tables = [*read_and_write, "dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"]
         worker.allow(tables, self._ledger.table_arn, self._control.table_arn)
         self._allow_blobs(worker, "s3:GetObject", "s3:PutObject")
+        self._allow_keys(worker)
         worker.allow(["iam:PassRole"], self._timers.role.role_arn)
         worker.allow_objects(
             ["scheduler:CreateSchedule", "scheduler:DeleteSchedule"],
@@ -168,6 +169,7 @@ class CoreStack(StageStack):
         router.consume("From-events", self._events, concurrency=self._config.concurrency_aside)
         router.allow(["sqs:SendMessage"], *self._unordered_arns(), self._records.queue_arn, self._parked.queue_arn)
         self._allow_blobs(router, "s3:GetObject", "s3:PutObject")
+        self._allow_keys(router)
 
     def _add_recorder(self, environment: Mapping[str, str]) -> None:
         recorder = self._function("recorder", environment)
@@ -175,6 +177,7 @@ class CoreStack(StageStack):
         recorder.consume("From-records", self._records, concurrency=self._config.concurrency_aside, **together)
         recorder.allow(["sqs:SendMessage"], self._parked.queue_arn)
         self._allow_blobs(recorder, "s3:PutObject")
+        self._allow_keys(recorder)
         recorder.allow_objects(
             ["s3:PutObject"],
             self._history.arn_for_objects(f"{HISTORY_PREFIX}*"),
@@ -214,6 +217,7 @@ class CoreStack(StageStack):
         made = self._function("webhook", environment, at_once=self._config.webhook_concurrency or None, loses_nothing=answered)
         made.allow(["sqs:SendMessage"], self._events.queue_arn, self._parked.queue_arn)
         self._allow_blobs(made, "s3:PutObject")
+        self._allow_keys(made)
         path = f"sedano/{self._config.stage}/webhooks"
         signed = [name for name, signs in webhooks.items() if signs]
         secrets = [self.format_arn(service="ssm", resource="parameter", resource_name=f"{path}/{name}") for name in signed]
@@ -234,6 +238,7 @@ class CoreStack(StageStack):
         queues = [self._commands[queue].queue_arn for queue in declared.queues_of_streams()]
         made.allow(["sqs:SendMessage"], *queues, self._parked.queue_arn)
         self._allow_blobs(made, "s3:PutObject")
+        self._allow_keys(made)
 
     def _tables_for(self, declared: Declared) -> dict[str, str]:
         """On this machine, the stream of a table for each that is declared and has no ARN."""
@@ -242,6 +247,16 @@ class CoreStack(StageStack):
         if made:
             CfnOutput(self, "SedanoStreamTables", value=self.to_json_string({name: one.table.table_name for name, one in made.items()}))
         return {name: one.stream for name, one in made.items()}
+
+    def _allow_keys(self, function: Function) -> None:
+        """The keys by which functions mark what they park and whose slot is when: the first that needs them creates them.
+
+        CloudFormation makes no SecureString. A role that reads them could sign anyway, so creating them adds nothing to what it may do;
+        none may overwrite or delete them.
+        """
+        keys = self.format_arn(service="ssm", resource="parameter", resource_name=f"sedano/{self._config.stage}/keys")
+        function.allow(["ssm:GetParameter"], keys)
+        function.allow(["ssm:PutParameter"], keys, where={"StringEqualsIfExists": {"ssm:Overwrite": "false"}})
 
     def _allow_blobs(self, function: Function, *actions: str) -> None:
         function.allow_objects(

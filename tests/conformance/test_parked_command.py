@@ -80,7 +80,7 @@ def test_it_shows_one_message_whole_also_a_long_one(ports: Ports, capsys: pytest
 def test_it_sends_messages_again_to_the_queue_that_they_came_from(ports: Ports, capsys: pytest.CaptureFixture[str]) -> None:
     park(ports, codec.encode(KNOWN), "unknown-task")
     park(ports, codec.encode(KNOWN._replace(id="m-2", task_id="t-2")), "arguments", queue="commands:bulk")
-    assert ran(capsys, "redrive", "t-1") == (0, f"t-1 sent to {COMMANDS}\n", "")
+    assert ran(capsys, "redrive", "t-1") == (0, f"t-1 sent to {COMMANDS}\n", f"sedano parked: 1 of bakery.gone to {COMMANDS}\n")
     assert bodies(ports, COMMANDS) == [codec.encode(KNOWN)]
     assert ran(capsys, "redrive", "--reason", "unknown-task")[0] == 1
     assert ran(capsys, "redrive", "--all")[1] == "t-2 sent to commands:bulk\n"

@@ -1,5 +1,6 @@
 """Each role may do what its function does, and nothing else."""
 
+from sedano.aws.key_store import parameter
 from tests.infra.template import Templates, shown, target
 
 READ_AND_WRITE = {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
@@ -27,9 +28,9 @@ def test_every_service_that_a_function_may_call_is_named_here(templates: Templat
         for function in templates.functions()
     }
     assert services == {
-        "worker": {"logs", "sqs", "dynamodb", "s3", "scheduler", "iam"},
-        "router": {"logs", "sqs", "s3"},
-        "recorder": {"logs", "sqs", "s3"},
+        "worker": {"logs", "sqs", "dynamodb", "s3", "scheduler", "iam", "ssm"},
+        "router": {"logs", "sqs", "s3", "ssm"},
+        "recorder": {"logs", "sqs", "s3", "ssm"},
         "scheduler": {"logs", "sqs", "dynamodb", "scheduler", "iam"},
     }
 
@@ -104,6 +105,21 @@ def test_objects_are_written_and_read_but_never_deleted(templates: Templates) ->
 def _calls(templates: Templates, function: str, service: str) -> dict[str, set[str]]:
     actions = {action for statement in templates.allowed(function) for action in statement.actions}
     return {action: templates.may(function, action) for action in actions if action.startswith(service)}
+
+
+def test_whoever_parks_may_read_and_create_the_keys_of_its_stage_and_overwrite_none(templates: Templates) -> None:
+    stage = templates.functions()["worker"]["Environment"]["Variables"]["SEDANO_STAGE"]
+    own = {f"parameter{parameter(stage)}"}
+    for function in templates.functions():
+        calls = _calls(templates, function, "ssm:")
+        parks = bool(_names(templates.may(function, "sqs:SendMessage"), "Queue") & {"Parked"})
+        assert {action: {name.split(":")[-1] for name in names} for action, names in calls.items()} == (
+            {"ssm:GetParameter": own, "ssm:PutParameter": own} if parks else {}
+        ), function
+    policies = templates.of_type("IAM::Policy").values()
+    said = [one for policy in policies for one in policy["PolicyDocument"]["Statement"] if one["Action"] == "ssm:PutParameter"]
+    assert len(said) == 3
+    assert all(one["Condition"] == {"StringEqualsIfExists": {"ssm:Overwrite": "false"}} for one in said)
 
 
 def test_codedeploy_may_move_the_alias_of_its_function_and_read_alarms(production: Templates) -> None:

@@ -49,7 +49,8 @@ def test_each_stream_feeds_the_function_which_knows_them_by_name(streamed: Templ
 
 def test_it_may_read_its_streams_send_to_the_queues_of_their_tasks_park_and_keep_large_content(streamed: Templates) -> None:
     actions = {action for statement in streamed.allowed("stream") for action in statement.actions if not action.startswith("logs:")}
-    assert actions == {*READS["dynamodb"], *READS["kinesis"], "kms:Decrypt", "sqs:SendMessage", "s3:PutObject"}
+    keys = {"ssm:GetParameter", "ssm:PutParameter"}
+    assert actions == {*READS["dynamodb"], *READS["kinesis"], *keys, "kms:Decrypt", "sqs:SendMessage", "s3:PutObject"}
     assert all(streamed.may("stream", action) == {ORDERS} for action in READS["dynamodb"])
     assert all(streamed.may("stream", action) == {CLICKS} for action in READS["kinesis"])
     assert streamed.may("stream", "kms:Decrypt") == {KEY}

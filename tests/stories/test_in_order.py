@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sedano import Retry, Sedano, testing
-from sedano.engine.redriving import parked, redrive
+from sedano.engine.redriving import parked, planned, redrive
 from sedano.engine.worker import WorkerSettings
 from sedano.errors import Unavailable, WorkflowInvalid
 from sedano.model import refusals, states
@@ -118,7 +118,7 @@ def test_what_a_paused_queue_would_forget_is_set_aside_and_comes_again_in_order(
     assert {one.attributes["serial_key"] for one in world.parked()} == {"a"}
     warehouse.app.control.resume(queue="orders.fifo")
     wait(world, 60.0)
-    assert redrive(world.ports, parked(world.ports, lambda one: True)) == [None] * 3
+    assert redrive(world.ports, planned(world.ports, parked(world.ports, lambda one: True))) == [None] * 3
     world.drain()
     assert warehouse.of("a") == [0, 1, 2]
 
@@ -128,7 +128,7 @@ def test_a_redriven_message_comes_again_though_its_queue_took_it_a_moment_ago(wa
     spec = warehouse.app.registry.tasks.pop("ship")
     wait(world, 100.0)
     warehouse.app.registry.tasks["ship"] = spec
-    assert redrive(world.ports, parked(world.ports, lambda one: one.reason == refusals.UNKNOWN_TASK)) == [None]
+    assert redrive(world.ports, planned(world.ports, parked(world.ports, lambda one: one.reason == refusals.UNKNOWN_TASK))) == [None]
     world.drain()
     assert (warehouse.of("a"), result.state) == ([0], states.SUCCESS)
 

@@ -10,7 +10,7 @@ import pytest
 from sedano import Sedano
 from sedano import testing as worlds
 from sedano.cli import main
-from sedano.engine.redriving import parked, redrive
+from sedano.engine.redriving import parked, planned, redrive
 from sedano.errors import OptionError, Unavailable
 from sedano.memory.streams import kinesis_record
 from sedano.ports import PARKED
@@ -101,7 +101,7 @@ def test_what_was_set_aside_is_called_once_although_it_is_taken_once_more(world:
     assert take(world, "clicks", [kinesis_record(1, 0.0, b'"a"', "-")], tired) == 1
     world.drain()
     assert (told, len(world.parked())) == ([1], 1)
-    assert redrive(world.ports, parked(world.ports, lambda one: True), None, reading(app).again) == [None]
+    assert redrive(world.ports, planned(world.ports, parked(world.ports, lambda one: True)), None, reading(app).again) == [None]
     world.drain()
     assert told[:2] == [1, ("clicks", "a")]
     assert world.parked() == []
@@ -111,7 +111,7 @@ def test_a_parked_record_of_a_stream_that_is_no_more_stays_parked(world: worlds.
     take(world, "clicks", [{}], lambda queue, message: None)
     other = Sedano("other")
     other.attach(world.ports)
-    (stays,) = redrive(world.ports, parked(world.ports, lambda one: True), None, reading(other).again)
+    (stays,) = redrive(world.ports, planned(world.ports, parked(world.ports, lambda one: True)), None, reading(other).again)
     assert "this app declares none of the name" in str(stays)
     assert len(world.parked()) == 1
 

@@ -10,7 +10,7 @@ import pytest
 
 from sedano import Breaker, Sedano, at, cron, every, testing
 from sedano.engine.chronicle import Host
-from sedano.engine.redriving import parked, redrive
+from sedano.engine.redriving import parked, planned, redrive
 from sedano.engine.worker import Worker, WorkerSettings
 from sedano.errors import ArgumentError, OptionError
 from sedano.model import refusals, states
@@ -215,7 +215,7 @@ def test_what_comes_to_a_worker_whose_clock_is_over_five_minutes_behind_is_set_a
         sentence = app.control.explain(result.id).sentence
         assert sentence.startswith("parked: clock-ahead, the message's clock is 600 s ahead of this machine's, and 300 are allowed")
         assert sentence.endswith("one of the two is wrong; `sedano parked redrive` sends it again")
-        assert redrive(world.ports, parked(world.ports, lambda one: True)) == [None]
+        assert redrive(world.ports, planned(world.ports, parked(world.ports, lambda one: True))) == [None]
         assert result.get() == "noted"
 
 

@@ -242,6 +242,18 @@ class Driven:
         """How many messages were set aside since the last `forget`."""
         return self._number(self.stage.environment["SEDANO_PARKED_QUEUE"])
 
+    def forget_keys(self) -> None:
+        """Let the stage have no keys, as when it was just deployed, and every function start cold."""
+        ssm = self.client("ssm")
+        ssm.delete_parameters(Names=[f"/sedano/{self.stage.environment['SEDANO_STAGE']}/keys"])
+        self.cool()
+
+    def marked(self) -> list[bool]:
+        """For each message that was set aside, whether it bears a mark."""
+        url = self.stage.environment["SEDANO_PARKED_QUEUE"]
+        found = self._sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0, MessageAttributeNames=["All"])
+        return ["seal" in one.get("MessageAttributes", {}) for one in found.get("Messages", ())]
+
     def waiting(self, kind: str) -> int:
         """How many messages there are in the queue of this kind, those included that it holds back."""
         return self._number(self.url(self.arn(kind)), *HELD_BACK)

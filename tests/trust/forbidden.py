@@ -9,6 +9,8 @@ from sedano.local.endpoint import REGION
 Clients = Callable[[str], Any]
 CHANGING = ("worker", "scheduler", "controller", "pipeline")
 """Who writes to the control table."""
+PARKING = ("worker", "router", "recorder", "webhook", "stream")
+"""Who sets messages aside and marks them."""
 
 
 class Call(NamedTuple):
@@ -137,6 +139,10 @@ def _of_power(account: str, roles: Mapping[str, str]) -> list[Call]:
         Call("read a parameter", "ssm", "get_parameter", {"Name": "/any"}),
         Call("read the secret of another webhook", "ssm", "get_parameter", {"Name": "/sedano/dev/webhooks/other"}),
         Call("read a webhook's secret", "ssm", "get_parameter", {"Name": "/sedano/dev/webhooks/walks"}, ("webhook",)),
+        Call("read the stage's keys", "ssm", "get_parameter", {"Name": "/sedano/dev/keys"}, PARKING),
+        Call("forget the stage's keys", "ssm", "delete_parameter", {"Name": "/sedano/dev/keys"}),
+        Call("read another stage's keys", "ssm", "get_parameter", {"Name": "/sedano/other/keys"}),
+        Call("make another stage's keys", "ssm", "put_parameter", {"Name": "/sedano/other/keys", "Value": "mine", "Type": "String"}),
         Call("change a webhook's secret", "ssm", "put_parameter", {"Name": "/sedano/dev/webhooks/walks", "Value": "mine"}),
         # On AWS the worker's own group alone; the endpoint authorises every schedule as one of the group `default`.
         Call("set a timer", "scheduler", "create_schedule", {"Name": "any", "Target": send, **at}, ("worker", "scheduler")),

@@ -27,6 +27,7 @@ KINDS = {
     "schedulerfunction": "scheduler",
     "controllerfunction": "controller",
     "workerfunction": "worker",
+    "/keys": "keys",
     "parameter/": "secret",
     ":kinesis:": "clicks",
     "/stream/": "orders",

@@ -69,9 +69,18 @@ def unread(driven: Driven, walks: Any) -> None:
     assert driven.parked() == 1
 
 
-ROADS: tuple[Road, ...] = (posted, posted_large, unread)
+def marked(driven: Driven, walks: Any) -> None:
+    """The same in a new stage: it bears the mark of a key that was made for it."""
+    driven.forget_keys()
+    unread(driven, walks)
+    assert driven.marked() == [True]
+
+
+ROADS: tuple[Road, ...] = (posted, posted_large, unread, marked)
 NEEDED: dict[Grant, Road] = {
     Grant(FUNCTION, "ssm:GetParameter", "secret"): posted,
+    Grant(FUNCTION, "ssm:GetParameter", "keys"): marked,
+    Grant(FUNCTION, "ssm:PutParameter", "keys"): marked,
     Grant(FUNCTION, "sqs:SendMessage", "events"): posted,
     Grant(FUNCTION, "sqs:SendMessage", "parked"): unread,
     Grant(FUNCTION, "s3:PutObject", "blobs"): posted_large,

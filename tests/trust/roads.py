@@ -173,6 +173,31 @@ def parked(driven: Driven, walks: Any) -> None:
     assert driven.parked() == 3
 
 
+def _marks(driven: Driven, kind: str) -> None:
+    driven.forget_keys()
+    driven.send(kind, "{")
+    driven.move()
+    assert driven.marked() == [True]
+
+
+def marked_by_worker(driven: Driven, walks: Any) -> None:
+    """What the worker sets aside first in a new stage bears the mark of a key that it made."""
+    assert walks.app
+    _marks(driven, "commands")
+
+
+def marked_by_router(driven: Driven, walks: Any) -> None:
+    """The same of the router."""
+    assert walks.app
+    _marks(driven, "events")
+
+
+def marked_by_recorder(driven: Driven, walks: Any) -> None:
+    """The same of the recorder."""
+    assert walks.app
+    _marks(driven, "records")
+
+
 def oversized(driven: Driven, walks: Any) -> None:
     """The same with bodies that leave no room for the reason."""
     assert walks.app
@@ -193,7 +218,7 @@ def newer(driven: Driven, walks: Any) -> None:
 
 ROADS: tuple[Road, ...] = (
     result, history, large, gone, chord, paused, lease, strict, election, workflow, event, routed, large_event, gone_event, outside,
-    timer, withdrawal, parked, oversized, newer,
+    timer, withdrawal, parked, oversized, newer, marked_by_worker, marked_by_router, marked_by_recorder,
 )  # fmt: skip
 
 NEEDED: dict[Grant, Road] = {
@@ -202,6 +227,11 @@ NEEDED: dict[Grant, Road] = {
     Grant("worker", "sqs:SendMessage", "events"): event,
     Grant("worker", "sqs:SendMessage", "records"): history,
     Grant("worker", "sqs:SendMessage", "parked"): parked,
+    **{
+        Grant(role, f"ssm:{action}", "keys"): road
+        for role, road in (("worker", marked_by_worker), ("router", marked_by_router), ("recorder", marked_by_recorder))
+        for action in ("GetParameter", "PutParameter")
+    },
     Grant("worker", "dynamodb:GetItem", "ledger"): chord,
     Grant("worker", "dynamodb:BatchGetItem", "ledger"): chord,
     Grant("worker", "dynamodb:PutItem", "ledger"): chord,

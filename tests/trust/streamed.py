@@ -124,11 +124,20 @@ def unreadable(driven: Driven, walks: Any) -> None:
     assert driven.parked() == 1
 
 
-ROADS: tuple[Road, ...] = (changed, changed_large, clicked, unreadable)
+def marked(driven: Driven, walks: Any) -> None:
+    """The same in a new stage: it bears the mark of a key that was made for it."""
+    driven.forget_keys()
+    unreadable(driven, walks)
+    assert driven.marked() == [True]
+
+
+ROADS: tuple[Road, ...] = (changed, changed_large, clicked, unreadable, marked)
 NEEDED: dict[Grant, Road] = {
     Grant(FUNCTION, "sqs:SendMessage", "commands"): changed,
     Grant(FUNCTION, "sqs:SendMessage", "parked"): unreadable,
     Grant(FUNCTION, "s3:PutObject", "blobs"): changed_large,
+    Grant(FUNCTION, "ssm:GetParameter", "keys"): marked,
+    Grant(FUNCTION, "ssm:PutParameter", "keys"): marked,
     **{
         Grant(FUNCTION, f"kinesis:{action}", "clicks"): clicked
         for action in ("DescribeStream", "DescribeStreamSummary", "GetRecords", "GetShardIterator", "ListShards")

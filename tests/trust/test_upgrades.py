@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sedano.engine.redriving import parked, redrive
+from sedano.engine.redriving import parked, planned, redrive
 from sedano.local import LocalStage
 from sedano.result import ResultSet
 from tests.trust.struck import Struck
@@ -78,7 +78,7 @@ def test_a_task_that_is_gone_is_set_aside_and_runs_after_the_roll_back(still: St
     (aside,) = parked(one.app.outlet.ports, lambda _: True)
     assert (aside.reason, aside.name, faxed.state) == ("unknown-task", "shop.fax", "PENDING")
     releases.release(ONE)
-    assert redrive(one.app.outlet.ports, [aside]) == [None]
+    assert redrive(one.app.outlet.ports, planned(one.app.outlet.ports, [aside])) == [None]
     still.move()
     assert faxed.get(timeout=0) == ["one", 4]
 

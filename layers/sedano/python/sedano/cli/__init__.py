@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from sedano import __version__
+from sedano.cli.printer import say, say_text
 from sedano.errors import SedanoError
 
 VERBS = {
@@ -34,10 +35,10 @@ def main(arguments: Sequence[str]) -> int:
         print(end="", flush=True)  # here, where a reader that went away can still be told from a failure
         return status
     except SedanoError as error:
-        print(f"sedano {verb}: {error}", file=sys.stderr)
+        say_text(f"sedano {verb}: {error}", err=True)
         return 1
     except KeyboardInterrupt:
-        print(f"sedano {verb}: interrupted", file=sys.stderr)
+        say(f"sedano {verb}: interrupted", err=True)
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written when the interpreter ends
@@ -52,12 +53,12 @@ def command() -> NoReturn:
 def _usage(verb: str) -> int:
     """Say what can be asked for, or the version; return the exit code."""
     if verb in ("-V", "--version"):
-        print(f"sedano {__version__}")
+        say(f"sedano {__version__}")
         return 0
     asked = verb in ("-h", "--help", "help")
     lines = ["usage: sedano VERB …   (or python -m sedano VERB …; sedano VERB --help tells more)", ""]
     lines += [f"  {name:<12}{words}" for name, words in VERBS.items()]
     if verb and not asked:
         lines += ["", f"sedano: there is no verb {verb!r}"]
-    print("\n".join(lines), file=sys.stdout if asked else sys.stderr)
+    say(*lines, err=not asked)
     return 0 if asked else 2

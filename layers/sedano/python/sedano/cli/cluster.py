@@ -9,12 +9,11 @@ Which app is meant: `--app module:attribute`, or `SEDANO_APP`.
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sedano.cli.desk import Row, app_of, table, takes_app, whole
+from sedano.cli.printer import say, say_json
 from sedano.model.timestamps import shown
 from sedano.views.cluster import DAYS, LATEST, UNNAMED, ClusterView, cluster
 
@@ -29,23 +28,23 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     view = cluster(app_of(asked).outlet.ports, asked.latest, asked.days)
     if asked.json:
-        print(json.dumps(_plain(view)))
+        say_json(_plain(view))
     else:
-        _say(view)
+        _show(view)
     return 0
 
 
-def _say(view: ClusterView) -> None:
+def _show(view: ClusterView) -> None:
     table(
         ("WORKER", "STATE", "HEARD OF", "HOLDS"),
         [(m.name, m.state, shown(m.seen), ", ".join(m.holds)) for m in view.members],
     )
     for what, counted in (("state", view.by_state), ("task", view.by_type), ("worker", view.by_worker)):
-        print(f"\nby {what}: " + (_counts(counted) or "nothing yet"))
-    print()
+        say("", f"by {what}: " + (_counts(counted) or "nothing yet"))
+    say("")
     table(("TASK", "STATE", "ID", "WORKER", "AT"), _rows(view))
     if view.unreadable:
-        print(f"{view.unreadable} event lines cannot be read; `sedano history build` sets them aside with their reasons", file=sys.stderr)
+        say(f"{view.unreadable} event lines cannot be read; `sedano history build` sets them aside with their reasons", err=True)
 
 
 def _rows(view: ClusterView) -> Iterable[Row]:

@@ -12,6 +12,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 from sedano.app import Sedano, load
+from sedano.cli.printer import line, say, say_text
 from sedano.errors import ConfigurationError
 
 Row = Sequence[str]
@@ -61,10 +62,10 @@ def whole(least: int) -> Callable[[str], int]:
 
 def table(head: Row, rows: Iterable[Row]) -> None:
     """Print a table with its columns in line."""
-    every = [head, *rows]
+    every = [[line(text) for text in row] for row in (head, *rows)]
     widths = [max(len(row[n]) for row in every) for n in range(len(head))]
     for row in every:
-        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+        say("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _refusal(module: str, code: Path, wrong: BaseException) -> str:
@@ -73,7 +74,7 @@ def _refusal(module: str, code: Path, wrong: BaseException) -> str:
         return f"app: {code} has no module {wrong.name}; name the app as module:attribute, below the directory that code names"
     told = traceback.TracebackException.from_exception(wrong)
     _forget_ours(told)
-    print("".join(told.format()), file=sys.stderr)
+    say_text("".join(told.format()), err=True)
     if isinstance(wrong, ModuleNotFoundError):
         return f"app: {module} needs the module {wrong.name}, which is neither in {code} nor among its pinned requirements; add it there"
     if isinstance(wrong, SystemExit):

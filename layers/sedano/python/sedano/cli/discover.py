@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sedano.cli.desk import app_of, table, takes_app
+from sedano.cli.printer import say
 from sedano.views.discovered import Discovered, discovered, over
 
 
@@ -28,16 +29,16 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     app = app_of(asked)
     for schedule in over(app, time.time()):
-        print(f"sedano: the schedule {schedule} comes no more: its last moment is over", file=sys.stderr)
+        say(f"sedano: the schedule {schedule} comes no more: its last moment is over", err=True)
     found = discovered(app)
-    print(as_json(found, imported(asked.code))) if asked.json else _show(found)
+    say(as_json(found, imported(asked.code))) if asked.json else _show(found)
     return 0
 
 
 def as_json(found: Discovered, files: Sequence[str]) -> str:
     """Return *found* as one line of JSON, with the *files* that were imported."""
     tasks = {name: task._asdict() for name, task in found.tasks.items()}
-    return json.dumps({**found._asdict(), "tasks": tasks, "files": files}, separators=(",", ":"))
+    return json.dumps({**found._asdict(), "tasks": tasks, "files": files}, separators=(",", ":")).replace("\x7f", "\\u007f")
 
 
 def imported(code: Path) -> list[str]:
@@ -47,15 +48,15 @@ def imported(code: Path) -> list[str]:
 
 
 def _show(found: Discovered) -> None:
-    print(f"{found.name}: queues {', '.join(found.queues)}\n")
+    say(f"{found.name}: queues {', '.join(found.queues)}", "")
     rows = [(name, task.queue, task.delivery, "kept" if task.keeps_result else "") for name, task in found.tasks.items()]
     table(("task", "queue", "delivery", "result"), rows)
     for event, tasks in found.subscriptions.items():
-        print(f"\n{event}: {', '.join(tasks) or 'nobody subscribes'}")
+        say("", f"{event}: {', '.join(tasks) or 'nobody subscribes'}")
     for schedule, task in found.schedules.items():
-        print(f"\n{schedule}: {task} comes round")
+        say("", f"{schedule}: {task} comes round")
     for webhook, signed in found.webhooks.items():
-        print(f"\n/{webhook}: a webhook, {'signed' if signed else 'open to anybody'}")
+        say("", f"/{webhook}: a webhook, {'signed' if signed else 'open to anybody'}")
     for stream, standing in found.streams.items():
         told = ", ".join(f"{task} ({', '.join(operations)})" if operations else task for task, operations in standing.items())
-        print(f"\nstream {stream}: {told}")
+        say("", f"stream {stream}: {told}")

@@ -9,10 +9,10 @@ Which app is meant: `--app module:attribute`, or `SEDANO_APP`.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 
 from sedano.cli.desk import app_of, takes_app
+from sedano.cli.printer import say, say_json
 from sedano.model.timestamps import shown
 
 MOMENTS = frozenset({"at", "expires", "not_before", "sent", "since", "timestamp", "until"})
@@ -28,10 +28,10 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     found = app_of(asked).control.explain(asked.id)
     if asked.json:
-        print(json.dumps({**found._asdict(), "evidence": dict(found.evidence)}, default=str))
+        say_json({**found._asdict(), "evidence": dict(found.evidence)})
         return 0
-    print(f"{found.task_id} is {found.state}: {found.sentence}")
+    say(f"{found.task_id} is {found.state}: {found.sentence}")
     for name, value in found.evidence.items():
         if value not in (None, "") and (value or name not in MOMENTS):
-            print(f"  {name}: {shown(value) if name in MOMENTS else value}")
+            say(f"  {name}: {shown(value) if name in MOMENTS else value}")
     return 0

@@ -4,6 +4,10 @@
     python -m sedano parked show ID
     python -m sedano parked redrive ID …
     python -m sedano parked redrive --reason unknown-task
+    python -m sedano parked redrive --foreign ID …
+
+What is sent is shown before, by task and queue; `--dry-run` sends nothing. A message that no function of the stage has parked is foreign:
+it is sent only when its ID is given with `--foreign`, and then to the queue that the app names for its task.
 
 An ID is a task's, a message's, or that of the parked message. Which app is meant: `--app module:attribute`, or `SEDANO_APP`.
 """
@@ -11,14 +15,14 @@ An ID is a task's, a message's, or that of the parked message. Which app is mean
 from __future__ import annotations
 
 import argparse
-import json
-import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from sedano.app import Sedano
 from sedano.cli.desk import app_of, table, takes_app, whole
-from sedano.engine.redriving import MOST, Parked, give_back, parked, redrive, whole_body
+from sedano.cli.printer import say, say_json, say_text
+from sedano.engine.redriving import MOST, Going, Parked, give_back, parked, planned, redrive, whole_body
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model.stream import QUEUE as STREAM
 from sedano.model.timestamps import shown
@@ -36,6 +40,8 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     if asked.do is _redrive and bool(asked.ids) + bool(asked.reason) + asked.all != 1:
         parser.error("redrive what? give ids, or --reason R, or --all")
+    if asked.do is _redrive and asked.foreign and not asked.ids:
+        parser.error("--foreign: give the ids of the messages; look at each with `sedano parked show ID` first")
     verb: Callable[[Sedano, argparse.Namespace], int] = asked.do
     return verb(app_of(asked), asked)
 
@@ -51,6 +57,8 @@ def _parser() -> argparse.ArgumentParser:
     again = verbs.add_parser("redrive", help="send messages again to the queue that they came from")
     again.add_argument("ids", nargs="*", metavar="ID", help="of tasks, or of messages")
     again.add_argument("--all", action="store_true", help="every parked message")
+    again.add_argument("--foreign", action="store_true", help="also what no function of this stage has parked, to the queue of its task")
+    again.add_argument("--dry-run", action="store_true", help="show what would be sent, and send nothing")
     again.set_defaults(do=_redrive)
     for verb in (every, again):
         verb.add_argument("--reason", help="only those that were set aside for this reason")
@@ -69,10 +77,10 @@ def _list(app: Sedano, asked: argparse.Namespace) -> int:
     groups = reasons(some)
     if asked.json:
         for group in groups:
-            print(json.dumps({**group._asdict(), "sample": _plain(group.sample)}))
+            say_json({**group._asdict(), "sample": _plain(group.sample)})
         return 0
     if not groups:
-        print("nothing is parked" + (f" for the reason {asked.reason}" if asked.reason else ""), file=sys.stderr)
+        say("nothing is parked" + (f" for the reason {asked.reason}" if asked.reason else ""), err=True)
         return 0
     rows = [(g.reason, str(g.number), g.queue, shown(g.oldest), g.sample.task_id or g.sample.message_id, g.sample.detail) for g in groups]
     table(("REASON", "COUNT", "QUEUE", "OLDEST", "SAMPLE", "DETAIL"), rows)
@@ -88,13 +96,13 @@ def _show(app: Sedano, asked: argparse.Namespace) -> int:
     for one in some:
         body = _readable(ports, one)
         if asked.json:
-            print(json.dumps({**_plain(one), "body": body}))
+            say_json({**_plain(one), "body": body})
             continue
         posted = one.queue.startswith(WEBHOOK)
         named = one.name or ("request" if posted else "record" if one.queue.startswith(STREAM) else "unreadable message")
-        print(f"{named} {one.task_id or one.message_id}: {one.reason}, {one.field}: {one.detail}")
-        print(f"from {one.queue}, set aside {shown(one.at)}, as {one.delivery.message_id}")
-        print(_as_sent(body) if posted else body)
+        say(f"{named} {one.task_id or one.message_id}: {one.reason}, {one.field}: {one.detail}")
+        say(f"from {one.queue}, set aside {shown(one.at)}, as {one.delivery.message_id}")
+        say_text(_as_sent(body) if posted else body)
     return 0
 
 
@@ -103,14 +111,27 @@ def _redrive(app: Sedano, asked: argparse.Namespace) -> int:
     some = parked(ports, lambda one: _is_meant(one, asked), asked.most)
     if not some:
         return _none(" ".join(asked.ids) or asked.reason or "that")
-    answers = redrive(ports, some, answering(app).again, reading(app).again)
-    for one, error in zip(some, answers, strict=True):
+    going = planned(ports, some, app.registry, asked.foreign)
+    _show_plan(going)
+    if asked.dry_run:
+        give_back(ports, some)
+        answers = [one.error for one in going]
+    else:
+        answers = redrive(ports, going, answering(app).again, reading(app).again)
+    for (one, queue, _), error in zip(going, answers, strict=True):
         named = one.task_id or one.message_id
-        if error is None:
-            print(f"{named} sent to {one.queue}")
-        else:
-            print(f"sedano parked: {named} stays parked: {error}", file=sys.stderr)
+        if error is not None:
+            say_text(f"sedano parked: {named} stays parked: {error}", err=True)
+        elif not asked.dry_run:
+            say(f"{named} sent to {queue}")
     return 1 if any(answers) else 0
+
+
+def _show_plan(going: Sequence[Going]) -> None:
+    """Say what will be sent, by task and queue, before it is."""
+    counted = Counter((one.one.name or "unreadable", one.queue) for one in going if one.error is None)
+    for (name, queue), number in sorted(counted.items()):
+        say(f"sedano parked: {number} of {name} to {queue}", err=True)
 
 
 def _is_meant(one: Parked, asked: argparse.Namespace) -> bool:
@@ -118,7 +139,7 @@ def _is_meant(one: Parked, asked: argparse.Namespace) -> bool:
 
 
 def _none(named: str) -> int:
-    print(f"sedano parked: nothing parked is called {named}; `python -m sedano parked list` shows what there is", file=sys.stderr)
+    say(f"sedano parked: nothing parked is called {named}; `python -m sedano parked list` shows what there is", err=True)
     return 1
 
 
@@ -130,18 +151,14 @@ def _readable(ports: Ports, one: Parked) -> str:
 
 
 def _as_sent(body: str) -> str:
-    """Return a webhook's request as its sender wrote it, without what would move the cursor: anybody may have sent it."""
+    """Return a webhook's request as its sender wrote it."""
     try:
         request = read_back(body)
     except MessageRefused:
         return body
     head = [f"POST /{request.webhook} at {shown(request.at)}", *(f"{name}: {text}" for name, text in request.headers.items())]
     text = request.body.decode("utf-8", "backslashreplace")
-    return "\n".join(_harmless(line) for line in [*head, "", *text.splitlines()])
-
-
-def _harmless(line: str) -> str:
-    return "".join(letter if letter.isprintable() or letter == "\t" else "?" for letter in line)
+    return "\n".join([*head, "", *text.splitlines()])
 
 
 def _plain(one: Parked) -> dict[str, Any]:

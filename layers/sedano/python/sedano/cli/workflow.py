@@ -22,6 +22,7 @@ from typing import Any
 
 from sedano.app import Sedano
 from sedano.cli.desk import Row, app_of, table, takes_app
+from sedano.cli.printer import say, say_json
 from sedano.errors import ConfigurationError
 from sedano.model.parameters import ANYTHING, kind_of
 from sedano.model.timestamps import shown
@@ -75,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _check(app: Sedano, asked: argparse.Namespace) -> int:
     flow = _flow(app, asked.workflow)
-    print(
+    say(
         f"{asked.workflow}: workflow {flow.definition.name}, version {flow.definition.version}, {len(flow.definition.steps)} steps: can run"
     )
     return 0
@@ -94,7 +95,7 @@ def _start(app: Sedano, asked: argparse.Namespace) -> int:
         raise ConfigurationError(f"{wrong!r} is no input; write NAME=VALUE")
     flow = _flow(app, asked.workflow)
     inputs = {name: _value(flow, name, text) for name, _, text in (given.partition("=") for given in asked.inputs)}
-    print(flow.apply_async(inputs, run_id=asked.run_id).id)
+    say(flow.apply_async(inputs, run_id=asked.run_id).id)
     app.close()
     return 0
 
@@ -103,14 +104,10 @@ def _list(app: Sedano, asked: argparse.Namespace) -> int:
     found = app.outlet.ports.flow_runs.list(asked.workflow)
     if asked.json:
         for run in found:
-            print(
-                json.dumps(
-                    {"run": run.run_id, "workflow": run.workflow, "version": run.version, "state": run.state, "started": run.started}
-                )
-            )
+            say_json({"run": run.run_id, "workflow": run.workflow, "version": run.version, "state": run.state, "started": run.started})
         return 0
     if not found:
-        print("there are no runs" + (f" of a workflow {asked.workflow}" if asked.workflow else ""), file=sys.stderr)
+        say("there are no runs" + (f" of a workflow {asked.workflow}" if asked.workflow else ""), err=True)
         return 0
     table(("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), [(r.run_id, r.workflow, r.version, r.state, shown(r.started)) for r in found])
     return 0
@@ -119,14 +116,14 @@ def _list(app: Sedano, asked: argparse.Namespace) -> int:
 def _show(app: Sedano, asked: argparse.Namespace) -> int:
     view = find(app, asked.run).show()
     if asked.json:
-        print(json.dumps({**view._asdict(), "steps": [step._asdict() for step in view.steps]}))
+        say_json({**view._asdict(), "steps": [step._asdict() for step in view.steps]})
         return 0
     ended = f", ended {shown(view.ended)}" if view.ended else ""
-    print(f"{view.run_id}: {view.workflow} {view.version} is {view.state}, began {shown(view.started)}{ended}")
+    say(f"{view.run_id}: {view.workflow} {view.version} is {view.state}, began {shown(view.started)}{ended}")
     if view.cause:
-        print(f"because of {view.cause}")
+        say(f"because of {view.cause}")
     for name, why in view.uncompensated.items():
-        print(f"not undone: step {name} ({why})")
+        say(f"not undone: step {name} ({why})")
     table(("STEP", "STATE", "TASK", "BEGINS", "CALLS", "DETAIL"), _steps(view))
     return 0
 
@@ -135,7 +132,7 @@ def _control(app: Sedano, asked: argparse.Namespace) -> int:
     run = find(app, asked.run)
     again = partial(run.retry, asked.undone) if asked.verb == "retry" else run.retry
     verbs: dict[str, Callable[[], str]] = {"pause": run.pause, "resume": run.resume, "cancel": run.cancel, "retry": again}
-    print(verbs[asked.verb]())
+    say(verbs[asked.verb]())
     app.close()
     return 0
 

@@ -1,8 +1,13 @@
-"""Setting messages aside: each goes to the parked queue with its reason, is counted and shown, and can be sent again from there."""
+"""Setting messages aside: each goes to the parked queue with its reason, is counted and shown, and can be sent again from there.
+
+A parked message bears the mark of one of the stage's keys over its body, its reason and the queue that it came from (`sedano.seals`): the
+parked queue takes messages of everybody who may send to it, and only what a function of this stage has parked goes back without a question.
+Where there are no keys it is parked all the same, without a mark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Parking
@@ -12,6 +17,17 @@ from sedano.ports import PARKED, Outgoing, Ports
 
 BODY_BYTES = 1_040_000
 """A body up to this length leaves room for the attributes within SQS's 1 MiB; a longer one is kept in the blob store."""
+
+
+SEAL = "seal"
+"""The attribute of a parked message that holds its mark."""
+SEALED = ("queue", "message_id", "reason", "field", "detail", "serial_key", "blob")
+"""The attributes that the mark is over, besides the body."""
+
+
+def proof(body: str, attributes: Mapping[str, str]) -> list[str]:
+    """Return what the mark of a parked message is over."""
+    return [*(attributes.get(name, "") for name in SEALED), body]
 
 
 class ParkingLot(NamedTuple):
@@ -55,7 +71,8 @@ class ParkingLot(NamedTuple):
         if len(body.encode("utf-8", "surrogatepass")) > BODY_BYTES:
             ref = self.ports.blobs.put(body.encode("utf-8", "surrogatepass"))
             body, attributes["blob"] = f"blob:{ref.digest}", f"{ref.digest} {ref.size}"
-        return Outgoing(body, attributes=attributes)
+        mark = self.ports.seals.mark(PARKED, *proof(body, attributes))
+        return Outgoing(body, attributes={**attributes, SEAL: mark} if mark else attributes)
 
 
 def _printable(text: str) -> str:

@@ -11,12 +11,12 @@ import binascii
 import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
-from math import isfinite
 from typing import Any, Final, Literal, TypedDict, TypeVar, cast
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.lineage import derived_id
+from sedano.model.timestamps import LAST_SECOND
 
 QUEUE = "stream:"
 """How the place that a parked record came from begins; the stream's name follows."""
@@ -170,7 +170,7 @@ def _id(record: Mapping[str, Any]) -> str:
 
 def _moment(told: Mapping[str, Any], name: str, now: float) -> float:
     found = told.get(name, now)
-    if not isinstance(found, int | float) or isinstance(found, bool) or not isfinite(found):
+    if not isinstance(found, int | float) or isinstance(found, bool) or not abs(found) <= LAST_SECOND:
         raise _wrong(name, "number of seconds", found)
     return found
 

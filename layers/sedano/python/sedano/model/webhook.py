@@ -116,7 +116,7 @@ def read_back(text: str) -> WebhookRequest:
         found = json.loads(text)
         headers, at = found["headers"], found["at"]
         request = WebhookRequest(str(found["webhook"]), headers, base64.b64decode(found["body"], validate=True), float(at))
-    except (ValueError, KeyError, TypeError, RecursionError, binascii.Error) as wrong:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError, binascii.Error) as wrong:
         raise MessageRefused(refusals.SCHEMA, "body", f"not a webhook's request: {type(wrong).__name__}: {wrong}") from None
     if not 0 <= request.at <= LAST_SECOND:
         raise MessageRefused(refusals.SCHEMA, "at", "not a webhook's request: when it came is told in epoch seconds")

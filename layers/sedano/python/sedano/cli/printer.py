@@ -1,0 +1,47 @@
+"""The one way in which a verb writes: whatever text came from outside, it moves no cursor and starts no escape sequence.
+
+Names, reasons, errors and bodies were written by whoever may send a message. Control characters (C0 with ESC, C1), the marks that turn
+the direction of text (Trojan Source, CVE-2021-42574), invisible characters and lone surrogates are written as they are in Python's source,
+`\\x1b` and `\\u202e`; so is a line feed where one line was meant, which would otherwise forge another.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+
+def line(text: str) -> str:
+    """Return *text* as one line that a terminal shows as it is."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(one if one == "\t" or _is_plain(one) else _escaped(one) for one in text)
+
+
+def say(*lines: str, err: bool = False) -> None:
+    """Write each of *lines*, as one line, to stdout, or to stderr (*err*)."""
+    stream = sys.stderr if err else sys.stdout
+    if stream is None:  # it was closed when the program began
+        return
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    for one in lines:
+        print(line(one).encode(encoding, "backslashreplace").decode(encoding), file=stream)
+
+
+def say_text(text: str, *, err: bool = False) -> None:
+    """Write *text*, which may have several lines."""
+    say(*text.split("\n"), err=err)
+
+
+def say_json(value: Any) -> None:
+    """Write *value* to stdout as one line of JSON in ASCII: it is read by programs and stays what it is."""
+    print(json.dumps(value, default=str).replace("\x7f", "\\u007f"))
+
+
+def _is_plain(one: str) -> bool:
+    return one.isprintable() or one == "\xa0" or one == "\u3000"
+
+
+def _escaped(one: str) -> str:
+    return {"\n": "\\n", "\r": "\\r"}.get(one) or ascii(one)[1:-1]
