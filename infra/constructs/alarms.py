@@ -126,6 +126,17 @@ def _of_tasks(watched: Watched) -> Iterator[Rule]:
         "says of it: a queue or a table that does not answer, or a grant that its role lacks."
     )
     yield Rule("FollowUpsDelayed", watched.own("FollowUpsDelayed"), 1, 1, words)
+    words = (
+        "A step raised an exception that no rule foresaw: a defect of sedano, a function of the app that a step calls, or an answer of a "
+        "service that is no answer. The message that caused it is in the parked queue with the reason `unexpected`, the type and the "
+        "place. Report or mend the cause, then send the message again with `sedano parked redrive`."
+    )
+    yield Rule("Unexpected", watched.own("UnexpectedErrors"), 1, 1, words)
+    words = (
+        "The control record holds a rate, concurrency or time limit that workers cannot read; the last one that they could read holds. "
+        "The log names the task: give its limits again with `app.control`."
+    )
+    yield Rule("LimitsRefused", watched.own("LimitsRefused"), 1, 1, words)
 
 
 def _of_rounds(watched: Watched) -> Iterator[Rule]:

@@ -23,7 +23,8 @@ from sedano.model import codec
 from sedano.model.canvas import Step
 from sedano.model.lineage import Lineage
 from sedano.model.messages import MAP, Command, Gather, Place
-from sedano.model.place import Item, Spot
+from sedano.model.page import Item
+from sedano.model.place import Spot
 from sedano.model.records import ErrorRecord, TaskRecord
 from sedano.model.retry import Retry
 from sedano.ports import Outgoing

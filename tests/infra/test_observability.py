@@ -85,7 +85,10 @@ def test_every_alarm_counts_what_aws_or_the_library_emits(production: Templates)
         assert own <= counted, f"{name}: nothing counts {own - counted}"
 
 
-@pytest.mark.parametrize("metric", ["TasksPoisoned", "WritesFencedOff", "ClaimsStolen", "RecordsLost", "FollowUpsDelayed"])
+WITH_ALARM = ["TasksPoisoned", "WritesFencedOff", "ClaimsStolen", "RecordsLost", "FollowUpsDelayed", "UnexpectedErrors", "LimitsRefused"]
+
+
+@pytest.mark.parametrize("metric", WITH_ALARM)
 def test_what_the_library_counts_has_an_alarm(metric: str, production: Templates) -> None:
     alarms = [json.dumps(alarm.get("Metrics", [])) for alarm in production.of_type("CloudWatch::Alarm").values()]
     assert sum(f"SUM({metric})" in alarm for alarm in alarms) == 1

@@ -14,10 +14,19 @@ from tests.stories.processes import COMMANDS, Processes
 from tests.stories.scenarios import by_hand
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage
+from tests.stories.taps import Crash
 
 ID = "6f1c0a52-4c3b-4a51-9d6e-0f3f1a7b2c11"
 
 ROW = '{"v":1,"host":"h","pid":1,"rows":[["u","n","q","r",null,0,"s",TIMES]],"lines":[]}'
+
+
+class Dying:
+    """A step in which the process dies."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Die."""
+        raise Crash
 
 
 def text(**changes: Any) -> str:
@@ -143,8 +152,8 @@ def test_a_message_that_expired_after_its_task_ran_still_answers_for_what_follow
     result = shop.buy.apply_async(("tea",), expires=20)
     (delivery,) = stage.ports.queues.receive(COMMANDS)
     worker = processes.worker
-    worker._following = None  # type: ignore[assignment]
-    with pytest.raises(AttributeError):
+    worker._following = Dying()  # type: ignore[assignment]
+    with pytest.raises(Crash):
         worker.work([delivery], stage.clock.now() + 30)
     processes.restart()
     stage.pass_time(100.0)

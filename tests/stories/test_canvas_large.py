@@ -10,8 +10,7 @@ from sedano.errors import CanvasError, RemoteError
 from sedano.model import codec, plan, states
 from sedano.model.canvas import Group, Step, normal
 from sedano.model.messages import LAUNCH, BlobRef, Command, Place
-from sedano.model.place import MOST_MEMBERS
-from sedano.model.plan import PAGE_MEMBERS
+from sedano.model.page import MOST_MEMBERS, PAGE_MEMBERS
 from sedano.model.signature import Signature
 from sedano.ports import PARKED
 from tests.stories.guide import Guide

@@ -11,7 +11,7 @@ from sedano import chain, chord, fork, group
 from sedano.canvas import Form
 from sedano.model import states
 from sedano.model.messages import COLLECT, MAP
-from sedano.model.plan import PAGE_MEMBERS
+from sedano.model.page import PAGE_MEMBERS
 from sedano.model.records import RESERVATION_S
 from tests.stories.conftest import Stages
 from tests.stories.kept import Effects, assert_kept, succeeded

@@ -14,7 +14,8 @@ from sedano.errors import CanvasError, MessageRefused, OptionError
 from sedano.model import plan
 from sedano.model.canvas import DEEPEST, Chain, Fork, Group, Step, Tree, applied, guarded, linked, normal, optioned
 from sedano.model.messages import COLLECT, LAUNCH, BlobRef, Place
-from sedano.model.place import Ask, Item, begin, branches, errbacks, find, following, members, parse, size_of
+from sedano.model.page import PAGE_MEMBERS, Item, parse
+from sedano.model.place import Ask, begin, branches, errbacks, find, following, members, size_of
 from sedano.model.plan import Entry, Plan, refuse_options
 from sedano.model.signature import Signature
 from tests.unit.canvases import signatures, trees
@@ -139,7 +140,7 @@ def test_a_hundred_thousand_members_stand_on_pages_of_pages() -> None:
     item = find(ask.place, shelf.load).item
     group = shelf.load(item["page"])["item"] if "page" in item else item
     assert size_of(group) == 130_000
-    assert len(group["pages"]) <= plan.PAGE_MEMBERS
+    assert len(group["pages"]) <= PAGE_MEMBERS
     assert max(map(len, shelf.pages.values())) < 2 * plan.PAGE_BYTES
 
 

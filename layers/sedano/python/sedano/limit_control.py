@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from sedano.declaration import declared
 from sedano.engine.control import Controlling
 from sedano.engine.registry import Registry, TaskSpec
-from sedano.errors import OptionError
+from sedano.errors import MessageRefused, OptionError
 from sedano.model import limiting, rates
 from sedano.model.control import with_limits
 from sedano.model.limiting import UNLIMITED, Change, Range
@@ -98,7 +98,7 @@ class LimitControl(ABC):
         time: tuple[float | None, float | None] | None = None,
     ) -> Mapping[str, str]:  # fmt: skip
         def text(before: str) -> str:
-            known = limiting.read(before)
+            known = _readable(before)
             return limiting.write(Change(
                 known.paces if paces is None else paces, known.concurrency if concurrency is None else concurrency,
                 known.time if time is None else time,
@@ -118,3 +118,11 @@ class LimitControl(ABC):
         spec = self._spec(task)
         if spec.delivery != "claimed":
             raise OptionError(f"task: {task!r} is delivered {spec.delivery} and may run twice in one slot; only a claimed one is limited")
+
+
+def _readable(text: str) -> Change:
+    """Return the change that *text* describes; one that cannot be read is replaced as a whole."""
+    try:
+        return limiting.read(text)
+    except MessageRefused:
+        return Change()

@@ -111,7 +111,8 @@ class Parking(NamedTuple):
 @dataclass(slots=True)
 class Batch:
     """What this invocation has decided so far. *deadline*: when it will be stopped (epoch s). *limits*: those that were changed at run
-    time, by task. *ordered*: its jobs stand in the order that the app prefers.
+    time, by task. *ordered*: its jobs stand in the order that the app prefers. *decided*: the ids (the queue's) of messages that were given
+    back, set aside, sent anew or collected.
     """
 
     deadline: float
@@ -125,14 +126,25 @@ class Batch:
     permits: list[tuple[str, Permit]] = field(default_factory=list)
     limits: Mapping[str, str] = field(default_factory=dict)
     ordered: bool = False
+    decided: set[str] = field(default_factory=set)
 
     def give_back(self, delivery: Delivery) -> None:
         """Let the queue deliver this message again."""
         self.given_back.append(delivery)
+        self.decided.add(delivery.message_id)
 
     def park(self, delivery: Delivery, code: str, field_name: str, detail: str) -> None:
         """Set this message aside when the batch ends."""
         self.parkings.append(Parking(delivery, code, field_name, detail))
+        self.decided.add(delivery.message_id)
+
+    def move(self, delivery: Delivery) -> None:
+        """Note that another message was sent in place of this one, or that its call was collected."""
+        self.decided.add(delivery.message_id)
+
+    def is_decided(self, delivery: Delivery) -> bool:
+        """Tell whether this message was given back, set aside, or moved."""
+        return delivery.message_id in self.decided
 
     def count(self, metric: str, task: str) -> None:
         """Add one to *metric* of a registered task."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Held, Job, Stillborn
+from sedano.engine.containment import answers_of, contain, settle
 from sedano.engine.following import Following
 from sedano.engine.holding import hold_back
 from sedano.engine.membership import Membership
@@ -44,14 +45,19 @@ class Claiming(NamedTuple):
         claims = [self._claim(job, batch) for job in claimed]
         answers = self._answers(claims)
         tries = map(self._in_place, claimed, claims, answers)
-        held = [self._settle(job, claim, answer, batch) for job, claim, answer in tries]
+        held = [self._contained(job, claim, answer, batch) for job, claim, answer in tries]
         return plain + [h for h in held if h is not None]
 
     def _answers(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer | SedanoError]:
+        """Claim all together; a claim that is repeated alone bears the same nonce, so none is claimed twice."""
+        return answers_of(self.ports.telemetry, self.ports.ledger.claim, claims)
+
+    def _contained(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError, batch: Batch) -> Held | None:
         try:
-            return self.ports.ledger.claim(claims)
-        except SedanoError as error:
-            return [error] * len(claims)
+            return self._settle(job, claim, answer, batch)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            contain(self.ports.telemetry, error, job.delivery, batch)
+            return None
 
     def _claim(self, job: Job, batch: Batch) -> Claim:
         command = job.command
@@ -76,7 +82,8 @@ class Claiming(NamedTuple):
         for turn in range(STEALS):
             if isinstance(answer, SedanoError):
                 self.ports.telemetry.log("warning", "claim not answered", task_id=claim.task_id, error=str(answer))
-                break
+                settle(self.ports.telemetry, answer, job.delivery, batch)
+                return None
             if answer.granted:
                 return _held(job, answer.record)
             decision = decide(claim, answer.record, self.ports.clock.now(), self.most_claims)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
+from sedano.engine.containment import contain
 from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.resending import Later, resend
 from sedano.errors import SedanoError, Unavailable
@@ -139,11 +140,11 @@ class Collecting:
         return int(text) / 1_000_000 if text else None
 
     def _collect(self, name: str, some: Sequence[Asked], most: int, seconds: float, batch: Batch) -> None:
+        written_down = self._written(some, batch)
+        some = [one for one, _ in written_down]
         try:
             entries, alone = [], {}
-            for one in some:
-                args, kwargs = self.arguments(one.job.command)
-                entry = written(one.job.command.task_id, args, kwargs)
+            for one, entry in written_down:
                 if len(entry.encode()) > ALONE_BYTES:
                     basket = f"{name}/{one.job.command.task_id}"
                     self._run(one.job, [entry], basket, 0)
@@ -159,8 +160,20 @@ class Collecting:
         for one in some:
             self._tell(one.job, alone.get(one.job.command.task_id, together), batch)
 
+    def _written(self, some: Sequence[Asked], batch: Batch) -> list[tuple[Asked, str]]:
+        """Return those of *some* whose arguments can be read, each as a basket holds it; settle the others."""
+        found: list[tuple[Asked, str]] = []
+        for one in some:
+            try:
+                args, kwargs = self.arguments(one.job.command)
+                found.append((one, written(one.job.command.task_id, args, kwargs)))
+            except Exception as error:  # noqa: BLE001 - the last resort: the calls beside it go on
+                contain(self.ports.telemetry, error, one.job.delivery, batch)
+        return found
+
     def _tell(self, job: Job, collected: Collected | None, batch: Batch) -> None:
         """Note in the history that *job* was collected, for whoever asks why it has not run: it leaves no record of its own."""
+        batch.move(job.delivery)
         batch.count("CallsCollected", job.task.name)
         if collected is not None:
             batch.chronicle.line(

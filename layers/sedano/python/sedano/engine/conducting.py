@@ -29,6 +29,7 @@ from sedano.engine.launching import (
     opened,
     origin_of,
     page_of,
+    part_draft,
 )  # fmt: skip
 from sedano.engine.plans import Plans
 from sedano.engine.registry import Registry
@@ -38,12 +39,15 @@ from sedano.model.clock import LamportClock
 from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
 from sedano.model.messages import LAUNCH, Command, Member, Place
-from sedano.model.place import Ask, Item, Resume, Spot, branches, errbacks, find, following, is_aside, part_of, told_to_errback
+from sedano.model.page import PAGE_MEMBERS, Item
+from sedano.model.place import Ask, Resume, Spot, branches, errbacks, find, following, is_aside, part_of, told_to_errback
 from sedano.model.records import ErrorRecord, Outcome
 from sedano.model.stamps import read
 from sedano.model.transport import queue_of
 from sedano.ports import Ports
 
+MOST_PARTS = 100
+"""The most launches among which the ends of the members of a lost page are shared out."""
 CALL = ("task", "args", "kwargs", "ref", "immutable")
 """What makes two error callbacks the same: not how they came to bear a stamp or a deadline."""
 
@@ -206,12 +210,31 @@ class Conducting:
             at = spot.resume.place if spot.resume is not None else None
 
     def _part_failed(self, group_id: str, part: range, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
-        """End the members of a page of a group that nobody can publish any more."""
+        """End the members of a page of a group that nobody can publish any more.
+
+        A message may say any size, so what is done for one is bounded: the join must be the one that it says, and of more members than a
+        page holds the ends are shared out, by launches of parts of the same page, which end in the same way.
+        """
         join = job.command.member
+        if join is not None and not self.gathering.is_open(join.join_id, join.size):
+            return
+        if len(part) > job.command.lineage.budget:
+            return
+        if len(part) > PAGE_MEMBERS:
+            self._publish_parts(part, job, found)
+            return
         for number in part:
             found.exits.append(self._exit(member_id(group_id, number), 0, "", job, state, why))
             if join is not None:
                 found.arrivals.append((Member(join.join_id, number, join.size), True))
+
+    def _publish_parts(self, part: range, job: Job, found: Consequences) -> None:
+        command, origin = job.command, origin_of(job.command, queue_of(job.delivery.queue))
+        step = max(PAGE_MEMBERS, -(-len(part) // MOST_PARTS))
+        for first in range(part.start, part.stop, step):
+            member = command.member._replace(index=first) if command.member is not None else None
+            draft = part_draft(command, origin, range(first, min(first + step, part.stop)), member)
+            found.messages.append(self._composed(draft, origin))
 
     def _exit(self, task_id: str, attempt: int, name: str, job: Job, state: str, why: ErrorRecord) -> Outcome:
         clock, now = self.lamport.forward(), self.ports.clock.now()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Held, Job, Later, Ran, Stillborn
 from sedano.engine.conducting import Conducting
+from sedano.engine.containment import contain, unexpected
 from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.gathering import HeaderFailed
 from sedano.engine.notices import TELEMETRY
@@ -34,7 +35,6 @@ from sedano.errors import (
     TaskRevoked,
     TooLarge,
     UnknownQueue,
-    Unserialisable,
     WaitInsideLoop,
     WaitInsideTask,
 )  # fmt: skip
@@ -88,7 +88,7 @@ class Execution(NamedTuple):
         ready: list[Ready] = []
         unfit: list[Ran] = []
         for one in held:
-            prepared = self._prepare(one, batch)
+            prepared = self._prepared(one, batch)
             if isinstance(prepared, Run):
                 unfit.append(self.ended(one, prepared, None))
             elif prepared is not None:
@@ -141,7 +141,7 @@ class Execution(NamedTuple):
         if run.error is None and held.stillborn is None and not run.revoked and not run.replaced:
             try:
                 result = "null" if run.value is None else _encoded(run.value)
-            except (Unserialisable, TooLarge) as wrong:
+            except Exception as wrong:  # noqa: BLE001 - a value of the user's, whose methods may raise anything
                 run = Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True)
         began = started if started is not None else now
         if context is None:
@@ -159,6 +159,14 @@ class Execution(NamedTuple):
         except SedanoError as error:
             self.ports.telemetry.log("warning", "its canvas is out of reach", task_id=command.task_id, error=str(error))
             return 0
+
+    def _prepared(self, held: Held, batch: Batch) -> Arguments | Run | None:
+        try:
+            return self._prepare(held, batch)
+        except Exception as error:  # noqa: BLE001 - the last resort: it has not begun, so its claim is released
+            contain(self.ports.telemetry, error, held.job.delivery, batch)
+            batch.unstarted.append(held)
+            return None
 
     def _prepare(self, held: Held, batch: Batch) -> Arguments | Run | None:
         job, _, stillborn = held
@@ -229,6 +237,17 @@ class Execution(NamedTuple):
             self.put_off(held.job, ran, batch)
 
     def _one(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | Later | None:
+        try:
+            return self._ran(held, arguments, batch)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            return self.surprised(held, error)
+
+    def surprised(self, held: Held, error: Exception) -> Ran:
+        """Return the run of *held*, beside whose body something raised *error*: an attempt that failed."""
+        answer = unexpected(self.ports.telemetry, error)
+        return self.ended(held, Run(error=ErrorRecord(type(error).__name__, str(answer))), None)
+
+    def _ran(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | Later | None:
         started, limits = self.ports.clock.now(), limits_of(held.job)
         if not self.look.is_clear(held.job, started):
             if self.look.due(started):

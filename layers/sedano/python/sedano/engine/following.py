@@ -13,6 +13,7 @@ from typing import Any
 
 from sedano.engine.batch import Batch, Job, Judged
 from sedano.engine.conducting import Conducting, Consequences
+from sedano.engine.containment import is_early, unexpected
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.holding import hold_back
 from sedano.engine.joining import Ending, Joining
@@ -42,6 +43,19 @@ class Due:
     exits: list[tuple[Job, Outcome]] = field(default_factory=list)
     rejected: dict[str, str] = field(default_factory=dict)
     """Why the body of a message, by its id, refused it."""
+
+    @property
+    def jobs(self) -> dict[str, Job]:
+        """The jobs that cause something, by the id of their message."""
+        found = (*self.owners, *(ending.job for ending in self.endings), *(job for job, _ in self.exits))
+        return {job.command.id: job for job in found}
+
+    def of(self, message_id: str) -> Due:
+        """Return what the message of this id causes."""
+        sent = [(m, job) for m, job in zip(self.messages, self.owners, strict=True) if job.command.id == message_id]
+        endings = [ending for ending in self.endings if ending.job.command.id == message_id]
+        exits = [(job, outcome) for job, outcome in self.exits if job.command.id == message_id]
+        return Due([message for message, _ in sent], [job for _, job in sent], endings, exits)
 
     def add(self, job: Job, found: Consequences) -> None:
         """Add what follows from *job*."""
@@ -83,11 +97,11 @@ class Following:
                 continue
             try:
                 due.add(job, self._follows(job, one))
-            except SedanoError as error:
-                self._not_followed(job, error, batch)
+            except Exception as error:  # noqa: BLE001 - the last resort
+                self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
                 continue
             jobs.append(job)
-        self._settle(jobs, self._sent(due, batch), due.rejected, batch)
+        self._settle(jobs, self._sent_apart(due, batch), due.rejected, batch)
 
     def follow_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
         """Publish and tell again what follows from the terminal *record* that this message left behind."""
@@ -99,10 +113,10 @@ class Following:
             found = self._ended(job, record.state, lambda: self.conducting.gathering.value(record), record.error, record.added)
             found.messages = [*restored(record, self.ports.blobs), *found.messages]
             due.add(job, found)
-        except SedanoError as error:
-            self._not_followed(job, error, batch)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
             return
-        self._settle([job], self._sent(due, batch), due.rejected, batch)
+        self._settle([job], self._sent_apart(due, batch), due.rejected, batch)
 
     def retry_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
         """Publish and tell again the retry that this message recorded, or what replaced its task."""
@@ -111,11 +125,11 @@ class Following:
         due = Due()
         try:
             instead = restored(record, self.ports.blobs)
-        except SedanoError as error:
-            self._not_followed(job, error, batch)
+            due.add(job, Consequences(instead or [self._retry(job, record.attempt, wait, record.section)]))
+        except Exception as error:  # noqa: BLE001 - the last resort
+            self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
             return
-        due.add(job, Consequences(instead or [self._retry(job, record.attempt, wait, record.section)]))
-        self._settle([job], self._sent(due, batch), {}, batch)
+        self._settle([job], self._sent_apart(due, batch), {}, batch)
 
     def _follows(self, job: Job, judged: Judged) -> Consequences:
         state = judged.verdict.state
@@ -153,6 +167,19 @@ class Following:
         )  # fmt: skip
         claimed = job.task.mode(command) == "claimed"
         return self.composer.compose(draft, command.lineage, again if claimed else derived_id(command.task_id, f"attempt/{attempt}"))
+
+    def _sent_apart(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
+        """Return what went wrong, as `_sent` does. When it raises, repeat it for each job alone, which does no harm: see `containment`."""
+        try:
+            return self._sent(due, batch)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            answer = unexpected(self.ports.telemetry, error)
+        if len(due.jobs) == 1:
+            return dict.fromkeys(due.jobs, answer)
+        failures: dict[str, SedanoError] = {}
+        for message_id in due.jobs:
+            failures |= self._sent_apart(due.of(message_id), batch)
+        return failures
 
     def _sent(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
         """Record exits, arrive at joins and publish; return what went wrong, by the id of the message that it follows from."""
@@ -192,7 +219,7 @@ class Following:
                 self.window.add(job.command.id)
 
     def _not_followed(self, job: Job, error: SedanoError, batch: Batch) -> None:
-        if isinstance(error, MessageRefused):
+        if isinstance(error, MessageRefused) and not is_early(error, job.delivery):
             batch.park(job.delivery, error.code, error.field, error.detail)
             return
         batch.count("FollowUpsDelayed", job.task.name)

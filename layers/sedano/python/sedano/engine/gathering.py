@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sedano.model import codec, states
+from sedano.errors import MessageRefused
+from sedano.model import codec, refusals, states
 from sedano.model.lineage import derived_id
 from sedano.model.messages import Command, Gather
 from sedano.model.place import ADDED
 from sedano.model.records import ErrorRecord, TaskRecord
+from sedano.model.strict import shown
 from sedano.ports import Ports
 
 CAUSES = 10
+PAGE = 100
+"""Records that are read together: what a call to DynamoDB answers at once."""
 GONE = "ResultGone"
 
 
@@ -63,7 +67,7 @@ class Gathering:
             HeaderFailed: at least one member did not succeed, or its result is gone.
             Unavailable: a member's record cannot be read now.
         """
-        ends = self._ends(gather.join_id, gather.size)
+        ends = self._ends(gather)
         if gather.outcomes:
             return [self._outcome(r) for r in ends]
         if (failed := _failure(ends)) is not None:
@@ -76,15 +80,47 @@ class Gathering:
         Raises:
             Unavailable: a member's record cannot be read now.
         """
-        return None if gather.outcomes else _failure(self._ends(gather.join_id, gather.size))
+        return None if gather.outcomes else _failure(self._ends(gather))
 
-    def _ends(self, join_id: str, size: int) -> list[TaskRecord]:
-        """Return how the members of a join ended; after them, those that members added to it."""
-        ids = [member_id(join_id, i) for i in range(size)]
-        records = self.ports.ledger.read(ids)
-        ends = [_kept(records.get(i) or TaskRecord(i, states.PENDING)) for i in ids]
-        more = [r for one in ends if one.added for r in self._ends(derived_id(one.task_id, ADDED), one.added)]
-        return [*ends, *more]
+    def is_open(self, join_id: str, size: int) -> bool:
+        """Tell whether a join of this id was opened, with so many members.
+
+        Raises:
+            Unavailable: it cannot be read now.
+        """
+        join = self.ports.ledger.read_join(join_id)
+        return join is not None and join.size == size
+
+    def _ends(self, gather: Gather) -> list[TaskRecord]:
+        """Return how the members of a join ended; after them, those that members added to it.
+
+        A message says the size, so what is read for it is bounded: beyond one page of records the size must be that of the stored join, a
+        page without a single record ends the reading (all are gone then), and the results together may have as many bytes as arguments.
+        """
+        if gather.size > PAGE and not self.is_open(gather.join_id, gather.size):
+            raise MessageRefused(refusals.SCHEMA, "gathersize", f"no group {shown(gather.join_id)} of {gather.size} members was launched")
+        ends: list[TaskRecord] = []
+        added: list[tuple[str, int]] = [(gather.join_id, gather.size)]
+        room = codec.MAX_DATA_BYTES
+        while added:
+            join_id, size = added.pop(0)
+            first = len(ends)
+            for page in self._pages(join_id, size):
+                room -= sum(map(_weight, page))
+                if room < 0:
+                    raise MessageRefused(refusals.TOO_LARGE, "gatherid", f"results of more than {codec.MAX_DATA_BYTES} bytes")
+                ends += page
+            added[:0] = [(derived_id(one.task_id, ADDED), one.added) for one in ends[first:] if one.added]
+        return ends
+
+    def _pages(self, join_id: str, size: int) -> Iterator[list[TaskRecord]]:
+        """Yield the records of the members of a join, a page at a time, until a page holds none."""
+        for first in range(0, size, PAGE):
+            ids = [member_id(join_id, number) for number in range(first, min(first + PAGE, size))]
+            records = self.ports.ledger.read(ids)
+            yield [_kept(records.get(i) or TaskRecord(i, states.PENDING)) for i in ids]
+            if not records:
+                return
 
     def value(self, record: TaskRecord) -> Any:
         """Return the value of a succeeded task."""
@@ -106,6 +142,11 @@ def error_of(record: TaskRecord) -> ErrorRecord:
     if error is None:
         error = ErrorRecord("TaskRevoked", f"task {record.task_id} was revoked or expired before it ran")
     return error if error.cause else error._replace(cause=record.task_id)
+
+
+def _weight(record: TaskRecord) -> int:
+    """Return the bytes of the result that *record* holds, or names."""
+    return record.result_ref.size if record.result_ref is not None else len(record.result or "")
 
 
 def _kept(record: TaskRecord) -> TaskRecord:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job, Stillborn
+from sedano.engine.containment import contain
 from sedano.engine.holding import FOREIGN_HOLD_S, FOREIGN_RECEIVES, refuse, unknown
 from sedano.engine.instances import limited
 from sedano.engine.mapping import built_in
@@ -25,6 +26,9 @@ from sedano.model.signature import Delivery as Mode
 from sedano.model.transport import queue_of
 from sedano.model.window import Window
 from sedano.ports import Delivery, Ports
+
+UNKNOWN = "unknown"
+"""What a task is counted as that this app does not have: dimensions of metrics are names from the registry, never text of a message."""
 
 
 class Intake(NamedTuple):
@@ -48,6 +52,9 @@ class Intake(NamedTuple):
                 job = self._admit(delivery, batch, now, seen)
             except MessageRefused as refused:
                 refuse(self.ports, delivery, refused, batch)
+                continue
+            except Exception as error:  # noqa: BLE001 - the last resort
+                contain(self.ports.telemetry, error, delivery, batch)
                 continue
             if job is not None:
                 jobs.append(job)
@@ -121,6 +128,6 @@ class Intake(NamedTuple):
             raise MessageRefused(refusals.CLOCK_AHEAD, "clock", str(ahead)) from None
 
     def _discard(self, command: Command, batch: Batch, now: float) -> None:
-        batch.count("Duplicates", command.task)
+        batch.count("Duplicates", command.task if command.task in self.registry.tasks else UNKNOWN)
         batch.chronicle.line("message-duplicate", self.lamport.forward(), now, uuid=command.task_id, name=command.task, absorbed="window")
         self.ports.telemetry.log("warning", "duplicate message discarded", message_id=command.id, task_id=command.task_id)

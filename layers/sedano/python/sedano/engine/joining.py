@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sedano.engine.batch import Job
 from sedano.engine.conducting import Conducting
+from sedano.engine.containment import unexpected
 from sedano.engine.drafts import Addressed
 from sedano.errors import SedanoError, Unavailable
 from sedano.model.join import Arrival, Arrived, Node, is_full, path
@@ -78,6 +79,8 @@ class Joining:
             return self.conducting.continued(join)
         except SedanoError as error:
             return error
+        except Exception as error:  # noqa: BLE001 - the last resort: the other joins go on
+            return unexpected(self.ports.telemetry, error)
 
 
 def _arrival(ending: Ending, step: tuple[Node, int], level: int) -> Arrival:

@@ -9,7 +9,7 @@ from sedano.engine.batch import Held, Judged, Ran
 from sedano.engine.conducting import Conducting
 from sedano.engine.drafts import Addressed, Composer, weight_of
 from sedano.engine.outbox import stored
-from sedano.errors import SedanoError, Unavailable
+from sedano.errors import Unavailable
 from sedano.model import states
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import descend
@@ -44,7 +44,7 @@ class Judging(NamedTuple):
                 posted = self._post(ran)
             except Unavailable:
                 raise
-            except SedanoError as wrong:
+            except Exception as wrong:  # noqa: BLE001 - what the body published cannot be written: it has failed
                 ran = ran._replace(run=Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True), result=None)
                 verdict = self._verdict(ran)
         return Judged(ran, verdict, self._outcome(ran, verdict, posted), posted)

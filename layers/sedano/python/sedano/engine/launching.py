@@ -19,7 +19,8 @@ from sedano.model import codec, refusals
 from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
 from sedano.model.messages import LAUNCH, BlobRef, Command, Gather, Member, Place, TimeLimits
-from sedano.model.place import ADDED, Ask, Item, find, following, members, part_of, part_place, size_of
+from sedano.model.page import Item
+from sedano.model.place import ADDED, Ask, find, following, members, part_of, part_place, size_of
 from sedano.model.signature import MAX_DELAY_S
 from sedano.model.stamps import joined, read
 from sedano.ports import Blobs
@@ -84,6 +85,7 @@ def page_of(command: Command, plans: Plans) -> Page:
         part = part_of(command.place)
         if part is not None:
             page, member = plans.load(command.place.plan), command.member
+            _check_part(part, page["item"], member)
             whole = (member.join_id, member.size) if member is not None else None
             return Page(page["item"], command.place._replace(node=""), part.start, whole, bool(page.get("watch")))
         spot = find(command.place, plans.load)
@@ -92,6 +94,8 @@ def page_of(command: Command, plans: Plans) -> Page:
             name = str(item["page"])
             page = plans.load(name)
             item, at, watched = page["item"], Place(command.task_id, "", name), bool(page.get("watch"))
+        if "group" not in item:
+            raise MessageRefused(refusals.SCHEMA, "canvasplan", "a launch of what is not a group")
         size = size_of(item)
         join = (command.task_id, size) if spot.next is not None else None
         return Page(item, at, 0, join, watched or bool(item.get("watch")))
@@ -99,6 +103,14 @@ def page_of(command: Command, plans: Plans) -> Page:
         raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as wrong:
         raise MessageRefused(refusals.SCHEMA, "canvasplan", f"not a launch: {type(wrong).__name__}: {wrong}") from None
+
+
+def _check_part(part: range, item: Item, member: Member | None) -> None:
+    """Refuse a launch of other members than its page holds, or than its join has room for."""
+    if "group" not in item or size_of(item) != len(part):
+        raise MessageRefused(refusals.SCHEMA, "canvasnode", f"{len(part)} members of a page that does not hold so many")
+    if member is not None and (member.index != part.start or part.stop > member.size):
+        raise MessageRefused(refusals.SCHEMA, "joinindex", "not the place of these members in their join")
 
 
 def launched(page: Page, origin: Origin, args: Sequence[Any], plans: Plans, now: float, blobs: Blobs) -> list[CommandDraft]:
@@ -115,6 +127,18 @@ def launched(page: Page, origin: Origin, args: Sequence[Any], plans: Plans, now:
         ))  # fmt: skip
         first += int(size)
     return drafts
+
+
+def part_draft(command: Command, origin: Origin, part: range, member: Member | None) -> CommandDraft:
+    """Return the launch of *part* of the members that the launch *command* is about, on the same page."""
+    place = command.place
+    if place is None:
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", "a launch without a canvas")
+    task_id = derived_id(place.canvas_id, f"part/{part.start}/{len(part)}/{place.plan}")
+    return CommandDraft(
+        origin.queue, task_id, LAUNCH, (), tenant=origin.tenant, traceparent=origin.traceparent, stamps=origin.stamps, member=member,
+        place=part_place(place.canvas_id, place.plan, part.start, len(part)),
+    )  # fmt: skip
 
 
 def opened(command: Command, page: Page, origin: Origin) -> Join:

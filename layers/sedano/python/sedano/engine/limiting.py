@@ -16,8 +16,8 @@ from sedano.engine.permitting import Permitting, Wanted
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.clock import LamportClock
-from sedano.model.limiting import Concurrency, Key, TaskLimits, changed, read
-from sedano.model.messages import Command, TimeLimits
+from sedano.model.limiting import Change, Concurrency, Key, TaskLimits, changed, read
+from sedano.model.messages import NOTHING, Command, TimeLimits
 from sedano.ports import Ports
 
 
@@ -29,14 +29,33 @@ class Limiting:
         self.ports, self.arguments, self.lanes = ports, arguments, lanes
         self.pacing, self.permitting = Pacing(ports), Permitting(ports, name)
         self.collecting = Collecting(ports, lamport, name, arguments)
+        self._texts: Mapping[str, str] = NOTHING
+        self._known: dict[str, Change] = {}
 
     def admit(self, jobs: Sequence[Job], changes: Mapping[str, str], batch: Batch) -> list[Job]:
         """Return the jobs that may go on; *changes* are those of the control record, by task."""
-        limited = [(job, _limits(job, changes)) for job in (_timed(jobs, changes) if changes else jobs)]
+        known = self._read(changes) if changes or self._texts else NOTHING
+        limited = [(job, _limits(job, known)) for job in (_timed(jobs, known) if known else jobs)]
         free = [job for job, limits in limited if limits is None]
         going = self._collected([(job, limits) for job, limits in limited if limits is not None], batch)
         going = self._paced(going, free, batch)
         return self._permitted(going, free, batch)
+
+    def _read(self, changes: Mapping[str, str]) -> Mapping[str, Change]:
+        """Return what *changes* say. Of a text that cannot be read, the last change of that task that could be holds, if there was any."""
+        if changes == self._texts:
+            return self._known
+        known: dict[str, Change] = {}
+        for task, text in changes.items():
+            try:
+                known[task] = read(text)
+            except MessageRefused as refused:
+                self.ports.telemetry.count("LimitsRefused")
+                self.ports.telemetry.log("error", "limits not read; those known before hold", task=task, error=str(refused))
+                if task in self._known:
+                    known[task] = self._known[task]
+        self._texts, self._known = dict(changes), known
+        return known
 
     def release(self, batch: Batch) -> None:
         """Give back the permits of the runs that have ended."""
@@ -117,9 +136,9 @@ class Limiting:
         return None
 
 
-def _timed(jobs: Sequence[Job], changes: Mapping[str, str]) -> list[Job]:
+def _timed(jobs: Sequence[Job], changes: Mapping[str, Change]) -> list[Job]:
     """Return *jobs* with the time limits that were changed."""
-    times = {name: read(changes[name]).time for name in {job.task.name for job in jobs} if name in changes}
+    times = {name: changes[name].time for name in {job.task.name for job in jobs} if name in changes}
     return [job if (time := times.get(job.task.name)) is None else _with_time(job, TimeLimits(*time)) for job in jobs]
 
 
@@ -127,12 +146,12 @@ def _with_time(job: Job, limits: TimeLimits) -> Job:
     return job._replace(task=job.task._replace(time_limits=limits if limits.longest else None))
 
 
-def _limits(job: Job, changes: Mapping[str, str]) -> TaskLimits | None:
+def _limits(job: Job, changes: Mapping[str, Change]) -> TaskLimits | None:
     """Return the limits of a job that has some; a task that shall end unrun needs none."""
     if job.stillborn is not None:
         return None
-    change = changes.get(job.task.name, "")
-    limits = changed(job.task.limits, change) if change else job.task.limits
+    change = changes.get(job.task.name)
+    limits = changed(job.task.limits, change) if change is not None else job.task.limits
     if limits is None or job.delivery.serial_key is None:
         return limits
     return limits._replace(paces=())  # what keeps its place in an order cannot step aside for a slot

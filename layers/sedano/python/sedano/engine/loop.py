@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from sedano.engine.batch import Arguments, Batch, Held, Ran
+from sedano.engine.batch import Arguments, Batch, Held, Later, Ran
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.execution import Execution, Late, Ready, failed, limits_of, needed
 from sedano.engine.notices import TELEMETRY
@@ -40,7 +40,7 @@ async def _all(
         async with turns.turn() if turns is not None else nullcontext():
             if turns is None or needed(held) <= until - execution.ports.clock.now():
                 begun.add(held.job.delivery.message_id)
-                await _one(held, arguments, execution, batch, finished)
+                await _contained(held, arguments, execution, batch, finished)
 
     tasks = {asyncio.create_task(one(held, arguments)): held for held, arguments in waiting}
     _, late = await asyncio.wait(tasks, timeout=max(0.0, until - execution.ports.clock.now()))
@@ -54,14 +54,23 @@ async def _all(
     return [*((held, False) for held in unbegun), *((tasks[task], True) for task in late if tasks[task] not in unbegun)]
 
 
-async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Batch, finished: Callable[[Ran], None]) -> None:
+async def _contained(held: Held, arguments: Arguments, execution: Execution, batch: Batch, finished: Callable[[Ran], None]) -> None:
+    """Run one body; what raises beside it fails its attempt, and the loop goes on."""
+    ran: Ran | Later | None
+    try:
+        ran = await _one(held, arguments, execution, batch)
+    except Exception as error:  # noqa: BLE001 - the last resort
+        ran = execution.surprised(held, error)
+    execution.finish(held, ran, batch, finished)
+
+
+async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Batch) -> Ran | Later | None:
     started = execution.ports.clock.now()
     if not execution.look.is_clear(held.job, started):
         if execution.look.due(started):
             await asyncio.to_thread(execution.look.ask, started)
         if (hindered := execution.hindered(held, started, batch)) is not None:
-            execution.finish(held, hindered, batch, finished)
-            return
+            return hindered
     context = execution.context(held, batch.deadline)
     CURRENT.set(context)
     TELEMETRY.set(execution.ports.telemetry)
@@ -73,7 +82,7 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Ba
     ran = execution.ended(held, run, context, started)
     if held.job.task.circuit is not None:
         execution.note(ran)
-    finished(ran)
+    return ran
 
 
 async def _within(limited: Limited, body: Coroutine[Any, Any, Run]) -> Run:

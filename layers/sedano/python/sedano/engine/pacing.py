@@ -23,6 +23,7 @@ from sedano.errors import SedanoError, Unavailable
 from sedano.model import rates
 from sedano.model.limiting import SLOT, Slot, TaskLimits, kept, slot_of, slot_text
 from sedano.model.rates import Line, Paces
+from sedano.model.timestamps import LAST_SECOND
 from sedano.ports import Ports
 
 TRIES = 6
@@ -149,7 +150,7 @@ class Pacing:
         return [*(self._slots(name, limits, due) if due else ()), *found[due:]]
 
     def _later(self, asked: Asked, slot: Slot) -> Later:
-        at = slot.at / rates.SECOND
+        at = min(slot.at / rates.SECOND, LAST_SECOND)
         moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
         given = "" if asked.limits.per_worker else self.ports.seals.attached(SLOT, slot_text(slot), *_bound(asked))
         return Later(asked.job, at, {SLOT: given} if given else {}, f"rate limit: slot at {moment}")

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Parking
+from sedano.engine.containment import answers_of
 from sedano.errors import SedanoError
 from sedano.model.clock import LamportClock
 from sedano.ports import PARKED, Outgoing, Ports
@@ -55,10 +56,7 @@ class ParkingLot(NamedTuple):
             batch.chronicle.line("message-parked", self.lamport.forward(), now, reason=parking.code, message_id=message_id)
 
     def _answers(self, parkings: Sequence[Parking]) -> Sequence[SedanoError | None]:
-        try:
-            return self.ports.queues.send(PARKED, [self._outgoing(p) for p in parkings])
-        except SedanoError as error:
-            return [error] * len(parkings)
+        return answers_of(self.ports.telemetry, lambda some: self.ports.queues.send(PARKED, [self._outgoing(p) for p in some]), parkings)
 
     def _outgoing(self, parking: Parking) -> Outgoing:
         body = parking.delivery.body

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from sedano.engine.batch import Arguments, Batch, Job, Later
+from sedano.engine.containment import contain
 from sedano.engine.holding import hold_back
 from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused, SedanoError
@@ -44,7 +45,10 @@ def unpaused(
     if waiting:
         ports.telemetry.count("MessagesPaused", len(waiting))
     for delivery in waiting:
-        postpone(ports, delivery, _patience(ports, delivery), batch, _anew_after(registry, delivery))
+        try:
+            postpone(ports, delivery, _patience(ports, delivery), batch, _anew_after(registry, delivery))
+        except Exception as error:  # noqa: BLE001 - the last resort
+            contain(ports.telemetry, error, delivery, batch)
     return [delivery for delivery in deliveries if delivery.queue not in keys]
 
 
@@ -112,6 +116,8 @@ def postpone(ports: Ports, delivery: Delivery, seconds: float, batch: Batch, ane
         _keep_place(ports, delivery, seconds, batch)
     elif delivery.receives < anew_after or not _sent_anew(ports, delivery, min(int(seconds) + 1, ANEW_DELAY_S)):
         hold_back(ports, delivery, seconds, batch)
+    else:
+        batch.move(delivery)
 
 
 def _keep_place(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) -> None:
@@ -140,7 +146,7 @@ def _anew_after(registry: Registry, delivery: Delivery) -> int:
 def _patience(ports: Ports, delivery: Delivery) -> float:
     """Return how long to wait for what may last: longer each time."""
     anew = delivery.receives >= ANEW_AFTER and delivery.serial_key is None
-    seconds = ANEW_DELAY_S if anew else min(HOLD_S * 2.0 ** (delivery.receives - 1), HOLD_MOST_S)
+    seconds = ANEW_DELAY_S if anew else min(HOLD_S * 2.0 ** min(delivery.receives - 1, 20), HOLD_MOST_S)
     return seconds * (1 - ports.entropy.unit() / 4)
 
 

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.messages import BlobRef
-from sedano.model.place import Item, parse
+from sedano.model.page import MOST_BYTES, Item, parse
 from sedano.ports import Blobs
 
 MOST_PAGES = 64
@@ -59,8 +59,10 @@ class Plans:
     def _read(self, name: str) -> bytes:
         kind, _, rest = name.partition(":")
         digest, _, size = rest.partition(":")
-        if kind != "blob" or not size.isdigit():
+        if kind != "blob" or not (size.isascii() and size.isdigit()):
             raise MessageRefused(refusals.SCHEMA, "canvasplan", "names no page of a canvas")
+        if len(size) > 8 or int(size) > MOST_BYTES:
+            raise MessageRefused(refusals.SCHEMA, "canvasplan", f"a page of more than {MOST_BYTES} bytes")
         ref = BlobRef(digest, int(size))
         written = self._written
         return written[1] if written is not None and written[0] == ref else self._blobs.get(ref)

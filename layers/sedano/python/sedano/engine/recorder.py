@@ -14,14 +14,16 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host, unpack
+from sedano.engine.containment import contain, passing, unexpected
 from sedano.engine.holding import refuse
 from sedano.engine.invocations import RECORDER, Invocations
 from sedano.engine.parking import ParkingLot
-from sedano.errors import MessageRefused, SedanoError
+from sedano.errors import MessageRefused
 from sedano.model.clock import LamportClock
 from sedano.model.messages import NOTHING
 from sedano.ports import Delivery, Ports
@@ -45,15 +47,17 @@ class Recorder:
         back: set[int] = set()
         told = False
         for day in sorted(days):
-            own = self._own(len(deliveries), len(batch.given_back) + len(back)) if day == max(days) else b""
+            own = b""
+            if day == max(days):
+                own = passing(self.ports.telemetry, "own", partial(self._own, len(deliveries), len(batch.given_back) + len(back)), b"")
             if self._append(day, days[day].values(), own):
                 told = bool(own)
             else:
                 back.update(days[day])
         for place in sorted(back):
             batch.give_back(deliveries[place])
-        self._parking.settle(batch)
-        self.ports.telemetry.flush()
+        passing(self.ports.telemetry, "park", partial(self._parking.settle, batch), None)
+        passing(self.ports.telemetry, "flush", self.ports.telemetry.flush, None)
         self._invocations.end(len(deliveries), len(batch.given_back), told=told)
         return batch.given_back
 
@@ -66,6 +70,8 @@ class Recorder:
                     days[day][place] = lines
             except MessageRefused as refused:
                 refuse(self.ports, delivery, refused, batch)
+            except Exception as error:  # noqa: BLE001 - the last resort
+                contain(self.ports.telemetry, error, delivery, batch)
         return days
 
     def _own(self, messages: int, given_back: int) -> bytes:
@@ -79,8 +85,9 @@ class Recorder:
         lines = "".join(line for some in told for line in some)
         try:
             self.ports.events.append(day, lines.encode(), own)
-        except SedanoError as error:
-            self.ports.telemetry.log("warning", "history not written; its records come back", day=day, error=str(error))
+        except Exception as error:  # noqa: BLE001 - what one object holds came from many records: none of them is guilty
+            answer = unexpected(self.ports.telemetry, error)
+            self.ports.telemetry.log("warning", "history not written; its records come back", day=day, error=str(answer))
             return False
         return True
 

@@ -45,6 +45,7 @@ def _resend(ports: Ports, queue: str, waiting: Sequence[Later], batch: Batch) ->
             ports.telemetry.log("warning", "waiting message not sent anew", task_id=job.command.task_id, error=str(error))
             batch.give_back(job.delivery)
             continue
+        batch.move(job.delivery)
         batch.count("TasksHeld", job.task.name)
         batch.chronicle.line(
             "task-held",

@@ -7,10 +7,12 @@ claims absorb them: no state, no write. What invocations took is told ten at a t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host
+from sedano.engine.containment import answers_of, is_early, passing, unexpected
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.holding import refuse, unknown
 from sedano.engine.invocations import ROUTER, Invocations
@@ -52,19 +54,22 @@ class Router:
             except MessageRefused as refused:
                 refuse(self.ports, delivery, refused, batch)
                 continue
-            except SedanoError as away:
-                self._unsent(delivery, away, batch)
+            except Exception as error:  # noqa: BLE001 - the last resort
+                self._unsent(delivery, unexpected(self.ports.telemetry, error), batch)
                 continue
             messages += commands
             owners += [delivery] * len(commands)
-        answers = self._publisher.publish_all(messages)
-        failed = {id(d): (d, error) for d, error in zip(owners, answers, strict=True) if error is not None}
-        for delivery, error in failed.values():
-            self._unsent(delivery, error, batch)
-        self._parking.settle(batch)
-        self._invocations.tell(batch.chronicle, len(deliveries), len(batch.given_back))
-        self.ports.telemetry.flush()
+        answers = answers_of(self.ports.telemetry, self._publisher.publish_all, messages)
+        failed = {id(d): (d, answer) for d, answer in zip(owners, answers, strict=True) if answer is not None}
+        for delivery, answer in failed.values():
+            self._unsent(delivery, answer, batch)
+        passing(self.ports.telemetry, "park", partial(self._parking.settle, batch), None)
+        passing(self.ports.telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)
         return batch.given_back
+
+    def _tell(self, batch: Batch, messages: int) -> None:
+        self._invocations.tell(batch.chronicle, messages, len(batch.given_back))
+        self.ports.telemetry.flush()
 
     def _commands(self, delivery: Delivery) -> list[Addressed]:
         event = codec.decode(delivery.body)
@@ -104,5 +109,8 @@ class Router:
             return None
 
     def _unsent(self, delivery: Delivery, error: SedanoError, batch: Batch) -> None:
+        if isinstance(error, MessageRefused) and not is_early(error, delivery):
+            batch.park(delivery, error.code, error.field, error.detail)
+            return
         self.ports.telemetry.log("warning", "event not routed; it comes back", message_id=delivery.message_id, error=str(error))
         batch.give_back(delivery)

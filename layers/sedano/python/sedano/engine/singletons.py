@@ -106,7 +106,7 @@ class Singletons(NamedTuple):
     def _hold(self, job: Job, busy: Busy, batch: Batch) -> None:
         """Hold the message back until the holder's time is over at least, and leave its receipt so that it can be woken earlier."""
         delivery, unit = job.delivery, self.ports.entropy.unit()
-        again = min(AGAIN_S * 2 ** (delivery.receives - 1), AGAIN_MOST_S)
+        again = min(AGAIN_S * 2 ** min(delivery.receives - 1, 20), AGAIN_MOST_S)
         seconds = max(busy.wait, again) + unit
         receipt = (delivery.queue, delivery.receipt, delivery.message_id, str(self.ports.clock.now() + seconds))
         if not busy.record.held or not self.ports.leases.wait(busy.record, _SEPARATOR.join(receipt)):

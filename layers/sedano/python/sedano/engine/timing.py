@@ -10,13 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sedano.engine.batch import Batch
+from sedano.engine.containment import contain
 from sedano.engine.holding import hold_back
 from sedano.errors import MessageRefused, SedanoError
-from sedano.model import codec
+from sedano.model import codec, refusals
 from sedano.model.messages import TIMER_OPENING, Command
+from sedano.model.signature import MAX_DELAY_S as LONGEST_S
 from sedano.model.timer import Timer, opened, timer_name
 from sedano.model.transport import MAX_DELAY_S
 from sedano.ports import Clock, Delivery, Outgoing, Ports, Queues, Timers
+
+DAY_S = 86_400.0
+MOST_AHEAD_S = LONGEST_S + DAY_S
+"""How far ahead the moment of a timer may lie: as far as one can be set, and a day for clocks and queues."""
 
 
 def send(queues: Queues, timers: Timers, clock: Clock, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
@@ -34,19 +40,31 @@ def due(ports: Ports, deliveries: Sequence[Delivery], batch: Batch) -> list[Deli
             found.append(delivery)
             continue
         try:
-            timer = opened(delivery.body)
-            body = _dated(timer)
+            found += _due(ports, delivery, batch)
         except MessageRefused as refused:
             batch.park(delivery, refused.code, refused.field, refused.detail)
-            continue
-        left = timer.at - ports.clock.now()
-        if left <= 0:
-            found.append(delivery._replace(body=body))
-        elif delivery.serial_key is not None:
-            hold_back(ports, delivery, left, batch)
-        elif not _sent_on(ports, delivery, Outgoing(body, -int(-left // 1), timer.tenant)):
-            batch.give_back(delivery)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            contain(ports.telemetry, error, delivery, batch)
     return found
+
+
+def _due(ports: Ports, delivery: Delivery, batch: Batch) -> list[Delivery]:
+    """Return the command in the envelope *delivery* when it is due; else send it on and return nothing.
+
+    Raises:
+        MessageRefused: it is no timer's, or its moment lies further ahead than a timer can be set.
+    """
+    timer = opened(delivery.body)
+    body, left = _dated(timer), timer.at - ports.clock.now()
+    if left > MOST_AHEAD_S:
+        raise MessageRefused(refusals.SCHEMA, "timer.at", f"more than {MOST_AHEAD_S / DAY_S:.0f} days ahead; publish it later")
+    if left <= 0:
+        return [delivery._replace(body=body)]
+    if delivery.serial_key is not None:
+        hold_back(ports, delivery, left, batch)
+    elif not _sent_on(ports, delivery, Outgoing(body, -int(-left // 1), timer.tenant)):
+        batch.give_back(delivery)
+    return []
 
 
 def _set(timers: Timers, clock: Clock, queue: str, message: Outgoing) -> SedanoError | None:
@@ -67,7 +85,9 @@ def _dated(timer: Timer) -> str:
         MessageRefused: it is no command.
     """
     command = codec.decode(timer.body)
-    return codec.encode(command._replace(time=timer.at)) if isinstance(command, Command) else timer.body
+    if not isinstance(command, Command):
+        raise MessageRefused(refusals.SCHEMA, "timer.message", "a timer holds a command")
+    return codec.encode(command._replace(time=timer.at))
 
 
 def _sent_on(ports: Ports, early: Delivery, message: Outgoing) -> bool:

@@ -13,6 +13,8 @@
 - follow: publish what the outcome causes                                   (`engine.following`)
 - acknowledge: answer which messages shall come back; the queue deletes the rest
 
+What raises an exception that nobody foresaw costs its own message, which is set aside, and no other (`engine.containment`).
+
 A message that comes again walks alone (`rounds`): what killed a worker must not be counted against its neighbours.
 
 Promises: a record that is refused (the claim was taken over) records nothing, follows nothing and acknowledges nothing. One bad message
@@ -30,6 +32,7 @@ from sedano.engine.batch import Batch, Job, Judged, Ran
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.claiming import Claiming
 from sedano.engine.conducting import Conducting
+from sedano.engine.containment import apart, contain, passing, settle, unexpected
 from sedano.engine.drafts import Composer
 from sedano.engine.execution import Execution, RunLoop
 from sedano.engine.failure_log import tell_failure
@@ -140,22 +143,19 @@ class Worker:
         Every other message is finished: recorded and followed, or set aside in the parked queue.
         """
         self._invocations.begin()
-        batch = Batch(deadline, Chronicle(self.host))
-        self.membership.hello()
+        batch, telemetry = Batch(deadline, Chronicle(self.host)), self.ports.telemetry
+        passing(telemetry, "hello", self.membership.hello, None)
         batch.limits = self.membership.control.limits
-        going = self._admission.unpaused(deliveries, self.membership.control.paused, batch)
-        jobs = self._intake.open(self._admission.due(going, batch), batch)
-        self.membership.beat(len(deliveries), jobs, batch.chronicle)
-        in_order = any(delivery.serial_key is not None for delivery in deliveries)
-        for together in self._admission.turns(deliveries, jobs, batch, self._parking) if in_order else rounds(jobs):
-            if self.ports.clock.now() <= deadline - self.settings.guard:
-                self._walk(together, batch)
-            else:
-                self._put_off(together, batch)
-        self._release(batch)
-        self._intake.echo(batch)
-        self._parking.settle(batch)
-        self._tell(batch, len(deliveries))
+        going = passing(telemetry, "unpause", partial(self._unpaused, deliveries, batch), list(deliveries))
+        jobs = self._intake.open(self._admission.due([one for one in going if not batch.is_decided(one)], batch), batch)
+        passing(telemetry, "beat", partial(self.membership.beat, len(deliveries), jobs, batch.chronicle), None)
+        try:
+            self._walk_all(deliveries, jobs, batch)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            self._return(jobs, unexpected(telemetry, error), batch)
+        for step, call in (("release", self._release), ("echo", self._intake.echo), ("park", self._parking.settle)):
+            passing(telemetry, step, partial(call, batch), None)
+        passing(telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)
         self._spared.add(batch.given_back)
         return batch.given_back
 
@@ -169,9 +169,40 @@ class Worker:
         self._invocations.send(chronicle)
         self.ports.telemetry.flush()
 
+    def _unpaused(self, deliveries: Sequence[Delivery], batch: Batch) -> list[Delivery]:
+        return self._admission.unpaused(deliveries, self.membership.control.paused, batch)
+
+    def _walk_all(self, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch) -> None:
+        in_order = any(delivery.serial_key is not None for delivery in deliveries)
+        for together in self._admission.turns(deliveries, jobs, batch, self._parking) if in_order else rounds(jobs):
+            if self.ports.clock.now() > batch.deadline - self.settings.guard:
+                self._put_off(together, batch)
+                continue
+            try:
+                self._walk(together, batch)
+            except Exception as error:  # noqa: BLE001 - the last resort
+                self._return(together, unexpected(self.ports.telemetry, error), batch)
+                passing(self.ports.telemetry, "release", partial(self._admission.release, batch), None)
+
+    def _return(self, jobs: Sequence[Job], answer: SedanoError, batch: Batch) -> None:
+        """Settle those of *jobs* that have no end yet, after *answer*: set aside one that walked alone, give others back."""
+        for job in jobs:
+            if batch.is_decided(job.delivery) or job.command.id in self._intake.window:
+                continue
+            if len(jobs) == 1:
+                settle(self.ports.telemetry, answer, job.delivery, batch)
+            else:
+                batch.give_back(job.delivery)
+
+    def _admitted(self, jobs: Sequence[Job], batch: Batch) -> list[Job]:
+        def admit(some: Sequence[Job]) -> Sequence[Job]:
+            return self._admission.admit(some, batch, self.membership.control.paused)
+
+        return apart(self.ports.telemetry, admit, jobs, batch, partial(self._admission.release, batch))
+
     def _walk(self, jobs: Sequence[Job], batch: Batch) -> None:
         """Take *jobs* from claim to acknowledgement."""
-        held = self._claiming.claim(self._admission.admit(jobs, batch, self.membership.control.paused), batch)
+        held = self._claiming.claim(self._admitted(jobs, batch), batch)
         ready, unfit = self._execution.prepare(held, batch)
         self._parking.settle(batch)
         stream = self._lanes.stream(self._conclude)
@@ -179,7 +210,7 @@ class Worker:
             self._unrun(stream, batch, ran)
         self._execution.run(ready, batch, partial(self._ended, stream, batch))
         accepted = self._accepted(stream, batch)
-        self._admission.learn(accepted, ready, batch)
+        passing(self.ports.telemetry, "learn", partial(self._admission.learn, accepted, ready, batch), None)
         self._following.follow(accepted, batch)
         self._admission.release(batch)
 
@@ -231,6 +262,8 @@ class Worker:
             (answer,) = write([judged.outcome])
         except SedanoError as error:
             return error
+        except Exception as error:  # noqa: BLE001 - the last resort
+            return unexpected(self.ports.telemetry, error)
         if isinstance(answer, SedanoError):
             return answer
         if answer.accepted:
@@ -244,12 +277,12 @@ class Worker:
         for ran, answer in stream.close():
             if isinstance(answer, Judged):
                 accepted.append(answer)
-                tell(answer, batch, self.lamport)
+                passing(self.ports.telemetry, "tell", partial(tell, answer, batch, self.lamport), None)
             elif isinstance(answer, Refused):
-                self._refused(ran.held.job, answer.record, batch)
+                self._contained_refusal(ran.held.job, answer.record, batch)
             else:
                 self.ports.telemetry.log("warning", "outcome not recorded", task_id=ran.held.job.command.task_id, error=str(answer))
-                batch.give_back(ran.held.job.delivery)
+                settle(self.ports.telemetry, answer, ran.held.job.delivery, batch)
         return accepted
 
     def _release(self, batch: Batch) -> None:
@@ -260,6 +293,12 @@ class Worker:
                 self.ports.ledger.record(outcomes)
         except SedanoError as error:
             self.ports.telemetry.log("warning", "claims not released; they expire", error=str(error))
+
+    def _contained_refusal(self, job: Job, record: TaskRecord | None, batch: Batch) -> None:
+        try:
+            self._refused(job, record, batch)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            contain(self.ports.telemetry, error, job.delivery, batch)
 
     def _refused(self, job: Job, record: TaskRecord | None, batch: Batch) -> None:
         """Settle a run whose outcome the ledger refused: someone else's outcome stands."""

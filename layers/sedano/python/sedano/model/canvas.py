@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from sedano.errors import CanvasError
 from sedano.model.messages import COLLECT
-from sedano.model.place import MOST_MEMBERS
+from sedano.model.page import MOST_MEMBERS
 from sedano.model.signature import Signature
 
 DEEPEST = 100

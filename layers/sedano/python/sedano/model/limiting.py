@@ -10,9 +10,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sedano.errors import OptionError
+from sedano.errors import MessageRefused, OptionError
+from sedano.model import refusals
 from sedano.model.permits import MOST_PERMITS
-from sedano.model.rates import SECOND, Pace, Paces
+from sedano.model.rates import MOST_BURST, MOST_PACES, SECOND, Pace, Paces
+from sedano.model.strict import load, shown
+from sedano.model.timestamps import LAST_SECOND
 
 Key = Callable[[Sequence[Any], Mapping[str, Any]], str]
 """Returns the key of a call from its arguments."""
@@ -69,11 +72,16 @@ class Change(NamedTuple):
 
 
 UNLIMITED = -1
+MOST_BYTES = 4_096
+"""The longest text of one change; what `write` writes is a tenth of it."""
+LONGEST_PACE_US = 2**53
+LONGEST_LIMIT_S = 10_000_000.0
+"""What a message can name as a time limit (`sedano.model.wire`)."""
 
 
-def changed(limits: TaskLimits | None, text: str) -> TaskLimits:
-    """Return *limits* with the change that *text* describes."""
-    found, change = limits or NO_LIMITS, read(text)
+def changed(limits: TaskLimits | None, change: Change) -> TaskLimits:
+    """Return *limits* with *change*."""
+    found = limits or NO_LIMITS
     if change.paces is not None:
         found = found._replace(paces=change.paces)
     if change.concurrency is not None:
@@ -88,13 +96,54 @@ def write(change: Change) -> str:
 
 
 def read(text: str) -> Change:
-    """Return the change that *text* describes; an empty text describes none."""
+    """Return the change that *text* describes; an empty text describes none.
+
+    Raises:
+        MessageRefused: *text* is not one that `write` wrote; the field is named.
+    """
     if not text:
         return Change()
-    found = json.loads(text)
-    paces = None if found["paces"] is None else tuple(Pace(*pace) for pace in found["paces"])
-    time = found.get("time")  # workers of the versions before this one wrote none
-    return Change(paces, found["concurrency"], None if time is None else (time[0], time[1]))
+    found = load(text, MOST_BYTES, 4, "limits")
+    if type(found) is not dict:
+        raise _wrong("limits", found, "an object with paces, concurrency and time")
+    return Change(_paces(found.get("paces")), _number(found.get("concurrency")), _seconds(found.get("time")))
+
+
+def _paces(found: Any) -> Paces | None:
+    if found is None:
+        return None
+    if type(found) is not list or len(found) > MOST_PACES or not all(map(_is_pace, found)):
+        raise _wrong("limits.paces", found, f"at most {MOST_PACES} pairs: microseconds from 1 on, and a burst from 1 to {MOST_BURST}")
+    return tuple(Pace(every, burst) for every, burst in found)
+
+
+def _is_pace(found: Any) -> bool:
+    if type(found) is not list or len(found) != 2 or not all(type(number) is int for number in found):
+        return False
+    every, burst = int(found[0]), int(found[1])
+    return 1 <= every <= LONGEST_PACE_US and 1 <= burst <= MOST_BURST
+
+
+def _number(found: Any) -> int | None:
+    if found is None or (type(found) is int and UNLIMITED <= found <= MOST_PERMITS):
+        return found
+    raise _wrong("limits.concurrency", found, f"a whole number from 0 to {MOST_PERMITS}, {UNLIMITED} for no limit, or null")
+
+
+def _seconds(found: Any) -> tuple[float | None, float | None] | None:
+    if found is None:
+        return None
+    if type(found) is not list or len(found) != 2 or not all(map(_is_seconds, found)):
+        raise _wrong("limits.time", found, "two numbers of seconds above 0, or null, or null for either")
+    return found[0], found[1]
+
+
+def _is_seconds(found: Any) -> bool:
+    return found is None or (type(found) in (int, float) and 0 < found < LONGEST_LIMIT_S)
+
+
+def _wrong(field: str, found: object, wanted: str) -> MessageRefused:
+    return MessageRefused(refusals.SCHEMA, field, f"{shown(str(found))} is not {wanted}")
 
 
 def concurrency(value: object, name: str = "concurrency") -> Concurrency:
@@ -145,6 +194,8 @@ def slot_of(text: str) -> Slot | None:
     at, _, rest = text.partition("/")
     late, _, rule = rest.partition("/")
     if not (at.isascii() and at.isdigit() and late.isascii() and late.isdigit() and rule) or len(at) > 18 or len(late) > 3:
+        return None
+    if int(at) > LAST_SECOND * SECOND:
         return None
     return Slot(int(at), int(late), rule)
 

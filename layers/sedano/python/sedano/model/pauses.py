@@ -58,7 +58,7 @@ def parsed(text: str) -> Pause | None:
     kind, separator, name = first.partition("=")
     if not separator:
         kind, name = QUEUE, first
-    if kind not in KINDS or len(window) not in (0, 2) or not all(part.isdigit() for part in window):
+    if kind not in KINDS or len(window) not in (0, 2) or not all(part.isascii() and part.isdigit() and len(part) <= 18 for part in window):
         return None
     return Pause(kind, name, *map(int, window))
 

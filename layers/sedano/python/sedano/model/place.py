@@ -4,26 +4,23 @@ A chain's id is that of its last step; the others have ids derived from it and t
 derived from the group's and *i*; a group's own id is that of the command that launches it. So whoever knows the id and the form of a canvas
 knows every id in it, and publishing the same place twice is absorbed by the claims.
 
-What can be read here was written by `sedano.model.plan`, but pages travel in messages, which anyone may write: whatever does not hold
-together is refused (code `schema`).
+Pages travel in messages, which anyone may write: they were read by strict tables (`sedano.model.page`), so what is met here is of a known
+shape; a path that leads nowhere in its page is refused (code `schema`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from json import loads
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.lineage import derived_id
 from sedano.model.messages import LAUNCH, Gather, Member, Place
+from sedano.model.page import MOST_MEMBERS, Item
 
-Item = Mapping[str, Any]
 ADDED = "added"
 """Where the join of what a member added to its chord stands among what follows from it."""
-MOST_MEMBERS = 1_000_000
-"""The most members of a group."""
 Load = Callable[[str], Item]
 """Returns the page of this name."""
 
@@ -77,16 +74,6 @@ class Spot(NamedTuple):
         if self.chain is None:
             return ""
         return str(self.chain["end"] if "end" in self.chain else self.chain["chain"][-1].get("task", LAUNCH))
-
-
-def parse(text: str | bytes) -> Item:
-    """Return the page that *text* is; raise `MessageRefused` when it is none."""
-    try:
-        page = loads(text)
-        page["item"]["chain" if "chain" in page["item"] else "group"]
-    except (ValueError, TypeError, KeyError, RecursionError) as wrong:
-        raise _refused(wrong) from None
-    return dict(page)
 
 
 def find(place: Place, load: Load) -> Spot:

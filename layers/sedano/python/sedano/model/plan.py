@@ -19,16 +19,15 @@ from collections.abc import Callable, Sequence
 from json.encoder import encode_basestring_ascii as quote
 from typing import NamedTuple
 
-from sedano.errors import OptionError
+from sedano.errors import OptionError, TooLarge
 from sedano.model.canvas import Chain, Fork, Group, Step, Tree
 from sedano.model.messages import COLLECT, LAUNCH, BlobRef, Place
+from sedano.model.page import MOST_BYTES, PAGE_MEMBERS
 from sedano.model.signature import Signature
 
 INLINE_BYTES = 300
 """A page as short as this travels in the message."""
 PAGE_BYTES = 30_000
-PAGE_MEMBERS = 500
-"""The most members that one worker publishes before it hands on."""
 SENT_TOGETHER = 10
 """Pages of members break where a call to SQS is full, so that a group of any size is sent in tens."""
 PAGE_DEPTH = 8
@@ -174,7 +173,11 @@ class Plan:
 
     def _named(self, text: str, inline: bool = True) -> str:
         """Return what stands for the page *text*: itself when it is short, else its claim check."""
-        return text if inline and len(text) <= INLINE_BYTES else refer(self._keep(text.encode("ascii")))
+        if inline and len(text) <= INLINE_BYTES:
+            return text
+        if len(text) > MOST_BYTES:
+            raise TooLarge(f"canvas: a step with its links and callbacks comes to {len(text)} bytes of {MOST_BYTES}; give it fewer of them")
+        return refer(self._keep(text.encode("ascii")))
 
 
 def resuming(attempt: int, place: Place | None, hops: int, budget: int) -> str:

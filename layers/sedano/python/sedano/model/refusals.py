@@ -39,10 +39,13 @@ WEBHOOK: Final = "webhook"
 STREAM: Final = "stream"
 """A record of a stream that cannot be read, or with which a task that stands on the stream cannot be called."""
 
+UNEXPECTED: Final = "unexpected"
+"""A step raised an exception that no rule foresaw. The field says where, the detail its type and the places it came through."""
+
 ALL: Final = frozenset({
     MALFORMED, TOO_DEEP, TOO_LARGE, SCHEMA, NEWER, UNKNOWN_TASK, UNKNOWN_EVENT, ARGUMENTS, EXPIRED, CLOCK_AHEAD, HOPS, POISON, EXECUTIONS,
     QUARANTINE, TAKEN, BLOB, BUDGET, REJECTED, RECORD, ORDER, STALE,
-    WEBHOOK, STREAM,
+    WEBHOOK, STREAM, UNEXPECTED,
 })  # fmt: skip
 
 REVOKED: Final = "revoked"

@@ -10,14 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.messages import TIMER_OPENING
+from sedano.model.strict import load, shown
+from sedano.model.timestamps import LAST_SECOND
+from sedano.model.transport import MAX_BYTES
+from sedano.model.wire import LONGEST_TENANT, is_tenant
 
 EARLY_S = 90
 """Seconds before its moment at which a timer is to fire: Scheduler takes up to 60 of them, and a queue and a function some."""
+DEPTH = 2
+"""The containers of an envelope inside one another: it is one object, and a second level is read to name what is wrong with it."""
 _NAME = re.compile(r"[0-9A-Za-z_.-]{1,64}")
 
 
@@ -52,18 +58,26 @@ def sealed(timer: Timer) -> str:
 
 
 def opened(body: str) -> Timer:
-    """Return the timer whose envelope *body* is.
+    """Return the timer whose envelope *body* is; every field of it is one that `sealed` may have written.
 
     Raises:
-        MessageRefused: it is none.
+        MessageRefused: it is none; the field is named.
     """
-    try:
-        parts = json.loads(body)
-        timer = Timer(parts["id"], parts["at"], parts["queue"], parts["message"], parts["tenant"])
-    except (ValueError, TypeError, LookupError, RecursionError) as wrong:
-        raise MessageRefused(refusals.SCHEMA, "timer", f"not the envelope of a timer: {type(wrong).__name__}") from None
-    texts: tuple[object, ...] = (timer.name, timer.queue, timer.body, timer.tenant or "")
-    moment: object = timer.at
-    if type(moment) not in (int, float) or not abs(timer.at) < float("inf") or not all(isinstance(text, str) for text in texts):
-        raise MessageRefused(refusals.SCHEMA, "timer", "not the envelope of a timer: a field is of another type")
-    return timer
+    parts = load(body, MAX_BYTES, DEPTH, "timer")
+    if type(parts) is not dict:
+        raise MessageRefused(refusals.SCHEMA, "timer", "the envelope of a timer is a JSON object")
+    at: Any = parts.get("at")
+    tenant = parts.get("tenant")
+    texts = [parts.get(name) for name in ("id", "queue", "message")]
+    for name, text in zip(("id", "queue", "message"), texts, strict=True):
+        if type(text) is not str or not text:
+            raise _refused(name, text, "a text")
+    if type(at) not in (int, float) or not 0 <= at <= LAST_SECOND:
+        raise _refused("at", at, "a moment in epoch seconds, from 1970 to 9999")
+    if tenant is not None and (type(tenant) is not str or not is_tenant(tenant)):
+        raise _refused("tenant", tenant, f"1 to {LONGEST_TENANT} visible ASCII characters, or null")
+    return Timer(str(texts[0]), float(at), str(texts[1]), str(texts[2]), tenant)
+
+
+def _refused(name: str, value: object, wanted: str) -> MessageRefused:
+    return MessageRefused(refusals.SCHEMA, f"timer.{name}", f"{shown(value)} is not {wanted}")

@@ -43,8 +43,9 @@ is_name = re.compile(r"[^\x00-\x20\x7f-\xa0\ud800-\udfff]{1,256}").fullmatch
 is_traceparent = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}").fullmatch
 _is_clock = re.compile(r"0|[1-9][0-9]{0,18}").fullmatch
 _is_blob = re.compile(r"blob:[0-9a-f]{64}").fullmatch
-_is_node = re.compile(r"[0-9]{1,9}(?:\.(?:[0-9]{1,9}|links|forks|pages)){0,63}").fullmatch
-_is_plan = re.compile(r"blob:[0-9a-f]{64}:[0-9]{1,8}|\{[ -~]{1,4094}\}").fullmatch
+is_digest = re.compile(r"[0-9a-f]{64}").fullmatch
+is_node = re.compile(r"[0-9]{1,9}(?:\.(?:[0-9]{1,9}|links|forks|pages)){0,63}").fullmatch
+is_plan = re.compile(r"blob:[0-9a-f]{64}:[0-9]{1,8}|\{[ -~]{1,4094}\}").fullmatch
 _is_section = re.compile(r"[1-9][0-9]{0,5}:[1-9][0-9]{0,5}").fullmatch
 _SECONDS = r"(?=[0-9.]*[1-9])[0-9]{1,7}(?:\.[0-9]{1,6})?"
 _are_limits = re.compile(f"{_SECONDS}:(?:{_SECONDS})?|:{_SECONDS}").fullmatch
@@ -219,8 +220,8 @@ COMMAND: Table = {
     "gatherhandon": _flag("gatherhandon"),
     "gatheroutcomes": _flag("gatheroutcomes"),
     "canvasid": _text("canvasid", is_id, _ID),
-    "canvasnode": _text("canvasnode", _is_node, 'the path of an item in a page, such as "3.1"'),
-    "canvasplan": _text("canvasplan", _is_plan, 'a page of a canvas: "blob:", sha256, ":" and its size, or a short one itself'),
+    "canvasnode": _text("canvasnode", is_node, 'the path of an item in a page, such as "3.1"'),
+    "canvasplan": _text("canvasplan", is_plan, 'a page of a canvas: "blob:", sha256, ":" and its size, or a short one itself'),
     "section": _converted("section", _is_section, _section, 'the number of a section and its failures, such as "1:4"'),
     "timelimits": _converted("timelimits", _are_limits, _time_limits, 'seconds, a soft and a hard limit, such as "50:60", "50:" or ":60"'),
     "data": call,
