@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.memory import MemoryTelemetry
 from sedano.ports import Telemetry
+from tests.strict_aws import emf
 
 
 class Kept:
@@ -39,13 +41,16 @@ class Kept:
 
 
 @pytest.fixture(params=["memory", "powertools"])
-def kept(request: pytest.FixtureRequest) -> Kept:
-    """A telemetry over a stream of its own."""
+def kept(request: pytest.FixtureRequest) -> Iterator[Kept]:
+    """A telemetry over a stream of its own; CloudWatch takes each line that was written to it."""
     stream = io.StringIO()
     if request.param == "memory":
-        return Kept(MemoryTelemetry(), stream)
+        yield Kept(MemoryTelemetry(), stream)
+        return
     service = f"sedano-{request.node.name}"
-    return Kept(PowertoolsTelemetry(service, "Sedano", {"sqs.SendMessage": 2}, level="DEBUG", stream=stream), stream)
+    yield Kept(PowertoolsTelemetry(service, "Sedano", {"sqs.SendMessage": 2}, level="DEBUG", stream=stream), stream)
+    refused = [trip for line in stream.getvalue().splitlines() for trip in emf.problems(line)]
+    assert refused == []
 
 
 @pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])

@@ -66,6 +66,24 @@ def test_a_users_own_condition_holds_as_well_and_is_not_called_a_fence(names: di
 
 
 @pytest.mark.parametrize(
+    "condition",
+    [
+        "(balance = :old)", "( ( balance = :old ) )", "(balance = :old) OR (balance = :old)", "NOT (balance <> :old)",
+        "((balance = :old) OR (balance = :old))", "(balance IN (:old))", "(size(id) = size(id)) AND balance = :old",
+    ],
+)  # fmt: skip
+def test_a_users_condition_may_stand_in_parentheses(names: dict[str, Any], condition: str) -> None:
+    dynamodb, key = names["dynamodb"], {"id": {"S": "9"}}
+    guards.put_item(dynamodb, 5, TableName="accounts", Item={**key, "balance": {"N": "1"}})
+    call = {"TableName": "accounts", "Key": key, "UpdateExpression": "SET balance = :n", "ConditionExpression": condition}
+    with pytest.raises(dynamodb.exceptions.ConditionalCheckFailedException):
+        guards.update_item(dynamodb, 6, **call, ExpressionAttributeValues={":n": {"N": "3"}, ":old": {"N": "2"}})
+    guards.update_item(dynamodb, 6, **call, ExpressionAttributeValues={":n": {"N": "3"}, ":old": {"N": "1"}})
+    with pytest.raises(FencedOff):
+        guards.update_item(dynamodb, 5, **call, ExpressionAttributeValues={":n": {"N": "4"}, ":old": {"N": "3"}})
+
+
+@pytest.mark.parametrize(
     "update", ["REMOVE balance", "ADD hits :n", "SET hits = :n REMOVE balance", "REMOVE balance SET hits = :n", "set hits = :n"]
 )
 def test_any_shape_of_update_takes_the_fence(names: dict[str, Any], update: str) -> None:

@@ -3,7 +3,8 @@
 I2: no accepted write bears a token below the highest accepted one. The item's attribute `ftok` is that highest token; an item
 without it was never fenced and takes any. Equal tokens pass, because one holder writes more than once.
 
-The user's own texts are wrapped, not read: their condition is bound in parentheses, and the token is set along with what their update sets.
+The user's own texts are wrapped: their condition is bound in parentheses, and the token is set along with what their update sets.
+Parentheses that already enclose the whole of a condition are taken off first, because DynamoDB refuses redundant ones.
 """
 
 from __future__ import annotations
@@ -38,6 +39,24 @@ def fenced_put(call: Mapping[str, Any], token: int) -> dict[str, Any]:
 
 def _conditioned(call: Mapping[str, Any], token: int) -> dict[str, Any]:
     own = call.get("ConditionExpression")
-    condition = f"({own}) AND ({FENCE.condition})" if own else FENCE.condition
+    condition = f"({_bare(own)}) AND ({FENCE.condition})" if own else FENCE.condition
     values = {**call.get("ExpressionAttributeValues", {}), ":ftok": {"N": str(token)}}
     return {**call, **GUARD.parameters, "ConditionExpression": condition, "ExpressionAttributeValues": values}
+
+
+def _bare(condition: str) -> str:
+    """Return *condition* without the parentheses that enclose the whole of it; an expression holds no text that could contain one."""
+    text = condition.strip()
+    while text.startswith("(") and _closing(text) == len(text) - 1:
+        text = text[1:-1].strip()
+    return text
+
+
+def _closing(text: str) -> int:
+    """Return where the parenthesis that *text* begins with is closed; -1 if it never is."""
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return place
+    return -1

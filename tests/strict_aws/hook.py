@@ -1,0 +1,88 @@
+"""Stands under every AWS client of a process: what AWS would refuse fails before it leaves, in AWS's words.
+
+botocore registers the handlers in `BUILTIN_HANDLERS` on each session that it makes, whoever makes it (boto3, botocore, sedano's `Session`),
+and whatever `parameter_validation` says. So one entry there sees each call of each client, with the parameters as the caller gave them.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from botocore import handlers
+
+from tests.strict_aws import dynamodb, models
+from tests.strict_aws.limits import Trip
+from tests.strict_aws.services import SERVICES
+from tests.strict_aws.sqs import Receipts
+
+
+class TrippedError(AssertionError):
+    """AWS would refuse this call."""
+
+
+def problems(service: str, operation: Any, call: Mapping[str, Any]) -> Iterator[Trip]:
+    """Yield what AWS refuses of a call of *operation* (a model of botocore)."""
+    found = [] if operation.input_shape is None else list(models.problems(operation.input_shape, call))
+    yield from found
+    if not any(trip.limit in ("model.type", "model.required") for trip in found) and service in SERVICES:
+        yield from SERVICES[service](operation.name, call)
+
+
+class StrictAws:
+    """The hook: it raises at a call that AWS would refuse, and remembers it, because code under test may catch what is raised."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        """Count from *clock*, in Unix seconds."""
+        self.calls = 0
+        self._clock = clock
+        self._receipts = Receipts()
+        self._trips: list[str] = []
+        self._allowed: frozenset[str] = frozenset()
+
+    def install(self) -> None:
+        """Stand under every client of each session that this process makes from now on."""
+        handlers.BUILTIN_HANDLERS += [
+            ("before-parameter-build", self._before, handlers.REGISTER_FIRST),
+            ("after-call", self._after),
+        ]
+
+    def remove(self) -> None:
+        """Leave sessions alone that are made from now on."""
+        own = (self._before, self._after)
+        handlers.BUILTIN_HANDLERS[:] = [entry for entry in handlers.BUILTIN_HANDLERS if entry[1] not in own]
+
+    @contextmanager
+    def allowing(self, *limits: str) -> Iterator[None]:
+        """Let these limits be passed within the block: for a test that wants to see the service's own answer."""
+        before, self._allowed = self._allowed, self._allowed | set(limits)
+        try:
+            yield
+        finally:
+            self._allowed = before
+
+    def taken(self) -> Sequence[str]:
+        """Return what was tripped since the last look, and forget it."""
+        found, self._trips = self._trips, []
+        return found
+
+    def _before(self, params: Mapping[str, Any], model: Any, **_: Any) -> None:
+        self.calls += 1
+        service = model.service_model.service_name
+        found = list(problems(service, model, params))
+        if service == "sqs":
+            found += self._receipts.problems(model.name, params, self._clock())
+        self._trip(service, model.name, found)
+
+    def _after(self, parsed: Mapping[str, Any], model: Any, **_: Any) -> None:
+        service = model.service_model.service_name
+        if service == "sqs" and model.name == "ReceiveMessage":
+            self._receipts.note(parsed, self._clock())
+        if service == "dynamodb":
+            self._trip(service, model.name, list(dynamodb.answer_problems(model.name, parsed)))
+
+    def _trip(self, service: str, operation: str, found: Sequence[Trip]) -> None:
+        words = [f"{trip.limit}: {service} {operation}: {trip.code}: {trip.words}" for trip in found if trip.limit not in self._allowed]
+        if words:
+            self._trips += words
+            raise TrippedError("; ".join(words))
