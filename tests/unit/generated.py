@@ -49,6 +49,8 @@ lineages = st.just(ROOT) | st.builds(Lineage, st.none() | ids, st.none() | ids, 
 traceparents = st.tuples(st.binary(min_size=16, max_size=16), st.binary(min_size=8, max_size=8), st.booleans()).map(
     lambda parts: f"00-{'1' + parts[0].hex()[1:]}-{'a' + parts[1].hex()[1:]}-0{int(parts[2])}"
 )
+trace_members = st.from_regex(r"[a-z0-9][a-z0-9_*/@-]{0,9}=[a-zA-Z0-9 :;]{0,9}[a-zA-Z0-9]", fullmatch=True)
+tracestates = st.lists(trace_members, min_size=1, max_size=4).map(",".join)
 stamp_names = st.from_regex(r"[a-z_][a-z0-9_.-]{0,9}", fullmatch=True).filter(lambda name: name not in HEADERS)
 stamps = st.dictionaries(st.sampled_from(["cost_centre", "a", "_x.y-z"]) | stamp_names, texts.filter(bool), min_size=1, max_size=3)
 written_stamps = stamps.filter(fits).map(write)
@@ -85,6 +87,7 @@ def commands(draw):
         expires=draw(st.none() | times),
         tenant=draw(st.none() | tenants),
         traceparent=draw(st.none() | traceparents),
+        tracestate=draw(st.none() | tracestates),
         ignore_result=draw(st.booleans()),
         member=draw(st.none() | members()),
         gather=draw(st.none() | gathers),
@@ -128,6 +131,7 @@ def events(draw):
         lineage=draw(lineages),
         tenant=draw(st.none() | tenants),
         traceparent=draw(st.none() | traceparents),
+        tracestate=draw(st.none() | tracestates),
         data_ref=ref,
         stamps=draw(st.none() | written_stamps),
     )

@@ -76,7 +76,7 @@ def test_a_wrong_attribute_is_refused_by_its_name(name, value):
     assert refused(COMMAND | BESIDE.get(name, {}), **{name: value}) == (refusals.SCHEMA, name)
 
 
-@pytest.mark.parametrize("name", ["time", "clock", "rootid", "hops", "budget", "tenant", "traceparent", "stamps", "dataref"])
+@pytest.mark.parametrize("name", ["time", "clock", "rootid", "hops", "budget", "tenant", "traceparent", "tracestate", "stamps", "dataref"])
 def test_an_event_is_as_strict_as_a_command(name):
     for value in WRONG[name]:
         assert refused(EVENT | BESIDE.get(name, {}), **{name: value}) == (refusals.SCHEMA, name)
@@ -98,6 +98,8 @@ def test_an_event_is_as_strict_as_a_command(name):
         ("budget", MAX_INT32, "lineage", Lineage(budget=MAX_INT32)),
         ("tenant", "~" * 128, "tenant", "~" * 128),
         ("traceparent", TRACE, "traceparent", TRACE),
+        ("tracestate", "rojo=00f067aa,a/b@c=~x y", "tracestate", "rojo=00f067aa,a/b@c=~x y"),
+        ("tracestate", ",".join(f"k{n}=v" for n in range(32)), "tracestate", ",".join(f"k{n}=v" for n in range(32))),
         ("stamps", "b=1,a=%c3%BC", "stamps", "b=1,a=%c3%BC"),
         ("stamps", "a=" + "b" * 254, "stamps", "a=" + "b" * 254),
         ("ignoreresult", False, "ignore_result", False),

@@ -45,6 +45,7 @@ WRONG = {
         TRACE.replace("00f067aa0ba902b7", "0" * 16),
         1,
     ],
+    "tracestate": ["", "a", "a=", "=b", "A=b", "a=b,", ",a=b", "a=b,,c=d", "a=é", "a=b\n", "a=b=c", "a=" + "b" * 257, 1, "a=b," * 130],
     "stamps": [
         "",
         "a",

@@ -83,6 +83,7 @@ def test_the_current_task_tells_who_it_is() -> None:
     try:
         task = current()
         assert (task.task, task.attempt, task.fence, task.root_id, task.parent_id) == ("add", 2, 7, task.id, None)
-        assert task.traceparent == "00-0af7651916cd43dd8448eb211c80319c-8448eb211c80319c-01"
+        assert task.traceparent == f"00-0af7651916cd43dd8448eb211c80319c-{task.span.span_id}-01"
+        assert task.span.parent_id == ""
     finally:
         CURRENT.reset(token)

@@ -108,7 +108,8 @@ class Outlet:
         event_id = self.fresh_id()
         context = CURRENT.get()
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
-        self._post([EventDraft(name, data, event_id, tenant, stamps=stamps)], None)
+        traceparent, tracestate = _trace(context, None, None)
+        self._post([EventDraft(name, data, event_id, tenant, traceparent, stamps, tracestate)], None)
         return event_id
 
     @contextmanager
@@ -200,13 +201,14 @@ class Outlet:
         ignore = options.ignore_result if options.ignore_result is not None else spec is not None and spec.ignore_result
         context = CURRENT.get()
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
+        traceparent, tracestate = _trace(context, options.traceparent, options.tracestate)
         queue, delay = options.queue or (spec.queue if spec is not None else "default"), delay_of(options, now)
         return CommandDraft(
             queue, task_id, signature.task, signature.args, signature.kwargs,
             delay, expires=expiry_of(options, spec.expires if spec is not None else None, now),
-            tenant=options.tenant or _tenant(spec, signature) or tenant, traceparent=options.traceparent, ignore_result=ignore,
+            tenant=options.tenant or _tenant(spec, signature) or tenant, traceparent=traceparent, ignore_result=ignore,
             time_limits=_time_limits(spec, options),
-            stamps=joined(stamps, options.stamps), serial_key=_serial_key(spec, signature, queue, delay),
+            stamps=joined(stamps, options.stamps), serial_key=_serial_key(spec, signature, queue, delay), tracestate=tracestate,
         )  # fmt: skip
 
     def _checked(self, draft: CommandDraft) -> CommandDraft:
@@ -257,6 +259,13 @@ def _begun(draft: Draft) -> str:
     if not isinstance(draft, CommandDraft) or draft.place is None:
         return ""
     return begun_id(draft.task_id, draft.place.node, draft.place.plan)
+
+
+def _trace(context: TaskContext | None, traceparent: str | None, tracestate: str | None) -> tuple[str | None, str | None]:
+    """Return the trace context of what is published: the caller's own, or that of the task that is running."""
+    if traceparent is not None or context is None:
+        return traceparent, tracestate
+    return context.traceparent, tracestate or context.tracestate
 
 
 def _tenant(spec: TaskSpec | None, signature: Signature) -> str | None:

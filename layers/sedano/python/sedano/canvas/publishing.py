@@ -85,7 +85,8 @@ def begun(outlet: Outlet, made: Tree, canvas_id: str, watch: Sequence[str] = (),
     ask = begin(item, Place(canvas_id, "", name), (), plans.load, watched=bool(watch))
     context = CURRENT.get()
     tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
-    draft = drafted(ask, Origin(outlet.first_queue, tenant, None, stamps, ROOT), ports.clock.now(), ports.blobs)
+    trace = (context.traceparent, context.tracestate) if context is not None else (None, None)
+    draft = drafted(ask, Origin(outlet.first_queue, tenant, trace[0], stamps, ROOT, trace[1]), ports.clock.now(), ports.blobs)
     return draft._replace(weight=written.tasks)
 
 

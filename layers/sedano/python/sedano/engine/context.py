@@ -104,15 +104,24 @@ class TaskContext:
     def span(self) -> Span:
         """This execution in its trace (W3C): `trace_id`, its own `span_id`, the `parent_id` of the span that caused it, the flags."""
         if self._span is None:
-            command = self.command
-            execution = f"{self.id}/{command.attempt}/{self.fence or f'{command.id}/{self.clock}'}"
-            self._span = span(command.traceparent, self.root_id, execution)
+            self._span = span_of(self.command, self.fence, self.clock)
         return self._span
 
     @property
     def traceparent(self) -> str:
         """The W3C trace parent of what this execution causes; all that it publishes carries it."""
         return self.span.traceparent
+
+    @property
+    def tracestate(self) -> str | None:
+        """The W3C trace state that its publisher handed down, if it did; all that this task publishes carries it."""
+        return self.command.tracestate
+
+
+def span_of(command: Command, fence: int, clock: int) -> Span:
+    """Return the span of the execution of *command* under *fence*; of one without a claim, that which began at *clock*."""
+    execution = f"{command.task_id}/{command.attempt}/{fence or f'{command.id}/{clock}'}"
+    return span(command.traceparent, command.lineage.root_id or command.task_id, execution)
 
 
 CURRENT: ContextVar[TaskContext | None] = ContextVar("sedano_task", default=None)

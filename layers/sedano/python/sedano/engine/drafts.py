@@ -48,6 +48,7 @@ class CommandDraft(NamedTuple):
     lineage: Lineage | None = None
     time_limits: TimeLimits | None = None
     serial_key: str | None = None
+    tracestate: str | None = None
 
 
 class EventDraft(NamedTuple):
@@ -59,6 +60,7 @@ class EventDraft(NamedTuple):
     tenant: str | None = None
     traceparent: str | None = None
     stamps: str | None = None
+    tracestate: str | None = None
 
 
 Draft = CommandDraft | EventDraft
@@ -117,7 +119,7 @@ class Composer:
             message_id, draft.task_id, draft.task, self.source, self._clock.now(), self._lamport.forward(),
             () if ref else draft.args, {} if ref else draft.kwargs, draft.attempt, draft.lineage or lineage, draft.expires, draft.tenant,
             draft.traceparent, draft.ignore_result, draft.member, draft.gather, draft.section, ref, draft.stamps, draft.place,
-            draft.time_limits,
+            draft.time_limits, draft.tracestate,
         )  # fmt: skip
         outgoing = Outgoing(codec.encode(command), draft.delay, draft.tenant, serial_key=draft.serial_key)
         return Addressed(command_queue(draft.queue), outgoing)
@@ -125,7 +127,8 @@ class Composer:
     def _event(self, draft: EventDraft, lineage: Lineage) -> Addressed:
         now, clock = self._clock.now(), self._lamport.forward()
         event = Event(
-            draft.event_id, draft.name, self.source, now, clock, draft.data, lineage, draft.tenant, draft.traceparent, stamps=draft.stamps
+            draft.event_id, draft.name, self.source, now, clock, draft.data, lineage, draft.tenant, draft.traceparent, stamps=draft.stamps,
+            tracestate=draft.tracestate,
         )
         body = codec.encode(event)
         if len(body) > CLAIM_CHECK_BYTES:

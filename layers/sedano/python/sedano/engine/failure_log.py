@@ -11,7 +11,7 @@ import os
 import re
 
 from sedano.engine.batch import Judged, Ran
-from sedano.engine.context import TaskContext
+from sedano.engine.context import span_of
 from sedano.errors import Ignore
 from sedano.model import states
 from sedano.model.records import ErrorRecord
@@ -34,9 +34,8 @@ def tell_failure(ran: Ran, judged: Judged | None, telemetry: Telemetry) -> None:
         return
     level, message = _judgement(error, judged)
     command, record = ran.held.job.command, ran.held.record
-    context = TaskContext(command, record.fence if record is not None else 0, 0.0, ran.started_clock)
     again = {"retry_in": round(judged.verdict.pause, 3)} if judged is not None and message == TRIED_AGAIN else {}
-    span = context.span
+    span = span_of(command, record.fence if record is not None else 0, ran.started_clock)
     telemetry.log(
         level, message, task=command.task, task_id=command.task_id, attempt=command.attempt, trace_id=span.trace_id, span_id=span.span_id,
         parent_span_id=span.parent_id, **again, error_type=error.type_name, error=error.message, frames=frames(error.traceback),

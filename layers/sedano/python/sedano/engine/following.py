@@ -164,6 +164,7 @@ class Following:
             -int(-wait // 1), attempt,
             command.expires, command.tenant, command.traceparent, command.ignore_result, command.member, command.gather, section,
             command.data_ref, command.stamps, command.place, time_limits=command.time_limits,
+            tracestate=command.tracestate,
         )  # fmt: skip
         claimed = job.task.mode(command) == "claimed"
         return self.composer.compose(draft, command.lineage, again if claimed else derived_id(command.task_id, f"attempt/{attempt}"))

@@ -26,7 +26,7 @@ from sedano.model.stamps import joined, read
 from sedano.ports import Blobs
 
 Entry = dict[str, Any]
-_OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result", "stamps", "time_limits")
+_OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result", "stamps", "time_limits", "tracestate")
 
 
 class Origin(NamedTuple):
@@ -37,6 +37,7 @@ class Origin(NamedTuple):
     traceparent: str | None
     stamps: str | None
     lineage: Lineage
+    tracestate: str | None = None
 
 
 class Page(NamedTuple):
@@ -53,7 +54,7 @@ def origin_of(command: Command, queue: str) -> Origin:
     """Return what *command*, received from *queue*, hands down. A canvas spawns nothing: its tasks stand at one hop with one budget."""
     own = command.lineage
     lineage = Lineage(own.root_id or command.task_id, command.task_id, own.hops, own.budget)
-    return Origin(queue, command.tenant, command.traceparent, command.stamps, lineage)
+    return Origin(queue, command.tenant, command.traceparent, command.stamps, lineage, command.tracestate)
 
 
 def drafted(ask: Ask, origin: Origin, now: float, blobs: Blobs) -> CommandDraft:
@@ -64,12 +65,14 @@ def drafted(ask: Ask, origin: Origin, now: float, blobs: Blobs) -> CommandDraft:
         return CommandDraft(
             str(item.get("queue") or origin.queue), ask.task_id, LAUNCH, ask.args, attempt=ask.attempt, tenant=tenant,
             traceparent=origin.traceparent, member=ask.member, gather=ask.gather, stamps=stamps, place=ask.place,
+            tracestate=origin.tracestate,
         )  # fmt: skip
     args, kwargs, ref = _data(item, ask, blobs)
     return CommandDraft(
         str(item.get("queue") or origin.queue), ask.task_id, str(item["task"]), args, kwargs, _delay(item, now), ask.attempt,
         _expires(item, now), tenant, item.get("traceparent") or origin.traceparent, bool(item.get("ignore_result")), ask.member,
         _gather(ask), None, ref, stamps, ask.place, time_limits=_time_limits(item),
+        tracestate=None if "traceparent" in item else origin.tracestate,
     )  # fmt: skip
 
 
@@ -123,7 +126,7 @@ def launched(page: Page, origin: Origin, args: Sequence[Any], plans: Plans, now:
         drafts.append(CommandDraft(
             str(page.item.get("queue") or origin.queue), derived_id(group, f"page/{first}/{name}"), LAUNCH, args, tenant=origin.tenant,
             traceparent=origin.traceparent, stamps=origin.stamps, member=Member(page.join[0], first, page.join[1]) if page.join else None,
-            place=part_place(group, str(name), first, int(size)),
+            place=part_place(group, str(name), first, int(size)), tracestate=origin.tracestate,
         ))  # fmt: skip
         first += int(size)
     return drafts
@@ -144,10 +147,12 @@ def part_draft(command: Command, origin: Origin, part: range, member: Member | N
 def opened(command: Command, page: Page, origin: Origin) -> Join:
     """Return the join of the group that *command* launches; it keeps where the canvas goes on."""
     place, member = command.place, command.member
-    kept = {
+    kept: dict[str, Any] = {
         "place": list(place or ()), "member": [member.join_id, member.index, member.size] if member else None,
         "origin": [*origin[:4], list(_lineage(origin.lineage))], "outcomes": bool(page.item.get("outcomes")),
     }  # fmt: skip
+    if origin.tracestate is not None:
+        kept["tracestate"] = origin.tracestate
     return Join(command.task_id, size_of(page.item), json.dumps(kept, separators=(",", ":")), origin.queue)
 
 
@@ -168,7 +173,7 @@ def continued(join: Join, plans: Plans, now: float, blobs: Blobs) -> tuple[Comma
     kept = json.loads(join.body)
     place, member = Place(*kept["place"]), Member(*kept["member"]) if kept["member"] else None
     queue, tenant, traceparent, stamps, lineage = kept["origin"]
-    origin = Origin(queue, tenant, traceparent, stamps, Lineage(*lineage))
+    origin = Origin(queue, tenant, traceparent, stamps, Lineage(*lineage), kept.get("tracestate"))
     gather = Gather(join.join_id, join.size, True, bool(kept["outcomes"]))
     ask = following(place, find(place, plans.load), (), member, gather)
     if ask is None:

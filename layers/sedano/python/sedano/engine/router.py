@@ -97,7 +97,7 @@ class Router:
         expires = self.ports.clock.now() + spec.expires if spec.expires is not None else None
         return CommandDraft(
             spec.queue, derived_id(event.id, name), name, (), data, expires=expires, tenant=self._tenant(spec, data) or event.tenant,
-            traceparent=event.traceparent, stamps=event.stamps,
+            traceparent=event.traceparent, stamps=event.stamps, tracestate=event.tracestate,
         )  # fmt: skip
 
     def _tenant(self, spec: TaskSpec, data: Mapping[str, Any]) -> str | None:

@@ -9,11 +9,13 @@ What rings an alarm when workers die is counted at once and not with the batch (
 from __future__ import annotations
 
 from sedano.engine import chronicle
-from sedano.engine.batch import Batch, Job, Judged
+from sedano.engine.batch import Batch, Job, Judged, Ran
 from sedano.engine.chronicle import MICRO, Row
+from sedano.engine.context import span_of
 from sedano.model import refusals, states
 from sedano.model.clock import LamportClock
 from sedano.model.records import ErrorRecord, Outcome, TaskRecord
+from sedano.model.trace import trace_of
 from sedano.ports import Telemetry
 
 ENDS = {
@@ -48,6 +50,19 @@ def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
     if metric:
         batch.count(metric, job.task.name)
     batch.chronicle.rows.append(_row(job, began, (int(ran.ended * MICRO), clock, end), ran.run.error))
+    if job.command.traceparent is not None and stillborn is None:
+        _tell_span(ran, batch, clock)
+
+
+def _tell_span(ran: Ran, batch: Batch, clock: int) -> None:
+    """Tell the span of a run in a trace that began outside; what tasks cause of themselves is told apart by root and parent."""
+    command = ran.held.job.command
+    found = span_of(command, ran.held.record.fence if ran.held.record is not None else 0, ran.started_clock)
+    if found.trace_id != trace_of(command.lineage.root_id or command.task_id):
+        batch.chronicle.line(
+            "span", clock, ran.ended, uuid=command.task_id, name=command.task, trace_id=found.trace_id, span_id=found.span_id,
+            parent_span_id=found.parent_id, flags=found.flags, started=ran.started,
+        )  # fmt: skip
 
 
 def tell_again(job: Job, record: TaskRecord, batch: Batch) -> None:

@@ -146,6 +146,7 @@ def _sent(found: Found) -> dict[str, Any]:
         "lineage": ROOT if lineage == ROOT else lineage,
         "tenant": get("tenant"),
         "traceparent": get("traceparent"),
+        "tracestate": get("tracestate"),
         "stamps": get("stamps"),
         "data_ref": None if ref is None else BlobRef(*ref),
     }

@@ -110,6 +110,8 @@ def _sent(message: Command | Event) -> str:
         text += _attribute("tenant", message.tenant)
     if message.traceparent is not None:
         text += _attribute("traceparent", message.traceparent)
+    if message.tracestate is not None:
+        text += _attribute("tracestate", message.tracestate)
     if message.stamps is not None:
         text += _attribute("stamps", message.stamps)
     return text if message.data_ref is None else text + _claim_check(message.data_ref)

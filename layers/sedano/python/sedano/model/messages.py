@@ -123,6 +123,7 @@ class Command(NamedTuple):
     stamps: str | None = None
     place: Place | None = None
     time_limits: TimeLimits | None = None
+    tracestate: str | None = None
 
 
 class Event(NamedTuple):
@@ -139,6 +140,7 @@ class Event(NamedTuple):
     traceparent: str | None = None
     data_ref: BlobRef | None = None
     stamps: str | None = None
+    tracestate: str | None = None
 
 
 class Document(NamedTuple):

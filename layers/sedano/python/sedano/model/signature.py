@@ -36,7 +36,7 @@ class Options:
     task; *on_duplicate* says what a second publication does (``return`` the same result, ``wait`` for it, ``drop`` it before it is
     published, ``raise`` `DuplicateTask`); *serial_key*: within which key its FIFO queue keeps order, if not by the task's own; *tenant* is
     who it is for (fairness, cost); *stamps* are texts by name that travel to every task that this one causes; those of a task that
-    publishes are inherited.
+    publishes are inherited. *traceparent* and *tracestate* (W3C Trace Context) name the caller's span; by default that of the running task.
     """
 
     queue: str | None = None
@@ -49,6 +49,7 @@ class Options:
     ignore_result: bool | None = None
     tenant: str | None = None
     traceparent: str | None = None
+    tracestate: str | None = None
     budget: int | None = None
     stamps: Mapping[str, str] | None = None
     time_limit: float | None = None

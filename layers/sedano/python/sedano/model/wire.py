@@ -41,6 +41,8 @@ is_id = re.compile(r"[!-~]{1,256}").fullmatch
 is_tenant = re.compile(r"[!-~]{1,128}").fullmatch
 is_name = re.compile(r"[^\x00-\x20\x7f-\xa0\ud800-\udfff]{1,256}").fullmatch
 is_traceparent = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}").fullmatch
+_STATE = r"[a-z0-9][a-z0-9_\-*/@]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<>-~]"
+is_tracestate = re.compile(rf"(?=[ -~]{{1,512}}\Z){_STATE}(?: ?, ?{_STATE}){{0,31}}").fullmatch
 _is_clock = re.compile(r"0|[1-9][0-9]{0,18}").fullmatch
 _is_blob = re.compile(r"blob:[0-9a-f]{64}").fullmatch
 is_digest = re.compile(r"[0-9a-f]{64}").fullmatch
@@ -200,6 +202,7 @@ SENT: Table = {
     "budget": _number("budget", 0, MAX_INT32),
     "tenant": _text("tenant", is_tenant, f"a string of 1 to {LONGEST_TENANT} visible ASCII characters"),
     "traceparent": _text("traceparent", is_traceparent, "a W3C traceparent"),
+    "tracestate": _text("tracestate", is_tracestate, "a W3C tracestate, key=value,key=value in at most 512 characters"),
     "stamps": _text("stamps", stamps.is_written, f"stamps, name=value,name=value in at most {stamps.LONGEST} characters"),
     "dataref": _converted("dataref", _is_blob, lambda text: text[5:], 'a claim check, "blob:" and a sha256 in hexadecimal'),
     "datasize": _number("datasize", 0, MAX_DATA_BYTES),
