@@ -24,6 +24,8 @@ STAGE ?= dev
 SCALE ?= 1.0
 EVENTS ?= 1000000 5000000
 SEED ?= 20261120
+MINUTES ?=
+TARGET ?=
 ifeq ($(SEED),random)
 override SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
@@ -32,7 +34,7 @@ TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requir
 named = $(if $(filter file,$(origin $(1))),,$($(1)))
 ON_AWS = $(RUN) -m infra.command $@ --app "$(call named,APP)" --code "$(call named,CODE)" --stage "$(STAGE)" $(SET) $(if $(CDK),-- $(CDK))
 
-.PHONY: help demo test test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins clean setup setup-all
+.PHONY: help demo test fuzz test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -51,6 +53,9 @@ prove: setup-all ## coordination at release size: millions of schedules, whole s
 
 bench: setup-all ## the numbers the design is held to, with the peers measured in the same run
 	@$(RUN) -m benchmarks
+
+fuzz: setup ## hostile messages, files and texts for every reader and engine (MINUTES=10 SEED=n TARGET=worker)
+	@$(RUN) -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES)) --seed $(SEED) $(foreach target,$(TARGET),--target $(target))
 
 test-deploy: setup-all ## what is deployed can be trusted: every grant, two versions, faults, on a local AWS that enforces IAM (SCALE=0.1)
 	@SEDANO_TRUST=$(SCALE) $(RUN) -m pytest tests/infra tests/deploy tests/trust

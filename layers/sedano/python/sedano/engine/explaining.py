@@ -8,7 +8,6 @@ of which nothing is known anywhere waits in a queue unseen, or was never publish
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -20,8 +19,10 @@ from sedano.model.memo import CIRCUIT, memo_name
 from sedano.model.messages import Command
 from sedano.model.pauses import QUEUE, in_force
 from sedano.model.records import TaskRecord
+from sedano.model.strict import MAX_DEPTH, load
 from sedano.model.timer import Timer
-from sedano.model.timestamps import shown
+from sedano.model.timestamps import LAST_SECOND, shown
+from sedano.model.transport import MAX_BYTES
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import Ports, command_queue
 
@@ -61,7 +62,7 @@ def _answers(ports: Ports, queues: Sequence[str], task_id: str, before: Mapping[
     if timer is not None:
         yield _waits(task_id, timer, now)
     told = _held(ports, task_id, now)
-    if told is not None and "batch" in told:
+    if told is not None and "batch" in told and before is None:
         yield _collected(ports, queues, task_id, told, now)
     if told is not None and told["until"] > now:
         yield _held_back(ports, task_id, told, now)
@@ -115,18 +116,26 @@ def _waits(task_id: str, timer: Timer, now: float) -> Explanation:
 def _held(ports: Ports, task_id: str, now: float) -> dict[str, Any] | None:
     """Return what a worker told last of holding it back; None when none did since yesterday."""
     since = datetime.fromtimestamp(now - DAYS_S, UTC).strftime("%Y-%m-%d")
-    found: list[dict[str, Any]] = []
-    for line in (line for blob in ports.events.read(since) for line in blob.splitlines() if task_id.encode() in line):
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if event.get("type") == "task-held" and event.get("uuid") == task_id:
-            found.append(event)
+    lines = (line for blob in ports.events.read(since) for line in blob.splitlines() if task_id.encode() in line)
+    found = [event for line in lines if (event := _held_line(line, task_id)) is not None]
     last = max(found, key=lambda event: float(event["timestamp"]), default=None)
     if last is None:
         return None
-    return {**last, "since": min(float(event["timestamp"]) for event in found if event.get("until") == last.get("until"))}
+    return {**last, "since": min(float(event["timestamp"]) for event in found if event["until"] == last["until"])}
+
+
+def _held_line(line: bytes, task_id: str) -> dict[str, Any] | None:
+    """Return the event of a *line* that tells that *task_id* was held back; None for any other, and for one that no worker writes."""
+    try:
+        event = load(line, MAX_BYTES, MAX_DEPTH)
+    except MessageRefused:
+        return None
+    if not isinstance(event, dict) or (event.get("type"), event.get("uuid")) != ("task-held", task_id):
+        return None
+    texts = all(isinstance(event.get(name), str) for name in ("name", "reason", "hostname")) and isinstance(event.get("batch", ""), str)
+    moments = (event.get("timestamp"), event.get("until"))
+    dated = all(isinstance(moment, int | float) and 0 <= moment < LAST_SECOND for moment in moments)
+    return event if texts and dated else None
 
 
 def _collected(ports: Ports, queues: Sequence[str], task_id: str, told: Mapping[str, Any], now: float) -> Explanation:

@@ -164,7 +164,8 @@ class Streams:
         places: dict[int, int] = {}
         for place, why in sorted(refused.items()):
             if stop is None or place < stop[0]:
-                which = sequence(records[place]) or "no sequence number"
+                number = sequence(records[place])
+                which = number if number.isascii() and number.isprintable() and number else "no sequence number"
                 delivery = Delivery(f"{QUEUE}{name}", which, "", written(records[place]))
                 places[id(delivery)] = place
                 batch.park(delivery, why.code, why.field, why.detail)

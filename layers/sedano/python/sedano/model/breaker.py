@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 from sedano.errors import ConfigurationError, OptionError
+from sedano.model.memo import moment, parts
 from sedano.model.ranges import is_count, is_number
 
 FAILURE = "failure"
@@ -163,10 +164,11 @@ def from_text(text: str) -> Circuit:
         ConfigurationError: it is no such text; another version may have written it.
     """
     try:
-        name, marks, since, until, cause, row, trips, loud = json.loads(text)
-        found = tuple((float(at), str(kind)) for at, kind in marks)
-        return Circuit(str(name), found, float(since), float(until), str(cause), int(row), tuple(float(at) for at in trips), float(loud))
-    except (TypeError, ValueError) as wrong:
+        name, marks, since, until, cause, row, trips, loud = parts(text)
+        found = tuple((moment(at), str(kind)) for at, kind in marks)
+        tripped = tuple(moment(at) for at in trips)
+        return Circuit(str(name), found, moment(since), moment(until), str(cause), int(row), tripped, moment(loud))
+    except (TypeError, ValueError, OverflowError) as wrong:
         raise ConfigurationError(f"a circuit in the control table cannot be read: {wrong}") from None
 
 

@@ -18,6 +18,7 @@ from math import ceil
 from typing import Literal, NamedTuple
 
 from sedano.errors import ConfigurationError, OptionError
+from sedano.model.memo import moment, parts
 from sedano.model.ranges import is_count, is_number
 
 MOST = 10_000
@@ -132,9 +133,9 @@ def from_text(text: str) -> Level:
         ConfigurationError: it is no such text; another version may have written it.
     """
     try:
-        limit, increases, changes, at, until, applied = json.loads(text)
-        return Level(int(limit), int(increases), int(changes), float(at), float(until), bool(applied))
-    except (TypeError, ValueError) as wrong:
+        limit, increases, changes, at, until, applied = parts(text)
+        return Level(int(limit), int(increases), int(changes), moment(at), moment(until), bool(applied))
+    except (TypeError, ValueError, OverflowError) as wrong:
         raise ConfigurationError(f"a budget in the control table cannot be read: {wrong}") from None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.errors import ConfigurationError, OptionError
+from sedano.model.memo import moment, parts
 from sedano.model.ranges import is_number
 from sedano.model.wire import is_name
 
@@ -100,9 +101,9 @@ def from_text(text: str) -> Health:
         ConfigurationError: it is no such text; another version may have written it.
     """
     try:
-        name, state, since, at, detail, asked = json.loads(text)
-        return Health(str(name), str(state), float(since), float(at), str(detail), float(asked))
-    except (TypeError, ValueError) as wrong:
+        name, state, since, at, detail, asked = parts(text)
+        return Health(str(name), str(state), moment(since), moment(at), str(detail), moment(asked))
+    except (TypeError, ValueError, OverflowError) as wrong:
         raise ConfigurationError(f"a health check in the control table cannot be read: {wrong}") from None
 
 

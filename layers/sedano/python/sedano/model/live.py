@@ -28,13 +28,15 @@ class State:
         self.tasks: dict[str, Registers] = {}
         self.workers: dict[str, Stamp] = {}
 
-    def event(self, event: Mapping[str, Any]) -> None:
+    def event(self, event: object) -> None:
         """Take in one event (decoded JSON); events about neither a task nor a worker are passed over.
 
         Raises:
-            ValueError: the event has no place in the total order; the message names the field.
+            ValueError: the event is no object, or has no place in the total order; the message names the field.
         """
-        if event.get("type") in SAID_OF_WORKERS:
+        if not isinstance(event, dict):
+            raise ValueError(f"an event is an object, not {type(event).__name__}")  # noqa: TRY004 - like all that cannot be an event
+        if str(event.get("type")) in SAID_OF_WORKERS:
             self._said(stamp({"uuid": "", **event}))
             return
         lifted = lift(event)

@@ -6,10 +6,17 @@ change. What the text means is the business of whoever wrote it (`sedano.model.b
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from sedano.model.strict import load
 
 CIRCUIT, HEALTH, BUDGET = "circuit", "health", "budget"
 """What there are memos of: the first part of their names."""
+
+
+MOST_BYTES = 400_000
+"""An item of DynamoDB holds no more."""
+MOST_DEPTH = 4
 
 
 class Memo(NamedTuple):
@@ -30,3 +37,24 @@ class MemoChanged(NamedTuple):
 def memo_name(kind: str, name: str) -> str:
     """Return the name of the memo of this *kind* about *name*."""
     return f"{kind}:{name}"
+
+
+def parts(text: str) -> Any:
+    """Return the JSON value that the *text* of a memo is.
+
+    Raises:
+        MessageRefused: it is no strict JSON; a `ValueError`.
+    """
+    return load(text, MOST_BYTES, MOST_DEPTH, "memo")
+
+
+def moment(part: object) -> float:
+    """Return *part* of a memo as seconds since the epoch.
+
+    Raises:
+        ValueError: it is no number.
+        OverflowError: it is beyond a double.
+    """
+    if type(part) not in (int, float):
+        raise ValueError(f"expected a number, got {type(part).__name__}")
+    return float(part)  # type: ignore[arg-type] # looked at above

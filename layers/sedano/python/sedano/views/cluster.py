@@ -71,6 +71,6 @@ def read_state(history: Iterable[bytes]) -> tuple[State, int]:
     for line in (line for blob in history for line in blob.splitlines()):
         try:
             state.event(json.loads(line))
-        except ValueError:
+        except (ValueError, RecursionError):
             unreadable += 1
     return state, unreadable

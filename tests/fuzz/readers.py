@@ -1,0 +1,291 @@
+"""Targets: every reader in the tree, one text an execution.
+
+A reader returns a value or refuses: with an error of its own (`SedanoError`), and where that is a `MessageRefused`, with a code of the
+closed list. What it accepts is written again and read again, and must be equal.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sedano.engine import chronicle
+from sedano.engine.explaining import explain
+from sedano.errors import MessageRefused, SedanoError
+from sedano.memory import ports
+from sedano.model import (
+    agenda,
+    breaker,
+    budget,
+    codec,
+    health,
+    limiting,
+    pauses,
+    place,
+    rates,
+    refusals,
+    signed,
+    snapshot,
+    stamps,
+    stream,
+    strict,
+    timer,
+    timestamps,
+    timetable,
+    webhook,
+)
+from sedano.model.cron import read_cron
+from sedano.model.messages import BlobRef
+from sedano.model.timetable import read_timetable
+from sedano.model.workflow.definition import plain
+from sedano.model.workflow.reading import read as read_workflow
+from sedano.ports import EVENTS, RECORDS
+from sedano.views.cluster import read_state
+from sedano.workflow import files
+from tests.fuzz import seeds, stall, words
+from tests.fuzz.loop import Target
+from tests.fuzz.referee import Broken
+
+Read = Callable[[bytes], Any]
+Again = Callable[[Any], bytes]
+EXACT_UNTIL = 4_000_000_000
+"""Moments after 2096 are no whole microseconds in a double; two that differ by less than a millisecond are the same there."""
+NOW = 1_767_225_600.0
+
+
+def reading(read: Read, again: Again | None, own: tuple[type[Exception], ...], data: bytes) -> None:
+    """Read *data* and, when it is accepted, read what is written of it; *own*: how else this reader may refuse."""
+    try:
+        value = read(data)
+    except MessageRefused as refused:
+        if refused.code not in refusals.ALL:
+            raise Broken(f"a code that is not in the closed list: {refused.code}") from None
+        return
+    except (SedanoError, *own):
+        return
+    if again is not None and not _same(read(again(value)), value):
+        raise Broken("accepted, but not the same when it is written and read again")
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one == other) or _rounded(one) == _rounded(other)
+
+
+def _rounded(value: Any) -> Any:
+    """Return *value* with late moments to the millisecond."""
+    if isinstance(value, float) and value > EXACT_UNTIL:
+        return round(value, 3)
+    if isinstance(value, tuple):
+        return tuple(map(_rounded, value))
+    return value
+
+
+def reader(
+    name: str, read: Read, good: Sequence[bytes], again: Again | None = None, own: tuple[type[Exception], ...] = (), **options: Any
+) -> Target:  # fmt: skip
+    """Return the target of a reader."""
+    return Target(name, partial(reading, read, again, own), good, **options)
+
+
+def text_of(data: bytes) -> str:
+    """Return *data* as a queue hands it over: text, whatever was sent."""
+    return data.decode("utf-8", "replace")
+
+
+def every() -> list[Target]:
+    """Return a target for each reader."""
+    return [*_of_messages(), *_of_sources(), *_of_texts(), *_of_stores(), *_of_workflows()]
+
+
+def _of_messages() -> list[Target]:
+    messages = seeds.small(seeds.bodies(seeds.COMMANDS, EVENTS))
+    values = [json.dumps(one).encode() for one in ([1, 2], {"a": None}, "x", 5, 0.5, [{"k": [True]}])]
+    data = [b'{"args":[1,2],"kwargs":{"a":1}}', b'{"args":[]}', b"{}"]
+    packed = seeds.small(seeds.bodies(RECORDS), 20)
+    timers = [body for body in seeds.bodies(seeds.COMMANDS) if b"sedano.timer" in body[:60]]
+    kept = [page for page in seeds.travelled().blobs if page[:8] == b'{"item":']
+    pages = kept + [_plan(body) for body in messages if b"canvasplan" in body]
+    return [
+        reader("json", lambda d: strict.load(d, 1 << 20, 64), [*values, *messages[:20]], lambda v: json.dumps(v).encode(), weight=2),
+        reader("message", codec.decode, messages, lambda m: codec.encode(m).encode(), words=words.ATTRIBUTES, weight=4),
+        reader("value", lambda d: codec.decode_value(text_of(d)), values, lambda v: codec.encode_value(v).encode()),
+        reader("data", codec.decode_data, data, lambda v: codec.encode_data(*v)),
+        reader("event-data", codec.decode_event_data, [b'{"item":"tea","amount":2}'], codec.encode_event_data),
+        reader("blob", _blob, [json.dumps([seeds.digest(b"x"), 1, "x"]).encode(), b'["00",5,""]']),
+        reader("timer", lambda d: timer.opened(text_of(d)), timers, lambda t: timer.sealed(t).encode(), words=words.TIMERS),
+        reader("page", lambda d: place.parse(text_of(d)), pages, words=words.PLANS),
+        reader("record", lambda d: chronicle.unpack(text_of(d)), [*packed, words.RECORD], words=words.RECORDS, weight=2),
+    ]  # fmt: skip
+
+
+def _plan(body: bytes) -> bytes:
+    return str(json.loads(body)["canvasplan"]).encode()
+
+
+def _blob(data: bytes) -> Any:
+    """Read a claim check and what lies under it."""
+    found = strict.load(data, 1 << 20, 64)
+    if not isinstance(found, list) or [*map(type, found)] != [str, int, str]:
+        return None
+    store = ports().blobs
+    store.put(found[2].encode("utf-8", "replace"))
+    return store.get(BlobRef(found[0], found[1]))
+
+
+def _of_sources() -> list[Target]:
+    return [
+        reader("webhook", lambda d: webhook.read_back(text_of(d)), words.REQUESTS, lambda r: webhook.written(r).encode(),
+            words=words.HEADERS),
+        reader("signature", _signature, words.SIGNED, words=words.HEADERS),
+        reader("stream", _stream, words.STREAMED, words=words.STREAMS, weight=2),
+    ]
+
+
+def _signature(data: bytes) -> None:
+    """Let each scheme judge one request; who signed it is not known here, so none may be let in but by the open one."""
+    found = strict.load(data, 1 << 20, 64)
+    if not isinstance(found, dict) or not isinstance(found.get("headers"), dict) or not isinstance(found.get("body"), str):
+        return
+    headers = {str(name).lower(): value for name, value in found["headers"].items() if isinstance(value, str)}
+    body = found["body"].encode("utf-8", "replace")
+    for scheme in _SCHEMES:
+        why = scheme.refusal(headers, body, ("c2VjcmV0",), NOW)
+        if why is None:
+            raise Broken(f"let in: {scheme}")
+        if why not in signed.REFUSALS:
+            raise Broken(f"a reason that is not in the closed list: {why:.40}")
+
+
+_SCHEMES = (
+    signed.hmac_sha256(header="X-Signature", prefix="sha256="), signed.hmac_sha256(header="X-Signature", encoding="base64"),
+    signed.secret_token(header="X-Token"), signed.stripe(), signed.slack(), signed.standard_webhooks(),
+)  # fmt: skip
+
+
+def _stream(data: bytes) -> Any:
+    record = stream.read_back(text_of(data))
+    stream.sequence(record)
+    found = stream.read("orders", record, NOW)
+    return json.dumps(found, allow_nan=False)
+
+
+def _of_texts() -> list[Target]:
+    return [
+        reader("cron", lambda d: read_cron(text_of(d)), words.CRONS, words=words.CRON, is_text=True),
+        reader("timetable", _timetable, words.TIMETABLES, words=words.CRON),
+        reader("rate", lambda d: rates.paces(text_of(d)), [b"200/m", b"10/s", b"0.5/h", b"3/d"], words=("/s", "/m", "/h", "/d", "."),
+            is_text=True),
+        reader("stamps", _stamps, [b"team=core,cost=a%20b", b"a=b"], words=("=", ",", "%", "%C3%A9"), is_text=True),
+        reader("moment", lambda d: timestamps.read(text_of(d)), words.MOMENTS, lambda m: timestamps.write(m).encode(), (ValueError,),
+            is_text=True),
+        reader("limits", lambda d: limiting.read(text_of(d)), words.LIMITS, lambda c: limiting.write(c).encode(), words=words.LIMIT),
+        reader("slot", _slot, [b"1767225600000000/0/10000x1", b"1/3/5x1+7x2"], words=("/", "+", "x"), is_text=True),
+        reader("pause", _pause, [b"default", b"task=add", b"tenant=acme 1767225600 1767225700"], words=("queue=", "task=", "id=", " "),
+            is_text=True),
+    ]  # fmt: skip
+
+
+def _timetable(data: bytes) -> Any:
+    found = strict.load(data, 1 << 20, 64)
+    if not isinstance(found, list) or len(found) != 2 or not isinstance(found[0], str) or not isinstance(found[1], list):
+        return None
+    table = read_timetable(found[0], found[1])
+    kind, values = timetable.written(table)
+    if read_timetable(kind, json.loads(json.dumps(values))) != table:
+        raise Broken("accepted, but not the same when it is written and read again")
+    return timetable.upcoming(table, NOW, 3)
+
+
+def _stamps(data: bytes) -> Any:
+    text = text_of(data)
+    if stamps.is_written(text) and stamps.read(stamps.write(stamps.read(text)) if _writable(text) else text) != stamps.read(text):
+        raise Broken("accepted, but not the same when it is written and read again")
+
+
+def _writable(text: str) -> bool:
+    try:
+        stamps.write(stamps.read(text))
+    except SedanoError:  # a header's name, or longer when it is written anew
+        return False
+    return True
+
+
+def _slot(data: bytes) -> Any:
+    slot = limiting.slot_of(text_of(data))
+    if slot is not None:
+        limiting.kept(slot)
+        if limiting.slot_of(limiting.slot_text(slot)) != slot:
+            raise Broken("accepted, but not the same when it is written and read again")
+
+
+def _pause(data: bytes) -> Any:
+    found = pauses.in_force([text_of(data)], NOW)
+    return [pauses.parsed(one.text) for one in found]
+
+
+def _of_stores() -> list[Target]:
+    lines = [line for history in seeds.travelled().histories for line in history.splitlines()]
+    return [
+        reader("agenda", _agenda, words.agendas(), words=words.AGENDA),
+        reader("circuit", lambda d: breaker.from_text(text_of(d)), words.CIRCUITS, lambda c: breaker.to_text(c).encode()),
+        reader("health", lambda d: health.from_text(text_of(d)), words.HEALTHS, lambda h: health.to_text(h).encode()),
+        reader("budget", lambda d: budget.from_text(text_of(d)), words.BUDGETS, lambda b: budget.to_text(b).encode()),
+        reader("manifest", snapshot.read_snapshot, words.MANIFESTS, snapshot.write_snapshot, words=words.MANIFEST),
+        reader("pointer", snapshot.read_pointer, words.POINTERS, snapshot.write_pointer),
+        reader("history", _history, [*seeds.small(lines, 40), *words.CELERY], words=words.EVENTS, weight=2),
+        reader("explain", _explained, [*seeds.small(lines, 20), *words.HELD], words=words.EVENTS),
+    ]  # fmt: skip
+
+
+def _agenda(data: bytes) -> Any:
+    found = agenda.read_agenda(3, text_of(data), "n")
+    if agenda.read_agenda(3, agenda.write_agenda(found), "n") != found:
+        raise Broken("accepted, but not the same when it is written and read again")
+    return found
+
+
+def _history(data: bytes) -> None:
+    """Let the live view take lines of worker events in, ours and Celery's; what it cannot read it counts."""
+    state, unreadable = read_state([data])
+    state.states()
+    state.task_types()
+    tasks = state.tasks_by_time()
+    if len(tasks) + len(state.workers) + unreadable > len(data.splitlines()):
+        raise Broken("more was read than there are lines")
+
+
+def _explained(data: bytes) -> None:
+    """Let a history with these lines explain a task."""
+    held = ports()
+    held.events.append("2026-01-01", data)
+    explain(held, ("default",), words.HELD_ID)
+
+
+def _of_workflows() -> list[Target]:
+    return [
+        reader("workflow", _workflow, words.workflows(), words=words.WORKFLOW),
+        reader("workflow-toml", partial(_file, ".toml"), words.TOML, words=(*words.WORKFLOW, *words.TOML_WORDS), is_text=True),
+        reader("workflow-yaml", partial(_file, ".yaml"), words.YAML, words=(*words.WORKFLOW, *words.YAML_WORDS), is_text=True, weight=0.7),
+    ]
+
+
+def _workflow(data: bytes) -> None:
+    """Read a definition as it lies in the blob store."""
+    found = strict.load(data, 1 << 20, 64)
+    definition, problems = read_workflow(found)
+    if not problems and read_workflow(json.loads(json.dumps(plain(definition))))[0] != definition:
+        raise Broken("accepted, but not the same when it is written and read again")
+
+
+def _file(suffix: str, data: bytes) -> None:
+    """Load a workflow's file."""
+    path = _FOLDER / f"flow{suffix}"
+    path.write_bytes(data)
+    files.load(stall.app, path)
+
+
+_FOLDER = Path(tempfile.mkdtemp(prefix="sedano-fuzz-"))
