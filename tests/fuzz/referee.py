@@ -7,6 +7,7 @@ trace). Around it stand the promises that all have in common: no exception but a
 
 from __future__ import annotations
 
+import atexit
 import gc
 import resource
 import signal
@@ -147,6 +148,7 @@ class _Watch:
         """Begin to look; once a process, on its main thread."""
         signal.signal(signal.SIGVTALRM, self._tick)
         signal.setitimer(signal.ITIMER_VIRTUAL, 1.0, 1.0)
+        atexit.register(signal.setitimer, signal.ITIMER_VIRTUAL, 0.0)  # the handler is gone before the process is
 
     def begin(self, most: int = ENDLESS_S) -> None:
         """An execution begins, which may take *most* seconds of CPU."""
