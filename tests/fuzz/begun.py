@@ -8,6 +8,6 @@ from tests.fuzz.edges import instrumented
 from tests.fuzz.faults import FAULTS
 
 PLANT = "SEDANO_FUZZ_PLANT"
-_FAULT = FAULTS.get(os.environ.get(PLANT, ""))
-EDGES = instrumented({_FAULT.module: (_FAULT.right, _FAULT.wrong)} if _FAULT is not None else {})
+PLANTED = FAULTS.get(os.environ.get(PLANT, ""))
+EDGES = instrumented({PLANTED.module: (PLANTED.right, PLANTED.wrong)} if PLANTED is not None else {})
 """The marks of this process."""

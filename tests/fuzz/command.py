@@ -14,9 +14,9 @@ from math import inf
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.fuzz.begun import EDGES
+from tests.fuzz.begun import EDGES, PLANTED
 from tests.fuzz.faults import FAULTS
-from tests.fuzz.loop import Budget, Figures, Fuzzing, replayed, shares, summary
+from tests.fuzz.loop import ENOUGH, Budget, Figures, Fuzzing, replayed, shares, summary
 from tests.fuzz.referee import WATCH
 from tests.fuzz.targets import every
 
@@ -91,7 +91,7 @@ def _one(name: str, seed: int, executions: int | None, seconds: float | None, bu
     """Fuzz the target *name* for so many *executions*, with no corpus of earlier runs, or *seconds*, with one."""
     until = time.monotonic() + seconds if seconds is not None else inf
     fuzzing = Fuzzing(TARGETS[name], seed, EDGES, build if executions is None else None, build)
-    figures = fuzzing.fuzz(Budget(inf if executions is None else executions, until))
+    figures = fuzzing.fuzz(Budget(inf if executions is None else executions, until, 1 if PLANTED else ENOUGH))
     print(
         f"{name:14} {figures.executions:9} executions {figures.per_cpu_second:8.0f}/s {figures.escapes:5} escapes"
         f" {figures.edges:5} branches {figures.slowest_ms:7.1f} ms {figures.peak_bytes / 1_048_576:6.1f} MiB",

@@ -62,14 +62,15 @@ class Figures:
 
 @dataclass(frozen=True)
 class Budget:
-    """How long a target is fuzzed: so many *executions*, or until *until* (monotonic s), whichever is first."""
+    """How long a target is fuzzed: so many *executions*, until *until* (monotonic s), or until so many distinct escapes are *enough*."""
 
     executions: float = float("inf")
     until: float = float("inf")
+    enough: int = ENOUGH
 
-    def is_spent(self, executions: int) -> bool:
+    def is_spent(self, executions: int, escapes: int) -> bool:
         """Return whether it is over."""
-        return executions >= self.executions or (executions % LOOK_S == 0 and time.monotonic() >= self.until)
+        return executions >= self.executions or escapes >= self.enough or (executions % LOOK_S == 0 and time.monotonic() >= self.until)
 
 
 class Corpus:
@@ -116,7 +117,7 @@ class Fuzzing:
             self._execute(data)
         self._referee.learn()
         self._referee.measured(max(self._corpus.inputs, key=len))
-        while not budget.is_spent(figures.executions) and len(figures.found) < ENOUGH:
+        while not budget.is_spent(figures.executions, len(figures.found)):
             data = self._mutator.mutated(self._corpus.pick(self._random), self._corpus.inputs)
             if self._execute(data) is None and self._edges.grew():
                 self._corpus.add(data)

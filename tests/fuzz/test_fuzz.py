@@ -13,7 +13,7 @@ import pytest
 from tests.fuzz.faults import FAULTS
 
 ROOT = Path(__file__).resolve().parents[2]
-OPEN = frozenset({"limits", "pause", "workflow", "workflow-yaml", "worker", "stream"})
+OPEN = frozenset({"limits", "pause", "workflow", "workflow-yaml", "worker", "stream", "workflow-toml"})
 """Whose escapes are being mended."""
 EXECUTIONS = 60_000
 """About forty seconds of CPU."""
