@@ -19,13 +19,14 @@ REQUIRED = (
 )  # fmt: skip
 EXTRAS = ("pyspark", "aws_cdk", "cdk_nag", "boto3", "moto", "celery", "click", "hypothesis", "pytest")
 IDLE = {
-    "worker": ("engine.router", "engine.recorder", "spool"),
-    "router": ("engine.worker", "engine.recorder", "spool"),
-    "recorder": ("engine.worker", "engine.router", "app", "outlet", "task", "spool"),
+    "worker": ("engine.router", "engine.recorder"),
+    "router": ("engine.worker", "engine.recorder"),
+    "recorder": ("engine.worker", "engine.router", "app", "outlet", "task"),
 }
 """What a function of a plain app never loads, besides `RARE`."""
 RARE = (
     "celery_names",
+    "backlog", "spool", "aws.bounded", "model.connection",
     "control", "elections", "electing", "locks", "partitions", "canvas", "entries", "result", "testing", "memory", "views", "local",
     "engine.control", "engine.gossip", "engine.leasing", "engine.partitioning", "engine.singletons", "engine.history", "engine.loop",
     "engine.time_limits", "engine.coroutines",

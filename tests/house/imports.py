@@ -39,6 +39,7 @@ LATE = {
     "layers/sedano/python/sedano/app.py": "names bootstrap, the event loop and the user's module by text, so that "
     "`import sedano` loads neither an AWS client nor asyncio; loads locks, partitions and the control panel for whoever uses them",
     "layers/sedano/python/sedano/aws_ports.py": "a port that few invocations use is loaded by the first",
+    "layers/sedano/python/sedano/backlog.py": "a program whose messages all get through never loads a database",
     "layers/sedano/python/sedano/bootstrap.py": "a function loads what it runs",
     "layers/sedano/python/sedano/cli/__init__.py": "loads the one verb that was asked for",
     "layers/sedano/python/sedano/cli/desk.py": "the app that it is about is named on the command line",
@@ -53,8 +54,7 @@ LATE = {
     "layers/sedano/python/sedano/aws/queues.py": "whoever sends to no queue that keeps order loads nothing that knows of turns",
     "layers/sedano/python/sedano/limiting.py": "an app without a queue that keeps order loads nothing that declares order",
     "layers/sedano/python/sedano/locks.py": "whoever awaits a lock has an event loop; whoever does not, pays for none",
-    "layers/sedano/python/sedano/outlet.py": "whoever publishes loads results, whoever takes a lease or makes a canvas what that takes, "
-    "a program that may end badly the spool",
+    "layers/sedano/python/sedano/outlet.py": "whoever publishes loads results, whoever takes a lease or makes a canvas what that takes",
     "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "
     "a result, nor asks for its messages, pays for none of it",
     "layers/sedano/python/sedano/periodic.py": "whoever declares or changes periodic tasks loads what that takes",

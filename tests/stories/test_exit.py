@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from sedano.spool import Spool
+
 ROOT = Path(__file__).parents[2]
 WAYS = {"normal": 0, "exception": 1, "signal": 143, "batch": 143}
 each_way = pytest.mark.parametrize(("way", "status"), WAYS.items())
@@ -29,9 +31,9 @@ def leave(way: str, folder: Path, *more: str) -> int:
     return program.returncode
 
 
-def spooled(folder: Path) -> list[Path]:
-    """The files that wait for the next process."""
-    return sorted((folder / "spool").rglob("*.*"))
+def spooled(folder: Path) -> int:
+    """How many messages wait for the next process."""
+    return sum(Spool(path.parent).waiting() for path in (folder / "spool").rglob("spool.db"))
 
 
 def sent(folder: Path) -> list[str]:
@@ -46,12 +48,12 @@ def test_what_the_queue_did_not_take_is_sent_by_the_next_process(tmp_path: Path,
     away.touch()
     assert leave(way, tmp_path) == status
     assert sent(tmp_path) == []
-    (file,) = spooled(tmp_path)
-    assert file.stat().st_mode & 0o077 == 0, "only its owner reads it"
+    assert spooled(tmp_path) == 3
+    assert [path for path in (tmp_path / "spool").rglob("*") if path.stat().st_mode & 0o077] == [], "only its owner reads it"
     away.unlink()
     assert leave("normal", tmp_path) == 0
     assert sorted(sent(tmp_path)) == ["a", "a", "b", "b", "c", "c"]
-    assert spooled(tmp_path) == []
+    assert spooled(tmp_path) == 0
 
 
 @each_way
@@ -60,15 +62,35 @@ def test_a_queue_that_is_back_in_time_takes_everything_at_exit(tmp_path: Path, w
     away.touch()
     assert leave(way, tmp_path, str(away)) == status
     assert sorted(sent(tmp_path)) == ["a", "b", "c"]
-    assert spooled(tmp_path) == []
+    assert spooled(tmp_path) == 0
 
 
 def test_a_queue_that_stays_away_keeps_the_spool_for_yet_another_process(tmp_path: Path) -> None:
     (tmp_path / "away").touch()
     leave("normal", tmp_path)
     leave("normal", tmp_path)
-    assert len([line for file in spooled(tmp_path) for line in file.read_text().splitlines()]) == 6
+    assert spooled(tmp_path) == 6
     (tmp_path / "away").unlink()
     leave("normal", tmp_path)
     assert sorted(sent(tmp_path)) == sorted("abc" * 3)
-    assert spooled(tmp_path) == []
+    assert spooled(tmp_path) == 0
+
+
+KILLS = int(os.environ.get("SEDANO_KILLS", "25"))
+"""How many processes are killed; a release is checked with 500."""
+
+
+def test_nothing_that_was_confirmed_is_lost_to_a_kill_at_any_step(tmp_path: Path) -> None:
+    environment = {**os.environ, "SHELF": str(tmp_path), "SEDANO_SPOOL": str(tmp_path / "spool"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "tests.stories.programs.press", str(tmp_path), str(KILLS), os.environ.get("SEED", "1")]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60 + KILLS, check=False)
+    assert done.returncode == 0, done.stderr
+    confirmed = (tmp_path / "confirmed").read_text().split()
+    messages = [json.loads(line) for line in (tmp_path / "sent").read_text().splitlines()]
+    assert len(confirmed) > KILLS, "the children come far enough to be worth killing"
+    assert set(confirmed) - {message["data"]["args"][0] for message in messages} == set()
+    assert spooled(tmp_path) == 0
+    ids: dict[str, set[tuple[str, str]]] = {}
+    for message in messages:
+        ids.setdefault(message["data"]["args"][0], set()).add((message["id"], message["subject"]))
+    assert {name for name, found in ids.items() if len(found) != 1} == set(), "a copy bears the id by which its claim absorbs it"

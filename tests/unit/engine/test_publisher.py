@@ -1,4 +1,4 @@
-"""The publisher: natural batches, bounded retries, a backlog; and a process that is told to end in the middle of it."""
+"""The publisher: natural batches, retries within a deadline, a backlog that must survive; and a process that has to end in the middle."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -10,8 +10,16 @@ import pytest
 from sedano import memory
 from sedano.engine.drafts import Addressed
 from sedano.engine.publisher import PAUSES, Publisher
-from sedano.errors import BacklogFull, SedanoError, TooLarge, Unavailable, UnknownQueue
+from sedano.errors import (
+    BacklogFull,
+    SedanoError,
+    SpoolError,
+    TooLarge,
+    Unavailable,
+    UnknownQueue,
+)
 from sedano.ports import Outgoing
+from sedano.spool import Taken
 
 QUEUE = "commands:default"
 AWAY = Unavailable("away")
@@ -44,7 +52,49 @@ class Gate:
         return self.answer(bodies)
 
 
-def publisher(gate: Any, **options: int) -> tuple[Publisher, memory.VirtualClock, memory.MemoryTelemetry]:
+class Kept(list[Addressed]):
+    """A backlog that stores what it is given, up to a number; `broken` says why it cannot be used."""
+
+    def __init__(self, most: int = 100) -> None:
+        """Be empty."""
+        super().__init__()
+        self.most, self.broken = most, ""
+
+    def keep(self, messages: Sequence[Addressed], now: float) -> None:
+        """Keep all, or none."""
+        if self.broken:
+            raise SpoolError(self.broken)
+        if len(self) + len(messages) > self.most:
+            raise BacklogFull(f"{len(self)} messages wait already")
+        self.extend(messages)
+
+    def exists(self) -> bool:
+        """Tell whether anything is kept."""
+        return bool(self)
+
+    def take(self, most: int, now: float) -> list[Taken]:
+        """Take some."""
+        if self.broken:
+            raise SpoolError(self.broken)
+        return [Taken(seq, one) for seq, one in enumerate(self[:most])]
+
+    def done(self, taken: Sequence[Any]) -> None:
+        """Forget some."""
+        for one in taken:
+            self.remove(one.message)
+
+    def give_back(self, taken: Sequence[Any]) -> None:
+        """Put some behind the others."""
+        self.done(taken)
+        self.extend(one.message for one in taken)
+
+    @property
+    def bodies(self) -> list[str]:
+        """What is kept."""
+        return [one.outgoing.body for one in self]
+
+
+def publisher(gate: Any, **options: Any) -> tuple[Publisher, memory.VirtualClock, memory.MemoryTelemetry]:
     """A publisher on a clock that does not wait."""
     clock, telemetry = memory.VirtualClock(0.0), memory.MemoryTelemetry()
     timers = memory.MemoryTimers(clock, memory.MemoryQueues(clock, ()))
@@ -144,12 +194,12 @@ def test_a_leader_that_is_told_to_end_leaves_its_lane_and_its_batch_to_the_other
 
 
 def test_a_queue_that_is_away_is_tried_four_times_with_growing_pauses() -> None:
-    gate = Gate(lambda bodies: [AWAY] * len(bodies))
-    line, clock, telemetry = publisher(gate)
+    gate, kept = Gate(lambda bodies: [AWAY] * len(bodies)), Kept()
+    line, clock, telemetry = publisher(gate, backlog=kept)
     line.publish(message("a"))
     assert len(gate.calls) == 1 + len(PAUSES)
     assert sum(PAUSES) / 2 <= clock.monotonic() <= sum(PAUSES)
-    assert line.waiting() == 1
+    assert kept.bodies == ["a"]
     assert telemetry.counted("PublishBacklogged") == 1
 
 
@@ -162,11 +212,11 @@ def test_only_what_was_not_taken_is_tried_again() -> None:
 
 
 def test_what_no_retry_can_cure_is_not_tried_again() -> None:
-    gate = Gate(lambda _: [TooLarge("a")])
-    line, clock, _ = publisher(gate)
+    gate, kept = Gate(lambda _: [TooLarge("a")]), Kept()
+    line, clock, _ = publisher(gate, backlog=kept)
     with pytest.raises(TooLarge):
         line.publish(message("a"))
-    assert (len(gate.calls), clock.monotonic(), line.waiting()) == (1, 0, 0)
+    assert (len(gate.calls), clock.monotonic(), kept) == (1, 0, [])
 
 
 def test_a_queue_that_does_not_exist_is_the_callers_mistake() -> None:
@@ -174,62 +224,3 @@ def test_a_queue_that_does_not_exist_is_the_callers_mistake() -> None:
     with pytest.raises(UnknownQueue):
         line.publish(message("a", "commands:nowhere"))
     assert line.publish_all([message("a"), message("b", "commands:nowhere")])[0] is None
-
-
-class Tide:
-    """A gate's answer: away until it turns."""
-
-    def __init__(self) -> None:
-        """Be away."""
-        self.out = True
-
-    def __call__(self, bodies: list[str]) -> list[SedanoError | None]:
-        """Take all, or none."""
-        return [AWAY if self.out else None] * len(bodies)
-
-
-def test_the_backlog_goes_with_the_next_message_that_gets_through() -> None:
-    tide = Tide()
-    gate = Gate(tide)
-    line, _, _ = publisher(gate)
-    line.publish(message("a"))
-    line.publish_or_keep([message("b"), message("c")])
-    tide.out = False
-    line.publish(message("d"))
-    assert gate.calls[-2:] == [["d"], ["a", "b", "c"]]
-    assert line.waiting() == 0
-
-
-def test_a_full_backlog_refuses_what_it_does_not_keep() -> None:
-    line, _, _ = publisher(Gate(Tide()), backlog=2)
-    line.publish(message("a"))
-    line.publish(message("b"))
-    with pytest.raises(BacklogFull, match="2 messages wait already"):
-        line.publish(message("c"))
-    assert [m.outgoing.body for m in line.close()] == ["a", "b"]
-
-
-def test_close_returns_what_could_not_be_sent() -> None:
-    tide = Tide()
-    line, _, _ = publisher(Gate(tide))
-    line.publish(message("a"))
-    assert [m.outgoing.body for m in line.close()] == ["a"]
-    assert line.close() == []
-
-
-@pytest.mark.parametrize("act", ["close", "publish", "publish_or_keep"])
-def test_a_backlog_survives_a_process_that_is_told_to_end_while_it_sends(act: str) -> None:
-    tide = Tide()
-
-    def answer(bodies: list[str]) -> list[SedanoError | None]:
-        if "a" in bodies and not tide.out:
-            raise SystemExit(143)
-        return tide(bodies)
-
-    line, _, _ = publisher(Gate(answer))
-    line.publish(message("a"))
-    tide.out = False
-    more = {"publish": (message("b"),), "publish_or_keep": ([message("b")],)}.get(act, ())
-    with pytest.raises(SystemExit):
-        getattr(line, act)(*more)
-    assert line.waiting() == 1

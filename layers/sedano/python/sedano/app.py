@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, TypeVar, Unpack, overload
 
+from sedano import deadlines
 from sedano.declaration import Declaration, app_name, declared, queue_names
 from sedano.engine.registry import Registry
 from sedano.errors import ConfigurationError, OptionError
@@ -60,11 +61,17 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
             keeps order within a key (``serial_key=``); the first must be one that does not.
         retry: the retry policy of tasks that declare none.
         connect: ``module:function`` that returns the ports at the first use; the default binds to AWS.
+        call_timeout: seconds within which each publication and each read of a program ends (0.05 to 300), whatever AWS does; by default
+            what SEDANO_CALL_TIMEOUT says, else 5.
     """
 
-    def __init__(self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry = DEFAULT, connect: str = AWS) -> None:
+    def __init__(
+        self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry = DEFAULT, connect: str = AWS,
+        call_timeout: float | None = None,
+    ) -> None:  # fmt: skip
         """Declare an app; nothing is imported, read or connected before the first use."""
         self.name, self.queues, self.retry, self.connect = app_name(name), queue_names(queues), retry, connect
+        self.call_timeout = deadlines.checked(call_timeout)
         self.registry = Registry()
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()
@@ -238,10 +245,16 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         """The way out, connected at the first use."""
         with self._lock:
             if self._outlet is None:
-                module, _, function = self.connect.partition(":")
-                self._outlet = Outlet(self.name, self.registry, getattr(importlib.import_module(module), function)(), self.queues)
+                self._outlet = self._connected()
                 self._outlet.survive_exit()
             return self._outlet
+
+    def _connected(self) -> Outlet:
+        """Return the way out over the ports that `connect` names, bounded in time, with a backlog where the host can keep one."""
+        module, _, function = self.connect.partition(":")
+        with deadlines.chosen(self.call_timeout):
+            ports, patience = getattr(importlib.import_module(module), function)(), deadlines.patience()
+        return Outlet(self.name, self.registry, ports, self.queues, patience, importlib.import_module("sedano.backlog").of(self.name))
 
     def attach(self, ports: Ports | None) -> None:
         """Bind this app to *ports*; None unbinds it, so that the next use connects anew."""
@@ -249,7 +262,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
             self._outlet = Outlet(self.name, self.registry, ports, self.queues) if ports is not None else None
 
     def close(self) -> None:
-        """Send what is still kept back; what cannot be sent is spooled on disk for the next process, and said so in the log."""
+        """Send what is still kept back; what cannot be sent is stored on disk for the next process, and the log says so."""
         with self._lock:
             outlet = self._outlet
         if outlet is not None:

@@ -13,6 +13,7 @@ from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
 from sedano.aws.telemetry import PowertoolsTelemetry
+from sedano.deadlines import patience
 from sedano.errors import ConfigurationError
 from sedano.ports import PARKED, Blobs, Clock, Elections, Entropy, Events, FlowRuns, Leases, Memos, Ports, Schedules, Telemetry, Timers
 from sedano.settings import Settings
@@ -48,7 +49,8 @@ def ports_of(settings: Settings, service: str, session: Session | None = None) -
     """
     session, needed = session or Session(), NEEDED[service]
     own: Clock = SystemClock()
-    sqs, dynamodb, s3 = (session.client(name) if name in needed else session.later(name) for name in ("sqs", "dynamodb", "s3"))
+    client = _clients(session, needed, patience() if service == "client" else None)
+    sqs, dynamodb, s3 = (client(name) for name in ("sqs", "dynamodb", "s3"))
     telemetry = PowertoolsTelemetry(f"sedano-{service}", f"sedano/{settings.stage}", session.calls)
     dynamodb, clock = _dated(dynamodb, own, telemetry) if service in BY_THE_STORE else (dynamodb, own)
     entropy = SystemEntropy()
@@ -65,7 +67,7 @@ def ports_of(settings: Settings, service: str, session: Session | None = None) -
         memos=_when_used(lambda: _memos(dynamodb, settings)),
         limits=_when_used(lambda: _limits(dynamodb, settings)),
         consumers=_when_used(lambda: _consumers(session, settings)),
-        timers=_when_used(lambda: _timers(session.later("scheduler"), settings)),
+        timers=_when_used(lambda: _timers(client("scheduler"), settings)),
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
         seals=_when_used(lambda: _seals(session.later("ssm"), settings, clock, entropy, telemetry)),
         clock=clock,
@@ -89,6 +91,16 @@ class _WhenUsed:
 
 def _when_used(make: Callable[[], Any]) -> Any:
     return _WhenUsed(make)
+
+
+def _clients(session: Session, needed: tuple[str, ...], seconds: float | None) -> Callable[[str], Any]:
+    """Return what gives the client of a service; with *seconds*, for programs whose callers wait, each of its calls ends in that time."""
+
+    def client(name: str) -> Any:
+        made = session.client(name) if name in needed else session.later(name)
+        return made if seconds is None else importlib.import_module("sedano.aws.bounded").BoundedClient(made, name, seconds)
+
+    return client
 
 
 def _dated(dynamodb: Any, own: Clock, telemetry: Telemetry) -> tuple[Any, Clock]:

@@ -92,6 +92,10 @@ class Unavailable(SedanoError):
     """An AWS service did not take or answer the call within the bounded retries; trying later is safe."""
 
 
+class NotCalled(Unavailable):
+    """The service did not answer a moment ago, so this call was not made; the message says when the next one will be."""
+
+
 class PublishError(Unavailable):
     """A message was neither accepted by its queue nor stored; publish it again.
 

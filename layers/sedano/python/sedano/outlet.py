@@ -8,18 +8,19 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cached_property
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from sedano.deadlines import within
 from sedano.engine.context import CURRENT, TaskContext, must_not_hold_up
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, EventDraft, weight_of
 from sedano.engine.gathering import Gathering
-from sedano.engine.publisher import BATCH, Publisher
+from sedano.engine.publisher import BATCH, Backlog, Publisher
 from sedano.engine.registry import BUILT_IN, Registry, TaskSpec
-from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, UnknownQueue
+from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, SedanoError, UnknownQueue
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import MAX_HOPS, ROOT, Lineage, begun_id, dedup_id, derived_id
 from sedano.model.messages import TimeLimits
@@ -40,13 +41,19 @@ _BATCH: ContextVar[list[Addressed] | None] = ContextVar("sedano_batch", default=
 class Outlet:
     """Publishes on behalf of one app over one set of ports. Thread-safe."""
 
-    def __init__(self, app: str, registry: Registry, ports: Ports, queues: Sequence[str]) -> None:
-        """Publish for *app*, whose tasks are in *registry* and may use the command *queues*."""
-        self.app, self.registry, self.ports, self.queues = app, registry, ports, queues
+    def __init__(
+        self, app: str, registry: Registry, ports: Ports, queues: Sequence[str], patience: float | None = None,
+        backlog: Backlog | None = None,
+    ) -> None:  # fmt: skip
+        """Publish for *app*, whose tasks are in *registry* and may use the command *queues*.
+
+        Each publication ends within *patience* seconds (None: when it ends), and what does not get through is stored in *backlog*.
+        """
+        self.app, self.registry, self.ports, self.queues, self._patience = app, registry, ports, queues, patience
         self.gathering = Gathering(ports)
         self.lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
         self._composer = Composer(f"{app}@{socket.gethostname()}", self.lamport, ports.clock, ports.entropy, ports.blobs)
-        self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
+        self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry, backlog=backlog)
         self._open: list[list[Addressed]] = []
         self._lock = threading.Lock()
 
@@ -63,9 +70,10 @@ class Outlet:
         result = self._result(draft)
         if options.on_duplicate == "wait":
             self.before_waiting()
-        if options.dedup_key is not None and options.on_duplicate in ("drop", "raise") and not self._reserved(draft, options):
-            return result
-        self._post([draft], options.budget)
+        with self._in_time():
+            if options.dedup_key is not None and options.on_duplicate in ("drop", "raise") and not self._reserved(draft, options):
+                return result
+            self._post([draft], options.budget)
         if options.on_duplicate == "wait":
             result.wait()
         return result
@@ -101,7 +109,8 @@ class Outlet:
 
     def post(self, drafts: Sequence[Draft]) -> None:
         """Publish *drafts* together, or put them into the outbox of the running task."""
-        self._post(drafts, None)
+        with self._in_time():
+            self._post(drafts, None)
 
     def announce(self, name: str, data: Mapping[str, Any]) -> str:
         """Publish the event *name* and return its id."""
@@ -109,7 +118,8 @@ class Outlet:
         context = CURRENT.get()
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
         traceparent, tracestate = _trace(context, None, None)
-        self._post([EventDraft(name, data, event_id, tenant, traceparent, stamps, tracestate)], None)
+        with self._in_time():
+            self._post([EventDraft(name, data, event_id, tenant, traceparent, stamps, tracestate)], None)
         return event_id
 
     @contextmanager
@@ -125,7 +135,8 @@ class Outlet:
             _BATCH.reset(token)
             with self._lock:
                 self._open = [p for p in self._open if p is not pending]
-            self._publisher.publish_or_keep(_taken(pending))
+            with self._in_time():
+                self._publisher.publish_or_keep(_taken(pending))
 
     def before_waiting(self) -> None:
         """Send what the open batch holds, for that may be what is waited for.
@@ -136,39 +147,47 @@ class Outlet:
         must_not_hold_up()
         pending = _BATCH.get()
         if pending:
-            self._publisher.publish_or_keep(_taken(pending))
+            with self._in_time():
+                self._publisher.publish_or_keep(_taken(pending))
 
     def survive_exit(self) -> None:
-        """Send what is kept back when the process ends, also on SIGTERM; send what an earlier process had to spool."""
+        """Send what is kept back when the process ends, also on SIGTERM; send now what an earlier process stored."""
         atexit.register(self.close)
         if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._on_sigterm)
-        for path, messages in importlib.import_module("sedano.spool").take(self.app):
-            errors = self._publisher.publish_all(messages)
-            self._spool([m for m, error in zip(messages, errors, strict=True) if error is not None])
-            path.unlink()
+        self.send_stored()
+
+    def send_stored(self) -> int:
+        """Send what is stored in the backlog, within one deadline; return how many messages were sent."""
+        with self._in_time():
+            return self._publisher.drain()
 
     def close(self) -> None:
-        """Send what is kept back; spool on disk what cannot be sent."""
+        """Send what is kept back and what is stored; store what cannot be sent."""
         with self._lock:
             pending = [m for p in self._open for m in _taken(p)]
-        errors = self._publisher.publish_all(pending)
-        self._spool([m for m, error in zip(pending, errors, strict=True) if error is not None] + self._publisher.close())
+        with self._in_time():
+            try:
+                if pending:
+                    self._publisher.publish_or_keep(pending)
+            except SedanoError as error:
+                self.ports.telemetry.log("error", "messages of an open batch were not published", count=len(pending), error=str(error))
+            lost = self._publisher.close()
+        if lost:
+            self.ports.telemetry.log("error", "messages whose publication was interrupted are lost; none was confirmed", count=len(lost))
         self.ports.telemetry.flush()
+
+    def _in_time(self) -> AbstractContextManager[None]:
+        """Bound what is published inside by the deadline of one publication; a running task has its own."""
+        if self._patience is None or CURRENT.get() is not None:
+            return nullcontext()
+        return within(self._patience, self.ports.clock.monotonic())
 
     def _result(self, draft: CommandDraft) -> AsyncResult[Any]:
         result: AsyncResult[Any] = importlib.import_module("sedano.result").AsyncResult(
             self, draft.task_id, keeps=not draft.ignore_result
         )
         return result
-
-    def _spool(self, rest: Sequence[Addressed]) -> None:
-        if not rest:
-            return
-        path = importlib.import_module("sedano.spool").write(self.app, self.ports.entropy.uuid(), rest)
-        self.ports.telemetry.log(
-            "error", "messages could not be sent and were spooled; the app's next process sends them", count=len(rest), path=str(path)
-        )
 
     def _on_sigterm(self, number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)

@@ -18,9 +18,13 @@ _CHECKSUM = "x-amz-crc32"
 
 
 class Unanswered(BotoCoreError):
-    """A call to which there was no answer in time, or that was not made because there would be none."""
+    """A call to which there was no answer in time."""
 
     fmt = "{why}"
+
+
+class Unmade(Unanswered):
+    """A call that was not made, because the one before it had no answer."""
 
 
 class NotAnAnswer(BotoCoreError):

@@ -14,9 +14,9 @@ from botocore import exceptions
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.parsers import ResponseParserError
 
-from sedano.aws.answers import NotAnAnswer, Unanswered
+from sedano.aws.answers import NotAnAnswer, Unanswered, Unmade
 from sedano.aws.error_codes import FINAL, LATER, MINE, class_of, class_of_transaction, is_skew
-from sedano.errors import ConfigurationError, NotAccepted, SedanoError, TooLarge, Unavailable
+from sedano.errors import ConfigurationError, NotAccepted, NotCalled, SedanoError, TooLarge, Unavailable
 
 AWS_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
 """What a client's call may raise."""
@@ -104,7 +104,7 @@ def verdict(call: str, code: str, text: str, meaning: str) -> SedanoError:
 def _unanswered(error: Exception, call: str) -> SedanoError:
     """Return what an error of botocore itself means: no service answered."""
     if _passes(error):
-        return Unavailable(f"{call}: no answer: {error}")
+        return (NotCalled if isinstance(error, Unmade) else Unavailable)(f"{call}: no answer: {error}")
     if isinstance(error, exceptions.NoCredentialsError | exceptions.NoRegionError | exceptions.ProfileNotFound):
         return ConfigurationError(f"{call}: {error} ({_NOBODY})")
     return ConfigurationError(f"{call}: {error}")
