@@ -72,6 +72,32 @@ def test_each_section_counts_its_own_failures_in_a_row(stage: Stage, shop: Shop)
     assert run(stage, shop, body).get() == 4
 
 
+def test_a_section_in_a_branch_does_not_share_the_count_of_another(stage: Stage, shop: Shop) -> None:
+    def body() -> int:
+        if current().attempt % 2 == 0:
+            with retry(max_retries=1, **STEADY):
+                if current().attempt < 4:
+                    fail("a branch")
+        else:
+            with retry(max_retries=1, **STEADY):
+                fail("another branch")
+        return current().attempt
+
+    assert run(stage, shop, body).get() == 4
+
+
+def test_a_named_section_goes_on_counting_where_the_order_of_a_loop_changes(stage: Stage, shop: Shop) -> None:
+    def body() -> None:
+        orders = ["a", "b", "c"]
+        for order in orders if current().attempt % 2 == 0 else reversed(orders):
+            with retry(max_retries=2, name=order, **STEADY):
+                if order == "b":
+                    fail(order)
+
+    assert run(stage, shop, body).state == states.FAILURE
+    assert shop.ran["tried"] == 3
+
+
 def test_sections_that_fail_by_turns_end_at_the_most_executions(stage: Stage, shop: Shop) -> None:
     def body() -> None:
         with retry(max_retries=1, **STEADY):

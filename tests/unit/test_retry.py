@@ -52,6 +52,12 @@ def test_a_policy_that_cannot_be_honoured_is_refused_by_field(field, value):
         Retry(**{field: value})
 
 
+@pytest.mark.parametrize("value", ["no", "yes", 0, 1, None])
+def test_a_jitter_that_is_neither_true_nor_false_is_refused(value):
+    with pytest.raises(OptionError, match=f"^jitter: expected True or False, got {value!r}$"):
+        Retry(jitter=value)
+
+
 def test_the_edges_of_a_policy_are_allowed():
     assert Retry(MAX_EXECUTIONS - 1, 900, 900, 900, MAX_BACKOFF).pause(19, 0.5) == 450
     assert Retry(0, 0, 0, 0, 1).pause(0, 0.5) == 0

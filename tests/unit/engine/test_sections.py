@@ -1,12 +1,14 @@
 """Sections outside the worker: they work in a plain call, and mark an exception for whoever judges it."""
 
+import inspect
 import logging
+from typing import Any
 
 import pytest
 
 from sedano import current, optional, poisonous, retry
 from sedano.engine.context import CURRENT, TaskContext
-from sedano.engine.sections import Mark, mark_of
+from sedano.engine.sections import MOST_SECTIONS, Mark, mark_of
 from sedano.errors import OptionError, SedanoError
 from sedano.model.messages import Command
 from sedano.model.retry import Retry
@@ -40,14 +42,72 @@ def test_a_retry_section_marks_its_number_and_its_policy() -> None:
     assert mark_of(failed_in(retry(max_retries=5, jitter=False))) == Mark(section=1, policy=Retry(max_retries=5, jitter=False))
 
 
-def test_sections_are_numbered_in_the_order_of_a_run() -> None:
+def number(*, first: bool = False, name: str = "") -> int:
+    """The number of a section of one run, *first* after another one that stands before it."""
     token = CURRENT.set(context())
     try:
-        with retry():
-            pass
-        assert mark_of(failed_in(retry())).section == 2
+        if first:
+            with retry():
+                pass
+        with pytest.raises(RuntimeError) as raised, retry(name=name):
+            raise RuntimeError("no")
+        return mark_of(raised.value).section
     finally:
         CURRENT.reset(token)
+
+
+def test_a_section_has_one_number_whatever_ran_before_it() -> None:
+    assert number() == number(first=True) != 1
+
+
+def test_a_named_section_is_recognised_by_its_name_wherever_it_stands() -> None:
+    token = CURRENT.set(context())
+    try:
+        other = mark_of(failed_in(retry(name="card"))).section
+    finally:
+        CURRENT.reset(token)
+    assert number(name="card") == number(first=True, name="card") == other != number(name="mail")
+
+
+def test_the_turns_of_a_loop_are_sections_of_their_own() -> None:
+    token, found = CURRENT.set(context()), []
+    try:
+        for _ in range(3):
+            with pytest.raises(RuntimeError) as raised, retry():
+                raise RuntimeError("no")
+            found.append(mark_of(raised.value).section)
+    finally:
+        CURRENT.reset(token)
+    assert len({*found}) == 3
+    assert all(1 <= one <= MOST_SECTIONS for one in found)
+
+
+def test_a_section_may_decorate_a_function_and_is_told_apart_by_who_calls_it() -> None:
+    @retry(max_retries=2)
+    def charge() -> None:
+        raise RuntimeError("no")
+
+    token = CURRENT.set(context())
+    try:
+        with pytest.raises(RuntimeError) as here:
+            charge()
+        with pytest.raises(RuntimeError) as there:
+            charge()
+    finally:
+        CURRENT.reset(token)
+    assert mark_of(here.value).section != mark_of(there.value).section
+    assert mark_of(here.value).policy == Retry(max_retries=2)
+
+
+def test_every_field_of_a_policy_is_a_field_of_a_section_with_the_same_default() -> None:
+    policy, section = (inspect.signature(one).parameters for one in (Retry, retry))
+    assert {name: one.default for name, one in section.items() if name != "name"} == {name: one.default for name, one in policy.items()}
+
+
+@pytest.mark.parametrize("name", [1, None, b"card"])
+def test_a_name_that_is_no_text_is_refused(name: Any) -> None:
+    with pytest.raises(OptionError, match=r"^name: expected a text"):
+        retry(name=name)
 
 
 def test_a_poisonous_section_marks_poison() -> None:

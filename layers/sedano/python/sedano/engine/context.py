@@ -52,7 +52,7 @@ class TaskContext:
         self.token, self.permit, self.checkpoint, self.vote, self.before = token, permit, checkpoint, vote, before
         self.outbox: list[Draft] = []
         self.added: list[CommandDraft] = []
-        self.published = self.sections = 0
+        self.published, self.sections = 0, dict[str, int]()
         self.over = False
         self._span: Span | None = None
         self.again: Callable[[], None] | None = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from typing import Any
 
 from sedano.engine.context import CURRENT
@@ -69,10 +70,7 @@ def _spec(registry: Registry, task: str) -> TaskSpec:
 
 def _tried(spec: TaskSpec) -> AbstractContextManager[None]:
     """Return the section in which the calls are made: when one fails, all are tried again as the task itself would be."""
-    policy = spec.retry
-    return retry(
-        policy.max_retries, policy.interval_start, policy.interval_step, policy.interval_max, policy.backoff, policy.jitter
-    )
+    return retry(**asdict(spec.retry))
 
 
 def _fitted(spec: TaskSpec, items: Sequence[Any], star: bool) -> list[Any]:

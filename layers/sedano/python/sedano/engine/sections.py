@@ -6,14 +6,22 @@ Nothing is caught for good except by `optional`; the others mark the exception o
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
+from dataclasses import dataclass, field, fields
+from types import FrameType
 from typing import NamedTuple
+from zlib import crc32
 
 from sedano.engine.context import CURRENT
 from sedano.engine.notices import notice
+from sedano.errors import OptionError
 from sedano.model.retry import Retry
 
+MOST_SECTIONS = 999_999
+"""The largest number of a section that a message carries."""
 
 class Mark(NamedTuple):
     """How the section that an exception left wants it judged. The innermost section decides."""
@@ -32,39 +40,51 @@ def mark_of(error: BaseException) -> Mark:
     return found if isinstance(found, Mark) else Mark()
 
 
-@contextmanager
-def retry(
-    max_retries: int = 3,
-    interval_start: float = 1.0,
-    interval_step: float = 0.0,
-    interval_max: float = 300.0,
-    backoff: float = 2.0,
-    jitter: bool = True,
-) -> Iterator[None]:
+@dataclass(frozen=True, eq=False, repr=False)
+class retry(Retry, ContextDecorator):  # noqa: N801 - it is used as a statement: `with retry():`
     """Retry the task under this policy when this section fails; failures are counted for this section alone.
 
-    Args:
-        max_retries: retries for this section in a row.
-        interval_start: seconds before the first retry.
-        interval_step: seconds added for each further retry.
-        interval_max: the longest pause in seconds (at most 86 400).
-        backoff: factor by which `interval_start` grows at each retry.
-        jitter: spread each pause over [0, pause).
+    The fields are those of `Retry`, and *name*. Between two attempts a section is recognised by its name; by default by its place in the
+    source, and in a loop by how often that place was entered before in the run. Name the sections of a loop whose items may change:
+    ``with retry(name=order):``.
 
     Raises:
         OptionError: the policy cannot be honoured.
     """
-    policy = Retry(max_retries, interval_start, interval_step, interval_max, backoff, jitter)
-    context = CURRENT.get()
-    number = 1
-    if context is not None:
-        context.sections += 1
-        number = context.sections
-    try:
-        yield
-    except Exception as error:
-        _mark(error, Mark(section=number, policy=policy))
-        raise
+
+    name: str = ""
+    _number: int = field(default=1, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a policy that cannot be honoured."""
+        super().__post_init__()
+        if not isinstance(self.name, str):
+            raise OptionError(f"name: expected a text, got {type(self.name).__name__}")
+
+    def __enter__(self) -> None:
+        """Begin the section."""
+        context = CURRENT.get()
+        if context is not None:
+            place = f"name {self.name}" if self.name else _place(sys._getframe(1))  # noqa: SLF001 - as `warnings` does
+            before = context.sections.get(place, 0)
+            context.sections[place] = before + (not self.name)
+            object.__setattr__(self, "_number", crc32(f"{place}/{before}".encode()) % MOST_SECTIONS + 1)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        """Mark what the section failed with."""
+        if isinstance(error, Exception):
+            policy = Retry(*(getattr(self, one.name) for one in fields(Retry)))
+            _mark(error, Mark(section=self._number, policy=policy))
+
+
+def _place(frame: FrameType | None) -> str:
+    """Return where in the source the section stands: its function, and the line in it, so that an edit above changes nothing."""
+    while frame is not None and frame.f_globals.get("__name__") == contextlib.__name__:
+        frame = frame.f_back  # an ExitStack, or a decorated function
+    if frame is None:
+        return ""
+    code = frame.f_code
+    return f"{frame.f_globals.get('__name__')}:{code.co_qualname}:{frame.f_lineno - code.co_firstlineno}"
 
 
 @contextmanager

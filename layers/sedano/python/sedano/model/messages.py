@@ -89,7 +89,7 @@ class TimeLimits(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The `with retry():` section that failed last (*index*, counted from 1 in a run) and how often in a row (*count*)."""
+    """The `with retry():` section that failed last (*index*, a number of its name or place) and how often in a row (*count*)."""
 
     index: int  # type: ignore[assignment] # as above
     count: int  # type: ignore[assignment] # as above

@@ -19,7 +19,19 @@ MAX_PAUSE_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A retry policy. Intervals are seconds; *backoff* multiplies `interval_start` at each retry; *jitter* spreads each pause."""
+    """A retry policy, of a task (``@app.task(retry=Retry(…))``) or of a section of its body (``with retry(…):``).
+
+    Args:
+        max_retries: retries in a row, 0 to 19.
+        interval_start: seconds before the first retry.
+        interval_step: seconds added for each further retry.
+        interval_max: the longest pause in seconds (at most 86 400).
+        backoff: factor by which `interval_start` grows at each retry.
+        jitter: spread each pause over [0, pause).
+
+    Raises:
+        OptionError: the policy cannot be honoured; the message names the field.
+    """
 
     max_retries: int = 3
     interval_start: float = 1.0
@@ -34,6 +46,8 @@ class Retry:
             given = getattr(self, name)
             if not isinstance(given, int if name == "max_retries" else int | float) or isinstance(given, bool):
                 raise OptionError(f"{name}: expected a {'whole ' if name == 'max_retries' else ''}number, got {given!r}")
+        if not isinstance(self.jitter, bool):
+            raise OptionError(f"jitter: expected True or False, got {self.jitter!r}")
         if not 0 <= self.max_retries < MAX_EXECUTIONS:
             raise OptionError(f"max_retries: {self.max_retries} is not between 0 and {MAX_EXECUTIONS - 1}")
         for name in ("interval_start", "interval_step", "interval_max"):
