@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sedano.aws.program_log import ProgramLog
 from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.memory import MemoryTelemetry
 from sedano.ports import Telemetry
@@ -119,3 +120,47 @@ def test_calls_are_those_that_were_made() -> None:
     memory.called("sqs.SendMessage", 2)
     memory.called("sqs.SendMessage")
     assert memory.calls() == {"sqs.SendMessage": 3}
+
+
+class Broken(io.StringIO):
+    """An output whose reader went away."""
+
+    def write(self, _: str) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+@pytest.mark.parametrize("stream", [Broken(), None], ids=["broken pipe", "closed"])
+def test_an_output_that_is_broken_loses_metrics_and_raises_nothing(stream: io.StringIO | None) -> None:
+    if stream is None:
+        stream = io.StringIO()
+        stream.close()
+    telemetry = PowertoolsTelemetry(f"sedano-broken-{id(stream)}", "Sedano", {}, stream=stream)
+    telemetry.count("TasksSucceeded")
+    telemetry.flush()
+    telemetry.log("error", "task failed")
+
+
+def test_a_metric_that_cannot_be_written_is_lost_and_the_next_ones_are_not() -> None:
+    stream = io.StringIO()
+    telemetry = PowertoolsTelemetry("sedano-lost", "Sedano", {}, stream=stream)
+    telemetry.count("Odd", **{f"d{number}": "x" for number in range(40)})
+    telemetry.flush()
+    telemetry.count("Good")
+    telemetry.flush()
+    assert [line["Good"] for line in map(json.loads, stream.getvalue().splitlines()) if "Good" in line] == [[1]]
+
+
+def test_a_program_logs_through_pythons_logging_and_writes_nothing_to_stdout(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    telemetry = ProgramLog({"sqs.SendMessageBatch": 3})
+    with caplog.at_level("INFO", logger="sedano"):
+        telemetry.log("debug", "not asked for")
+        telemetry.log("warning", "queue away", queue="q\x1b[2J\n", error="slow down")
+    telemetry.count("PublishBacklogged")
+    telemetry.flush()
+    (record,) = caplog.records
+    assert (record.name, record.levelname, record.getMessage()) == ("sedano", "WARNING", "queue away queue=q\\x1b[2J\\n error=slow down")
+    assert record.__dict__["sedano"] == {"queue": "q\x1b[2J\n", "error": "slow down"}
+    assert telemetry.calls() == {"sqs.SendMessageBatch": 3}
+    assert capsys.readouterr().out == ""

@@ -1,13 +1,16 @@
 """Publishing: tens in a batch, alone when alone, and a queue that is away."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sedano import group
-from sedano.errors import ArgumentError, BacklogFull, SedanoError, TooLarge, Unserialisable
+from sedano.backlog import DiskBacklog
+from sedano.errors import ArgumentError, BacklogFull, PublishError, SedanoError, TooLarge, Unserialisable
 from sedano.ports import Outgoing, Ports
+from sedano.spool import MOST
 from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.shop import Shop
@@ -74,12 +77,12 @@ class AwayFor:
         return self.queues.send(queue, messages)
 
 
-def through(stage: Stage, shop: Shop, calls: int) -> AwayFor:
-    """Bind the shop to queues that are away for so many calls."""
-    queues = AwayFor(stage.ports, calls)
-    ports: Any = queues
-    shop.app.attach(replace(stage.ports, queues=ports))
-    return queues
+def through(stage: Stage, shop: Shop, calls: int, folder: Path | None = None) -> DiskBacklog | None:
+    """Bind the shop to queues that are away for so many calls, with a spool in *folder*, if one is given."""
+    queues: Any = AwayFor(stage.ports, calls)
+    backlog = DiskBacklog(folder / "spool" / "shop" / "stage") if folder is not None else None
+    shop.app.attach(replace(stage.ports, queues=queues), backlog=backlog)
+    return backlog
 
 
 def test_a_queue_that_is_away_for_a_moment_is_tried_again(shop: Shop) -> None:
@@ -90,19 +93,28 @@ def test_a_queue_that_is_away_for_a_moment_is_tried_again(shop: Shop) -> None:
     assert stage.telemetry.counted("PublishBacklogged") == 0
 
 
-def test_what_a_queue_did_not_take_goes_with_the_next_message(shop: Shop) -> None:
+def test_nothing_is_confirmed_that_only_memory_would_hold(shop: Shop) -> None:
     stage = in_memory()
-    through(stage, shop, 4)
+    through(stage, shop, 1_000)
+    with pytest.raises(PublishError, match="publish it again"):
+        shop.add.delay(1, 2)
+    with pytest.raises(PublishError), shop.app.batch():
+        shop.add.delay(1, 2)
+
+
+def test_what_a_queue_did_not_take_goes_with_the_next_message(shop: Shop, tmp_path: Path) -> None:
+    stage = in_memory()
+    through(stage, shop, 4, tmp_path)
     shop.add.delay(1, 2)
     assert stage.peek(COMMANDS) == []
-    assert "queue away: message kept in the backlog" in stage.telemetry.messages("warning")
+    assert "queue away: messages stored in the backlog" in stage.telemetry.messages("warning")
     shop.add.delay(3, 4)
     assert len(stage.peek(COMMANDS)) == 2
 
 
-def test_a_batch_that_a_queue_did_not_take_is_kept_too(shop: Shop) -> None:
+def test_a_batch_that_a_queue_did_not_take_is_kept_too(shop: Shop, tmp_path: Path) -> None:
     stage = in_memory()
-    through(stage, shop, 4)
+    through(stage, shop, 4, tmp_path)
     with shop.app.batch():
         for n in range(5):
             shop.add.delay(n, n)
@@ -111,12 +123,16 @@ def test_a_batch_that_a_queue_did_not_take_is_kept_too(shop: Shop) -> None:
     assert len(stage.peek(COMMANDS)) == 5
 
 
-def test_a_full_backlog_refuses_and_says_how_many_wait(shop: Shop) -> None:
+def test_a_full_backlog_refuses_and_says_how_many_wait(shop: Shop, tmp_path: Path) -> None:
     stage = in_memory()
-    through(stage, shop, 1_000_000)
-    shop.app.outlet._publisher._most = 1
-    shop.add.delay(1, 2)
-    with pytest.raises(BacklogFull, match="commands:default is away and 1 messages wait"):
+    through(stage, shop, 1_000_000, tmp_path)
+    with shop.app.batch():
+        for n in range(3):
+            shop.add.delay(n, n)
+    backlog = DiskBacklog(tmp_path / "spool" / "shop" / "stage")
+    (first, *_) = backlog.take(1, 0.0)
+    backlog.keep([first.message] * (MOST - 3), 0.0)
+    with pytest.raises(BacklogFull, match=f"{MOST} messages wait in .* send or drop them"):
         shop.add.delay(3, 4)
 
 

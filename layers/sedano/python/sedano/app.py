@@ -39,6 +39,7 @@ from sedano.task import Hinting, P, R, Task
 if TYPE_CHECKING:
     from sedano.canvas import Sig
     from sedano.control import Control
+    from sedano.engine.publisher import Backlog
     from sedano.locks import Leader, Lock
     from sedano.model.holding import Call
     from sedano.model.priority import Strategy as Preference
@@ -256,10 +257,13 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
             ports, patience = getattr(importlib.import_module(module), function)(), deadlines.patience()
         return Outlet(self.name, self.registry, ports, self.queues, patience, importlib.import_module("sedano.backlog").of(self.name))
 
-    def attach(self, ports: Ports | None) -> None:
-        """Bind this app to *ports*; None unbinds it, so that the next use connects anew."""
+    def attach(self, ports: Ports | None, *, backlog: Backlog | None = None) -> None:
+        """Bind this app to *ports*; None unbinds it, so that the next use connects anew.
+
+        What its queues do not take is stored in *backlog* and confirmed; without one, publishing raises `PublishError` then.
+        """
         with self._lock:
-            self._outlet = Outlet(self.name, self.registry, ports, self.queues) if ports is not None else None
+            self._outlet = Outlet(self.name, self.registry, ports, self.queues, backlog=backlog) if ports is not None else None
 
     def close(self) -> None:
         """Send what is still kept back; what cannot be sent is stored on disk for the next process, and the log says so."""

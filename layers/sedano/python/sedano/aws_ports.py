@@ -12,7 +12,6 @@ from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
-from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.deadlines import patience
 from sedano.errors import ConfigurationError
 from sedano.ports import PARKED, Blobs, Clock, Elections, Entropy, Events, FlowRuns, Leases, Memos, Ports, Schedules, Telemetry, Timers
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from sedano.aws.limits import DynamoLimits
     from sedano.aws.memos import DynamoMemos
     from sedano.aws.schedules import DynamoSchedules
+    from sedano.aws.telemetry import PowertoolsTelemetry
     from sedano.aws.timers import SchedulerTimers
     from sedano.consumers import Consumers
     from sedano.limits import Limits
@@ -51,7 +51,7 @@ def ports_of(settings: Settings, service: str, session: Session | None = None) -
     own: Clock = SystemClock()
     client = _clients(session, needed, patience() if service == "client" else None)
     sqs, dynamodb, s3 = (client(name) for name in ("sqs", "dynamodb", "s3"))
-    telemetry = PowertoolsTelemetry(f"sedano-{service}", f"sedano/{settings.stage}", session.calls)
+    telemetry = _telemetry(service, settings, session)
     dynamodb, clock = _dated(dynamodb, own, telemetry) if service in BY_THE_STORE else (dynamodb, own)
     entropy = SystemEntropy()
     return Ports(
@@ -91,6 +91,17 @@ class _WhenUsed:
 
 def _when_used(make: Callable[[], Any]) -> Any:
     return _WhenUsed(make)
+
+
+def _telemetry(service: str, settings: Settings, session: Session) -> Telemetry:
+    """Return where a component logs and counts: a program through Python's logging, a function for CloudWatch."""
+    if service == "client":
+        written: Telemetry = importlib.import_module("sedano.aws.program_log").ProgramLog(session.calls)
+        return written
+    made: PowertoolsTelemetry = importlib.import_module("sedano.aws.telemetry").PowertoolsTelemetry(
+        f"sedano-{service}", f"sedano/{settings.stage}", session.calls
+    )
+    return made
 
 
 def _clients(session: Session, needed: tuple[str, ...], seconds: float | None) -> Callable[[str], Any]:

@@ -74,12 +74,19 @@ class PowertoolsTelemetry:
         return dict(self._calls)
 
     def flush(self) -> None:
-        """Write the metrics that were counted since the last flush, one line for each set of dimensions."""
+        """Write the metrics that were counted since the last flush, one line for each set of dimensions.
+
+        Never raises: an output that is broken loses these metrics and nothing else. What was recorded stays recorded, and the batch whose
+        work they count is acknowledged.
+        """
         with self._lock:
             counts, self._counts = self._counts, {}
-            text = "".join(f"{self._line(dimensions, metrics)}\n" for dimensions, metrics in counts.items())
-            if text:  # in one piece and under the lock: threads record outcomes, and two lines in one are no metric
-                print(text, end="", file=self._stream or sys.stdout, flush=True)
+            try:
+                text = "".join(f"{self._line(dimensions, metrics)}\n" for dimensions, metrics in counts.items())
+                if text:  # in one piece and under the lock: threads record outcomes, and two lines in one are no metric
+                    print(text, end="", file=self._stream or sys.stdout, flush=True)
+            except Exception as error:  # noqa: BLE001 - whatever it is, a metric is not worth a batch
+                self.log("error", "metrics are lost", sets=len(counts), error=type(error).__name__)
 
     def _line(self, dimensions: Dimensions, metrics: Mapping[str, float]) -> str:
         values = {name: {"Unit": "Count", "StorageResolution": 60, "Value": [value]} for name, value in metrics.items()}

@@ -22,6 +22,7 @@ VERBS = {
     "explain": "why has this task not run",
     "history": "tables and a report from the event history, with Spark",
     "parked": "what was set aside and why; send it again to the queue it came from",
+    "spool": "messages that wait on this machine for their queues: list, send, drop",
     "workflow": "check, draw and start workflows; list and control their runs",
 }
 """What can be asked for, and what it is in a few words."""

@@ -1,0 +1,49 @@
+"""The telemetry of a program that publishes and reads: its log is Python's, and nothing is written to its stdout.
+
+Each line goes to the logger `sedano`, whose handlers and level the program decides; a program that configures no logging sees warnings and
+errors on stderr, as Python has it. The fields follow the message; handlers that format them find them in the record's attribute `sedano`.
+Metrics in CloudWatch's embedded format mean something where CloudWatch reads the output, in a deployed function; here they are not written.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+LOGGER = logging.getLogger("sedano")
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+_LONGEST = 500
+"""The most characters that a line shows of one field."""
+
+
+class ProgramLog:
+    """Telemetry (`sedano.ports.Telemetry`) over Python's logging.
+
+    Args:
+        counts: how many AWS calls were made by `service.Operation`; usually `Session.calls`.
+    """
+
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        """Write nothing yet."""
+        self._calls = counts
+
+    def log(self, level: str, message: str, /, **fields: Any) -> None:
+        """Write one line; *level* is debug, info, warning or error."""
+        if LOGGER.isEnabledFor(_LEVELS[level]):
+            LOGGER.log(_LEVELS[level], "%s", _line(message, fields), extra={"sedano": fields})
+
+    def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
+        """Count nothing: CloudWatch does not read the output of a program."""
+
+    def calls(self) -> Mapping[str, int]:
+        """Return how many AWS calls were made so far, by `service.Operation`."""
+        return dict(self._calls)
+
+    def flush(self) -> None:
+        """Do nothing: a line is written when it is logged."""
+
+
+def _line(message: str, fields: Mapping[str, Any]) -> str:
+    """Return a message with its fields as one line that moves no cursor."""
+    return ascii(" ".join([message, *(f"{name}={str(value)[:_LONGEST]}" for name, value in fields.items())]))[1:-1]

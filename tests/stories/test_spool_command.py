@@ -1,0 +1,80 @@
+"""`sedano spool`: what waits on this machine is seen, sent and dropped, also when its stage is gone."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sedano import backlog
+from sedano.cli import main
+from sedano.engine.drafts import Addressed
+from sedano.ports import Outgoing
+from sedano.spool import Spool
+
+NAMES = ("SEDANO_SPOOL", "SEDANO_QUEUES", "SEDANO_STAGE", "SHELF")
+
+
+@pytest.fixture(autouse=True)
+def stage(tmp_path: Path) -> Iterator[Path]:
+    """The environment of a stage, with two messages that wait for one that is gone."""
+    before = {name: os.environ.get(name) for name in NAMES}
+    os.environ |= {"SEDANO_SPOOL": str(tmp_path / "spool"), "SEDANO_STAGE": "gone", "SEDANO_QUEUES": '{"default":"gone"}'}
+    keep("shelf", "{}", "{}")
+    os.environ |= {"SEDANO_STAGE": "dev", "SEDANO_QUEUES": '{"default":"dev"}', "SHELF": str(tmp_path)}
+    yield tmp_path
+    for name, value in before.items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
+
+
+def keep(app: str, *bodies: str) -> Path:
+    """Let messages wait for *app* and the stage of the environment."""
+    place = backlog.place(app)
+    assert place is not None
+    Spool(place).keep([Addressed("commands:default", Outgoing(body)) for body in bodies], 1_800_000_000.0)
+    return place
+
+
+def test_every_spool_is_listed_with_its_stage(capsys: pytest.CaptureFixture[str]) -> None:
+    keep("other", "{}")
+    assert main(["spool", "list"]) == 0
+    head, first, second = capsys.readouterr().out.splitlines()
+    assert head.split() == ["SPOOL", "APP", "STAGE", "WAITING", "UNREADABLE", "OLDEST", "QUEUES"]
+    assert first.split()[1:5] == ["other", "dev", "1", "0"]
+    assert second.split()[1:5] == ["shelf", "gone", "2", "0"]
+    assert main(["spool", "list", "--json"]) == 0
+    assert [json.loads(line)["waiting"] for line in capsys.readouterr().out.splitlines()] == [1, 2]
+
+
+def test_what_waits_for_a_stage_that_is_gone_is_dropped_by_its_number_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["spool", "list", "--json"])
+    name = json.loads(capsys.readouterr().out)["spool"]
+    assert main(["spool", "drop", name, "--count", "3"]) == 1
+    assert "2 messages are in" in capsys.readouterr().err
+    assert main(["spool", "drop", name, "--count", "2"]) == 0
+    assert capsys.readouterr().out == "2 dropped\n"
+    assert main(["spool", "drop", "nothing", "--count", "2"]) == 1
+    assert "no spool is called nothing; `sedano spool list`" in capsys.readouterr().err
+
+
+def test_what_waits_for_this_stage_is_sent_and_what_waits_for_another_is_not(stage: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keep("shelf", '{"mine": 1}', '{"mine": 2}')
+    (stage / "away").touch()
+    assert main(["spool", "send", "--app", "tests.stories.programs.shelf:app"]) == 1
+    assert capsys.readouterr().out == "0 sent, 2 left\n"
+    (stage / "away").unlink()
+    assert main(["spool", "send", "--app", "tests.stories.programs.shelf:app"]) == 0
+    assert capsys.readouterr().out == "2 sent, 0 left\n"
+    assert (stage / "sent").read_text().splitlines() == ['{"mine": 1}', '{"mine": 2}']
+
+
+def test_an_empty_spool_and_a_host_without_one_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.environ["SEDANO_SPOOL"] = str(tmp_path / "empty")
+    assert main(["spool", "list"]) == 0
+    assert capsys.readouterr() == ("", f"nothing waits in {tmp_path / 'empty'}\n")
+    os.environ["SEDANO_SPOOL"] = "off"
+    assert main(["spool", "send", "--app", "tests.stories.programs.shelf:app"]) != 0
+    assert "this host has no spool" in capsys.readouterr().err
