@@ -95,3 +95,13 @@ def test_an_option_that_cannot_be_honoured_is_named() -> None:
     for options, named in (({"most": 0}, "most"), ({"least": 11}, "least"), ({"speed": 1}, "speed: not an option")):
         with pytest.raises(OptionError, match=named):
             Sedano("k").threads(**options)
+
+
+def test_threads_beyond_what_cpu_bound_work_can_use_are_warned_of() -> None:
+    with pytest.warns(UserWarning, match="most=11; more than 10 threads of CPU-bound work slow one another down"):
+        Sedano("many").threads(most=11)
+
+
+@pytest.mark.filterwarnings("error")
+def test_ten_threads_are_as_many_as_it_may_be_without_a_warning() -> None:
+    Sedano("ten").threads(most=10)

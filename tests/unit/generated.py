@@ -88,7 +88,7 @@ def commands(draw):
         tenant=draw(st.none() | tenants),
         traceparent=draw(st.none() | traceparents),
         tracestate=draw(st.none() | tracestates),
-        ignore_result=draw(st.booleans()),
+        ignore_result=draw(st.none() | st.booleans()),
         member=draw(st.none() | members()),
         gather=draw(st.none() | gathers),
         section=draw(st.none() | sections),

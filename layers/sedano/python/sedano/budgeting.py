@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Protocol
@@ -44,6 +45,22 @@ def budget_of(app: Budgets, queue: str, strategy: Strategy | Named, options: Map
     if budget.least < LEAST or budget.most > MOST:
         raise OptionError(f"budget: {budget.least} to {budget.most} invocations; an event source mapping takes {LEAST} to {MOST}")
     return QueueBudget(budget, _strategy(strategy))
+
+
+def warned_threads(strategy: Strategy | Named, options: Mapping[str, Any]) -> tuple[Budget, Strategy]:
+    """Return the budget of a worker's threads, with a warning where more are asked for than CPU-bound work has a use for.
+
+    Raises:
+        OptionError: an option is unknown or cannot be honoured.
+    """
+    made = threads_of(strategy, options)
+    if made[0].most > THREADS:
+        warnings.warn(
+            f"threads: most={made[0].most}; more than {THREADS} threads of CPU-bound work slow one another down; "
+            "give tasks that wait `async def` bodies, which need no thread",
+            UserWarning, stacklevel=3,
+        )  # fmt: skip
+    return made
 
 
 def threads_of(strategy: Strategy | Named, options: Mapping[str, Any]) -> tuple[Budget, Strategy]:

@@ -71,10 +71,10 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
     tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
     fields |= {
         "tenant": options.tenant or own or tenant, "traceparent": options.traceparent, "stamps": joined(stamps, options.stamps),
-        "ignore_result": options.ignore_result if options.ignore_result is not None else spec.ignore_result,
+        "ignore_result": options.ignore_result if options.ignore_result is not None else spec.ignore_result or None,
         "immutable": signature.immutable, "id": options.task_id, "time_limits": time_limits_of(options, spec.time_limits),
     }  # fmt: skip
-    given = {name: value for name, value in fields.items() if value is not None and value is not False}
+    given = {name: value for name, value in fields.items() if value is not None and (value is not False or name == "ignore_result")}
     text = dump(given, "options", MAX_DATA_DEPTH)[1:-1]
     common = {name: fields[name] for name in ("tenant", "stamps") if fields[name]}
     return Entry(text + _arguments(outlet, signature), named, dump(common, "options", MAX_DATA_DEPTH)[1:-1])

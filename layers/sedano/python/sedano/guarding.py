@@ -66,7 +66,7 @@ class Guarded(ABC):
         Raises:
             OptionError: an option cannot be honoured.
         """
-        self.registry.threads = importlib.import_module("sedano.budgeting").threads_of(strategy, options)
+        self.registry.threads = importlib.import_module("sedano.budgeting").warned_threads(strategy, options)
 
     def coroutines(self, *, strategy: Strategy | Named = "cep", **options: Any) -> None:
         """Let each worker run as many of its `async def` bodies at once as wait in it, within a budget; without one all of a batch.

@@ -217,7 +217,7 @@ class Outlet:
             if options.dedup_key is not None and spec.delivery == "at_least_once":
                 raise OptionError(f"dedup_key: the task {spec.name} is delivered at_least_once and keeps no record to compare with")
         now = self.ports.clock.now()
-        ignore = options.ignore_result if options.ignore_result is not None else spec is not None and spec.ignore_result
+        ignore = options.ignore_result if options.ignore_result is not None else (spec is not None and spec.ignore_result) or None
         context = CURRENT.get()
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
         traceparent, tracestate = _trace(context, options.traceparent, options.tracestate)

@@ -210,7 +210,7 @@ class Collecting:
         task = job.task.name + RUNS
         draft = CommandDraft(
             job.task.queue, _runner(name), task, [calls], delay=delay, tenant=job.command.tenant,
-            ignore_result=job.task.ignore_result, stamps=job.command.stamps,
+            ignore_result=job.task.ignore_result or None, stamps=job.command.stamps,
         )  # fmt: skip
         message = self._composer.compose(draft)
         (error,) = self.ports.queues.send(message.queue, [message.outgoing])

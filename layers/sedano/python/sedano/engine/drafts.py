@@ -37,7 +37,7 @@ class CommandDraft(NamedTuple):
     expires: float | None = None
     tenant: str | None = None
     traceparent: str | None = None
-    ignore_result: bool = False
+    ignore_result: bool | None = None
     member: Member | None = None
     gather: Gather | None = None
     section: Section | None = None

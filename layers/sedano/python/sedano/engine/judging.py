@@ -77,7 +77,7 @@ class Judging(NamedTuple):
         command, again = job.command, verdict.state == states.RETRY
         if record is None and (again or job.mode == "at_least_once"):
             return None
-        needed = command.member is not None or command.place is not None or not (job.task.ignore_result or command.ignore_result)
+        needed = command.member is not None or command.place is not None or job.task.keeps(command)
         result, result_ref = self._kept(ran.result if needed else None)
         outbox, outbox_ref = stored(posted, self.ports.blobs, INLINE_BYTES)
         return Outcome(

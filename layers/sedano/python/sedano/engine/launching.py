@@ -70,7 +70,7 @@ def drafted(ask: Ask, origin: Origin, now: float, blobs: Blobs) -> CommandDraft:
     args, kwargs, ref = _data(item, ask, blobs)
     return CommandDraft(
         str(item.get("queue") or origin.queue), ask.task_id, str(item["task"]), args, kwargs, _delay(item, now), ask.attempt,
-        _expires(item, now), tenant, item.get("traceparent") or origin.traceparent, bool(item.get("ignore_result")), ask.member,
+        _expires(item, now), tenant, item.get("traceparent") or origin.traceparent, item.get("ignore_result"), ask.member,
         _gather(ask), None, ref, stamps, ask.place, time_limits=_time_limits(item),
         tracestate=None if "traceparent" in item else origin.tracestate,
     )  # fmt: skip
@@ -188,7 +188,7 @@ def entry_of(draft: CommandDraft) -> Entry:
         entry["ref"] = [draft.data_ref.digest, draft.data_ref.size]
     else:
         entry["args"], entry["kwargs"] = list(draft.args), dict(draft.kwargs)
-    entry |= {name: value for name in _OPTIONAL if (value := getattr(draft, name))}
+    entry |= {name: value for name in _OPTIONAL if (value := getattr(draft, name)) or value is False}
     return entry
 
 

@@ -67,9 +67,13 @@ class TaskSpec(NamedTuple):
 
     def mode(self, command: Command) -> Delivery:
         """Return how *command* is delivered: a member of a join always leaves a record, since the join's body needs its result."""
-        if self.delivery == "at_least_once" and (command.member is not None or not (self.ignore_result or command.ignore_result)):
+        if self.delivery == "at_least_once" and (command.member is not None or self.keeps(command)):
             return "record_once"
         return self.delivery
+
+    def keeps(self, command: Command) -> bool:
+        """Tell whether *command* keeps a result: as it says itself, else as the task was declared."""
+        return not (self.ignore_result if command.ignore_result is None else command.ignore_result)
 
 
 def hindrance(task: TaskSpec) -> str:

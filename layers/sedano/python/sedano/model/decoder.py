@@ -95,7 +95,7 @@ def _special(found: Found) -> dict[str, Any]:
     return {
         "attempt": get("attempt", 0),
         "expires": get("expirytime"),
-        "ignore_result": get("ignoreresult", False),
+        "ignore_result": get("ignoreresult"),
         "member": None if member is None else Member(*member),
         "gather": None if gather is None else Gather(gather[0], gather[1], get("gatherhandon", True), get("gatheroutcomes", False)),
         "place": None if place is None else Place(*place),

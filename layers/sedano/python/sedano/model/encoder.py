@@ -132,7 +132,7 @@ def _claim_check(ref: BlobRef) -> str:
 
 def _special(message: Command) -> str:
     """Return the attributes that few commands have."""
-    text = ',"ignoreresult":true' if message.ignore_result else ""
+    text = _IGNORED[message.ignore_result]
     if message.expires is not None:
         text += f',"expirytime":"{_moment("expirytime", message.expires)}"'
     if message.member is not None:
@@ -167,6 +167,9 @@ def _attribute(name: str, value: str | int) -> str:
     except MessageRefused as refused:
         raise OptionError(f"{refused.field}: {refused.detail}") from None
     return f',"{name}":{quote(value) if isinstance(value, str) else value}'
+
+
+_IGNORED = {None: "", True: ',"ignoreresult":true', False: ',"ignoreresult":false'}
 
 
 def _moment(name: str, moment: float) -> str:

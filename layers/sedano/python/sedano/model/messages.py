@@ -98,6 +98,7 @@ class Section(NamedTuple):
 class Command(NamedTuple):
     """Asks for one task. *time* and *expires* are seconds since the epoch; *attempt* counts retries from 0; *stamps* as they are written
     (`sedano.model.stamps`). *time_limits*: those of this call, over those of its task; of a map they hold for each of its calls.
+    *ignore_result*: whether this call keeps no result; None: as its task says.
 
     A named tuple, because one is made for every message that is sent or received: it costs a fifth of a frozen dataclass of this size.
     """
@@ -115,7 +116,7 @@ class Command(NamedTuple):
     expires: float | None = None
     tenant: str | None = None
     traceparent: str | None = None
-    ignore_result: bool = False
+    ignore_result: bool | None = None
     member: Member | None = None
     gather: Gather | None = None
     section: Section | None = None

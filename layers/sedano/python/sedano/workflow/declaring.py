@@ -141,8 +141,24 @@ class Meta(type):
         if app is None:
             raise OptionError(f"class {name}(Workflow): say which app runs it: class {name}(Workflow, app=app)")
         options = {"workflow": workflow or name.lower(), "version": version, "on_failure": on_failure, "doc": (made.__doc__ or "").strip()}
-        made.flow = _flow(app, body, options)
+        type.__setattr__(made, "flow", _flow(app, body, options))
         return made
+
+    def __setattr__(cls, name: str, value: object) -> None:
+        """Refuse: what was checked when the class was made is what runs.
+
+        Raises:
+            OptionError: always.
+        """
+        raise OptionError(f"{cls.__name__}.{name} cannot be set: a workflow is immutable; declare another class, with another version=")
+
+    def __delattr__(cls, name: str) -> None:
+        """Refuse, as `__setattr__` does.
+
+        Raises:
+            OptionError: always.
+        """
+        raise OptionError(f"{cls.__name__}.{name} cannot be deleted: a workflow is immutable; declare another class, with another version=")
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: _Body, **options: Any) -> None:
         """Take the options, which are spent."""
