@@ -34,7 +34,7 @@ TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requir
 named = $(if $(filter file,$(origin $(1))),,$($(1)))
 ON_AWS = $(RUN) -m infra.command $@ --app "$(call named,APP)" --code "$(call named,CODE)" --stage "$(STAGE)" $(SET) $(if $(CDK),-- $(CDK))
 
-.PHONY: help demo test fuzz test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins clean setup setup-all
+.PHONY: names-app help demo test fuzz test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -75,8 +75,11 @@ lint: setup ## ruff and mypy
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy $(TYPED)
 
-local: setup-all ## your app on a local AWS until Ctrl-C (APP=module:attribute CODE=dir)
-	@$(RUN) -m sedano.local --app "$(APP)" --code "$(CODE)"
+local: names-app setup-all ## your app on a local AWS until Ctrl-C (APP=module:attribute CODE=dir SET="timeout=300")
+	@$(RUN) -m sedano.local --app "$(APP)" --code "$(CODE)" $(foreach setting,$(SET),--set "$(setting)")
+
+names-app:
+	@$(if $(filter file,$(origin APP) $(origin CODE)),echo 'make local needs your app and the directory of its modules: make local APP=shop.tasks:app CODE=./shop' >&2; exit 2,:)
 
 synth: setup ## the CloudFormation templates in build/cdk.out, and what they cost (APP= CODE= STAGE= SET="memory=1024")
 	@$(ON_AWS)

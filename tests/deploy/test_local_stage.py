@@ -13,9 +13,11 @@ import pytest
 from botocore.exceptions import ClientError
 
 from sedano.local import Endpoint, LocalStage, LocalStageError
+from sedano.local.assembly import archive
 from sedano.local.deploy import deploy
 from sedano.local.stage import ENDPOINT_PYTHON
 from sedano.local.synth import ROOT
+from sedano.local.time_limits import Tail, notices
 from tests.ctrl_c import HEARS_CTRL_C
 from tests.plugins.resources import APP, CODE, QUEUES, Resources
 
@@ -57,6 +59,29 @@ def test_nobody_but_this_machine_reaches_the_endpoint(ministack: LocalStage) -> 
     rows = [line.split() for line in listening.read_text().splitlines()[1:]]
     addresses = {row[1].split(":")[0] for row in rows if row[1].endswith(port) and row[3] == "0A"}
     assert addresses == {"0100007F"}
+
+
+LATE = """
+import time
+def handler(event, context):
+    time.sleep(3)
+"""
+
+
+def test_the_log_of_the_endpoint_says_when_a_function_is_ended_at_its_time_limit(tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "late.py").write_text(LATE)
+    with Endpoint(ENDPOINT_PYTHON, tmp_path) as endpoint:
+        tail = Tail(endpoint.log)
+        functions = endpoint.session().client("lambda", endpoint_url=endpoint.url)
+        runtime = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        functions.create_function(
+            FunctionName="late", Runtime=runtime, Handler="late.handler", Role="arn:aws:iam::000000000000:role/r",
+            Code={"ZipFile": archive(tmp_path / "code")}, Timeout=1,
+        )  # fmt: skip
+        assert b"Task timed out" in functions.invoke(FunctionName="late")["Payload"].read()
+        (notice,) = notices(tail.lines())
+    assert notice.startswith("late was ended at its time limit of 1 s: the tasks that it ran begin again in up to 6 s.")
 
 
 def test_a_tests_own_resources_have_the_shape_of_the_stage_but_not_its_consumers(

@@ -53,6 +53,8 @@ LATE = {
     "layers/sedano/python/sedano/aws/host.py": "whoever waits on an event loop has one; whoever does not, pays for none",
     "layers/sedano/python/sedano/aws/queues.py": "whoever sends to no queue that keeps order loads nothing that knows of turns",
     "layers/sedano/python/sedano/limiting.py": "an app without a queue that keeps order loads nothing that declares order",
+    "layers/sedano/python/sedano/local/__init__.py": "the command of the local stage hears Ctrl-C before it loads an AWS client",
+    "layers/sedano/python/sedano/local/__main__.py": "the command hears Ctrl-C while it loads what it runs",
     "layers/sedano/python/sedano/locks.py": "whoever awaits a lock has an event loop; whoever does not, pays for none",
     "layers/sedano/python/sedano/outlet.py": "whoever publishes loads results, whoever takes a lease or makes a canvas what that takes",
     "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "

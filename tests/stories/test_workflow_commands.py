@@ -10,6 +10,7 @@ import pytest
 
 from sedano import testing
 from sedano.cli import main
+from sedano.workflow import load
 from tests.stories import bakery
 
 APP = "tests.stories.bakery:app"
@@ -46,6 +47,23 @@ def test_a_run_is_begun_listed_and_shown(world: testing.World, capsys: pytest.Ca
     view = json.loads(said(capsys, "show", "second", "--json"))
     assert (view["state"], view["steps"][1]["calls"]) == ("SUCCEEDED", [3, 0, 3])
     assert {json.loads(line)["run"] for line in said(capsys, "list", "bread", "--json").splitlines()} == {run, "second"}
+
+
+def test_a_workflow_is_known_by_the_name_that_the_list_shows(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
+    run = said(capsys, "start", "bread", "loaves=3").strip()
+    world.drain()
+    (line,) = said(capsys, "list").splitlines()[1:]
+    assert line.split()[:2] == [run, "bread"]
+    assert "bread, version 2" in said(capsys, "check", "bread")
+    assert said(capsys, "draw", "bread") == said(capsys, "draw", BREAD)
+
+
+def test_two_workflows_of_one_name_have_to_be_told_apart(world: testing.World, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "twin.toml"
+    file.write_text('workflow = "twin"\nversion = "1"\n\n[[step]]\nname = "dough"\ntask = "tests.stories.bakery.mix"\nargs = [1]\n')
+    held = [load(bakery.app, file) for _ in range(2)]
+    assert "the app declares 2 workflows with this name; give module:Class" in said(capsys, "start", "twin", code=1)
+    assert len(held) == 2
 
 
 def test_a_failed_run_is_looked_at_and_retried(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,6 +126,7 @@ def test_workflows_are_checked_and_drawn(world: testing.World, capsys: pytest.Ca
         (("start", BREAD, "loaves"), "'loaves' is no input; write NAME=VALUE"),
         (("start", BREAD, "loaves=x"), "loaves: workflow bread: expected int, got str"),
         (("start", "tests.stories.bakery:mix"), "is a Task, not a workflow"), (("start", "nowhere:Flow"), "No module named 'nowhere'"),
+        (("start", "cake"), "cake: the app declares no workflow of this name, it declares bread"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told(world: testing.World, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str) -> None:

@@ -10,7 +10,10 @@ from typing import NamedTuple
 from sedano.errors import ConfigurationError
 from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
 
-_HINT = "the deployed functions have it from the stack; a client gets it from the stack's outputs (`python -m sedano.local` prints them)"
+_HINT = (
+    "the deployed functions have it from the stack; a client gets it from the stack's outputs, which `make variables` prints in a clone of "
+    "sedano; `make local` there runs a stage on this machine"
+)
 
 
 class Settings(NamedTuple):

@@ -6,7 +6,8 @@
     python -m sedano workflow list
     python -m sedano workflow show RUN --json
 
-Which app is meant: `--app module:attribute`, or `SEDANO_APP`. A workflow is a file, or `module:Class`.
+Which app is meant: `--app module:attribute`, or `SEDANO_APP`. A workflow is a file, `module:Class`, or the name that `list` shows of a
+workflow that the app's modules declare.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from sedano.model.parameters import ANYTHING, kind_of
 from sedano.model.timestamps import shown
 from sedano.model.workflow import kinds
 from sedano.workflow import Flow, FlowResult, FlowView, find, load
+from sedano.workflow.flow import declared
 
 CONTROLS = {
     "pause": "begin no further step",
@@ -51,8 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     draw = verbs.add_parser("draw", help="draw a workflow, or a run with its live state")
     start = verbs.add_parser("start", help="begin a run: NAME=VALUE … are its inputs, values in JSON or plain text")
     for verb in (check, start):
-        verb.add_argument("workflow", help="a .toml or .yaml file, or module:Class")
-    draw.add_argument("workflow", help="a file, module:Class, or the id of a run")
+        verb.add_argument("workflow", help="a .toml or .yaml file, module:Class, or the name of a workflow of the app")
+    draw.add_argument("workflow", help="a file, module:Class, the name of a workflow of the app, or the id of a run")
     draw.add_argument("--svg", action="store_true", help="a picture; otherwise Mermaid's language")
     start.add_argument("inputs", nargs="*", metavar="NAME=VALUE")
     start.add_argument("--run-id", help="names the run; the same id is the same run")
@@ -83,7 +85,7 @@ def _check(app: Sedano, asked: argparse.Namespace) -> int:
 
 
 def _draw(app: Sedano, asked: argparse.Namespace) -> int:
-    is_declared = ":" in asked.workflow or Path(asked.workflow).suffix in (".toml", ".yaml", ".yml")
+    is_declared = ":" in asked.workflow or _is_file(asked.workflow) or asked.workflow in declared(app)
     drawn: Flow | FlowResult = _flow(app, asked.workflow) if is_declared else find(app, asked.workflow)
     sys.stdout.write(drawn.svg() if asked.svg else drawn.mermaid())
     return 0
@@ -138,9 +140,11 @@ def _control(app: Sedano, asked: argparse.Namespace) -> int:
 
 
 def _flow(app: Sedano, named: str) -> Flow:
-    """Return the workflow that is *named*: a file, or `module:Class`."""
-    if Path(named).suffix in (".toml", ".yaml", ".yml"):
+    """Return the workflow that is *named*: a file, `module:Class`, or the name of one that the app's modules declare."""
+    if _is_file(named):
         return load(app, named)
+    if ":" not in named:
+        return _of_name(app, named)
     module, _, attribute = named.partition(":")
     try:
         found: Any = getattr(importlib.import_module(module), attribute)
@@ -150,6 +154,21 @@ def _flow(app: Sedano, named: str) -> Flow:
     if not isinstance(flow, Flow):
         raise ConfigurationError(f"{named} is a {type(found).__name__}, not a workflow")
     return flow
+
+
+def _is_file(named: str) -> bool:
+    return Path(named).suffix in (".toml", ".yaml", ".yml")
+
+
+def _of_name(app: Sedano, name: str) -> Flow:
+    known = declared(app)
+    found = known.get(name, [])
+    if len(found) > 1:
+        raise ConfigurationError(f"{name}: the app declares {len(found)} workflows with this name; give module:Class")
+    if not found:
+        has = f"it declares {', '.join(sorted(known))}" if known else "it declares none"
+        raise ConfigurationError(f"{name}: the app declares no workflow of this name, {has}; give a .toml or .yaml file, or module:Class")
+    return found[0]
 
 
 def _steps(view: FlowView) -> Iterable[Row]:

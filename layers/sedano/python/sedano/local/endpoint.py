@@ -169,9 +169,12 @@ class Endpoint:
         context = ssl.create_default_context(cafile=self.certificate)
         return http.client.HTTPSConnection(HOST, self.port, timeout=2, context=context)
 
-    def wait(self) -> int:
-        """Returns its exit status when it has ended by itself."""
-        return self._process.wait()
+    def wait(self, seconds: float | None = None) -> int | None:
+        """Returns its exit status when it has ended without being stopped; None if it still runs after so many seconds."""
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
 
     def functions(self) -> list[FunctionProcess]:
         """The processes that it runs functions in right now; killing one is what a crash of Lambda looks like."""

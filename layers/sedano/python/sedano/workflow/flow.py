@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from weakref import WeakSet
 
 from sedano.engine.context import CURRENT
 from sedano.engine.drafts import CommandDraft
@@ -47,6 +48,18 @@ def _unfit(spec: TaskSpec) -> str:
     return ""
 
 
+_ALIVE: WeakSet[Flow] = WeakSet()
+
+
+def declared(app: Publishes) -> dict[str, list[Flow]]:
+    """Return the workflows of *app* that this process holds, by name; several versions may have one name."""
+    found: dict[str, list[Flow]] = {}
+    for flow in list(_ALIVE):
+        if flow.belongs_to(app):
+            found.setdefault(flow.definition.name, []).append(flow)
+    return found
+
+
 class Flow:
     """A workflow of one app. It is immutable: a changed file or class is another version, and runs keep the one that they began with."""
 
@@ -62,11 +75,16 @@ class Flow:
             raise WorkflowInvalid(definition.name, told)
         self.definition, self._app = definition, app
         self._kept: tuple[Outlet, BlobRef, float] | None = None
+        _ALIVE.add(self)
         enlist(app)
 
     def __repr__(self) -> str:
         """Name it."""
         return f"<Flow {self.definition.name} {self.definition.version}: {len(self.definition.steps)} steps>"
+
+    def belongs_to(self, app: Publishes) -> bool:
+        """Say whether *app* runs it."""
+        return self._app is app
 
     def delay(self, **inputs: Any) -> FlowResult:
         """Begin a run with these inputs and return its handle; see `apply_async`."""

@@ -23,7 +23,7 @@ from sedano.model.workflow.flow_run import (
     SUCCEEDED,
     FlowRun,
 )  # fmt: skip
-from sedano.model.workflow.progress import COMPENSATED, COMPENSATING, COMPENSATION_FAILED, READY, WAITING, Progress
+from sedano.model.workflow.progress import COMPENSATED, COMPENSATING, COMPENSATION_FAILED, NOT_RUN, READY, WAITING, Progress
 from sedano.model.workflow.progress import FAILED as STEP_FAILED
 from sedano.model.workflow.progress import RUNNING as STEP_RUNNING
 from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
@@ -211,7 +211,7 @@ class FlowResult:
         status = progress.status(step)
         if status.state == STEP_SUCCEEDED and status.record is not None:
             return progress.value_of(status.record)
-        if status.state in (STEP_FAILED, WAITING):
+        if status.state in (STEP_FAILED, WAITING, NOT_RUN):
             raise WrongFlowState(f"step {step} is {status.state}: it has no result")
         return None
 

@@ -20,6 +20,7 @@ COLOURS: Mapping[str, Colour] = MappingProxyType({
     "RUNNING": Colour("#dbe9ff", "#2f6fed", "#173a75"), "RETRYING": Colour("#fff3d6", "#d18a00", "#4d3a10"),
     "SUCCEEDED": Colour("#dff5e5", "#2a9d57", "#12412a"), "FAILED": Colour("#fde2e1", "#d33a32", "#571c1a"),
     "SKIPPED": Colour("#fafafa", "#b7bdc9", "#20242d"), "CANCELLED": Colour("#e9ebef", "#7c8596", "#30363f"),
+    "NOT_RUN": Colour("#f4f5f7", "#9aa3b2", "#262b36"),
     "COMPENSATING": Colour("#efe5ff", "#8a4fe0", "#38235c"), "COMPENSATED": Colour("#f3edff", "#a07fdc", "#30254a"),
     "COMPENSATION_FAILED": Colour("#fbdcec", "#c2266f", "#541434"),
 })  # fmt: skip

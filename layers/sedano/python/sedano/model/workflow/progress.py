@@ -1,8 +1,8 @@
 """How far a flow run is: the state of each step, derived from the records of its tasks and from nothing else.
 
 A step without a record is WAITING for others, READY (it may have been published), or SKIPPED because its condition does not hold or
-because it takes a value from a step that was skipped. All of that follows from results, which never change; so whoever derives it, and
-whenever, derives the same, and no state is lost with a process.
+because it takes a value from a step that was skipped; in a run that has ended it is NOT_RUN instead of WAITING or READY. All of that
+follows from results, which never change; so whoever derives it, and whenever, derives the same, and no state is lost with a process.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from sedano.model import states
 from sedano.model.records import TaskRecord
 from sedano.model.workflow.conditions import holds
 from sedano.model.workflow.definition import ITEM, Call, Definition, Ref, Step
-from sedano.model.workflow.flow_run import BY_HAND, WINDING_UP, FlowRun, call_id
+from sedano.model.workflow.flow_run import BY_HAND, ENDED, WINDING_UP, FlowRun, call_id
 
 WAITING, READY, RUNNING, RETRYING = "WAITING", "READY", "RUNNING", "RETRYING"
-SUCCEEDED, FAILED, SKIPPED, CANCELLED = "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"
+SUCCEEDED, FAILED, SKIPPED, CANCELLED, NOT_RUN = "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED", "NOT_RUN"
 COMPENSATING, COMPENSATED, COMPENSATION_FAILED = "COMPENSATING", "COMPENSATED", "COMPENSATION_FAILED"
 DONE = frozenset({SUCCEEDED, SKIPPED})
 OPEN = frozenset({READY, RUNNING, RETRYING})
@@ -211,7 +211,7 @@ class Progress:
     def _unbegun(self, step: Step, task_id: str, attempt: int) -> Status:
         before = [self._known[n] for n in self._needs[step.name]]
         if not all(status.state in DONE for status in before):
-            return Status(WAITING, task_id, attempt)
+            return Status(NOT_RUN if self.run.state in ENDED else WAITING, task_id, attempt)
         try:
             met = all(holds(c, self.resolve(c.left)) for c in step.when)
             if not met:
@@ -222,7 +222,7 @@ class Progress:
             return Status(SKIPPED, task_id, attempt, detail=str(skipped))
         except ValueError as wrong:
             return Status(FAILED, task_id, attempt, detail=str(wrong))
-        return Status(READY, task_id, attempt)
+        return Status(NOT_RUN if self.run.state in ENDED else READY, task_id, attempt)
 
     def _resolve(self, ref: Ref, item: Any) -> Any:
         if ref.name == ITEM:
