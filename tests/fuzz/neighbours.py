@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from sedano.engine.worker import WorkerSettings
 from sedano.model import refusals, signed
+from sedano.model.limiting import QUIET, SLOT
 from sedano.ports import PARKED, Delivery
 from sedano.testing import World
 from tests.fuzz import seeds, stall
@@ -27,7 +28,7 @@ DEADLINE_S = 900.0
 DIMENSIONS = frozenset({
     *refusals.ALL, *signed.REFUSALS, *stall.app.registry.tasks, *stall.app.registry.subscriptions, *stall.app.webhooks, *stall.app.streams,
     *seeds.travelled().messages,
-    "unknown", "", "sedano.launch", "sedano.map", "sedano.elect", "packed.batch", "default", "orders.fifo",
+    SLOT, QUIET, "unknown", "", "sedano.launch", "sedano.map", "sedano.elect", "packed.batch", "default", "orders.fifo",
 })  # fmt: skip
 """All that may be the dimension of a metric: names that the app declares, and codes."""
 
@@ -56,9 +57,13 @@ class Yard:
         stall.app.attach(self.world.ports)
         self.world.clock.advance(6_000.0)
         stall.EFFECTS.clear()
-        self._known: set[str] = set()
+        self.again: list[str] = []
         for blob in seeds.travelled().blobs:
             self.world.ports.blobs.put(blob)
+
+    def taken_again(self, name: str, text: str) -> None:
+        """Note that a parked request or record was taken once more."""
+        self.again.append(name)
 
     def good(self, number: int) -> tuple[str, str]:
         """Return the effect that a good neighbour has, and its body."""
@@ -70,6 +75,10 @@ class Yard:
 
     def settle(self) -> None:
         """Look at the metrics, and forget what was sent and logged."""
+        for outgoing in self.world.queues.peek(PARKED):
+            if outgoing.attributes.get("reason") == refusals.UNEXPECTED:
+                place = outgoing.attributes.get("field", "").replace(":", " line ")
+                raise Broken(f"the last resort was needed at {place}: {outgoing.attributes.get('detail')}")
         telemetry = self.world.telemetry
         for _, dimensions in telemetry._counts:
             for name, value in dimensions:

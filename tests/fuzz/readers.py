@@ -24,6 +24,7 @@ from sedano.model import (
     codec,
     health,
     limiting,
+    page,
     pauses,
     place,
     rates,
@@ -39,7 +40,7 @@ from sedano.model import (
     webhook,
 )
 from sedano.model.cron import read_cron
-from sedano.model.messages import BlobRef
+from sedano.model.messages import BlobRef, Place
 from sedano.model.timetable import read_timetable
 from sedano.model.workflow.definition import plain
 from sedano.model.workflow.reading import read as read_workflow
@@ -117,9 +118,15 @@ def _of_messages() -> list[Target]:
         reader("event-data", codec.decode_event_data, [b'{"item":"tea","amount":2}'], codec.encode_event_data),
         reader("blob", _blob, [json.dumps([seeds.digest(b"x"), 1, "x"]).encode(), b'["00",5,""]']),
         reader("timer", lambda d: timer.opened(text_of(d)), timers, lambda t: timer.sealed(t).encode(), words=words.TIMERS),
-        reader("page", lambda d: place.parse(text_of(d)), pages, words=words.PLANS),
+        reader("page", _page, pages, words=words.PLANS),
         reader("record", lambda d: chronicle.unpack(text_of(d)), [*packed, words.RECORD], words=words.RECORDS, weight=2),
     ]  # fmt: skip
+
+
+def _page(data: bytes) -> Any:
+    """Read a page of a plan, and look at the first two items on it."""
+    text = text_of(data)
+    return [place.find(Place("c", node, text), page.parse) for node in ("", "0", "1")[bool(page.parse(text)) :]]
 
 
 def _plan(body: bytes) -> bytes:
