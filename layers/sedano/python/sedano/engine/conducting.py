@@ -33,8 +33,8 @@ from sedano.engine.launching import (
 )  # fmt: skip
 from sedano.engine.plans import Plans
 from sedano.engine.registry import Registry
-from sedano.errors import MessageRefused
-from sedano.model import states
+from sedano.errors import MessageRefused, Unserialisable
+from sedano.model import codec, states
 from sedano.model.clock import LamportClock
 from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
@@ -268,9 +268,18 @@ def _why(task_id: str, error: ErrorRecord | None) -> ErrorRecord:
     return error if error.cause else error._replace(cause=task_id)
 
 
+def _fits(command: Command) -> bool:
+    """Return whether the arguments of *command* can be part of those of another: a message may only nest so deeply."""
+    try:
+        codec.encode_value([command.args, command.kwargs])
+    except Unserialisable:
+        return False
+    return True
+
+
 def _request(command: Command) -> dict[str, Any]:
-    """Return what an error callback learns of the failed task; arguments that lie in the blob store stay there."""
-    here = command.data_ref is None
+    """Return what an error callback learns of the failed task; arguments that lie in the blob store, or nest too deeply, stay out."""
+    here = command.data_ref is None and _fits(command)
     return {
         "id": command.task_id, "task": command.task, "args": list(command.args) if here else None,
         "kwargs": dict(command.kwargs) if here else None, "retries": command.attempt, "root_id": command.lineage.root_id or command.task_id,

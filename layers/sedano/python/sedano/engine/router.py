@@ -19,7 +19,7 @@ from sedano.engine.invocations import ROUTER, Invocations
 from sedano.engine.parking import ParkingLot
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry, TaskSpec
-from sedano.errors import ArgumentError, BudgetExhausted, HopLimit, MessageRefused, SedanoError
+from sedano.errors import ArgumentError, BudgetExhausted, HopLimit, MessageRefused, SedanoError, Unserialisable
 from sedano.model import codec, refusals
 from sedano.model.clock import ClockAhead, LamportClock
 from sedano.model.lineage import derived_id, descend
@@ -88,6 +88,8 @@ class Router:
             raise MessageRefused(refusals.HOPS, "hops", str(deep)) from None
         except BudgetExhausted as spent:
             raise MessageRefused(refusals.BUDGET, "budget", str(spent)) from None
+        except Unserialisable as deep:  # an event's fields lie one level deeper in a command
+            raise MessageRefused(refusals.TOO_DEEP, "data", str(deep)) from None
 
     def _draft(self, event: Event, name: str) -> CommandDraft:
         spec = self.registry.tasks[name]
