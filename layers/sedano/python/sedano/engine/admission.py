@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sedano.engine.parking import ParkingLot
     from sedano.engine.preferring import Preferring
     from sedano.engine.singletons import Singletons
+    from sedano.engine.sparing import Spared
 
 
 class Admission:
@@ -109,9 +110,7 @@ class Admission:
         """Return those of *deliveries* whose queue is not among the *paused*; give the others back in *batch*."""
         if not paused:
             return list(deliveries)
-        found: list[Delivery] = importlib.import_module("sedano.engine.pausing").unpaused(
-            self.ports, self.registry, deliveries, paused, batch
-        )
+        found: list[Delivery] = importlib.import_module("sedano.engine.pausing").unpaused(self.ports, deliveries, paused, batch)
         return found
 
     def due(self, deliveries: list[Delivery], batch: Batch) -> list[Delivery]:
@@ -173,6 +172,13 @@ class Admission:
             self.singletons.release(batch)
         if batch.permits:
             self.limiting.release(batch)
+
+    def settle(self, batch: Batch, spared: Spared) -> None:
+        """Send what was deferred anew, so that it waits outside of this worker and is not in flight."""
+        if batch.deferred:
+            from sedano.engine.deferrals import settle
+
+            settle(self.ports, self.lamport, spared, batch)
 
     def vote(self, context: TaskContext, election_id: str, last: bool, about: Sequence[Any] = ()) -> None:
         """Open an election, or take part in one, on behalf of the running command; see `Gossip.vote`."""

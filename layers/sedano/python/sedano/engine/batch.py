@@ -108,6 +108,18 @@ class Parking(NamedTuple):
     detail: str
 
 
+class Deferral(NamedTuple):
+    """A message to send anew in so many *seconds* (None: longer each time), and the *reason* for the history of its *command*'s task;
+    without a reason nothing is written there. *ran*: this receipt counts as an execution.
+    """
+
+    delivery: Delivery
+    reason: str = ""
+    command: Command | None = None
+    seconds: float | None = None
+    ran: bool = False
+
+
 @dataclass(slots=True)
 class Batch:
     """What this invocation has decided so far. *deadline*: when it will be stopped (epoch s). *limits*: those that were changed at run
@@ -118,6 +130,7 @@ class Batch:
     deadline: float
     chronicle: Chronicle
     given_back: list[Delivery] = field(default_factory=list)
+    deferred: dict[str, Deferral] = field(default_factory=dict)
     unstarted: list[Held] = field(default_factory=list)
     echoes: list[tuple[Command, Delivery]] = field(default_factory=list)
     parkings: list[Parking] = field(default_factory=list)
@@ -132,6 +145,17 @@ class Batch:
         """Let the queue deliver this message again."""
         self.given_back.append(delivery)
         self.decided.add(delivery.message_id)
+
+    def defer(
+        self, delivery: Delivery, reason: str = "", command: Command | None = None, seconds: float | None = None, ran: bool = False
+    ) -> None:  # fmt: skip
+        """Let this message come again as a new one in *seconds*, or later each time (`Deferral`, `sedano.engine.deferrals`)."""
+        self.give_back(delivery)
+        self.deferred[delivery.message_id] = Deferral(delivery, reason, command, seconds, ran)
+
+    def defer_job(self, job: Job, error: object, *, ran: bool = False) -> None:
+        """Let the message of *job* come again later: a service did not answer, as *error* says. *ran*: its body has run without a claim."""
+        self.defer(job.delivery, f"not answered: {error}", job.command, ran=ran and job.mode != "claimed")
 
     def park(self, delivery: Delivery, code: str, field_name: str, detail: str) -> None:
         """Set this message aside when the batch ends."""

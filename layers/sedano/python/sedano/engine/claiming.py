@@ -14,11 +14,12 @@ from sedano.engine.following import Following
 from sedano.engine.holding import hold_back
 from sedano.engine.membership import Membership
 from sedano.engine.telling import count_at_once
-from sedano.errors import SedanoError
+from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals, states
 from sedano.model.claim import Action, Decision, decide, is_another
 from sedano.model.clock import LamportClock
 from sedano.model.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
+from sedano.model.waits import SHORT_S
 from sedano.ports import Ports
 
 GUARD_S = 1.0
@@ -82,7 +83,7 @@ class Claiming(NamedTuple):
         for turn in range(STEALS):
             if isinstance(answer, SedanoError):
                 self.ports.telemetry.log("warning", "claim not answered", task_id=claim.task_id, error=str(answer))
-                settle(self.ports.telemetry, answer, job.delivery, batch)
+                self._unanswered(job, answer, batch)
                 return None
             if answer.granted:
                 return _held(job, answer.record)
@@ -100,6 +101,12 @@ class Claiming(NamedTuple):
                 return self._stolen(_held(job, answer.record), seen, decision, batch)
         batch.give_back(job.delivery)
         return None
+
+    def _unanswered(self, job: Job, answer: SedanoError, batch: Batch) -> None:
+        if isinstance(answer, MessageRefused):
+            settle(self.ports.telemetry, answer, job.delivery, batch)
+        else:
+            batch.defer_job(job, answer)
 
     def _steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer | SedanoError:
         try:
@@ -134,11 +141,18 @@ class Claiming(NamedTuple):
             absorbed=decision.action.value,
         )  # fmt: skip
         if decision.action is Action.WAIT:
-            hold_back(self.ports, job.delivery, decision.seconds + 1.0 + self.ports.entropy.unit(), batch)
+            self._wait(job, decision.seconds + 1.0 + self.ports.entropy.unit(), batch)
         elif decision.action is Action.FOLLOW_AGAIN and record is not None:
             self.following.follow_again(job, record, batch)
         elif decision.action is Action.RETRY_AGAIN and record is not None:
             self.following.retry_again(job, record, batch)
+
+    def _wait(self, job: Job, seconds: float, batch: Batch) -> None:
+        """Let *job* come again when the claim in its way ends: in flight for a short while, else sent anew."""
+        if seconds <= SHORT_S or job.delivery.serial_key is not None:
+            hold_back(self.ports, job.delivery, seconds, batch)
+        else:
+            batch.defer(job.delivery, seconds=seconds)
 
     def _revoked(self, job: Job, record: TaskRecord, batch: Batch) -> None:
         """End a task that was revoked, unless its record says so already, and publish what follows from that."""
@@ -148,7 +162,7 @@ class Claiming(NamedTuple):
                 self.ports.ledger.revoke(job.command.task_id, clock, now)
             except SedanoError as error:
                 self.ports.telemetry.log("warning", "revocation not recorded", task_id=job.command.task_id, error=str(error))
-                batch.give_back(job.delivery)
+                batch.defer_job(job, error)
                 return
             record = record._replace(state=states.REVOKED, clock=clock, outbox=(), outbox_ref=None)
         batch.count("TasksRevoked", job.task.name)

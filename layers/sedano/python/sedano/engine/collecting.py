@@ -81,7 +81,7 @@ class Collecting:
                 found = self._quieten(one)
             except SedanoError as away:
                 self.ports.telemetry.log("warning", "debounce not answered", task_id=one.job.command.task_id, error=str(away))
-                batch.give_back(one.job.delivery)
+                batch.defer_job(one.job, away)
                 continue
             if isinstance(found, Later):
                 waiting.append(found)
@@ -155,7 +155,7 @@ class Collecting:
         except SedanoError as away:
             for one in some:
                 self.ports.telemetry.log("warning", "call not collected", task_id=one.job.command.task_id, error=str(away))
-                batch.give_back(one.job.delivery)
+                batch.defer_job(one.job, away)
             return
         for one in some:
             self._tell(one.job, alone.get(one.job.command.task_id, together), batch)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from json import dumps
-from typing import Any
+from typing import Any, NamedTuple
 
 from sedano.engine.batch import Job
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
@@ -31,6 +31,7 @@ from sedano.engine.launching import (
     page_of,
     part_draft,
 )  # fmt: skip
+from sedano.engine.lost_plans import callbacks, kept, lost
 from sedano.engine.plans import Plans
 from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused, Unserialisable
@@ -38,7 +39,7 @@ from sedano.model import codec, states
 from sedano.model.clock import LamportClock
 from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
-from sedano.model.messages import LAUNCH, Command, Member, Place
+from sedano.model.messages import LAUNCH, NOTHING, BlobRef, Command, Member, Place
 from sedano.model.page import PAGE_MEMBERS, Item
 from sedano.model.place import Ask, Resume, Spot, branches, errbacks, find, following, is_aside, part_of, told_to_errback
 from sedano.model.records import ErrorRecord, Outcome
@@ -59,6 +60,13 @@ class Consequences:
     messages: list[Addressed] = field(default_factory=list)
     exits: list[Outcome] = field(default_factory=list)
     arrivals: list[tuple[Member, bool]] = field(default_factory=list)
+
+
+class Cut(NamedTuple):
+    """The *end* of a body whose plan is lost, to be put where none is, and what it causes when it stands."""
+
+    end: Outcome
+    found: Consequences
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +148,26 @@ class Conducting:
         draft, lineage = continued(join, self.plans, self.ports.clock.now(), self.ports.blobs)
         return self.composer.compose(draft, lineage)
 
+    def cut(self, join: Join, why: MessageRefused, job: Job) -> Cut:
+        """Return how the body of the full *join*, whose plan is lost as *why* says, ends by the message of *job*, its last member.
+
+        Raises:
+            Unavailable: a member's record cannot be read now.
+        """
+        end, now = lost(join), self.ports.clock.now()
+        body = Command(job.command.id, *end.body[::2], self.composer.source, now, job.received_clock, data_ref=BlobRef("", 0))
+        header = self.gathering.failure(end.gather)
+        error = _why(body.task_id, header or ErrorRecord(type(why).__name__, str(why)))
+        found = Consequences(arrivals=[(end.member, True)] if end.member is not None else [])
+        found.exits = [self._exit(*one, job, states.FAILURE, error) for one in end.chains]
+        told: set[str] = set()
+        for item in callbacks(end, header is not None):
+            try:
+                self._call(item, body, error, end.origin, found, told)
+            except MessageRefused as gone:
+                self.ports.telemetry.log("error", "an error callback is lost with its plan", task_id=body.task_id, error=str(gone))
+        return Cut(self._exit(*end.body, job, states.FAILURE, error)._replace(message_id=""), found)
+
     def _handed_on(
         self, place: Place, salt: str, value: Callable[[], Any], job: Job, found: Consequences, lineage: Lineage | None = None
     ) -> bool:
@@ -175,7 +203,7 @@ class Conducting:
         args, _ = self.gathering.arguments(command)
         page, origin = page_of(command, self.plans), origin_of(command, queue_of(job.delivery.queue))
         if page.join is not None and page.join[0] == command.task_id:
-            join = opened(command, page, origin)
+            join = opened(command, page, origin, kept(self._spots(command.place)) if command.place is not None else NOTHING)
             if not join.size:
                 draft, lineage = continued(join, self.plans, self.ports.clock.now(), self.ports.blobs)
                 return [self.composer.compose(draft, lineage)]
@@ -196,7 +224,7 @@ class Conducting:
         derived, told = why.cause != job.command.task_id, set[str]()
         for at, spot in spots:
             for item in errbacks(spot, derived):
-                self._call(item, job, why, found, told)
+                self._call(item, job.command, why, origin_of(job.command, queue_of(job.delivery.queue)), found, told)
             if spot.next is not None:
                 resume = spot.resume or Resume(0, None)
                 found.exits.append(self._exit(at.canvas_id, resume.attempt, spot.end, job, state, why))
@@ -243,15 +271,15 @@ class Conducting:
             task_id, ended, self.ports.entropy.nonce(), 0, job.command.id, attempt, clock, name or LAUNCH, now, error=why
         )
 
-    def _call(self, item: Item, job: Job, why: ErrorRecord, found: Consequences, told: set[str]) -> None:
-        """Publish the error callback *item*, once however often it was linked."""
+    def _call(self, item: Item, command: Command, why: ErrorRecord, origin: Origin, found: Consequences, told: set[str]) -> None:
+        """Publish the error callback *item* of *command*, once however often it was linked."""
         call = {name: item[name] for name in CALL if name in item}
         digest = sha256(dumps(call, sort_keys=True).encode()).hexdigest()[:32]
         if digest in told:
             return
         told.add(digest)
-        ask = Ask(item, derived_id(job.command.task_id, f"error/{digest}"), self._context(item, job.command, why))
-        self._publish([ask], job, found, None)
+        ask = Ask(item, derived_id(command.task_id, f"error/{digest}"), self._context(item, command, why))
+        found.messages.append(self._composed(drafted(ask, origin, self.ports.clock.now(), self.ports.blobs), origin))
 
     def _context(self, item: Item, command: Command, why: ErrorRecord) -> Sequence[Any]:
         """Return what an error callback is called with: request, exception and traceback when it takes three, else the failed task's id."""

@@ -189,7 +189,7 @@ class Execution(NamedTuple):
         except SedanoError as error:
             self.ports.telemetry.log("warning", "arguments out of reach", task_id=held.job.command.task_id, error=str(error))
             batch.unstarted.append(held)
-            batch.give_back(held.job.delivery)
+            batch.defer_job(held.job, error)
             return None
 
     def _stillborn(self, held: Held, why: Stillborn, batch: Batch) -> Run:

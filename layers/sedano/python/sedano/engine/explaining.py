@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from sedano.engine.deferrals import HELD as MESSAGE_HELD
 from sedano.engine.redriving import give_back, parked
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import breaker, codec, states
@@ -27,6 +28,7 @@ from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import Ports, command_queue
 
 DAYS_S = 86_400.0
+HELD = ("task-held", MESSAGE_HELD)
 MOST_LETTERS = 100
 NO_EVIDENCE: Mapping[str, Any] = {}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sedano.engine.batch import Batch, Job, Judged
-from sedano.engine.conducting import Conducting, Consequences
+from sedano.engine.conducting import Conducting, Consequences, Cut
 from sedano.engine.containment import is_early, unexpected
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.holding import hold_back
@@ -188,12 +188,39 @@ class Following:
         if not due.endings and not due.messages:
             return failures
         joined = self.joining.arrive([e for e in due.endings if e.job.command.id not in failures])
+        cuts = [(job, answer) for job, answer in joined if isinstance(answer, Cut)]
+        failures |= self._cut(cuts, batch) if cuts else {}
         bodies = [(answer, job) for job, answer in joined if isinstance(answer, Addressed)]
         failures |= {job.command.id: answer for job, answer in joined if isinstance(answer, SedanoError)}
         answers = self.publisher.publish_all([*due.messages, *(m for m, _ in bodies)])
         jobs = [*due.owners, *(job for _, job in bodies)]
         failures |= {job.command.id: error for job, error in zip(jobs, answers, strict=True) if error is not None}
         return _with_the_represented(failures, {job.command.id: answer.command.id for job, answer in joined if isinstance(answer, Job)})
+
+    def _cut(self, cuts: Sequence[tuple[Job, Cut]], batch: Batch) -> dict[str, SedanoError]:
+        """Put the ends of bodies whose plans are lost, and follow those that stand: where a body began nevertheless, nothing is cut."""
+        try:
+            answers: Sequence[Any] = self.ports.ledger.keep([cut.end for _, cut in cuts])
+        except SedanoError as error:
+            answers = [error] * len(cuts)
+        failures: dict[str, SedanoError] = {}
+        due = Due()
+        for (job, cut), answer in zip(cuts, answers, strict=True):
+            if isinstance(answer, SedanoError):
+                failures[job.command.id] = answer
+            elif _stands(answer):
+                self._tell_cut(job, cut, answer, batch)
+                due.add(job, cut.found)
+        return failures | self._sent(due, batch)
+
+    def _tell_cut(self, job: Job, cut: Cut, answer: Recorded, batch: Batch) -> None:
+        end = cut.end if answer.accepted or answer.record is None else cut.end._replace(clock=answer.record.clock)
+        tell_exit(end, batch)
+        if not answer.accepted:
+            return
+        batch.count("CanvasesCut", job.task.name)
+        why = end.error.message if end.error is not None else ""
+        self.ports.telemetry.log("error", "the plan of a canvas is lost; what follows its group ends", task_id=end.task_id, error=why)
 
     def _exits(self, exits: Sequence[tuple[Job, Outcome]], batch: Batch) -> dict[str, SedanoError]:
         """Record the ends of tasks that will never run, before anybody hears of them."""
@@ -228,8 +255,16 @@ class Following:
         spent = job.stillborn
         if spent is not None and spent.code == refusals.EXECUTIONS:
             batch.park(job.delivery, spent.code, spent.field, f"{spent.detail}; its follow-ups cannot be sent: {error}")
+        elif isinstance(error, MessageRefused):
+            batch.give_back(job.delivery)  # an adapter raised what nobody foresaw: its receipts are counted
         else:
-            batch.give_back(job.delivery)
+            batch.defer_job(job, error, ran=True)
+
+
+def _stands(answer: Recorded) -> bool:
+    """Tell whether the end of a body that nobody could publish stands: put now or before, or its id was revoked."""
+    record = answer.record
+    return answer.accepted or (record is not None and record.state in states.TERMINAL and record.message_id == "")
 
 
 def _with_the_represented(failures: dict[str, SedanoError], represented: Mapping[str, str]) -> dict[str, SedanoError]:

@@ -18,12 +18,13 @@ from sedano.engine.registry import Registry, hindrance
 from sedano.engine.sparing import Spared
 from sedano.errors import MessageRefused
 from sedano.model import codec, refusals, states
-from sedano.model.clock import ClockAhead, LamportClock
+from sedano.model.clock import ClockAhead, LamportClock, agrees
 from sedano.model.control import revoked_by
 from sedano.model.messages import Command
 from sedano.model.retry import MAX_EXECUTIONS
 from sedano.model.signature import Delivery as Mode
 from sedano.model.transport import queue_of
+from sedano.model.waits import waited
 from sedano.model.window import Window
 from sedano.ports import Delivery, Ports
 
@@ -75,7 +76,9 @@ class Intake(NamedTuple):
         command = codec.decode(delivery.body)
         if type(command) is not Command:
             raise MessageRefused(refusals.SCHEMA, "type", "a command queue takes commands only")
-        clock = self._adjust(command)
+        clock = self._adjust(command, delivery, batch)
+        if clock is None:
+            return None
         if command.id in self.window:
             self._discard(command, batch, now)
             return None
@@ -113,6 +116,8 @@ class Intake(NamedTuple):
         revoked = revoked_by(control, command, queue_of(delivery.queue)) if control.revoked else None
         if revoked is not None:
             return Stillborn(states.REVOKED, refusals.REVOKED, revoked.partition("=")[0], f"revoked by {revoked}")
+        if mode != "claimed" and (spent := self._spent(delivery)) is not None:
+            return spent
         if delivery.receives == 1 or delivery.serial_key is not None:
             return None  # whatever waits for its turn is received again and again: there claims alone tell a poison
         if mode != "claimed" and delivery.receives - self.spared.count(delivery) > self.poison_after:
@@ -121,11 +126,28 @@ class Intake(NamedTuple):
             return Stillborn(states.POISON, refusals.EXECUTIONS, "receives", f"received {delivery.receives} times without an end")
         return None
 
-    def _adjust(self, command: Command) -> int:
+    def _spent(self, delivery: Delivery) -> Stillborn | None:
+        """Return why a task without a claim must not begin once more: its earlier messages and this one ended in too many executions."""
+        runs = waited(delivery.attributes).runs + delivery.receives - self.spared.count(delivery) if delivery.attributes else 0
+        if runs <= MAX_EXECUTIONS:
+            return None
+        return Stillborn(states.POISON, refusals.EXECUTIONS, "receives", f"executed {runs - 1} times without an end")
+
+    def _adjust(self, command: Command, delivery: Delivery, batch: Batch) -> int | None:
+        """Merge the command's clock and return ours; None when ours is wrong, and another worker shall run the command.
+
+        A message has three witnesses: its own clock, ours, and the moment at which SQS took it. Ahead of both, it is refused. Ahead of us
+        and not of SQS, it is healthy, and we are more than five minutes behind: it is sent anew, and the alarm on `ClocksWrong` fires.
+        """
         try:
             return self.lamport.adjust(command.clock)
         except ClockAhead as ahead:
-            raise MessageRefused(refusals.CLOCK_AHEAD, "clock", str(ahead)) from None
+            if not agrees(command.clock, delivery.sent):
+                raise MessageRefused(refusals.CLOCK_AHEAD, "clock", str(ahead)) from None
+            batch.defer(delivery, f"the clock of a worker is wrong: {ahead}", command)
+            self.ports.telemetry.count("ClocksWrong")
+            self.ports.telemetry.log("error", "the clock of this worker is wrong", behind=round(delivery.sent - self.ports.clock.now(), 1))
+            return None
 
     def _discard(self, command: Command, batch: Batch, now: float) -> None:
         batch.count("Duplicates", command.task if command.task in self.registry.tasks else UNKNOWN)

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sedano.engine.batch import Job
-from sedano.engine.conducting import Conducting
+from sedano.engine.conducting import Conducting, Cut
 from sedano.engine.containment import unexpected
 from sedano.engine.drafts import Addressed
-from sedano.errors import SedanoError, Unavailable
-from sedano.model.join import Arrival, Arrived, Node, is_full, path
+from sedano.engine.lost_plans import PATIENCE
+from sedano.errors import MessageRefused, SedanoError, Unavailable
+from sedano.model.join import Arrival, Arrived, Join, Node, is_full, path
 from sedano.model.messages import Member
+from sedano.model.waits import waited
 from sedano.ports import Ports
 
 
@@ -28,8 +30,9 @@ class Ending:
     failed: bool
 
 
-Answer = Addressed | Member | SedanoError | Job | None
-"""What follows the join, who arrives elsewhere by it, what went wrong, the job that stands for this one, or None: others are missing."""
+Answer = Addressed | Member | Cut | SedanoError | Job | None
+"""What follows the join, who arrives elsewhere by it, how it ends without its plan, what went wrong, the job that stands for this one, or
+None: others are missing."""
 Waiting = tuple[Ending, tuple[tuple[Node, int], ...]]
 """An ending and its way up the join's tree."""
 
@@ -60,7 +63,7 @@ class Joining:
                 else:
                     higher[key] = one
             full = [one for one in higher.values() if level + 1 == len(one[1])]
-            answers += [(ending.job, self._continued(ending.member.join_id)) for ending, _ in full]
+            answers += [(ending.job, self._continued(ending.member.join_id, ending.job)) for ending, _ in full]
             pending, level = [one for one in higher.values() if level + 1 < len(one[1])], level + 1
         further = [Ending(job, answer, False) for job, answer in answers if isinstance(answer, Member)]
         return [*answers, *self.arrive(further)] if further else answers
@@ -71,16 +74,25 @@ class Joining:
         except SedanoError as error:
             return [error] * len(arrivals)
 
-    def _continued(self, join_id: str) -> Answer:
+    def _continued(self, join_id: str, job: Job) -> Answer:
         try:
             join = self.ports.ledger.read_join(join_id)
             if join is None:
                 return Unavailable(f"the join {join_id} is full but cannot be read yet")
-            return self.conducting.continued(join)
+            return self._followed(join, job)
         except SedanoError as error:
             return error
         except Exception as error:  # noqa: BLE001 - the last resort: the other joins go on
             return unexpected(self.ports.telemetry, error)
+
+    def _followed(self, join: Join, job: Job) -> Answer:
+        """Return what follows *join*; where its plan is not found, *job* waits a few times before the plan counts as lost."""
+        try:
+            return self.conducting.continued(join)
+        except MessageRefused as lost:
+            if waited(job.delivery.attributes).times + job.delivery.receives <= PATIENCE:
+                return Unavailable(f"the plan of the join {join.join_id} is not found: {lost}")
+            return self.conducting.cut(join, lost, job)
 
 
 def _arrival(ending: Ending, step: tuple[Node, int], level: int) -> Arrival:

@@ -18,7 +18,7 @@ from sedano.errors import MessageRefused, OptionError
 from sedano.model import codec, refusals
 from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
-from sedano.model.messages import LAUNCH, BlobRef, Command, Gather, Member, Place, TimeLimits
+from sedano.model.messages import LAUNCH, NOTHING, BlobRef, Command, Gather, Member, Place, TimeLimits
 from sedano.model.page import Item
 from sedano.model.place import ADDED, Ask, find, following, members, part_of, part_place, size_of
 from sedano.model.signature import MAX_DELAY_S
@@ -144,12 +144,12 @@ def part_draft(command: Command, origin: Origin, part: range, member: Member | N
     )  # fmt: skip
 
 
-def opened(command: Command, page: Page, origin: Origin) -> Join:
-    """Return the join of the group that *command* launches; it keeps where the canvas goes on."""
+def opened(command: Command, page: Page, origin: Origin, ends: Mapping[str, Any] = NOTHING) -> Join:
+    """Return the join of the group that *command* launches; it keeps where the canvas goes on, and what *ends* when that plan is lost."""
     place, member = command.place, command.member
     kept: dict[str, Any] = {
         "place": list(place or ()), "member": [member.join_id, member.index, member.size] if member else None,
-        "origin": [*origin[:4], list(_lineage(origin.lineage))], "outcomes": bool(page.item.get("outcomes")),
+        "origin": [*origin[:4], list(_lineage(origin.lineage))], "outcomes": bool(page.item.get("outcomes")), **ends,
     }  # fmt: skip
     if origin.tracestate is not None:
         kept["tracestate"] = origin.tracestate

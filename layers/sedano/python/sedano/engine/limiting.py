@@ -85,7 +85,7 @@ class Limiting:
             return self.collecting.opened(job)
         except SedanoError as away:
             self.ports.telemetry.log("warning", "basket not opened", task_id=job.command.task_id, error=str(away))
-            batch.give_back(job.delivery)
+            batch.defer_job(job, away)
             return None
 
     def _paced(self, going: Sequence[tuple[Job, TaskLimits]], free: list[Job], batch: Batch) -> list[tuple[Job, TaskLimits]]:
@@ -127,7 +127,7 @@ class Limiting:
             return key(*self.arguments(job.command))
         except (Unavailable, ConfigurationError) as away:
             self.ports.telemetry.log("warning", "arguments out of reach", task_id=job.command.task_id, error=str(away))
-            batch.give_back(job.delivery)
+            batch.defer_job(job, away)
         except (ArgumentError, MessageRefused, HeaderFailed):
             unfit.append((job, limits._replace(paces=(), concurrency=None)))  # it is told why where its arguments are read again
         except Exception as error:  # noqa: BLE001 - the key may be the user's function

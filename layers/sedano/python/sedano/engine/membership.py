@@ -24,7 +24,7 @@ from sedano.ports import MemberRecord, Ports
 class Membership:
     """One worker's place in the cluster. *control* is what it knows of the control record."""
 
-    __slots__ = ("_due", "_every", "_heard", "_joined", "_lamport", "_last", "_ports", "control", "name")
+    __slots__ = ("_due", "_every", "_heard", "_joined", "_lamport", "_last", "_ports", "_ticked", "control", "name")
 
     def __init__(self, ports: Ports, lamport: LamportClock, name: str, every: float) -> None:
         """Beat as *name*, at most once in *every* seconds."""
@@ -32,13 +32,17 @@ class Membership:
         self._lamport = lamport
         self.name = name
         self._every = every
-        self._last = float("-inf")
+        self._last = self._ticked = float("-inf")
         self._due = self._joined = self._heard = False
         self.control = ControlRecord()
 
     def hello(self) -> None:
-        """Read the control record when this worker starts, and again when a heartbeat is due."""
-        self._due = self._ports.clock.now() - self._last >= self._every
+        """Read the control record when this worker starts, and again when a heartbeat is due.
+
+        Due is what either clock says: the wall clock can be set back, and the monotonic one stands still while a sandbox is frozen.
+        """
+        clock = self._ports.clock
+        self._due = max(clock.now() - self._last, clock.monotonic() - self._ticked) >= self._every
         if not self._heard or self._due:
             self.look()
 
@@ -59,7 +63,7 @@ class Membership:
             return
         now = self._ports.clock.now()
         tasks = tuple(job.command.task_id for job in jobs if job.mode == "claimed")
-        self._due, self._last = False, now
+        self._due, self._last, self._ticked = False, now, self._ports.clock.monotonic()
         if not self._write(MemberRecord(self.name, self._lamport.forward(), ACTIVE, in_flight, now, tasks)):
             return
         kind = HEARTBEAT if self._joined else ONLINE

@@ -99,7 +99,7 @@ class Pacing:
         except SedanoError as away:
             for one, _ in some:
                 self.ports.telemetry.log("warning", "rate limit not answered", task_id=one.job.command.task_id, error=str(away))
-                batch.give_back(one.job.delivery)
+                batch.defer_job(one.job, away)
             return
         given = [(one, Slot(at, late, rates.told(limits.paces))) for (one, late), at in zip(some, found, strict=True)]
         self._use(given, going, waiting, batch)

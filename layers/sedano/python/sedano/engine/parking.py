@@ -45,7 +45,7 @@ class ParkingLot(NamedTuple):
         for parking, error in zip(parkings, self._answers(parkings), strict=True):
             if error is not None:
                 self.ports.telemetry.log("error", "message could not be parked", reason=parking.code, error=str(error))
-                batch.give_back(parking.delivery)
+                batch.defer(parking.delivery)
                 continue
             self.ports.telemetry.count("MessagesParked", reason=parking.code)
             self.ports.telemetry.log(

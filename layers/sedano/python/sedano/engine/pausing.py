@@ -1,9 +1,8 @@
 """Paused queues: a worker that knows of the pause gives their messages back without a look, until it learns that they go on.
 
-Each receipt of a message is counted by its queue, and too many would set it aside. So a message is held back for longer each time, and
-before its receipts come near the limit it is sent anew with a count of its own, then acknowledged: a pause may last as long as it likes.
-A crash in between leaves two copies of one message, which their claim absorbs. After the pause a message comes back at the latest after
-as long again as the pause has lasted for it, an hour at most.
+What waits is sent anew with a delay and acknowledged (`sedano.engine.deferrals`): it is not in flight while it waits, its receipts are
+never counted out, and a pause may last for any time. After the pause a message arrives at the latest after as long again as it has waited,
+900 s at most. Only a claimed task's wait of at most 30 s, and what waits to be woken, stays in flight.
 """
 
 from __future__ import annotations
@@ -12,33 +11,23 @@ from collections.abc import Callable, Collection, Sequence
 
 from sedano.engine.batch import Arguments, Batch, Job, Later
 from sedano.engine.containment import contain
+from sedano.engine.deferrals import stale
 from sedano.engine.holding import hold_back
-from sedano.engine.registry import Registry
-from sedano.errors import MessageRefused, SedanoError
-from sedano.model import codec, refusals
+from sedano.errors import SedanoError
 from sedano.model.messages import MAP, MAP_ASYNC, Command
 from sedano.model.pauses import QUEUE, Pause, in_force, pausing, queues_of
-from sedano.model.serial import KEPT_S
 from sedano.model.transport import queue_of
-from sedano.ports import Delivery, Outgoing, Ports, command_queue
+from sedano.model.waits import SHORT_S, patience, waited
+from sedano.ports import Delivery, Ports, command_queue
 
-HOLD_S, HOLD_MOST_S = 30.0, 3_600.0
-"""How long a message of a paused queue is held back at first, and at most; twice as long each time."""
+HOLD_S = 40.0
+"""How long a message of what is paused waits at first, a quarter less at random: longer than any wait in flight. Twice as long each time,
+at most 900 s."""
 ANEW_AFTER = 10
-"""Receipts after which a message is sent anew: half of what would set it aside."""
-ANEW_AFTER_UNCLAIMED = 4
-"""The same for a task that is delivered without a claim, where receipts are all that tells a poison."""
-DAY_S = 86_400.0
-LONGER_S = 3.0
-"""How much longer what keeps its place is held back each time at least: so it is received fewer than 900 times in 13 days, and SQS counts
-to a thousand."""
-ANEW_DELAY_S = 900
-"""The longest delay that the queue knows: until then the new message is not received at all."""
+"""Receipts after which a short wait is sent anew too: half of what would set the message aside."""
 
 
-def unpaused(
-    ports: Ports, registry: Registry, deliveries: Sequence[Delivery], paused: Collection[str], batch: Batch
-) -> list[Delivery]:  # fmt: skip
+def unpaused(ports: Ports, deliveries: Sequence[Delivery], paused: Collection[str], batch: Batch) -> list[Delivery]:
     """Return those of *deliveries* whose queue is not *paused* (texts of the control record); hold the others back, or send them anew."""
     keys = {command_queue(name) for name in queues_of(paused, ports.clock.now())}
     waiting = [delivery for delivery in deliveries if delivery.queue in keys]
@@ -46,7 +35,7 @@ def unpaused(
         ports.telemetry.count("MessagesPaused", len(waiting))
     for delivery in waiting:
         try:
-            postpone(ports, delivery, _patience(ports, delivery), batch, _anew_after(registry, delivery))
+            postpone(ports, delivery, _patience(ports, delivery), batch)
         except Exception as error:  # noqa: BLE001 - the last resort
             contain(ports.telemetry, error, delivery, batch)
     return [delivery for delivery in deliveries if delivery.queue not in keys]
@@ -95,7 +84,29 @@ def _meant(command: Command, arguments: Callable[[Command], Arguments]) -> Comma
 def put_off(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:
     """Let *job* come again in *seconds*, unrun; the history keeps the *reason*, for whoever asks why it waits."""
     tell_held(ports, job, reason, seconds, batch)
-    postpone(ports, job.delivery, seconds, batch, ANEW_AFTER if job.mode == "claimed" else ANEW_AFTER_UNCLAIMED)
+    if job.mode == "claimed" and job.delivery.serial_key is None and seconds <= SHORT_S and job.delivery.receives < ANEW_AFTER:
+        hold_back(ports, job.delivery, seconds, batch)
+    else:
+        postpone(ports, job.delivery, seconds, batch)
+
+
+def may_be_woken(job: Job) -> bool:
+    """Tell whether *job* may wait in flight until it is woken: at most ten messages of a permit board or lease do.
+
+    A task without a claim never does, because its receipts must not count waits; nor does one that was woken in vain too often.
+    """
+    return job.mode == "claimed" and job.delivery.receives < ANEW_AFTER
+
+
+def await_call(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:
+    """Let *job* come again in *seconds*, or earlier when it is woken by its receipt: so it stays in flight."""
+    tell_held(ports, job, reason, seconds, batch)
+    hold_back(ports, job.delivery, seconds, batch)
+
+
+def times_of(delivery: Delivery) -> int:
+    """Return how often *delivery* has waited, as far as it remembers."""
+    return waited(delivery.attributes).times + delivery.receives - 1
 
 
 def tell_held(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:
@@ -106,70 +117,19 @@ def tell_held(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch)
     )
 
 
-def postpone(ports: Ports, delivery: Delivery, seconds: float, batch: Batch, anew_after: int = ANEW_AFTER) -> None:
-    """Let *delivery* come again in *seconds*; one that was received *anew_after* times is sent with a count of its own instead.
-
-    From a queue that keeps order nothing is sent anew, for it would lose its place: it is held back as often as it takes, and set aside
-    before the queue forgets it.
+def postpone(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) -> None:
+    """Let *delivery* come again in *seconds* as a new message; from a queue that keeps order it is hidden, and set aside before the queue
+    forgets it.
     """
-    if delivery.serial_key is not None:
-        _keep_place(ports, delivery, seconds, batch)
-    elif delivery.receives < anew_after or not _sent_anew(ports, delivery, min(int(seconds) + 1, ANEW_DELAY_S)):
-        hold_back(ports, delivery, seconds, batch)
-    else:
-        batch.move(delivery)
-
-
-def _keep_place(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) -> None:
-    age = ports.clock.now() - delivery.sent
-    if age > KEPT_S:
-        detail = f"it waited for {age / DAY_S:.0f} days in a queue that keeps order; SQS forgets it after 14"
-        batch.park(delivery, refusals.STALE, "sent", detail)
-    else:
-        hold_back(ports, delivery, max(seconds, LONGER_S * delivery.receives), batch)
-
-
-def _anew_after(registry: Registry, delivery: Delivery) -> int:
-    """Return after how many receipts *delivery* is sent anew: sooner where receipts are all that tells a poison."""
-    if delivery.receives < ANEW_AFTER_UNCLAIMED:
-        return ANEW_AFTER
-    try:
-        command = codec.decode(delivery.body)
-    except MessageRefused:
-        return ANEW_AFTER
-    if not isinstance(command, Command):
-        return ANEW_AFTER
-    task = registry.tasks.get(command.task)
-    return ANEW_AFTER if task is None or task.mode(command) == "claimed" else ANEW_AFTER_UNCLAIMED
+    if not stale(ports, delivery, batch):
+        batch.defer(delivery, seconds=seconds)
 
 
 def _patience(ports: Ports, delivery: Delivery) -> float:
     """Return how long to wait for what may last: longer each time."""
-    anew = delivery.receives >= ANEW_AFTER and delivery.serial_key is None
-    seconds = ANEW_DELAY_S if anew else min(HOLD_S * 2.0 ** min(delivery.receives - 1, 20), HOLD_MOST_S)
-    return seconds * (1 - ports.entropy.unit() / 4)
+    return patience(times_of(delivery), HOLD_S) * (1 - ports.entropy.unit() / 4)
 
 
 def _pause_left(ports: Ports, job: Job, pause: Pause, now: float) -> float:
     patience = _patience(ports, job.delivery)
     return min(patience, pause.until - now + ports.entropy.unit()) if pause.until else patience
-
-
-def _sent_anew(ports: Ports, delivery: Delivery, delay: int) -> bool:
-    """Send the message again with a count of its own; tell whether that was accepted, so that this one may go."""
-    try:
-        (error,) = ports.queues.send(delivery.queue, [Outgoing(delivery.body, delay, tenant_of(delivery.body))])
-    except SedanoError as away:
-        error = away
-    if error is not None:
-        ports.telemetry.log("warning", "paused message not sent anew", message_id=delivery.message_id, error=str(error))
-    return error is None
-
-
-def tenant_of(body: str) -> str | None:
-    """Return whose message *body* is, if it says so: a message that is sent again stays theirs."""
-    try:
-        found = codec.decode(body)
-    except MessageRefused:
-        return None
-    return found.tenant if isinstance(found, Command) else None

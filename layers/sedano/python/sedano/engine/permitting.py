@@ -12,15 +12,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job
-from sedano.engine.pausing import put_off
+from sedano.engine.pausing import await_call, may_be_woken, put_off, times_of
 from sedano.errors import SedanoError
 from sedano.model.limiting import Concurrency, Range
 from sedano.model.permits import GUARD_MS, RESERVED_MS, Board, Full, Permit, chosen, granted
+from sedano.model.waits import patience
 from sedano.ports import Delivery, Ports
 
 TRIES = 6
-AGAIN_S, AGAIN_MOST_S = 5.0, 900.0
-"""How long a message is held back at first, and at most, that may not be woken; twice as long each time."""
+AGAIN_S = 5.0
+"""How long a message waits at first that may not be woken; twice as long each time, at most 900 s."""
 SUSPENDED_S = 300.0
 """How long a message of a suspended task is held back before it is looked at again."""
 MOST_BOARDS = 1_000
@@ -96,7 +97,7 @@ class Permitting:
             found = self._attempt(wanted, job, batch)
         except SedanoError as away:
             self.ports.telemetry.log("warning", "permit not answered", task_id=job.command.task_id, error=str(away))
-            batch.give_back(job.delivery)
+            batch.defer_job(job, away)
             return None
         if isinstance(found, Permit):
             batch.permits.append((wanted.name, found))
@@ -128,8 +129,8 @@ class Permitting:
         """Hold *job* back until a permit is over at least, and leave its receipt so that it can be woken earlier."""
         batch.count("PermitsBusy", job.task.name)
         unit, delivery = self.ports.entropy.unit(), job.delivery
-        again = min(AGAIN_S * 2 ** min(delivery.receives - 1, 20), AGAIN_MOST_S)
-        if full is None:
+        again = patience(times_of(delivery), AGAIN_S)
+        if full is None or not may_be_woken(job):
             put_off(self.ports, job, f"all {wanted.limit} permits are held", again * (0.5 + unit), batch)
             return
         now, soonest = self._now(), full.soonest
@@ -140,8 +141,10 @@ class Permitting:
         except SedanoError as away:
             self.ports.telemetry.log("warning", "permit not waited for", task_id=job.command.task_id, error=str(away))
             waits = False
-        seconds = seconds if waits else again * (0.5 + unit)
-        put_off(self.ports, job, f"permit held by {soonest.owner}", seconds, batch)
+        if waits:
+            await_call(self.ports, job, f"permit held by {soonest.owner}", seconds, batch)
+        else:
+            put_off(self.ports, job, f"permit held by {soonest.owner}", again * (0.5 + unit), batch)
 
     def _wake(self, board: Board, permit: Permit) -> None:
         """Make the first of those who wait visible again, and keep *permit* for it for a moment; pass over who came by itself since."""

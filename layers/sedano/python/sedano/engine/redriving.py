@@ -16,8 +16,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from sedano.engine.deferrals import tenant_of
 from sedano.engine.parking import SEAL, proof
-from sedano.engine.pausing import tenant_of
 from sedano.engine.registry import Registry
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError, UnknownQueue
 from sedano.model import codec, refusals

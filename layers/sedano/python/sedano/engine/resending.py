@@ -43,7 +43,7 @@ def _resend(ports: Ports, queue: str, waiting: Sequence[Later], batch: Batch) ->
         job = later.job
         if error is not None:
             ports.telemetry.log("warning", "waiting message not sent anew", task_id=job.command.task_id, error=str(error))
-            batch.give_back(job.delivery)
+            batch.defer_job(job, error)
             continue
         batch.move(job.delivery)
         batch.count("TasksHeld", job.task.name)

@@ -18,21 +18,20 @@ from typing import NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
 from sedano.engine.gathering import HeaderFailed
-from sedano.engine.holding import hold_back
 from sedano.engine.leasing import Busy, Leasing
-from sedano.engine.pausing import tell_held
+from sedano.engine.pausing import await_call, may_be_woken, put_off, times_of
 from sedano.engine.registry import alone
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.lease import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
 from sedano.model.messages import Command
+from sedano.model.waits import patience
 from sedano.ports import Delivery, Ports
 
 WAKE_ONE_OF = 10
 """How many receipts are tried at most: those whose time is over wake nobody."""
-AGAIN_S, AGAIN_MOST_S = 5.0, 3_600.0
-"""How long a message is held back at first, and at most, that may not be woken; twice as long each time, so that nobody who waits for hours
-comes to the limit of receives."""
+AGAIN_S = 5.0
+"""How long a message waits at first that may not be woken; twice as long each time, at most 900 s."""
 _SEPARATOR = "\n"
 
 
@@ -81,7 +80,7 @@ class Singletons(NamedTuple):
 
     def _not_now(self, job: Job, away: SedanoError, batch: Batch) -> None:
         self.ports.telemetry.log("warning", "singleton not answered", task_id=job.command.task_id, error=str(away))
-        batch.give_back(job.delivery)
+        batch.defer_job(job, away)
 
     def _settle(self, job: Job, found: Term | Busy, batch: Batch) -> Job | None:
         if isinstance(found, Term):
@@ -106,13 +105,13 @@ class Singletons(NamedTuple):
     def _hold(self, job: Job, busy: Busy, batch: Batch) -> None:
         """Hold the message back until the holder's time is over at least, and leave its receipt so that it can be woken earlier."""
         delivery, unit = job.delivery, self.ports.entropy.unit()
-        again = min(AGAIN_S * 2 ** min(delivery.receives - 1, 20), AGAIN_MOST_S)
+        again, why = patience(times_of(delivery), AGAIN_S), f"singleton held by {busy.record.owner}"
         seconds = max(busy.wait, again) + unit
         receipt = (delivery.queue, delivery.receipt, delivery.message_id, str(self.ports.clock.now() + seconds))
-        if not busy.record.held or not self.ports.leases.wait(busy.record, _SEPARATOR.join(receipt)):
-            seconds = again * (0.5 + unit)
-        tell_held(self.ports, job, f"singleton held by {busy.record.owner}", seconds, batch)
-        hold_back(self.ports, delivery, seconds, batch)
+        if may_be_woken(job) and busy.record.held and self.ports.leases.wait(busy.record, _SEPARATOR.join(receipt)):
+            await_call(self.ports, job, why, seconds, batch)
+        else:
+            put_off(self.ports, job, why, again * (0.5 + unit), batch)
 
     def _wake(self, released: LeaseRecord) -> None:
         for receipt in released.waiting[:WAKE_ONE_OF]:

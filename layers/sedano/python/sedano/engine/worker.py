@@ -155,6 +155,8 @@ class Worker:
             self._return(jobs, unexpected(telemetry, error), batch)
         for step, call in (("release", self._release), ("echo", self._intake.echo), ("park", self._parking.settle)):
             passing(telemetry, step, partial(call, batch), None)
+        passing(telemetry, "defer", partial(self._admission.settle, batch, self._spared), None)
+        passing(telemetry, "park", partial(self._parking.settle, batch), None)
         passing(telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)
         self._spared.add(batch.given_back)
         return batch.given_back

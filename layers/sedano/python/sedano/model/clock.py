@@ -34,6 +34,15 @@ def adjust(clock: int, other: int, now_us: int) -> int:
     return max(clock, other, now_us) + 1
 
 
+def agrees(clock: int, sent: float) -> bool:
+    """Tell whether *clock* fits the moment *sent* (epoch s; 0: unknown) at which the queue took its message.
+
+    A machine that is more than five minutes ahead cannot sign a request (SigV4), so no healthy clock is further ahead of the queue's own;
+    a second is added for the ticks of events in between and for the queue's rounding.
+    """
+    return sent > 0 and clock <= int(sent * 1e6) + MAX_AHEAD_US + 1_000_000
+
+
 class LamportClock:
     """The clock of one process: thread-safe, with kombu's two methods.
 

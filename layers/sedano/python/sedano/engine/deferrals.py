@@ -1,0 +1,121 @@
+"""Deferrals: messages that wait are sent anew with a delay, ten to a call, and the received ones are acknowledged (`sedano.model.waits`).
+
+A crash between the two leaves two copies of one message, with one id, which their claim absorbs. A message of a queue that keeps order
+would lose its place, so it is hidden instead and stays in flight: SQS counts one message in flight for each key that waits, so at most
+120 000 keys of a FIFO queue wait at once. A message that the queue does not take anew is hidden too, for longer each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sedano.engine.batch import Batch, Deferral
+from sedano.engine.sparing import Spared
+from sedano.errors import MessageRefused, SedanoError
+from sedano.model import codec, refusals
+from sedano.model.clock import LamportClock
+from sedano.model.messages import Command
+from sedano.model.serial import KEPT_S
+from sedano.model.waits import KEPT, LONGEST_S, WAITED, Waited, hidden, patience, waited, written
+from sedano.ports import Delivery, Outgoing, Ports
+
+DAY_S = 86_400.0
+LONGER_S = 3.0
+"""How much longer what keeps its place is hidden each time at least: so it is received fewer than 900 times in 13 days, and SQS counts to
+a thousand."""
+REASON_CHARACTERS = 300
+HELD = "message-held"
+"""The history's line about it: of the message, because the task may have begun, or ended, before what follows from it could not be sent."""
+
+
+def settle(ports: Ports, lamport: LamportClock, spared: Spared, batch: Batch) -> None:
+    """Send what *batch* deferred anew; what was sent is not given back any more."""
+    deferred, batch.deferred = batch.deferred, {}
+    back = {delivery.message_id for delivery in batch.given_back}
+    by_queue: dict[str, list[Deferral]] = {}
+    for one in deferred.values():
+        if one.delivery.message_id not in back:
+            continue
+        if stale(ports, one.delivery, batch):
+            batch.given_back[:] = [delivery for delivery in batch.given_back if delivery.message_id != one.delivery.message_id]
+            continue
+        _tell(ports, lamport, one, batch)
+        if one.delivery.serial_key is None:
+            by_queue.setdefault(one.delivery.queue, []).append(one)
+        else:
+            _hide(ports, one.delivery, max(_seconds(ports, one), LONGER_S * one.delivery.receives))
+    for queue, some in by_queue.items():
+        _send(ports, spared, queue, some, batch)
+
+
+def stale(ports: Ports, delivery: Delivery, batch: Batch) -> bool:
+    """Set *delivery* aside, and return True, where it waited in a queue that keeps order for nearly as long as SQS keeps messages."""
+    age = ports.clock.now() - delivery.sent
+    if delivery.serial_key is None or age <= KEPT_S:
+        return False
+    detail = f"it waited for {age / DAY_S:.0f} days in a queue that keeps order; SQS forgets it after 14"
+    batch.park(delivery, refusals.STALE, "sent", detail)
+    return True
+
+
+def tenant_of(body: str) -> str | None:
+    """Return the tenant of the message *body*, or None: a message that is sent again stays theirs."""
+    try:
+        found = codec.decode(body)
+    except MessageRefused:
+        return None
+    return found.tenant if isinstance(found, Command) else None
+
+
+def _send(ports: Ports, spared: Spared, queue: str, some: Sequence[Deferral], batch: Batch) -> None:
+    try:
+        answers: Sequence[SedanoError | None] = ports.queues.send(queue, [_outgoing(ports, spared, one) for one in some])
+    except SedanoError as away:
+        answers = [away] * len(some)
+    sent = set()
+    for one, error in zip(some, answers, strict=True):
+        if error is None:
+            sent.add(one.delivery.message_id)
+            continue
+        ports.telemetry.log("warning", "waiting message not sent anew", message_id=one.delivery.message_id, error=str(error))
+        _hide(ports, one.delivery, max(hidden(one.delivery.receives), _seconds(ports, one)))
+    batch.given_back[:] = [delivery for delivery in batch.given_back if delivery.message_id not in sent]
+
+
+def _outgoing(ports: Ports, spared: Spared, one: Deferral) -> Outgoing:
+    delivery = one.delivery
+    before = waited(delivery.attributes)
+    runs = before.runs + max(0, delivery.receives - 1 - spared.count(delivery)) + one.ran
+    attributes = {name: value for name, value in delivery.attributes.items() if name.startswith(KEPT)}
+    attributes[WAITED] = written(Waited(before.times + 1, runs))
+    delay = min(-int(-_seconds(ports, one) // 1), int(LONGEST_S))
+    return Outgoing(delivery.body, delay, tenant_of(delivery.body), attributes)
+
+
+def _seconds(ports: Ports, one: Deferral) -> float:
+    if one.seconds is not None:
+        return max(0.0, one.seconds)
+    delivery = one.delivery
+    times = waited(delivery.attributes).times if delivery.serial_key is None else delivery.receives - 1
+    return patience(times) * (1 - ports.entropy.unit() / 4)
+
+
+def _hide(ports: Ports, delivery: Delivery, seconds: float) -> None:
+    try:
+        ports.queues.hold(delivery, seconds)
+    except SedanoError as error:
+        ports.telemetry.log("warning", "message not held back; it comes again sooner", message_id=delivery.message_id, error=str(error))
+
+
+def _tell(ports: Ports, lamport: LamportClock, one: Deferral, batch: Batch) -> None:
+    """Note in the history that the task waits and why; without a reason that was done before, or its message was not read."""
+    if not one.reason:
+        return
+    ports.telemetry.count("MessagesDeferred")
+    if one.command is None:
+        return
+    now = ports.clock.now()
+    batch.chronicle.line(
+        HELD, lamport.forward(), now, uuid=one.command.task_id, name=one.command.task, reason=one.reason[:REASON_CHARACTERS],
+        until=round(now + patience(waited(one.delivery.attributes).times), 3),
+    )  # fmt: skip

@@ -1,0 +1,38 @@
+"""How long a message waits, and what it remembers: bounded, growing, and total over hostile attributes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.model.retry import MAX_EXECUTIONS
+from sedano.model.waits import FIRST_S, HIDDEN_MOST_S, LONGEST_S, WAITED, Waited, hidden, patience, waited, written
+
+DAY_S = 86_400.0
+
+
+@given(st.integers(0, 999_999), st.integers(0, 999_999))
+def test_what_a_message_remembers_is_read_as_it_was_written(times: int, runs: int) -> None:
+    assert waited({WAITED: written(Waited(times, runs))}) == Waited(times, runs)
+
+
+@given(st.text(max_size=30))
+def test_any_other_text_is_no_memory(text: str) -> None:
+    found = waited({WAITED: text})
+    assert found == Waited() or written(found) == " ".join(str(int(part)) for part in text.split(" "))
+
+
+@pytest.mark.parametrize("text", ["-1 0", "1", "1 2 3", "², 1", "1 ²", "1e3 1", "", " 1 1", "1234567 1"])
+def test_forged_memories_count_as_none(text: str) -> None:
+    assert waited({WAITED: text}) == Waited()
+
+
+def test_waits_grow_to_the_longest_delay_of_a_queue_and_no_further() -> None:
+    waits = [patience(times) for times in range(60)]
+    assert waits == sorted(waits)
+    assert (waits[0], waits[-1], patience(10**9)) == (FIRST_S, LONGEST_S, LONGEST_S)
+
+
+def test_where_nothing_can_be_sent_anew_no_receipt_limit_is_reached_within_half_a_day() -> None:
+    assert sum(map(hidden, range(1, 6))) > DAY_S / 2
+    assert sum(map(hidden, range(1, MAX_EXECUTIONS))) > 7 * DAY_S
+    assert hidden(10**9) == HIDDEN_MOST_S
