@@ -99,6 +99,7 @@ class _Tables:
             KeySchema=properties["KeySchema"],
             AttributeDefinitions=properties["AttributeDefinitions"],
             BillingMode=properties["BillingMode"],
+            **{name: properties[name] for name in ("GlobalSecondaryIndexes",) if name in properties},
         )
         self.client.update_time_to_live(TableName=name, TimeToLiveSpecification=properties["TimeToLiveSpecification"])
         return name, described["TableDescription"]["TableArn"]

@@ -137,6 +137,11 @@ def _of_tasks(watched: Watched) -> Iterator[Rule]:
         "The log names the task: give its limits again with `app.control`."
     )
     yield Rule("LimitsRefused", watched.own("LimitsRefused"), 1, 1, words)
+    words = (
+        "A worker's clock is more than five minutes behind the queue's own, so it sends messages on to other workers instead of running "
+        "them. On Lambda: report it to AWS. On a host of your own: start its time synchronisation, then start the worker again."
+    )
+    yield Rule("ClocksWrong", watched.own("ClocksWrong"), 1, 1, words)
 
 
 def _of_rounds(watched: Watched) -> Iterator[Rule]:

@@ -9,6 +9,8 @@ from constructs import Construct
 
 PARTITION_KEY = "pk"
 TTL_ATTRIBUTE = "ttl"
+MEMBERS, MEMBERS_KEY = "members", "knd"
+"""The index of the members of the cluster and its partition key, as the library names them."""
 
 
 class Ceiling(NamedTuple):
@@ -40,4 +42,18 @@ class Table(Construct):
             encryption_key=key,
             deletion_protection=permanent,
             removal_policy=RemovalPolicy.RETAIN if permanent else RemovalPolicy.DESTROY,
+        )
+        self._ceiling = ceiling
+
+    def index_members(self) -> None:
+        """Add the index by which the controller and views find the members of the cluster (`sedano.aws.members`).
+
+        DynamoDB adds an index to a table that stands without an interruption. Items without its key are not in it.
+        """
+        self.table.add_global_secondary_index(
+            index_name=MEMBERS,
+            partition_key=dynamodb.Attribute(name=MEMBERS_KEY, type=dynamodb.AttributeType.STRING),
+            projection_type=dynamodb.ProjectionType.ALL,
+            max_read_request_units=self._ceiling.reads,
+            max_write_request_units=self._ceiling.writes,
         )

@@ -31,6 +31,7 @@ from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
 from ..constructs.queue import FIFO, WorkQueue
 from ..constructs.streams import StreamTable, service_of
+from ..constructs.table import MEMBERS
 from ..constructs.timers import Timers
 from ..constructs.webhook_url import WebhookUrl
 from ..places import FUNCTIONS
@@ -204,7 +205,8 @@ class CoreStack(StageStack):
         made.allow(["sqs:GetQueueAttributes"], *self._command_arns())
         made.allow(["sqs:SendMessage"], self._events.queue_arn)
         made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
-        made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem", "dynamodb:Scan"], self._control.table_arn)
+        made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], self._control.table_arn)
+        made.allow(["dynamodb:Query"], f"{self._control.table_arn}/index/{MEMBERS}")
         colon = ArnFormat.COLON_RESOURCE_NAME
         mappings = [
             self.format_arn(service="lambda", resource="event-source-mapping", resource_name=one, arn_format=colon)

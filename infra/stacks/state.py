@@ -52,7 +52,9 @@ class StateStack(StageStack):
         ceiling = Ceiling(config.most_reads, config.most_writes)
         key = Key(self, "Key", stage=config.stage).key if config.own_key else None
         CfnOutput(self, LEDGER, value=Table(self, "Ledger", permanent=permanent, ceiling=ceiling, key=key).table.table_name)
-        CfnOutput(self, CONTROL, value=Table(self, "Control", permanent=permanent, ceiling=ceiling, key=key).table.table_name)
+        control = Table(self, "Control", permanent=permanent, ceiling=ceiling, key=key)
+        control.index_members()
+        CfnOutput(self, CONTROL, value=control.table.table_name)
         blobs = Bucket(self, "Blobs", permanent=permanent, key=key, days=config.blob_days)
         history = Bucket(self, "History", permanent=permanent, key=key)
         CfnOutput(self, BLOBS, value=blobs.bucket.bucket_name)

@@ -85,7 +85,9 @@ def test_every_alarm_counts_what_aws_or_the_library_emits(production: Templates)
         assert own <= counted, f"{name}: nothing counts {own - counted}"
 
 
-WITH_ALARM = ["TasksPoisoned", "WritesFencedOff", "ClaimsStolen", "RecordsLost", "FollowUpsDelayed", "UnexpectedErrors", "LimitsRefused"]
+WITH_ALARM = [
+    "TasksPoisoned", "WritesFencedOff", "ClaimsStolen", "RecordsLost", "FollowUpsDelayed", "UnexpectedErrors", "LimitsRefused", "ClocksWrong",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("metric", WITH_ALARM)

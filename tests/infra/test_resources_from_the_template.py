@@ -3,7 +3,12 @@
 import json
 
 from infra.constructs.queue import FIFO, MAX_RECEIVES, MAX_RECEIVES_IN_ORDER
+from infra.constructs.table import MEMBERS, MEMBERS_KEY
+from sedano.aws import members as library
+from sedano.aws.expressions.members import BEAT
 from sedano.model import serial, transport
+from sedano.model.cluster import MemberRecord
+from tests.infra.template import Templates
 from tests.plugins.resources import QUEUES, Resources
 
 
@@ -39,6 +44,28 @@ def test_tables_and_buckets_on_moto_can_be_written_at_once(resources: Resources)
         assert client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]["AttributeName"] == "ttl"
     for setting in ("SEDANO_BLOBS_BUCKET", "SEDANO_HISTORY_BUCKET"):
         resources.session.client("s3").put_object(Bucket=resources.settings[setting], Key="one", Body=b"1")
+
+
+def test_reading_the_members_reads_nothing_else_of_the_control_table(resources: Resources) -> None:
+    """The read budget of a round of the controller: one page for some 5 000 members, whatever lies beside them."""
+    table, client = resources.settings["SEDANO_CONTROL_TABLE"], resources.session.client("dynamodb")
+    for number in range(0, 500, 25):
+        puts = [{"PutRequest": {"Item": {"pk": {"S": f"RATE#{number + n}"}, "text": {"S": "x" * 2_000}}}} for n in range(25)]
+        client.batch_write_item(RequestItems={table: puts})
+    members = library.DynamoMembers(client, table)
+    for number in range(30):
+        members.beat(MemberRecord(f"worker.{number:02}", number + 1, "ACTIVE", 0, 1_767_225_600.0))
+    seen: list[tuple[str, int]] = []
+    client.meta.events.register("after-call.dynamodb", lambda model, parsed, **_: seen.append((model.name, parsed.get("ScannedCount", 0))))
+    assert len(members.read()) == 30
+    assert seen == [("Query", 30)]
+
+
+def test_the_index_of_the_members_is_the_one_that_the_library_asks(production: Templates) -> None:
+    (indexes,) = [t["GlobalSecondaryIndexes"] for t in production.of_type("DynamoDB::Table").values() if "GlobalSecondaryIndexes" in t]
+    assert [(one["IndexName"], one["KeySchema"]) for one in indexes] == [(MEMBERS, [{"AttributeName": MEMBERS_KEY, "KeyType": "HASH"}])]
+    assert library.MEMBERS == MEMBERS
+    assert f"{MEMBERS_KEY} = :kind" in BEAT.update
 
 
 def test_a_queue_that_keeps_order_keeps_it_on_moto(resources: Resources) -> None:

@@ -23,7 +23,7 @@ from tests.simulation.network import Weather
 
 CALM = Weather(0.0, ())
 WRITES = ("UpdateItem", "PutItem", "DeleteItem", "TransactWriteItems")
-READS = ("GetItem", "BatchGetItem", "Scan")
+READS = ("GetItem", "BatchGetItem", "Query", "Scan")
 Budget = tuple[int, int]
 """The reads and writes that something may cost at most."""
 

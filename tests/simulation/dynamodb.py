@@ -136,6 +136,12 @@ class Database:
             answers[table] = [dict(items[key["pk"]["S"]]) for key in wanted["Keys"] if key["pk"]["S"] in items]
         return {"Responses": answers, "UnprocessedKeys": {}}
 
+    def query(self, _: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Read what an index holds under one key; its partition key is the name before the `=`."""
+        name, _, value = asked["KeyConditionExpression"].partition(" = ")
+        wanted = asked["ExpressionAttributeValues"][value]
+        return {"Items": [dict(item) for _, item in sorted(self.table(asked["TableName"]).items()) if item.get(name) == wanted]}
+
     def scan(self, _: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Read everything, in the order of the keys."""
         return {"Items": [dict(item) for _, item in sorted(self.table(asked["TableName"]).items())]}
@@ -222,6 +228,7 @@ _OPERATIONS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "DeleteItem": Database.delete_item,
     "GetItem": Database.get_item,
     "BatchGetItem": Database.batch_get_item,
+    "Query": Database.query,
     "Scan": Database.scan,
     "TransactWriteItems": Database.transact_write_items,
 }

@@ -53,7 +53,7 @@ def _of_tables(ledger: str, control: str) -> list[Call]:
     return [
         *(Call(f"delete the {table}", "dynamodb", "delete_table", {"TableName": table}) for table in (ledger, control)),
         Call("read the whole ledger", "dynamodb", "scan", {"TableName": ledger}),
-        Call("read all that is controlled", "dynamodb", "scan", {"TableName": control}, ("controller",)),
+        Call("read all that is controlled", "dynamodb", "scan", {"TableName": control}),
         *(
             Call(f"forget an item of the {table}", "dynamodb", "delete_item", {"TableName": table, "Key": key})
             for table in (ledger, control)

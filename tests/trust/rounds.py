@@ -182,7 +182,7 @@ NEEDED: dict[Grant, Road] = {
     Grant("scheduler", "scheduler:CreateSchedule", "timers"): jittered,
     Grant("controller", "sqs:GetQueueAttributes", "commands"): backlog,
     Grant("controller", "sqs:SendMessage", "events"): asked,
-    Grant("controller", "dynamodb:Scan", "control"): lost,
+    Grant("controller", "dynamodb:Query", "control"): lost,
     Grant("controller", "dynamodb:GetItem", "control"): backlog,
     Grant("controller", "dynamodb:BatchGetItem", "control"): asked,
     Grant("controller", "dynamodb:UpdateItem", "control"): lost,

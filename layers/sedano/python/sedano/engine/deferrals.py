@@ -78,7 +78,8 @@ def _send(ports: Ports, spared: Spared, queue: str, some: Sequence[Deferral], ba
             sent.add(one.delivery.message_id)
             continue
         ports.telemetry.log("warning", "waiting message not sent anew", message_id=one.delivery.message_id, error=str(error))
-        _hide(ports, one.delivery, max(hidden(one.delivery.receives), _seconds(ports, one)))
+        age = ports.clock.now() - one.delivery.sent
+        _hide(ports, one.delivery, max(hidden(one.delivery.receives, age), _seconds(ports, one)))
     batch.given_back[:] = [delivery for delivery in batch.given_back if delivery.message_id not in sent]
 
 

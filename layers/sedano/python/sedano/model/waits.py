@@ -27,9 +27,9 @@ LONGEST_S = 900.0
 """The longest wait: as long as a queue can delay a message."""
 FIRST_S = 5.0
 """The first wait for a service that did not answer; each later one is twice as long."""
-HIDDEN_S, HIDDEN_MOST_S, GROWTH = 60.0, 43_200.0, 6.0
-"""Where nothing can be sent anew: the first time a message is hidden, the longest, and how much longer each next time. Five receipts,
-which a task without a claim has, outlast sixteen hours."""
+HIDDEN_S, HIDDEN_MOST_S, SOON, LONGER = 60.0, 43_200.0, 2, 5.0
+"""Where nothing can be sent anew, a message is hidden: for a minute at its first receipts, then for five times its age. So the five
+receipts that a task without a claim has outlast most of a day, and a wait ends in proportion to the outage."""
 _WRITTEN = re.compile(r"(\d{1,6}) (\d{1,6})", re.ASCII)
 
 
@@ -57,6 +57,6 @@ def patience(times: int, first: float = FIRST_S) -> float:
     return min(first * 2.0 ** min(times, 20), LONGEST_S)
 
 
-def hidden(receives: int) -> float:
-    """Return for how many seconds a message that was received so often is hidden where it cannot be sent anew."""
-    return min(HIDDEN_S * GROWTH ** min(receives - 1, 20), HIDDEN_MOST_S)
+def hidden(receives: int, age: float) -> float:
+    """Return for how many seconds a message of this *age* (s) that was received so often is hidden where it cannot be sent anew."""
+    return HIDDEN_S if receives <= SOON else min(max(HIDDEN_S, LONGER * age), HIDDEN_MOST_S)

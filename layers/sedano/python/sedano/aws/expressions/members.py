@@ -4,7 +4,7 @@ M1: a heartbeat never runs backwards. The member's own logical clock orders its 
 network changes nothing; and LOSE, which is said of it by whoever took over a claim of its own, changes nothing when it has
 spoken since that claim ran out.
 
-Attributes: `pk` key · `nm` name · `clk` clock · `st` state · `inflight` messages · `took` ids of the claimed tasks among
+Attributes: `pk` key · `knd` the key of the index of members, which no other item has · `nm` name · `clk` clock · `st` state · `inflight` messages · `took` ids of the claimed tasks among
 them · `seen` epoch ms · `ttl` epoch s.
 """
 
@@ -12,10 +12,14 @@ from __future__ import annotations
 
 from sedano.aws.expressions.write import TTL, Write
 
+KIND = {"S": "MEMBER"}
+"""The one value of `knd`. An index partition takes 1 000 heartbeats a second: 60 000 workers at one a minute."""
+
 BEAT = Write(
     condition="attribute_not_exists(pk) OR clk < :clk",
-    update="SET nm = :name, clk = :clk, st = :st, inflight = :inflight, seen = :seen, took = :took, #ttl = :ttl",
+    update="SET knd = :kind, nm = :name, clk = :clk, st = :st, inflight = :inflight, seen = :seen, took = :took, #ttl = :ttl",
     names=TTL,
+    values={":kind": KIND},
 )
 """A member's heartbeat; an older one never replaces a newer one."""
 
