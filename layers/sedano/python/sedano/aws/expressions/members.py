@@ -4,8 +4,8 @@ M1: a heartbeat never runs backwards. The member's own logical clock orders its 
 network changes nothing; and LOSE, which is said of it by whoever took over a claim of its own, changes nothing when it has
 spoken since that claim ran out.
 
-Attributes: `pk` key · `knd` the key of the index of members, which no other item has · `nm` name · `clk` clock · `st` state · `inflight` messages · `took` ids of the claimed tasks among
-them · `seen` epoch ms · `ttl` epoch s.
+Attributes: `pk` key · `knd` the key of the index of members, which no other item has · `nm` name · `clk` clock · `st` state ·
+`inflight` messages · `took` ids of the claimed tasks among them · `seen` epoch ms · `ttl` epoch s.
 """
 
 from __future__ import annotations
