@@ -132,7 +132,7 @@ def _held_line(line: bytes, task_id: str) -> dict[str, Any] | None:
         event = load(line, MAX_BYTES, MAX_DEPTH)
     except MessageRefused:
         return None
-    if not isinstance(event, dict) or (event.get("type"), event.get("uuid")) != ("task-held", task_id):
+    if not isinstance(event, dict) or event.get("type") not in HELD or event.get("uuid") != task_id:
         return None
     texts = all(isinstance(event.get(name), str) for name in ("name", "reason", "hostname")) and isinstance(event.get("batch", ""), str)
     moments = (event.get("timestamp"), event.get("until"))
