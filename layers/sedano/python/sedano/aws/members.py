@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sedano.aws import keys
-from sedano.aws.expressions.members import BEAT, KIND, LOSE
+from sedano.aws.expressions.members import BEAT, KIND, LOSE, OF_KIND
 from sedano.aws.faults import AWS_ERRORS, fault
 from sedano.aws.table import Table
 from sedano.model.cluster import ACTIVE, LOST, MemberRecord
@@ -66,7 +66,7 @@ class DynamoMembers:
             pages = self._client.get_paginator("query").paginate(
                 TableName=self._name,
                 IndexName=MEMBERS,
-                KeyConditionExpression="knd = :kind",
+                KeyConditionExpression=OF_KIND,
                 ExpressionAttributeValues={":kind": KIND},
             )
             found = [_member(item) for page in pages for item in page["Items"]]

@@ -15,6 +15,9 @@ from sedano.aws.expressions.write import TTL, Write
 KIND = {"S": "MEMBER"}
 """The one value of `knd`. An index partition takes 1 000 heartbeats a second: 60 000 workers at one a minute."""
 
+OF_KIND = "knd = :kind"
+"""All members, for a query of their index."""
+
 BEAT = Write(
     condition="attribute_not_exists(pk) OR clk < :clk",
     update="SET knd = :kind, nm = :name, clk = :clk, st = :st, inflight = :inflight, seen = :seen, took = :took, #ttl = :ttl",
