@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sedano.aws import keys
-from sedano.aws.expressions.members import BEAT, KIND, LOSE, OF_KIND
+from sedano.aws.expressions.members import BEAT, LOSE, OF_KIND
 from sedano.aws.faults import AWS_ERRORS, fault
 from sedano.aws.table import Table
 from sedano.model.cluster import ACTIVE, LOST, MemberRecord
@@ -63,12 +63,7 @@ class DynamoMembers:
     def read(self) -> list[MemberRecord]:
         """Return all members, by name."""
         try:
-            pages = self._client.get_paginator("query").paginate(
-                TableName=self._name,
-                IndexName=MEMBERS,
-                KeyConditionExpression=OF_KIND,
-                ExpressionAttributeValues={":kind": KIND},
-            )
+            pages = self._client.get_paginator("query").paginate(TableName=self._name, IndexName=MEMBERS, **OF_KIND)
             found = [_member(item) for page in pages for item in page["Items"]]
         except AWS_ERRORS as error:
             raise fault(error, "dynamodb.Query") from error

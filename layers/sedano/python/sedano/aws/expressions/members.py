@@ -15,7 +15,7 @@ from sedano.aws.expressions.write import TTL, Write
 KIND = {"S": "MEMBER"}
 """The one value of `knd`. An index partition takes 1 000 heartbeats a second: 60 000 workers at one a minute."""
 
-OF_KIND = "knd = :kind"
+OF_KIND = {"KeyConditionExpression": "knd = :kind", "ExpressionAttributeValues": {":kind": KIND}}
 """All members, for a query of their index."""
 
 BEAT = Write(
