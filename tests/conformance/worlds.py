@@ -164,8 +164,8 @@ def timers_of(scheduler: Any, urls: dict[str, str]) -> SchedulerTimers:
     """Timers in a schedule group of their own."""
     name = f"t{secrets.token_hex(6)}"
     scheduler.create_schedule_group(Name=name)
-    group = TimerGroup(name, "arn:aws:iam::000000000000:role/timers", arn_of(urls[PARKED]))
-    return SchedulerTimers(scheduler, group, {key: arn_of(url) for key, url in urls.items()})
+    arns = {key: arn_of(url, scheduler.meta.region_name) for key, url in urls.items()}
+    return SchedulerTimers(scheduler, TimerGroup(name, "arn:aws:iam::000000000000:role/timers", arns[PARKED]), arns)
 
 
 def session_of(resources: Resources) -> Session:

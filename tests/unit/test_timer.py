@@ -53,10 +53,24 @@ def test_what_is_no_envelope_is_refused(rest):
 
 
 def test_the_arn_of_a_queue_is_read_from_its_address():
-    assert arn_of("https://sqs.eu-central-1.amazonaws.com/123456789012/q") == "arn:aws:sqs:eu-central-1:123456789012:q"
-    assert arn_of("https://sqs.cn-north-1.amazonaws.com.cn/123456789012/q") == "arn:aws-cn:sqs:cn-north-1:123456789012:q"
+    assert arn_of("https://sqs.eu-central-1.amazonaws.com/123456789012/q", "us-east-1") == "arn:aws:sqs:eu-central-1:123456789012:q"
+    assert arn_of("https://sqs.cn-north-1.amazonaws.com.cn/123456789012/q", "") == "arn:aws-cn:sqs:cn-north-1:123456789012:q"
     with pytest.raises(ConfigurationError, match="no address of an SQS queue"):
-        arn_of("https://example.org/q")
+        arn_of("https://example.org/q", "eu-west-1")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://vpce-1.sqs.eu-central-1.vpce.amazonaws.com/123456789012/q",
+        "https://sqs-fips.us-gov-west-1.amazonaws.com/123456789012/q",
+        "http://localhost:4566/123456789012/q",
+    ],
+)
+def test_an_address_without_a_region_gets_the_clients_and_never_none(url: str):
+    assert arn_of(url, "us-gov-west-1") == "arn:aws-us-gov:sqs:us-gov-west-1:123456789012:q"
+    with pytest.raises(ConfigurationError, match="names no Region; set AWS_DEFAULT_REGION"):
+        arn_of(url, "")
 
 
 def test_a_stage_without_a_group_for_timers_says_what_to_do():

@@ -180,6 +180,7 @@ def _seals(ssm: Any, settings: Settings, clock: Clock, entropy: Entropy, telemet
 
 def _timers(scheduler: Any, settings: Settings) -> Timers:
     module = importlib.import_module("sedano.aws.timers")
-    group = module.TimerGroup(settings.timers_group, settings.timers_role, module.arn_of(settings.queues[PARKED]))
-    made: SchedulerTimers = module.SchedulerTimers(scheduler, group, {key: module.arn_of(url) for key, url in settings.queues.items()})
+    arns = {key: module.arn_of(url, scheduler.meta.region_name) for key, url in settings.queues.items()}
+    group = module.TimerGroup(settings.timers_group, settings.timers_role, arns[PARKED])
+    made: SchedulerTimers = module.SchedulerTimers(scheduler, group, arns)
     return made

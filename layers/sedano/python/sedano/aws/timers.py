@@ -6,7 +6,6 @@ itself, so no function runs to send a message. What Scheduler cannot deliver for
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -32,17 +31,19 @@ class TimerGroup(NamedTuple):
     undelivered: str = ""
 
 
-def arn_of(url: str) -> str:
-    """Return the ARN of the queue at *url*.
+def arn_of(url: str, region: str) -> str:
+    """Return the ARN of the queue at *url*, in *region* (the client's) where the address names none: a VPC endpoint, FIPS, a local one.
 
     Raises:
-        ConfigurationError: the address has not the shape that SQS gives, so Scheduler could not send there.
+        ConfigurationError: the address does not have the shape that SQS gives, or no Region is known, so Scheduler could not send there.
     """
     found = _URL.search(url)
     if found is None:
         raise ConfigurationError(f"{url}: no address of an SQS queue with an account and a name; timers cannot send to it")
-    region = found["region"] or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION", "")
-    return f"arn:{_partition(region)}:sqs:{region}:{found['account']}:{found['name']}"
+    where = found["region"] or region
+    if not where:
+        raise ConfigurationError(f"{url}: the address names no Region; set AWS_DEFAULT_REGION, or a Region in the profile")
+    return f"arn:{_partition(where)}:sqs:{where}:{found['account']}:{found['name']}"
 
 
 def _partition(region: str) -> str:
