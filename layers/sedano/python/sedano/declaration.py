@@ -89,12 +89,20 @@ class Declaration:
             raise OptionError(f"task {name}: a generator has no one result to record; return a list")
         policy = default if self.retry is None or self.retry is True else NEVER if self.retry is False else self.retry
         parameters, is_async = Parameters(function, int(self.bind), name), inspect.iscoroutinefunction(function)
+        self._refuse_annotations(name, parameters)
         key = key_of(self.singleton, self.on_busy, self.delivery, parameters)
         limits = TimeLimits(self.soft_time_limit, self.time_limit) if self.time_limit or self.soft_time_limit else None
         return TaskSpec(
             name, function, parameters, is_async, self.delivery, policy, self.ignore_result, self.queue, self.expires, key, self.on_busy,
             time_limits=limits,
         )  # fmt: skip
+
+    def _refuse_annotations(self, name: str, parameters: Parameters) -> None:
+        """Raise `OptionError` where an annotation names what JSON cannot carry: the body, or the caller, would see something else."""
+        if parameters.refusal:
+            raise OptionError(f"task {name}: {parameters.refusal}")
+        if parameters.returns.refusal and not self.ignore_result:
+            raise OptionError(f"task {name}: its result: {parameters.returns.refusal}; or declare ignore_result=True")
 
     def name_for(self, function: Callable[..., Any]) -> str:
         """Return how messages name the task; raise `OptionError` when no message can bear it."""

@@ -25,7 +25,7 @@ from sedano.app import Sedano
 from sedano.cli.desk import Row, app_of, table, takes_app
 from sedano.cli.printer import say, say_json
 from sedano.errors import ConfigurationError
-from sedano.model.parameters import ANYTHING, kind_of
+from sedano.model.annotations import ANYTHING, kind_of
 from sedano.model.timestamps import shown
 from sedano.model.workflow import kinds
 from sedano.workflow import Flow, FlowResult, FlowView, find, load

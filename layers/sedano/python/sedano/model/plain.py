@@ -8,11 +8,12 @@ stands.
 | `uuid.UUID`, finite `decimal.Decimal` | string, as `str` writes it |
 | `datetime.datetime`, `datetime.date` | string, ISO 8601 |
 | `enum.Enum` member | its value |
-| instance of a dataclass | object of its fields |
+| instance of a dataclass, of a pydantic model | object of its fields |
 
 Anything else is `Unserialisable`, and so are NaN, the infinities, half a surrogate pair, a value that contains
 itself, and a key that is not a string: `json.dumps` would silently turn ``{1: "a"}`` into ``{"1": "a"}``, so that the
-task sees another value than the caller passed. What comes back is plain JSON: a tuple as a list, a UUID as its text.
+task sees another value than the caller passed. `sedano.model.annotations` restores what an annotation names; without one, plain JSON comes
+back: a tuple as a list, a UUID as its text.
 
 CPython's C encoder writes; only text that gives reason to (an object, a surrogate, much nesting, a long number) or an
 error sends the slow and exact walk over the value, which knows the path.
@@ -72,6 +73,8 @@ def _plain(value: Any) -> Any:
         return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
     if isinstance(value, Decimal):
         raise _Misfit(f"the Decimal {value} cannot be written as JSON")
     raise _Misfit(f"a value of type {type(value).__qualname__} cannot be written as JSON")

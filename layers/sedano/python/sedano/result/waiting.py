@@ -11,6 +11,7 @@ from math import isnan
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar, cast
 
 from sedano.engine.gathering import Gathering
+from sedano.engine.registry import Registry
 from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout, TaskRevoked
 from sedano.model import states
 from sedano.model.records import TaskRecord
@@ -31,6 +32,10 @@ class Reads(Protocol):
     @property
     def ports(self) -> Ports:
         """The ports."""
+
+    @property
+    def registry(self) -> Registry:
+        """The tasks of the app."""
 
     @property
     def gathering(self) -> Gathering:
@@ -232,10 +237,15 @@ def error_of(record: TaskRecord) -> Exception | None:
 
 
 def value_of(outlet: Reads, record: TaskRecord) -> Any:
-    """Return the value of the succeeded task of *record*; raise `NoResult` when it kept none."""
+    """Return the value of the succeeded task of *record*, restored by the task's annotation where this app knows the task.
+
+    Raises:
+        NoResult: it kept none.
+    """
     if record.result is None and record.result_ref is None:
         _refuse(record, "it keeps no result (ignore_result)")
-    return outlet.gathering.value(record)
+    value, task = outlet.gathering.value(record), outlet.registry.tasks.get(record.name)
+    return value if task is None else task.parameters.returns.restored(value)
 
 
 def _refuse(record: TaskRecord, why: str) -> NoReturn:

@@ -11,9 +11,9 @@ from sedano.engine.drafts import CommandDraft
 from sedano.engine.registry import BUILT_IN, TaskSpec
 from sedano.errors import ArgumentError, FlowRunReused, WorkflowInvalid
 from sedano.model import codec
+from sedano.model.annotations import Wrong, kind_of
 from sedano.model.lineage import DEFAULT_BUDGET, Lineage, derived_id
 from sedano.model.messages import NOTHING, BlobRef
-from sedano.model.parameters import Wrong, kind_of
 from sedano.model.stamps import joined
 from sedano.model.transport import is_fifo
 from sedano.model.workflow import kinds

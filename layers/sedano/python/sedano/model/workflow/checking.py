@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import GenericAlias
 from typing import Any, NamedTuple
 
-from sedano.model.parameters import Wrong, kind_of
+from sedano.model.annotations import Wrong, kind_of
 from sedano.model.workflow import kinds
 from sedano.model.workflow.definition import ITEM, Call, Definition, Ref, Step, refs
 from sedano.model.workflow.reading import Path, Problem
