@@ -149,7 +149,8 @@ def test_the_history_tells_what_router_and_recorder_cost_and_telling_costs_the_r
     functions.run("router", functions.event(urls["events"]))
     functions.run("recorder", functions.event(urls["records"]))
     assert told(functions, "message-parked")[0]["reason"] == "malformed"
-    assert told(functions, "router-invocation")[1]["calls"] == {"sqs.SendMessageBatch": 2}, "the record before, and what was set aside"
+    parking = {"sqs.SendMessageBatch": 2, "ssm.GetParameter": 1, "ssm.PutParameter": 1}
+    assert told(functions, "router-invocation")[1]["calls"] == parking, "the record before, what was parked, and the stage's new key"
     assert told(functions, "recorder-invocation")[1]["calls"] == {"s3.PutObject": 1}
 
 

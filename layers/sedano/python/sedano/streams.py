@@ -19,7 +19,7 @@ from sedano.engine.streams import Streams
 from sedano.errors import ArgumentError, ConfigurationError, OptionError
 from sedano.model.messages import NOTHING
 from sedano.model.signature import Signature
-from sedano.model.stream import OPERATIONS
+from sedano.model.stream import EXAMPLES, OPERATIONS
 from sedano.model.stream import StreamRecord as StreamRecord
 from sedano.model.stream import TableChange as TableChange
 from sedano.model.stream import call_id as call_id
@@ -50,12 +50,20 @@ def declare(app: Sources, name: str, operations: Sequence[str], task: object) ->
         raise OptionError(f"stream {name}: {who} is no task of this app; @app.stream({name!r}) stands in the line above @app.task")
     if task.name in app.streams.get(name, {}):
         raise OptionError(f"stream {name}: the task {task.name} stands on it already; name all its operations in one @app.stream")
-    try:
-        task.spec.parameters.fit([{}], {})
-    except ArgumentError as wrong:
-        raise OptionError(f"stream {name}: {task.name} is called with one argument, a record, which is a dict: {wrong.detail}") from None
+    wrongs = [wrong for example in EXAMPLES if (wrong := _misfit(task, example)) is not None]
+    if len(wrongs) == len(EXAMPLES):
+        raise OptionError(f"stream {name}: {task.name} is called with one argument, a record, which is a dict: {wrongs[0].detail}")
     wanted = _operations(name, operations)
     app.streams.setdefault(name, {})[task.name] = wanted
+
+
+def _misfit(task: Task[..., object], example: TableChange | StreamRecord) -> ArgumentError | None:
+    """Return why *task* cannot be called with a record such as *example*; None when it can."""
+    try:
+        task.spec.parameters.fit([dict(example)], {})
+    except ArgumentError as wrong:
+        return wrong
+    return None
 
 
 def reading(app: Sedano, arns: Mapping[str, str] = NOTHING) -> Streams:

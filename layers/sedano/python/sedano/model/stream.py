@@ -74,6 +74,13 @@ class StreamRecord(TypedDict):
     data_base64: str | None
 
 
+EXAMPLES: tuple[TableChange, StreamRecord] = (
+    TableChange(stream="orders", id="1", at=0, operation="INSERT", keys={"pk": "1"}, new={"pk": "1"}, old=None, expired=False),
+    StreamRecord(stream="clicks", id="1", at=0.0, partition_key="1", data="{}", data_base64=None),
+)
+"""A record of each kind, with which a task is tried when it is declared."""
+
+
 def read(stream: str, record: Mapping[str, Any], now: float) -> TableChange | StreamRecord:
     """Return what tasks get of *record*, which Lambda handed over; *now* (epoch s) stands for a moment that it does not tell.
 
