@@ -44,6 +44,7 @@ def planned(number: int, plan: Any, node: str = "0.0", **changes: Any) -> str:
 
 
 STEP = {"task": "add"}
+LAUNCHED = {"subject": LAUNCH, "data": None}
 _AT = ("-1", "1e300", "-1e300", "1" + "0" * 400, "253402300800", "NaN", "Infinity", "true", '"soon"', "null")
 _STEPS: list[dict[str, Any]] = [
     {"task": 5}, {"task": "add", "args": 5}, {"task": "add", "kwargs": [1]}, {"task": "add", "links": 5}, {"task": "add", "errors": [{}]},
@@ -97,10 +98,9 @@ def ended() -> list[Hostile]:
         for n, step in enumerate(_STEPS)
     ]
     found += [Hostile(name, Outgoing(planned(200 + n, page, "0")), "schema") for n, (name, page) in enumerate(_PAGES)]
-    launched = {"subject": LAUNCH, "data": None}
-    found += [Hostile(name, Outgoing(planned(300 + n, page, "0", **launched)), "schema") for n, (name, page) in enumerate(_LAUNCHES)]
+    found += [Hostile(name, Outgoing(planned(300 + n, page, "0", **LAUNCHED)), "schema") for n, (name, page) in enumerate(_LAUNCHES)]
     found += [
-        Hostile("a part of nothing", Outgoing(planned(400, {"item": {"group": [STEP]}}, "0.pages.1000000", **launched)), "schema"),
+        Hostile("a part of nothing", Outgoing(planned(400, {"item": {"group": [STEP]}}, "0.pages.1000000", **LAUNCHED)), "schema"),
         Hostile("a gathering of a million", Outgoing(command(401, gatherid="j", gathersize=1_000_000)), "schema"),
         Hostile("a gathering of all", Outgoing(command(402, gatherid="j", gathersize=2**31 - 1)), "schema"),
         Hostile("a path that leads nowhere", Outgoing(planned(403, {"item": {"chain": [STEP]}}, "7.links.9")), "schema"),

@@ -1,16 +1,24 @@
 """Whatever a message says, its neighbours run: it is set aside alone, at a cost that its size bounds, and counted under names from code."""
 
+import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sedano import Sedano, testing
+from sedano.engine.conducting import MOST_PARTS
+from sedano.engine.gathering import Gathering
+from sedano.engine.plans import Plans
+from sedano.engine.worker import Worker
 from sedano.model import states
 from sedano.model.limiting import QUIET, SLOT
+from sedano.model.page import PAGE_MEMBERS
 from sedano.ports import PARKED, Outgoing, command_queue
-from tests.stories.hostile import EVERY, Hostile, command
+from tests.stories.hostile import EVERY, LAUNCHED, Hostile, command, planned
 from tests.stories.kept import assert_effects, succeeded
+from tests.stories.mutants import Delegating
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import in_memory
@@ -157,3 +165,89 @@ def test_nothing_hostile_leaves_an_effect() -> None:
     shop.add.delay(1, 2)
     processes.drain()
     assert_effects(stage, succeeded(add=1), ("malformed", "too-deep"))
+
+
+class Counting(Delegating):
+    """Counts what is read and written for one delivery."""
+
+    def __init__(self, inner: Any) -> None:
+        """Count from zero."""
+        super().__init__(inner)
+        self.ids = 0
+
+    def read(self, task_ids: Any) -> Any:
+        """Count the ids."""
+        self.ids += len(task_ids)
+        return self.inner.read(task_ids)
+
+    def keep(self, outcomes: Any) -> Any:
+        """Count the ends."""
+        self.ids += len(outcomes)
+        return self.inner.keep(outcomes)
+
+
+LOST = "blob:" + "0" * 64 + ":5"
+COSTLY = [
+    Hostile("the ends of a million members of a lost page", Outgoing(planned(1, LOST, "0.pages.1000000", **LAUNCHED)), "blob"),
+    Hostile("with a budget for all", Outgoing(planned(2, LOST, "0.pages.1000000", budget=2**31 - 1, **LAUNCHED)), "blob"),
+    Hostile(
+        "in a join that was not opened", Outgoing(planned(3, LOST, "0.pages.1000000", joinid="j", joinindex=0, joinsize=10**6, **LAUNCHED)),
+        "blob",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("hostile", [*EVERY, *COSTLY], ids=[one.name[:60] for one in [*EVERY, *COSTLY]])
+def test_a_delivery_reads_and_sends_no_more_than_a_page_whatever_its_message_says(hostile: Hostile) -> None:
+    """149 bytes once made a million ids and as many reads: 8 s of CPU and 718 MB."""
+    shop, stage = Shop(), in_memory()
+    counting = Counting(stage.ports.ledger)
+    stage.ports = replace(stage.ports, ledger=counting)
+    processes = Processes(stage, shop.app)
+    stage.ports.queues.send(COMMANDS, [hostile.message])
+    processes.deliver()
+    assert counting.ids <= 2 * PAGE_MEMBERS
+    assert len(stage.peek(COMMANDS)) <= MOST_PARTS + 1
+
+
+class LoadsUnchecked(Plans):
+    """Reads pages as any JSON."""
+
+    def load(self, name: str) -> Any:
+        """Return whatever stands there."""
+        return json.loads(name)
+
+
+class BelievesSizes(Gathering):
+    """Takes the size that a message says for the stored one."""
+
+    def is_open(self, join_id: str, size: int) -> bool:
+        """Believe it."""
+        return True
+
+
+def loading_unchecked(worker: Worker) -> None:
+    """Let a worker read pages as any JSON."""
+    conducting = replace(worker._following.conducting, plans=LoadsUnchecked(worker.ports.blobs))
+    worker._following = replace(worker._following, conducting=conducting)
+    worker._execution = worker._execution._replace(conducting=conducting)
+
+
+def believing(worker: Worker) -> None:
+    """Let a worker believe the sizes of gatherings."""
+    conducting = replace(worker._following.conducting, gathering=BelievesSizes(worker.ports))
+    worker._execution = worker._execution._replace(conducting=conducting)
+
+
+def outcome_of(hostile: Hostile, mutate: Any) -> list[str]:
+    """Return with which reasons *hostile* is set aside by a mutant."""
+    shop, stage = Shop(), in_memory()
+    processes = Processes(stage, shop.app, mutate=mutate)
+    stage.ports.queues.send(COMMANDS, [hostile.message])
+    processes.drain()
+    return [one.attributes["reason"] for one in stage.peek(PARKED)]
+
+
+@pytest.mark.parametrize(("mutate", "least"), [(loading_unchecked, 10), (believing, 1)])
+def test_a_worker_without_a_parser_is_found_out(mutate: Any, least: int) -> None:
+    assert sum(outcome_of(one, mutate) != [one.reason] for one in EVERY) >= least

@@ -30,16 +30,20 @@ from sedano.model.timetable import At, Cron, Every, Timetable, between
 NOW = 1_767_225_600
 CALL = Call("report", "default")
 TABLES: list[Timetable] = [Every(10), Every(3_600, 7), Cron("30 2 * * *", "Europe/Berlin", "skip", "both"), At((NOW, NOW + 9))]
-moments = st.tuples() | st.lists(st.integers(0, 2**40), max_size=3).map(tuple)
+LATEST = 253_402_300_799
+moments = st.tuples() | st.lists(st.integers(0, LATEST), max_size=3).map(tuple)
 texts = st.text(max_size=20)
+names = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=256)
+data = st.text(st.characters(max_codepoint=127), max_size=20)
 schedules = st.builds(
     Schedule, texts.filter(bool), st.sampled_from(TABLES), st.integers(0, 900), st.none() | st.integers(0, 900), st.booleans(),
     st.booleans(), st.none() | st.integers(1, 100),
 )  # fmt: skip
 calls = st.builds(
-    Call, texts, texts, texts, st.none() | st.floats(0.5, 1e6), st.booleans(), st.none() | texts, st.none() | texts, st.none() | texts
-)
-periodics = st.builds(Periodic, schedules, calls, st.builds(State, st.integers(0, 2**40), moments, st.integers(0, 99), moments), texts)
+    Call, names, names, data, st.none() | st.floats(0.5, 1e6), st.booleans(), st.none() | names.map(lambda name: name[:128]),
+    st.none() | st.sampled_from(["batch=7", "a=1,b=2"]), st.none() | texts,
+)  # fmt: skip
+periodics = st.builds(Periodic, schedules, calls, st.builds(State, st.integers(0, LATEST), moments, st.integers(0, 99), moments), texts)
 GOOD = json.loads(write_agenda(Agenda(1, {"a": Periodic(Schedule("a", Every(10), misfire_grace=5), CALL, State(NOW, (NOW,)))})))
 
 
@@ -55,6 +59,14 @@ def test_an_agenda_is_read_back_as_it_was_written(found):
         (("timetable",), ["every", [0, 0]], "schedule 'a'"),
         (("timetable",), ["hourly", []], "schedule 'a'"),
         (("timetable",), "every", "schedule 'a': timetable"),
+        *[(("state", "cursor"), moment, "schedule 'a': state.cursor") for moment in (-1, LATEST + 1, 10**400, 1e300, True, "1", None)],
+        *[(("state", "pending"), some, "schedule 'a': state.pending") for some in ([-1], [10**400], [0.5], [0] * 10_001, {}, "1", [None])],
+        *[(("call", "expires"), seconds, "schedule 'a': call.expires") for seconds in (-1, 0, 1e300, 10**400, "1", True, [])],
+        (("call", "task"), "", "schedule 'a': call.task"),
+        (("call", "queue"), "two words", "schedule 'a': call.queue"),
+        (("call", "data"), "\ud800", "schedule 'a': call.data"),
+        (("call", "tenant"), "\u20ac", "schedule 'a': call.tenant"),
+        (("call", "stamps"), "=", "schedule 'a': call.stamps"),
         (("options", "jitter"), "5", "schedule 'a': options.jitter"),
         (("options", "jitter"), -5, "schedule 'a'"),
         (("options", "paused"), 1, "schedule 'a': options.paused"),

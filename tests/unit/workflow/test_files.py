@@ -10,9 +10,11 @@ import pytest
 from sedano import Retry, Sedano
 from sedano.errors import ConfigurationError, WorkflowInvalid
 from sedano.model.workflow.definition import digest
+from sedano.model.workflow.reading import read
 from sedano.task import Task
 from sedano.workflow import Input, Step, Workflow, each, load, own
 from sedano.workflow.files import toml_lines
+from sedano.workflow.yaml_reader import parse
 
 TOML = '''
 workflow = "fulfil"
@@ -271,3 +273,56 @@ def test_a_worker_whose_workflows_are_classes_loads_no_reader_of_files_and_nothi
     where = {"PYTHONPATH": ":".join(sys.path)}
     said = subprocess.run([sys.executable, "-c", program], env=where, capture_output=True, text=True, check=False)
     assert said.stdout.strip() == "[]", said.stdout + said.stderr
+
+
+BOMB = "\n".join([
+    "a0: &a0 [x, x, x, x, x, x, x, x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)), "workflow: fulfil",
+])  # fmt: skip
+MERGED = "\n".join(["a0: &a0 {x: 1}", *(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}" for n in range(1, 40))])
+HOSTILE = {
+    "a bomb of aliases": ("w.yaml", BOMB, "more than 20000 values"),
+    "merges that double": ("w.yaml", MERGED, "more than 20000 values"),
+    "an alias of itself": ("w.yaml", "a: &a [*a]", "w.yaml:1: not YAML"),
+    "a character that YAML forbids": ("w.yaml", "workflow: \x15", "special characters"),
+    "nested too deeply": ("w.yaml", "[" * 5_000, "not YAML"),
+    "a number in base 60": ("w.yaml", "a: " + "1:" * 50_000 + "1", "a number or a moment of more than 100 characters"),
+    "a number of too many digits": ("w.yaml", "a: " + "1" * 5_000, "a number or a moment of more than 100 characters"),
+    "a list": ("w.yaml", "[1, 2]", "expected keys and values"),
+    "a moment beyond all": ("w.yaml", "a: 0001-01-01 00:00:00 +23:59", "w.yaml:"),
+    "a file that is too long": ("w.yaml", "#" * 300_000, "more than 262144 characters"),
+    "TOML of spaces": ("w.toml", "x = [\n[" + " " * 100_000 + "\n]]", ""),
+    "TOML of dots": ("w.toml", "x = 1\n" + "a." * 100_000 + "a = 1", "w.toml:2: .* a key of more than 32 dots"),
+    "a TOML table of dots": ("w.toml", "[" + "a . " * 50_000 + "a]", "a key of more than 32 dots"),
+    "TOML nested too deeply": ("w.toml", "x = " + "[" * 5_000 + "]" * 5_000, "nested too deeply"),
+    "a TOML number of too many digits": ("w.toml", "x = " + "1" * 5_000, "w.toml"),
+    "a TOML file that is too long": ("w.toml", "#" * 300_000, "more than 262144 characters"),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "said"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_file_is_refused_in_words_and_reads_no_more_than_its_size(name: str, text: str, said: str, tmp_path: Path) -> None:
+    """Before there were limits, the bomb took 9 s and 1.6 GB, and the spaces a time cubic in their number: here it would not end."""
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(WorkflowInvalid, match=said):
+        load(Sedano("hostile"), file)
+
+
+def test_aliases_and_merges_of_a_workflow_that_is_no_bomb_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "w.yaml"
+    file.write_text("workflow: fulfil\nstep:\n- &a {name: one, task: x}\n- {<<: *a, name: two}\n")
+    definition, problems, lines = _read_yaml(file.read_text())
+    assert problems == []
+    assert [step.name for step in definition.steps] == ["one", "two"]
+    assert lines["step", 1] == 4
+
+
+def _read_yaml(text: str) -> Any:
+    data, lines, faults = parse(text)
+    assert faults == []
+    return *read(data), lines
+
+
+@pytest.mark.parametrize("data", [0, "1_000", None, [], 1.5, {"step": 5}, {"step": [5]}, {"inputs": 5}, {1: 2}])
+def test_data_of_any_shape_is_read_with_its_problems(data: Any) -> None:
+    assert read(data)[1]

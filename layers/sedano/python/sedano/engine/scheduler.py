@@ -11,8 +11,10 @@ earlier occurrences still wait or run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
+from sedano.engine.containment import answers_of, passing, unexpected
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.instances import OCCURRENCE
 from sedano.engine.publisher import Publisher
@@ -104,18 +106,22 @@ class Scheduler:
         for place, moment in enumerate(moments):
             try:
                 messages[place] = self._composer.compose(_draft(found, moment, now))
-            except SedanoError as error:
-                answers[place] = error
-        for place, answer in zip(messages, self._publisher.publish_all([*messages.values()]), strict=True):
+            except Exception as error:  # noqa: BLE001 - the last resort: the other occurrences are published
+                answers[place] = unexpected(self._ports.telemetry, error)
+        for place, answer in zip(messages, self._sent([*messages.values()]), strict=True):
             answers[place] = answer
         return answers
+
+    def _sent(self, messages: Sequence[Addressed]) -> Sequence[SedanoError | None]:
+        return answers_of(self._ports.telemetry, self._publisher.publish_all, messages)
 
     def _work_on(self, number: int, seen: Agenda | MessageRefused, alter: Alter) -> Round:
         """Work on one agenda; what cannot be done now is told, and done by the next round."""
         try:
             return self._work(_readable(seen), alter)
-        except SedanoError as error:
-            self._ports.telemetry.log("error", "agenda not worked on; the next round does", agenda=number, error=str(error))
+        except Exception as error:  # noqa: BLE001 - the last resort: the other agendas are worked on
+            answer = unexpected(self._ports.telemetry, error)
+            self._ports.telemetry.log("error", "agenda not worked on; the next round does", agenda=number, error=str(answer))
             return Round(failed=1)
 
     def _work(self, seen: Agenda, alter: Alter) -> Round:
@@ -125,7 +131,7 @@ class Scheduler:
         def planned(agenda: Agenda) -> Agenda:
             now = self._ports.clock.now()
             agenda = alter(agenda)
-            return agenda._replace(periodics={name: _decided(one, over.get(name, ()), now) for name, one in agenda.periodics.items()})
+            return agenda._replace(periodics={name: self._decided(one, over.get(name, ()), now) for name, one in agenda.periodics.items()})
 
         agenda = self._swapped(seen, planned)
         missed = _missed(agenda) - _missed(seen)
@@ -135,6 +141,10 @@ class Scheduler:
         sent = sum(error is None for done in accepted.values() for error in done.values())
         refused = sum(map(len, accepted.values())) - sent
         return Round(sent, max(0, missed) + refused)
+
+    def _decided(self, found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:
+        """Return *found* with what comes next; one about which nothing can be decided stays as it is, and the others go on."""
+        return passing(self._ports.telemetry, f"decide {found.schedule.name}", partial(_decided, found, over, now), found)
 
     def _swapped(self, seen: Agenda, alter: Alter, tries: int = TRIES) -> Agenda:
         """Change an agenda by *alter* where it is still as it was *seen*; where another was first, alter that one."""

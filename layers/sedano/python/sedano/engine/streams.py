@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host
+from sedano.engine.containment import answers_of, unexpected
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.parking import ParkingLot
 from sedano.engine.publisher import Publisher
@@ -67,7 +68,7 @@ class Streams:
         """
         done, why = 0, None
         while done < len(records) and why is None and (not done or self._ports.clock.now() < deadline - GUARD_S):
-            went, why = self._some(name, records[done : done + TOGETHER])
+            went, why = self._contained(name, records[done : done + TOGETHER])
             done += went
         if done == len(records):
             return done
@@ -94,6 +95,23 @@ class Streams:
                 raise error
         return len(calls)
 
+    def _contained(self, name: str, records: Sequence[Mapping[str, Any]]) -> tuple[int, SedanoError | None]:
+        """Do as `_some` does. When it raises what nobody foresaw, do so for each record alone, and set aside the one that raises again.
+
+        Calls that were published before have derived ids, so what they cause is known downstream.
+        """
+        try:
+            return self._some(name, records)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            answer = unexpected(self._ports.telemetry, error)
+        if len(records) == 1:
+            return self._park(name, records, {0: answer}, None) or (1, None) if isinstance(answer, MessageRefused) else (0, answer)
+        for done, record in enumerate(records):
+            _, why = self._contained(name, [record])
+            if why is not None:
+                return done, why
+        return len(records), None
+
     def _some(self, name: str, records: Sequence[Mapping[str, Any]]) -> tuple[int, SedanoError | None]:
         """Publish what *records* ask for; return how many are done with, and what stopped it there, if anything did."""
         found = self._read(name, records)
@@ -108,11 +126,13 @@ class Streams:
         stop = some.stop
         for queue in sorted(some.calls, key=lambda one: one != self._away):
             going = [(place, call) for place, call in some.calls[queue] if stop is None or place < stop[0]]
-            answers = self._publisher.publish_all([call for _, call in going])
+            answers = answers_of(self._ports.telemetry, self._publisher.publish_all, [call for _, call in going])
             for (place, _), error in zip(going, answers, strict=True):
                 if error is None:
                     continue
-                if error.is_final:
+                if isinstance(error, MessageRefused) and error.code == refusals.UNEXPECTED:
+                    some.refused.setdefault(place, error)
+                elif error.is_final:
                     some.refused.setdefault(place, MessageRefused(refusals.STREAM, "call", str(error)))
                 elif stop is None or place < stop[0]:
                     stop, self._away = (place, error), queue

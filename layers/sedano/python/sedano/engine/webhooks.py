@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from sedano.engine.batch import Batch, Parking
 from sedano.engine.chronicle import Chronicle, Host
+from sedano.engine.containment import unexpected
 from sedano.engine.drafts import Composer, EventDraft
 from sedano.engine.parking import ParkingLot
 from sedano.engine.publisher import Publisher
@@ -82,8 +83,8 @@ class Webhooks:
             return Answer(413, f"a body may have {MAX_BODY_BYTES} bytes")
         try:
             return self._refusal(hook, arrived) or self._let_in(hook, arrived)
-        except SedanoError as error:
-            return self._unanswered(hook, error)
+        except Exception as error:  # noqa: BLE001 - the last resort: the sender comes again, and nothing is half done
+            return self._unanswered(hook, unexpected(self._ports.telemetry, error))
 
     def again(self, name: str, text: str) -> int:
         """Take a parked request once more, and return how many events it made.
@@ -143,8 +144,11 @@ class Webhooks:
         try:
             happened = self._happened(hook, request)
             self._publish(hook, request, happened)
-        except MessageRefused as unread:
-            return self._park(hook, request, unread)
+        except Exception as error:
+            answer = unexpected(self._ports.telemetry, error)
+            if not isinstance(answer, MessageRefused):
+                raise
+            return self._park(hook, request, answer)
         return Answer(202, f"published: {len(happened)}") if happened else Answer(200, "nothing of interest")
 
     def _happened(self, hook: Hook, request: WebhookRequest) -> Sequence[Happened]:

@@ -10,19 +10,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from sedano.errors import MessageRefused, OptionError, TooLarge
-from sedano.model import refusals
+from sedano.model import refusals, stamps
 from sedano.model.messages import NOTHING
 from sedano.model.schedule import Schedule, State, edited
+from sedano.model.timestamps import LAST_SECOND
 from sedano.model.timetable import read_timetable, written
+from sedano.model.wire import is_name, is_tenant
 
 AGENDAS = 16
 MOST_BYTES = 350_000
 """The longest text of one agenda: an item of DynamoDB holds 400 KB."""
+MOST_MOMENTS = 10_000
+"""The most moments that are read as pending or running; a decision writes down a twentieth of it."""
 MOST_CALL_BYTES = 16_000
 """The longest arguments of one call; what is larger belongs into a store of the user's, and its key into the call."""
 
@@ -157,16 +161,20 @@ def _plain(periodic: Periodic) -> dict[str, object]:
     }  # fmt: skip
 
 
-_TEXT, _WHOLE, _FLAG, _NUMBER, _MOMENTS = "a text", "a whole number", "true or false", "a number", "a list of whole numbers"
+_TEXT, _WHOLE, _FLAG, _MOMENT = "a text", "a whole number", "true or false", "a moment in whole epoch seconds"
+_SECONDS, _MOMENTS = "a number of seconds above 0", f"a list of at most {MOST_MOMENTS} moments in whole epoch seconds"
+_DATA = "arguments as JSON in ASCII"
+_NAME, _QUEUE = "a name of 1 to 256 characters without spaces", "the name of a queue"
+_TENANT, _STAMPS = "1 to 128 visible ASCII characters", "stamps, name=value,name=value"
 _OPTIONAL = " or null"
 _OPTIONS = {
     "jitter": _WHOLE, "misfire_grace": _WHOLE + _OPTIONAL, "coalesce": _FLAG, "paused": _FLAG, "max_instances": _WHOLE + _OPTIONAL,
 }  # fmt: skip
 _CALL = {
-    "task": _TEXT, "queue": _TEXT, "data": _TEXT, "expires": _NUMBER + _OPTIONAL, "ignore_result": _FLAG, "tenant": _TEXT + _OPTIONAL,
-    "stamps": _TEXT + _OPTIONAL, "moment": _TEXT + _OPTIONAL,
+    "task": _NAME, "queue": _QUEUE, "data": _DATA, "expires": _SECONDS + _OPTIONAL, "ignore_result": _FLAG, "tenant": _TENANT + _OPTIONAL,
+    "stamps": _STAMPS + _OPTIONAL, "moment": _TEXT + _OPTIONAL,
 }  # fmt: skip
-_STATE = {"cursor": _WHOLE, "pending": _MOMENTS, "missed": _WHOLE, "running": _MOMENTS}
+_STATE = {"cursor": _MOMENT, "pending": _MOMENTS, "missed": _WHOLE, "running": _MOMENTS}
 _PARTS = {"timetable", "options", "call", "state", "declared"}
 
 
@@ -201,10 +209,21 @@ def _fields(where: str, found: object, kinds: Mapping[str, str]) -> dict[str, An
 def _is(value: object, kind: str) -> bool:
     if kind.endswith(_OPTIONAL):
         return value is None or _is(value, kind.removesuffix(_OPTIONAL))
-    if kind == _MOMENTS:
-        return isinstance(value, list) and all(type(moment) is int for moment in value)
-    wanted = {_TEXT: (str,), _WHOLE: (int,), _FLAG: (bool,), _NUMBER: (int, float)}[kind]
-    return type(value) in wanted
+    return bool(_ARE[kind](value))
+
+
+def _is_moment(value: object) -> bool:
+    return type(value) is int and 0 <= value <= LAST_SECOND
+
+
+_ARE: Mapping[str, Callable[[Any], object]] = {
+    _TEXT: lambda value: type(value) is str, _WHOLE: lambda value: type(value) is int, _FLAG: lambda value: type(value) is bool,
+    _MOMENT: _is_moment, _SECONDS: lambda value: type(value) in (int, float) and 0 < value <= LAST_SECOND,
+    _MOMENTS: lambda value: type(value) is list and len(value) <= MOST_MOMENTS and all(map(_is_moment, value)),
+    _DATA: lambda value: type(value) is str and value.isascii(), _NAME: lambda value: type(value) is str and is_name(value),
+    _QUEUE: lambda value: type(value) is str and is_name(value), _TENANT: lambda value: type(value) is str and is_tenant(value),
+    _STAMPS: lambda value: type(value) is str and stamps.is_written(value),
+}  # fmt: skip
 
 
 def _wrong(where: str, wanted: str, found: object) -> MessageRefused:

@@ -177,7 +177,7 @@ def _id(record: Mapping[str, Any]) -> str:
 
 def _moment(told: Mapping[str, Any], name: str, now: float) -> float:
     found = told.get(name, now)
-    if not isinstance(found, int | float) or isinstance(found, bool) or not abs(found) <= LAST_SECOND:
+    if not isinstance(found, int | float) or isinstance(found, bool) or not 0 <= found <= LAST_SECOND:
         raise _wrong(name, "number of seconds", found)
     return found
 

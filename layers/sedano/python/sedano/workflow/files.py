@@ -15,8 +15,11 @@ from sedano.workflow.enlisting import Publishes
 from sedano.workflow.flow import Flow
 
 Lines = Mapping[Path, int]
-_HEADER = re.compile(r"\s*\[\[?\s*([\w.\"' -]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"\s*([\w.\"'-]+(?:\s*\.\s*[\w\"'-]+)*)\s*=")
+MOST_BYTES = 262_144
+"""The longest file: a workflow of 500 steps takes less."""
+MOST_DOTS = 32
+"""The most dots in a key: reading a key takes quadratic time."""
+_NAMES = re.compile(r"[\w.\"' \t-]+")
 _QUOTES = ('"""', "'" * 3)
 
 
@@ -32,6 +35,8 @@ def load(app: Publishes, path: str | FilePath) -> Flow:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as wrong:
         raise ConfigurationError(f"{file}: the workflow cannot be read: {wrong}") from None
+    if len(text) > MOST_BYTES:
+        raise WorkflowInvalid(file.stem, [f"{file}:1: more than {MOST_BYTES} characters; put data into inputs, or split the workflow"])
     if file.suffix == ".toml":
         data, lines = _toml(file, text)
     elif file.suffix in (".yaml", ".yml"):
@@ -50,9 +55,15 @@ def _line(lines: Lines, path: Path) -> int:
 
 
 def _toml(file: FilePath, text: str) -> tuple[dict[str, Any], Lines]:
+    for names in _NAMES.finditer(text):
+        if names[0].count(".") > MOST_DOTS and text[names.end() : names.end() + 1] in ("=", "]"):
+            at = text.count("\n", 0, names.start()) + 1
+            raise WorkflowInvalid(file.stem, [f"{file}:{at}: not TOML that is read: a key of more than {MOST_DOTS} dots"])
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as wrong:
+    except RecursionError:
+        raise WorkflowInvalid(file.stem, [f"{file}:1: not TOML that is read: arrays or tables are nested too deeply"]) from None
+    except ValueError as wrong:
         found = re.search(r"\(at line (\d+), column \d+\)", str(wrong))
         line, said = (found[1], str(wrong).replace(f" {found[0]}", "")) if found else (text.count("\n") + 1, str(wrong))
         raise WorkflowInvalid(file.stem, [f"{file}:{line}: not TOML: {said}"]) from None
@@ -67,14 +78,31 @@ def toml_lines(text: str) -> dict[Path, int]:
     open_quote = ""
     for number, line in enumerate(text.splitlines(), 1):
         if not open_quote:
-            header, key = _HEADER.match(line), _KEY.match(line)
-            if header:
-                here = _opened(_names(header[1]), line.lstrip().startswith("[["), counts)
+            if header := _header(line):
+                here = _opened(_names(header), line.lstrip().startswith("[["), counts)
                 lines.setdefault(here, number)
-            elif key:
-                lines.setdefault((*here, *_names(key[1])), number)
+            elif key := _key(line):
+                lines.setdefault((*here, *_names(key)), number)
         open_quote = _quote_after(line, open_quote)
     return lines
+
+
+def _header(line: str) -> str:
+    """Return the name of the table that *line* opens; empty when it opens none. Looks at each character once."""
+    text = line.strip()
+    if not text.startswith("["):
+        return ""
+    text = text.partition("#")[0].rstrip()
+    if not text.endswith("]"):
+        return ""
+    name = text[2:-2] if text.startswith("[[") and text.endswith("]]") else text[1:-1]
+    return name.strip() if _NAMES.fullmatch(name) else ""
+
+
+def _key(line: str) -> str:
+    """Return the key that *line* gives a value to; empty when it gives none."""
+    name, is_given, _ = line.partition("=")
+    return name.strip() if is_given and _NAMES.fullmatch(name) else ""
 
 
 def _opened(names: Path, is_item: bool, counts: dict[Path, int]) -> Path:

@@ -1,4 +1,8 @@
-"""YAML with the line of everything, by PyYAML's safe loader: plain data, no tags of its own, no object is ever made."""
+"""YAML with the line of everything, by PyYAML's safe loader: plain data, no tags of its own, no object is ever made.
+
+A short text can describe a large value: an alias stands for everything that its anchor does, and aliases nest. So the parts are counted as
+they would be walked, before a value is made of them, and numbers and moments may be only so long.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,29 @@ import yaml  # type: ignore[import-untyped] # its stubs are no part of the envir
 from sedano.model.workflow.reading import Path
 
 Fault = tuple[int, str]
+MOST_PARTS = 20_000
+"""The most values and keys of a document, each alias counted with everything it stands for."""
+LONGEST_PLAIN = 100
+"""The most characters of a number or a moment: reading a longer one takes quadratic time."""
+_TEXT = "tag:yaml.org,2002:str"
+
+
+class _TooMuch(ValueError):
+    """A document is more than is read, at *line*."""
+
+    def __init__(self, line: int, text: str) -> None:
+        super().__init__(text)
+        self.line = line
 
 
 def parse(text: str) -> tuple[Any, dict[Path, int], list[Fault]]:
     """Return the data of a YAML *text*, the lines of its parts, and what is wrong with it: faults of syntax, keys that stand twice."""
-    loader = yaml.SafeLoader(text)
     lines: dict[Path, int] = {}
     faults: list[Fault] = []
+    try:
+        loader = yaml.SafeLoader(text)
+    except yaml.YAMLError as wrong:
+        return {}, lines, [(1, str(wrong))]
     try:
         node = loader.get_single_node()
         if node is not None:
@@ -24,21 +44,28 @@ def parse(text: str) -> tuple[Any, dict[Path, int], list[Fault]]:
     except yaml.MarkedYAMLError as wrong:
         line = wrong.problem_mark.line + 1 if wrong.problem_mark is not None else 1
         return {}, lines, [*faults, (line, str(wrong.problem))]
-    except (yaml.YAMLError, ValueError, RecursionError) as wrong:
+    except _TooMuch as wrong:
+        return {}, lines, [*faults, (wrong.line, str(wrong))]
+    except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as wrong:
         return {}, lines, [*faults, (1, str(wrong) or type(wrong).__name__)]
     finally:
         loader.dispose()
     if not isinstance(data, dict):
-        faults.append((1, "expected keys and values"))
+        return {}, lines, [*faults, (1, "expected keys and values")]
     return data, lines, faults
 
 
 def _locate(node: yaml.Node, path: Path, lines: dict[Path, int], faults: list[Fault]) -> None:
-    lines.setdefault(path, node.start_mark.line + 1)
+    line = node.start_mark.line + 1
+    lines.setdefault(path, line)
+    if len(lines) > MOST_PARTS:
+        raise _TooMuch(line, f"more than {MOST_PARTS} values, each alias counted with everything that it stands for")
+    if isinstance(node, yaml.ScalarNode) and node.tag != _TEXT and len(node.value) > LONGEST_PLAIN:
+        raise _TooMuch(line, f"a number or a moment of more than {LONGEST_PLAIN} characters")
     if isinstance(node, yaml.MappingNode):
         seen = set()
         for key, value in node.value:
-            name = str(key.value)
+            name = str(key.value) if isinstance(key, yaml.ScalarNode) else "(a key that is not a text)"
             if name in seen:
                 faults.append((key.start_mark.line + 1, f"the key {name!r} stands twice"))
             seen.add(name)

@@ -62,9 +62,12 @@ class Reading:
                 self.wrong((*path, name), step, f"{name!r} has no meaning here; known are {', '.join(n for n in names if n != 'format')}")
 
 
-def read(data: Mapping[str, Any]) -> tuple[Definition, list[Problem]]:
+def read(data: Any) -> tuple[Definition, list[Problem]]:
     """Return the definition that *data* holds, as far as it can be read, and everything that is wrong with it."""
     reading = Reading()
+    if not isinstance(data, Mapping):
+        reading.wrong((), "", f"expected keys and values, got {type(data).__name__}")
+        data = {}
     reading.known(data, _TOP, (), "")
     if data.get("format", FORMAT) != FORMAT:
         reading.wrong(("format",), "", f"format {data['format']!r} is not {FORMAT}, the one that this version reads")
