@@ -60,6 +60,11 @@ def unexpected(telemetry: Telemetry, error: Exception) -> SedanoError:
     return MessageRefused(refusals.UNEXPECTED, places[0], f"{type(error).__name__} at {' < '.join(places[:MOST_PLACES])}")
 
 
+def is_unexpected(error: SedanoError | None) -> bool:
+    """Tell whether *error* is the refusal that `unexpected` made of an exception."""
+    return isinstance(error, MessageRefused) and error.code == refusals.UNEXPECTED
+
+
 def contain(telemetry: Telemetry, error: Exception, delivery: Delivery, batch: Batch) -> None:
     """Settle *delivery*, for which a step raised *error*: set it aside, or give it back where the error says "not now"."""
     settle(telemetry, unexpected(telemetry, error), delivery, batch)
@@ -77,7 +82,7 @@ def settle(telemetry: Telemetry, answer: SedanoError, delivery: Delivery, batch:
 
 def is_early(refused: MessageRefused, delivery: Delivery) -> bool:
     """Tell whether *refused* came out of an adapter and *delivery* so seldom that the service may be the cause."""
-    return refused.code == refusals.UNEXPECTED and refused.field.startswith(ADAPTERS) and delivery.receives < RECEIVES
+    return is_unexpected(refused) and refused.field.startswith(ADAPTERS) and delivery.receives < RECEIVES
 
 
 def passing(telemetry: Telemetry, step: str, call: Callable[[], R], instead: R) -> R:

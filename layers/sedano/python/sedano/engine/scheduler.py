@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from sedano.engine.containment import answers_of, passing, unexpected
+from sedano.engine.containment import answers_of, is_unexpected, passing, unexpected
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.instances import OCCURRENCE
 from sedano.engine.publisher import Publisher
@@ -164,11 +164,13 @@ class Scheduler:
         """Publish what is pending; return the moments that are done with, with the error of those that no repetition cures.
 
         Only a reason in the occurrence itself, or a queue that this deployment does not have, ends a moment. A store that is away, a key
-        that is throttled, a grant that is missing do not: the moment stays pending, and the next round publishes it under the same id.
+        that is throttled, a grant that is missing, an exception that nobody foresaw do not: the moment stays pending, and the next round
+        publishes it under the same id.
         """
         done: dict[int, SedanoError | None] = {}
         for moment, error in zip(found.state.pending, self.publish(found, found.state.pending), strict=True):
-            if error is None or error.is_final or isinstance(error, UnknownQueue):
+            final = error is None or error.is_final or isinstance(error, UnknownQueue)
+            if final and not is_unexpected(error):
                 done[moment] = error
             if error is not None:
                 level = "warning" if moment not in done else "error"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host
-from sedano.engine.containment import answers_of, unexpected
+from sedano.engine.containment import answers_of, is_unexpected, unexpected
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.parking import ParkingLot
 from sedano.engine.publisher import Publisher
@@ -130,7 +130,7 @@ class Streams:
             for (place, _), error in zip(going, answers, strict=True):
                 if error is None:
                     continue
-                if isinstance(error, MessageRefused) and error.code == refusals.UNEXPECTED:
+                if isinstance(error, MessageRefused) and is_unexpected(error):
                     some.refused.setdefault(place, error)
                 elif error.is_final:
                     some.refused.setdefault(place, MessageRefused(refusals.STREAM, "call", str(error)))
