@@ -76,6 +76,17 @@ def test_a_queue_that_stays_away_keeps_the_spool_for_yet_another_process(tmp_pat
     assert spooled(tmp_path) == 0
 
 
+def test_a_program_that_only_reads_sends_what_waits_when_it_ends_and_not_before(tmp_path: Path) -> None:
+    (tmp_path / "away").touch()
+    leave("normal", tmp_path)
+    (tmp_path / "away").unlink()
+    environment = {**os.environ, "SHELF": str(tmp_path), "SEDANO_SPOOL": str(tmp_path / "spool"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    program = "from tests.stories.programs.shelf import app; app.outlet; print((app.outlet.ports.queues.folder / 'sent').exists())"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+    assert sorted(sent(tmp_path)) == ["a", "b", "c"]
+
+
 KILLS = int(os.environ.get("SEDANO_KILLS", "25"))
 """How many processes are killed; a release is checked with 500."""
 

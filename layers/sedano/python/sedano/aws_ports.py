@@ -66,10 +66,10 @@ def ports_of(settings: Settings, service: str, session: Session | None = None) -
         flow_runs=_when_used(lambda: _flow_runs(dynamodb, settings)),
         memos=_when_used(lambda: _memos(dynamodb, settings)),
         limits=_when_used(lambda: _limits(dynamodb, settings)),
-        consumers=_when_used(lambda: _consumers(session, settings)),
+        consumers=_when_used(lambda: _consumers(client("sqs"), client("lambda"), settings)),
         timers=_when_used(lambda: _timers(client("scheduler"), settings)),
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
-        seals=_when_used(lambda: _seals(session.later("ssm"), settings, clock, entropy, telemetry)),
+        seals=_when_used(lambda: _seals(client("ssm"), settings, clock, entropy, telemetry)),
         clock=clock,
         entropy=entropy,
         telemetry=telemetry,
@@ -161,9 +161,9 @@ def _memos(dynamodb: Any, settings: Settings) -> Memos:
     return made
 
 
-def _consumers(session: Session, settings: Settings) -> Consumers:
+def _consumers(sqs: Any, functions: Any, settings: Settings) -> Consumers:
     module = importlib.import_module("sedano.aws.consumers")
-    made: LambdaConsumers = module.LambdaConsumers(session.client("sqs"), session.later("lambda"), settings.queues, settings.mappings)
+    made: LambdaConsumers = module.LambdaConsumers(sqs, functions, settings.queues, settings.mappings)
     return made
 
 

@@ -151,11 +151,14 @@ class Outlet:
                 self._publisher.publish_or_keep(_taken(pending))
 
     def survive_exit(self) -> None:
-        """Send what is kept back when the process ends, also on SIGTERM; send now what an earlier process stored."""
+        """Send what is kept back when the process ends, also on SIGTERM; what an earlier process stored goes with what is published now.
+
+        To connect sends nothing: a stage that is gone costs a program no wait before its first call.
+        """
         atexit.register(self.close)
         if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._on_sigterm)
-        self.send_stored()
+        self._publisher.resume()
 
     def send_stored(self) -> int:
         """Send what is stored in the backlog, within one deadline; return how many messages were sent."""

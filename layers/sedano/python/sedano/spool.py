@@ -4,8 +4,8 @@ A message that is in the spool is confirmed (`delay()` returned its id), so it m
 mode with `synchronous=FULL`, and `keep` returns when its transaction is committed. A SIGKILL at any moment loses nothing that was committed
 and leaves nothing half written; a computer that loses power keeps it as well, as far as its disk does what it says.
 
-Sent again by the next publication that gets through, when the program ends, by the next program of the app that connects to the same
-deployment, or by `sedano spool send`. What was meant for one deployment is never sent to another: each has its own database. A program
+Sent again by the next publication that gets through, when the program ends, by the next program of the app for the same deployment (in the
+same ways), or by `sedano spool send`. What was meant for one deployment is never sent to another: each has its own database. A program
 takes messages for a minute to send them, so two programs do not send the same ones; one that dies meanwhile leaves them to the next. A
 message that is sent twice is absorbed by its claim.
 

@@ -44,7 +44,9 @@ _CODES = {
         "BatchEntryIdsNotDistinct BatchRequestTooLong EmptyBatchRequest InvalidAttributeName InvalidAttributeValue InvalidBatchEntryId "
         "MessageNotInflight ReceiptHandleIsInvalid TooManyEntriesInBatchRequest "
         "404 412 EncryptionTypeMismatch InvalidRequest InvalidWriteOffset NoSuchKey NotFound PreconditionFailed TooManyParts "
-        "InvalidInputException"
+        "InvalidInputException HierarchyLevelLimitExceededException HierarchyTypeMismatchException IncompatiblePolicyException "
+        "InvalidAllowedPatternException InvalidPolicyAttributeException InvalidPolicyTypeException ParameterAlreadyExists "
+        "ParameterMaxVersionLimitExceeded ParameterPatternMismatchException PoliciesLimitExceededException UnsupportedParameterType"
     ),
     FINAL: "EntityTooLarge InvalidMessageContents ItemCollectionSizeLimitExceeded ItemCollectionSizeLimitExceededException",
     CONFIG: (
@@ -57,7 +59,7 @@ _CODES = {
         "KmsInvalidKeyUsage KmsInvalidState KmsNotFound KmsOptInRequired "
         "InvalidAddress NonExistentQueue QueueDeletedRecently QueueDoesNotExist UnsupportedOperation "
         "301 403 InvalidObjectState MethodNotAllowed MovedPermanently NoSuchBucket PermanentRedirect "
-        "EntityNotFoundException InvalidKeyId ParameterNotFound ParameterVersionNotFound"
+        "EntityNotFoundException InvalidKeyId ParameterLimitExceeded ParameterNotFound ParameterVersionNotFound"
     ),
 }
 CLASSES = {code: meaning for meaning, codes in _CODES.items() for code in codes.split()}

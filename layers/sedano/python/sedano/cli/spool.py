@@ -63,7 +63,7 @@ def _send(asked: argparse.Namespace) -> int:
     if place is None:
         raise ConfigurationError("this host has no spool: it is a Lambda function, or SEDANO_SPOOL is off")
     before = Spool(place).waiting()
-    app.outlet.send_stored()  # to connect sends what waits as well
+    app.outlet.send_stored()
     left = Spool(place).waiting()
     say(f"{before - left} sent, {left} left")
     if left:

@@ -152,6 +152,10 @@ class Publisher:
         """Send all in tens; store what the queue did not take, all or none of it; raise the first error of what is neither."""
         self._settle(messages, self._all_or_back(messages))
 
+    def resume(self) -> None:
+        """Let what an earlier process stored follow the first publication that gets through; nothing is opened or sent yet."""
+        self._stored = self._backlog is not None and self._backlog.exists()
+
     def drain(self) -> int:
         """Send what the backlog holds, as long as it goes and the deadline allows; return how many were sent."""
         sent = 0
