@@ -117,6 +117,25 @@ def test_who_interrupts_meets_no_traceback(tmp_path: Path) -> None:
     assert (told.communicate()[1], told.returncode) == ("sedano discover: interrupted\n", 130)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*APP, "workflow", "list"), ("--app=tests.stories.bakery:app", "workflow", "list"), (*APP, "--code", ".", "workflow", "list"),
+        ("--code=.", "workflow", *APP, "list"), ("workflow", "list", *APP),
+    ],
+)  # fmt: skip
+def test_the_app_may_be_named_before_the_verb(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with testing.world(bakery.app):
+        assert main(arguments) == 0
+    assert capsys.readouterr().err == "there are no runs\n"
+
+
+@pytest.mark.parametrize("arguments", [APP, ("--app",), ("--app=x:y", "--code")])
+def test_an_app_without_a_verb_is_asked_wrongly(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert "usage: sedano VERB" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("place", [("--app", "shop:app", "list"), ("list", "--app", "shop:app")])
 def test_the_app_is_named_before_or_after_the_verb(place: tuple[str, ...], code: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["workflow", "--code", str(code), *place]) == 1

@@ -26,11 +26,12 @@ VERBS = {
     "workflow": "check, draw and start workflows; list and control their runs",
 }
 """What can be asked for, and what it is in a few words."""
+_OF_THE_APP = ("--app", "--code")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Do what the command line says."""
-    verb, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    verb, *rest = _verb_first(arguments) or [""]
     try:
         status = int(importlib.import_module(f"sedano.cli.{verb}").main(rest)) if verb in VERBS else _usage(verb)
         print(end="", flush=True)  # here, where a reader that went away can still be told from a failure
@@ -49,6 +50,14 @@ def main(arguments: Sequence[str]) -> int:
 def command() -> NoReturn:
     """The command `sedano`."""
     sys.exit(main(sys.argv[1:]))
+
+
+def _verb_first(arguments: Sequence[str]) -> list[str]:
+    """Return *arguments* with the app's options that stand before the verb moved behind it, where each verb reads them."""
+    place = 0
+    while place < len(arguments) and arguments[place].partition("=")[0] in _OF_THE_APP:
+        place += 1 if "=" in arguments[place] else 2
+    return [*arguments[place : place + 1], *arguments[:place], *arguments[place + 1 :]]
 
 
 def _usage(verb: str) -> int:
