@@ -56,6 +56,7 @@ class Figures:
     cpu_seconds: float = 0.0
     per_cpu_second: float = 0.0
     slowest_ms: float = 0.0
+    most_ms: float = CPU_S * 1000
     peak_bytes: int = 0
     found: dict[str, str] = field(default_factory=dict)
 
@@ -107,7 +108,7 @@ class Fuzzing:
         self._referee = Referee(target.run, target.most_cpu)
         self._corpus = Corpus(target.seeds, build / "corpus" / target.name if build is not None else None)
         self._lived: list[bytes] = []
-        self.figures = Figures(target.name)
+        self.figures = Figures(target.name, most_ms=target.most_cpu * 1000)
 
     def fuzz(self, budget: Budget) -> Figures:
         """Fuzz until the budget is spent, and return what it came to."""

@@ -56,6 +56,8 @@ Again = Callable[[Any], bytes]
 EXACT_UNTIL = 4_000_000_000
 """Moments after 2096 are no whole microseconds in a double; two that differ by less than a millisecond are the same there."""
 NOW = 1_767_225_600.0
+FILE_S = 3.0
+"""The most CPU for a workflow's file of 64 KiB: its author reads it, and PyYAML's own loader takes most of that."""
 
 
 def reading(read: Read, again: Again | None, own: tuple[type[Exception], ...], data: bytes) -> None:
@@ -273,10 +275,11 @@ def _explained(data: bytes) -> None:
 
 
 def _of_workflows() -> list[Target]:
+    toml, yaml = (*words.WORKFLOW, *words.TOML_WORDS), (*words.WORKFLOW, *words.YAML_WORDS)
     return [
         reader("workflow", _workflow, words.workflows(), words=words.WORKFLOW),
-        reader("workflow-toml", partial(_file, ".toml"), words.TOML, words=(*words.WORKFLOW, *words.TOML_WORDS), is_text=True),
-        reader("workflow-yaml", partial(_file, ".yaml"), words.YAML, words=(*words.WORKFLOW, *words.YAML_WORDS), is_text=True, weight=0.7),
+        reader("workflow-toml", partial(_file, ".toml"), words.TOML, words=toml, is_text=True, most_cpu=FILE_S),
+        reader("workflow-yaml", partial(_file, ".yaml"), words.YAML, words=yaml, is_text=True, most_cpu=FILE_S, weight=0.7),
     ]
 
 

@@ -13,8 +13,6 @@ import pytest
 from tests.fuzz.faults import FAULTS
 
 ROOT = Path(__file__).resolve().parents[2]
-OPEN = frozenset({"workflow", "workflow-toml", "workflow-yaml"})
-"""Whose escapes are being mended."""
 EXECUTIONS = 60_000
 """About forty seconds of CPU."""
 SEED = 20261120
@@ -40,14 +38,13 @@ def names() -> tuple[str, ...]:
 
 @pytest.mark.slow
 def test_no_input_breaks_a_promise(tmp_path: Path) -> None:
-    whole = [name for name in names() if name not in OPEN]
-    status, summary, printed = fuzzed(tmp_path, "--executions", str(EXECUTIONS), *(word for name in whole for word in ("--target", name)))
+    status, summary, printed = fuzzed(tmp_path, "--executions", str(EXECUTIONS))
     assert (status, summary["escapes"]) == (0, 0), printed
-    assert set(summary["targets"]) == set(whole)
+    assert set(summary["targets"]) == set(names())
     assert summary["executions"] >= EXECUTIONS * 0.99
     for target, figures in summary["targets"].items():
         assert figures["edges"] > 0, f"{target} reached nothing"
-        assert figures["slowest_ms"] <= 120, f"{target} took {figures['slowest_ms']} ms"
+        assert figures["slowest_ms"] <= figures["most_ms"], f"{target} took {figures['slowest_ms']} ms"
         assert figures["peak_bytes"] <= 64 * 1_048_576, target
 
 
