@@ -19,7 +19,7 @@ from sedano.model import refusals, states
 from sedano.model.claim import Action, Decision, decide, is_another
 from sedano.model.clock import LamportClock
 from sedano.model.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
-from sedano.model.waits import SHORT_S
+from sedano.model.waits import SHORT_S, waited
 from sedano.ports import Ports
 
 GUARD_S = 1.0
@@ -39,8 +39,9 @@ class Claiming(NamedTuple):
 
     def claim(self, jobs: Sequence[Job], batch: Batch) -> list[Held]:
         """Return the jobs that may run, each with the record of its claim; decide the others in *batch*."""
-        plain = [Held(job, None, job.stillborn) for job in jobs if job.mode != "claimed"]
-        if len(plain) == len(jobs):
+        unclaimed = [job for job in jobs if job.mode != "claimed"]
+        plain = [Held(job, None, job.stillborn) for job in unclaimed if self._is_recordable(job, batch)]
+        if len(unclaimed) == len(jobs):
             return plain
         claimed = [job for job in jobs if job.mode == "claimed"]
         claims = [self._claim(job, batch) for job in claimed]
@@ -101,6 +102,20 @@ class Claiming(NamedTuple):
                 return self._stolen(_held(job, answer.record), seen, decision, batch)
         batch.give_back(job.delivery)
         return None
+
+    def _is_recordable(self, job: Job, batch: Batch) -> bool:
+        """Tell whether *job* may run without a claim: where it ran before and that could not be recorded, the ledger must answer first.
+
+        Otherwise an outage of the ledger would run its body again and again, until its executions are counted out.
+        """
+        if not waited(job.delivery.attributes).runs:
+            return True
+        try:
+            self.ports.ledger.read([job.command.task_id])
+        except SedanoError as error:
+            batch.defer_job(job, error)
+            return False
+        return True
 
     def _unanswered(self, job: Job, answer: SedanoError, batch: Batch) -> None:
         if isinstance(answer, MessageRefused):

@@ -52,7 +52,7 @@ from sedano.engine.registry import Registry
 from sedano.engine.second_look import SecondLook
 from sedano.engine.sparing import Spared
 from sedano.engine.telling import count_at_once, tell
-from sedano.errors import SedanoError
+from sedano.errors import MessageRefused, SedanoError
 from sedano.model import states
 from sedano.model.clock import LamportClock
 from sedano.model.records import TaskRecord
@@ -283,9 +283,17 @@ class Worker:
             elif isinstance(answer, Refused):
                 self._contained_refusal(ran.held.job, answer.record, batch)
             else:
-                self.ports.telemetry.log("warning", "outcome not recorded", task_id=ran.held.job.command.task_id, error=str(answer))
-                settle(self.ports.telemetry, answer, ran.held.job.delivery, batch)
+                self._unrecorded(ran, answer, batch)
         return accepted
+
+    def _unrecorded(self, ran: Ran, answer: SedanoError, batch: Batch) -> None:
+        """Let a run come again whose outcome could not be recorded: under its claim when that is over, without one as a new message."""
+        job = ran.held.job
+        self.ports.telemetry.log("warning", "outcome not recorded", task_id=job.command.task_id, error=str(answer))
+        if ran.held.record is None and not isinstance(answer, MessageRefused):
+            batch.defer_job(job, answer, ran=True)
+        else:
+            settle(self.ports.telemetry, answer, job.delivery, batch)
 
     def _release(self, batch: Batch) -> None:
         """Let go of what was claimed and never begun, so that it is not counted as an attempt that killed its worker."""
