@@ -72,9 +72,13 @@ def test_metrics_are_counted_under_names_from_the_registry_whatever_a_message_sa
         known = command(100 + n)
         stage.ports.queues.send(COMMANDS, [Outgoing(known), Outgoing(known)])
     processes.drain()
+    for n in range(5):  # a copy by its id, whatever task it names
+        stage.ports.queues.send(COMMANDS, [Outgoing(command(100 + n, subject=f"nobody-{n}"))])
+    processes.drain()
     values = {value for (_, dimensions) in stage.telemetry._counts for name, value in dimensions if name == "task"}
     assert values <= {*shop.app.registry.tasks, "unknown"}
     assert stage.telemetry.counted("Duplicates", task="add") == 5
+    assert stage.telemetry.counted("Duplicates", task="unknown") == 5
 
 
 def limited() -> tuple[Sedano, list[int]]:
