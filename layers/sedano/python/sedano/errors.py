@@ -140,6 +140,18 @@ class DuplicateTask(SedanoError):
         self.task_id = task_id
 
 
+class KeyReused(DuplicateTask):
+    """Other arguments were published under this deduplication key before, so these have not run, and what the first call returned is not
+    their result. Give each distinct call a key of its own, such as the order's id and a digest of its content.
+    """
+
+    def __init__(self, task_id: str) -> None:
+        """Name the task that holds the key."""
+        super().__init__(task_id)
+        known = f"other arguments were published under this dedup_key before, as the task {task_id}, and these have not run"
+        self.args = (f"{known}; give them a key of their own, and see app.control.explain({task_id!r}) for the first call",)
+
+
 class Ignore(SedanoError):
     """A task raises it to end here, without another try; what waits for it learns that it was ignored (a failure of this type)."""
 

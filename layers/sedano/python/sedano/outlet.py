@@ -20,7 +20,8 @@ from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, Event
 from sedano.engine.gathering import Gathering
 from sedano.engine.publisher import BATCH, Backlog, Publisher
 from sedano.engine.registry import BUILT_IN, Registry, TaskSpec
-from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, OptionError, SedanoError, UnknownQueue
+from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, KeyReused, OptionError, SedanoError, UnknownQueue
+from sedano.model import keyed
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import MAX_HOPS, ROOT, Lineage, begun_id, dedup_id, derived_id
 from sedano.model.messages import TimeLimits
@@ -67,6 +68,8 @@ class Outlet:
         """Publish *signature* and return its result."""
         options = signature.options
         draft = self._draft(signature, self._task_id(signature))
+        if options.dedup_key is not None:
+            draft = draft._replace(keyed=self._composer.payload(draft))
         result = self._result(draft)
         if options.on_duplicate == "wait":
             self.before_waiting()
@@ -188,7 +191,7 @@ class Outlet:
 
     def _result(self, draft: CommandDraft) -> AsyncResult[Any]:
         result: AsyncResult[Any] = importlib.import_module("sedano.result").AsyncResult(
-            self, draft.task_id, keeps=not draft.ignore_result
+            self, draft.task_id, keeps=not draft.ignore_result, keyed=draft.keyed
         )
         return result
 
@@ -240,8 +243,11 @@ class Outlet:
 
     def _reserved(self, draft: CommandDraft, options: Options) -> bool:
         now, context = self.ports.clock.now(), CURRENT.get()
-        mine = self.ports.entropy.uuid() if context is None else derived_id(context.id, f"reserve/{draft.task_id}")
+        nonce = self.ports.entropy.uuid() if context is None else derived_id(context.id, f"reserve/{draft.task_id}")
+        mine = keyed.message_id(draft.keyed, nonce)
         record = self.ports.ledger.reserve(draft.task_id, mine, now, now + RESERVATION_S + draft.delay)
+        if record is not None and keyed.is_of_another(draft.keyed, record):
+            raise KeyReused(draft.task_id)
         if record is not None and options.on_duplicate == "raise":
             raise DuplicateTask(draft.task_id)
         return record is None

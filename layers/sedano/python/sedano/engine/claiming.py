@@ -18,12 +18,16 @@ from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals, states
 from sedano.model.claim import Action, Decision, decide, is_another
 from sedano.model.clock import LamportClock
+from sedano.model.keyed import is_of_another, keyed_by
+from sedano.model.messages import Command
 from sedano.model.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
 from sedano.model.waits import SHORT_S, waited
 from sedano.ports import Ports
 
 GUARD_S = 1.0
 """A claim outlives its invocation by this much, so that clocks may differ a little."""
+ENDS_COPIES = (Action.ACKNOWLEDGE, Action.STEAL, Action.POISON)
+"""What is decided about a message that another one has claimed before; when that one is of another payload, this one is parked."""
 STEALS = 3
 """How often one delivery tries to take over an expired claim before it comes back later."""
 
@@ -92,7 +96,7 @@ class Claiming(NamedTuple):
             if decision.action is Action.RUN:
                 return _held(job, answer.record)
             seen = answer.record
-            if seen is None or not _takes_over(decision, seen):
+            if seen is None or not _takes_over(decision, job.command, seen):
                 self._refused(job, seen, decision, batch)
                 return None
             if turn == 0:
@@ -146,9 +150,9 @@ class Claiming(NamedTuple):
         if record is not None and (decision.action is Action.REVOKE or _revoked(record)):
             self._revoked(job, record, batch)
             return
-        if record is not None and decision.action is Action.ACKNOWLEDGE and is_another(job.command, record):
-            what = f"the task {record.name}" if record.name != job.command.task else "a canvas that begins alike and goes on otherwise"
-            batch.park(job.delivery, refusals.TAKEN, "taskid", f"{what} has run under this id; give this one its own")
+        if record is not None and decision.action in ENDS_COPIES and is_another(job.command, record):
+            what = f"{_other(job.command, record)} under this id; give this one its own"
+            batch.park(job.delivery, refusals.TAKEN, "taskid", what)
             return
         batch.count("Duplicates", job.task.name)
         batch.chronicle.line(
@@ -184,6 +188,15 @@ class Claiming(NamedTuple):
         self.following.follow_again(job, record, batch)
 
 
+def _other(command: Command, record: TaskRecord) -> str:
+    """Say what has run in the place of *command*."""
+    if record.name != command.task:
+        return f"the task {record.name} has run"
+    if keyed_by(command):
+        return "by the same dedup_key, other arguments have run"
+    return "a canvas that begins alike and goes on otherwise has run"
+
+
 def _held(job: Job, record: TaskRecord | None) -> Held:
     """Return *job* as held under *record*: one that was marked as revoked before its body begins, even just before a take-over, ends."""
     if record is None or not record.asked:
@@ -196,7 +209,10 @@ def _goes_on(claim: Claim, record: TaskRecord) -> bool:
     return record.message_id == claim.message_id and record.attempt > claim.attempt and record.state in (states.RETRY, states.RUNNING)
 
 
-def _takes_over(decision: Decision, seen: TaskRecord) -> bool:
+def _takes_over(decision: Decision, command: Command, seen: TaskRecord) -> bool:
+    """Tell whether the claim that was *seen* is to be taken over: never by a message with other arguments under its key."""
+    if decision.action in ENDS_COPIES and is_of_another(keyed_by(command), seen):
+        return False
     ends = decision.action is Action.REVOKE and seen.state == states.RUNNING
     return ends or decision.action in (Action.STEAL, Action.POISON)
 

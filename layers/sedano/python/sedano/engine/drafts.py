@@ -6,11 +6,13 @@ carries its claim check (Hohpe and Woolf, Claim Check; CloudEvents `dataref`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from sedano.errors import TooLarge
-from sedano.model import codec
+from sedano.model import codec, keyed
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import ROOT, Lineage
 from sedano.model.messages import NOTHING, BlobRef, Command, Event, Gather, Member, Place, Section, TimeLimits
@@ -24,7 +26,8 @@ class CommandDraft(NamedTuple):
     """Ask for task *task* on *queue* (a command queue's name) under the id *task_id*; it causes *weight* tasks, itself among them.
 
     *lineage* is its ancestry when that is not what its publisher hands down: a step of a flow run descends from the run. *serial_key* is
-    the key within which a FIFO queue keeps order, in the form in which it travels.
+    the key within which a FIFO queue keeps order, in the form in which it travels. *keyed* names its arguments where a deduplication key
+    binds them (`model.keyed`).
     """
 
     queue: str
@@ -49,6 +52,7 @@ class CommandDraft(NamedTuple):
     time_limits: TimeLimits | None = None
     serial_key: str | None = None
     tracestate: str | None = None
+    keyed: str = ""
 
 
 class EventDraft(NamedTuple):
@@ -97,8 +101,17 @@ class Composer:
         *message_id*: the message's own id, where the same message may be composed in several places; a fresh one without.
         """
         if isinstance(draft, CommandDraft):
-            return self._command(draft, lineage, message_id or self._entropy.uuid())
+            fresh = message_id or self._entropy.uuid()
+            return self._command(draft, lineage, keyed.message_id(draft.keyed, fresh) if draft.keyed else fresh)
         return self._event(draft, lineage)
+
+    def payload(self, draft: CommandDraft) -> str:
+        """Return what names the arguments of *draft* under its deduplication key, as its worker will read them."""
+        data = codec.encode_data(draft.args, draft.kwargs)
+        if len(data) > CLAIM_CHECK_BYTES:
+            return keyed.payload(draft.task_id, (), {}, BlobRef(sha256(data).hexdigest(), len(data)))
+        read = json.loads(data)
+        return keyed.payload(draft.task_id, read.get("args", ()), read.get("kwargs", {}))
 
     def check(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BlobRef | None:
         """Put a command's data into the blob store when it is too long to travel; return its claim check, or None.

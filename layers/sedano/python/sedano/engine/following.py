@@ -21,7 +21,7 @@ from sedano.engine.outbox import restored
 from sedano.engine.publisher import Publisher
 from sedano.engine.telling import tell_again, tell_exit
 from sedano.errors import MessageRefused, Reject, SedanoError
-from sedano.model import refusals, states
+from sedano.model import keyed, refusals, states
 from sedano.model.claim import begun_by
 from sedano.model.lineage import derived_id, tried_id
 from sedano.model.messages import LAUNCH, Command, Section
@@ -158,7 +158,7 @@ class Following:
         """
         command = job.command
         begun = begun_by(command)
-        again = tried_id(begun, attempt) if begun else ""
+        again = tried_id(begun, attempt) if begun else keyed.retried(command.id, attempt) if keyed.keyed_by(command) else ""
         draft = CommandDraft(
             queue_of(job.delivery.queue), command.task_id, command.task, command.args, command.kwargs,
             -int(-wait // 1), attempt,

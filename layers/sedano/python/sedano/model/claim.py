@@ -19,7 +19,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from sedano.model import states
+from sedano.model import keyed, states
 from sedano.model.lineage import began, begun_id, tried_id
 from sedano.model.messages import Command
 from sedano.model.records import Claim, TaskRecord
@@ -84,9 +84,11 @@ def is_another(command: Command, record: TaskRecord) -> bool:
     """Tell that *record* is no run of what *command* asks for: it is of another task, or of another canvas under the same id.
 
     A message that begins a canvas has an id of that canvas, and so have those that try its first task again. Of a later attempt nothing
-    more is certain: what replaced a task has its id by right, and any name.
+    more is certain: what replaced a task has its id by right, and any name. A keyed call is told apart by its arguments (`model.keyed`).
     """
     if record.attempt == command.attempt and record.name not in ("", command.task):
+        return True
+    if keyed.is_of_another(keyed.keyed_by(command), record):
         return True
     if command.attempt or not begun_by(command) or not record.message_id:
         return False

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar, cast
 
-from sedano.errors import NoResult
+from sedano.errors import KeyReused, NoResult
 from sedano.model import states
+from sedano.model.keyed import is_of_another
 from sedano.model.messages import Document
 from sedano.model.records import TaskRecord
 from sedano.result import later
@@ -20,11 +21,14 @@ R = TypeVar("R")
 class AsyncResult(Generic[R]):
     """The result of one task. What ended never changes, so its record is read once and kept."""
 
-    __slots__ = ("_line", "_parent", "_record", "_root_id", "beside", "followers", "group_id", "id", "keeps", "launch", "name", "outlet")
+    __slots__ = (
+        "_line", "_parent", "_record", "_root_id", "beside", "followers", "group_id", "id", "keeps", "keyed", "launch", "name", "outlet",
+    )  # fmt: skip
 
     def __init__(
         self, outlet: Reads, task_id: str, *, keeps: bool = True, parent: Any = None, group_id: str | None = None,
         root_id: str | None = None, name: str = "", follows: bool = True, launch: AsyncResult[Any] | None = None,
+        keyed: str = "",
     ) -> None:  # fmt: skip
         """Refer to the task *task_id*.
 
@@ -38,11 +42,13 @@ class AsyncResult(Generic[R]):
             name: the task's name, as far as it is known here.
             follows: the parent shall know of it.
             launch: the command that publishes it with the rest of its group, when a worker does that.
+            keyed: names its arguments, where a deduplication key binds them (`sedano.model.keyed`).
 
         Raises:
             OptionError: *task_id* is no id.
         """
         self.id, self.group_id, self.name, self.outlet, self.launch = must_be_id(task_id), group_id, name, outlet, launch
+        self.keyed = keyed
         self.followers: list[Any] = []
         self.beside: list[Any] = []
         self.keeps, self._root_id = keeps, root_id
@@ -189,6 +195,7 @@ class AsyncResult(Generic[R]):
         Raises:
             RemoteError: the task failed; the type's name, message and traceback are data.
             TaskRevoked: it was revoked or expired before it ran.
+            KeyReused: other arguments were published under its deduplication key before; these have not run.
             NoResult: nothing is kept to wait for, or it was forgotten.
             ResultTimeout, WaitInsideTask, WaitInsideLoop: see `wait`.
         """
@@ -267,7 +274,8 @@ class AsyncResult(Generic[R]):
 
     def value_of(self, record: TaskRecord, propagate: bool = True) -> R:
         """Return the value that the terminal *record* holds; raise (or return) its error."""
-        error = error_of(record)
+        reused = bool(self.keyed) and record.task_id == self.id and is_of_another(self.keyed, record)
+        error = KeyReused(self.id) if reused else error_of(record)
         if error is None:
             value: R = value_of(self.outlet, record)
             return value
