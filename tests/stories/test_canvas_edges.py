@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from sedano import chain, chord, fork, group
-from sedano.errors import RemoteError, TaskRevoked
+from sedano.errors import CanvasError, RemoteError, TaskRevoked
 from sedano.model import states
 from tests.stories.kept import told
 from tests.stories.processes import Processes
@@ -17,6 +17,38 @@ from tests.stories.stage import Stage
 def processes(stage: Stage, shop: Shop) -> Processes:
     """The processes of the shop."""
     return Processes(stage, shop.app)
+
+
+def test_a_frozen_callback_keeps_its_id_when_it_is_linked(shop: Shop, processes: Processes) -> None:
+    callback, branch, first = shop.pack.s(), shop.label.s(), shop.add.s(1, 1)
+    packed, labelled = callback.freeze(), branch.freeze()
+    first.link(callback)
+    result = (first | fork(branch)).delay()
+    processes.drain()
+    assert (result.get(), packed.get() is not None, labelled.state) == (2, True, "SUCCESS")
+    assert packed.id in {child.id for child in result.children}
+
+
+def test_the_last_step_of_a_chain_keeps_its_id(shop: Shop, processes: Processes) -> None:
+    step = shop.pack.s()
+    known = step.freeze()
+    result = (shop.add.s(1, 1) | step).delay()
+    assert result.id == known.id
+    processes.drain()
+    assert known.get() == result.get()
+    assert (shop.add.s(1, 1) | shop.pack.s().set(task_id="p-1")).freeze().id == "p-1"
+
+
+def test_a_last_step_that_cannot_keep_its_id_is_refused(shop: Shop, processes: Processes) -> None:
+    with pytest.raises(CanvasError, match="cannot be p-1 as well as whole"):
+        (shop.add.s(1, 1) | shop.pack.s().set(task_id="p-1")).apply_async(task_id="whole")
+
+
+def test_an_error_callback_with_an_id_of_its_own_is_refused(shop: Shop, processes: Processes) -> None:
+    errback = shop.mail.s()
+    errback.freeze()
+    with pytest.raises(CanvasError, match="called once for each task that failed"):
+        shop.add.s(1, 1).link_error(errback)
 
 
 def test_groups_without_tasks_have_as_many_empty_lists_as_they_have_groups() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, Self, TypeVar
 
-from sedano.canvas.publishing import answer, publish
+from sedano.canvas.publishing import answer, last_id, publish
 from sedano.errors import CanvasError, OptionError
 from sedano.model.canvas import Chain, Fork, Group, Step, Tree, applied, guarded, linked, normal, optioned
 from sedano.model.signature import given
@@ -89,8 +89,9 @@ class Form:
         if self.app is None and not has_tasks(self.tree):
             return nothing(self.tree)
         outlet = self.needs_app().outlet
-        self.task_id = task_id or self.task_id or outlet.fresh_id()
-        return answer(outlet, normal(self.tree), self.task_id)
+        made = normal(self.tree)
+        self.task_id = task_id or self.task_id or last_id(made) or outlet.fresh_id()
+        return answer(outlet, made, self.task_id)
 
     def link(self, callback: F) -> F:
         """Have *callback* handed its value when it has ended well, beside what follows it; of a chain that is the last step's value.
@@ -200,6 +201,11 @@ def errback_of(errback: object) -> Step:
     tree = tree_of(errback)
     if not isinstance(tree, Step) or tree.links or tree.errors or tree.forks:
         raise CanvasError("an error callback is one signature without callbacks of its own; let it publish what else is to be done")
+    if tree.signature.options.task_id is not None:
+        raise CanvasError(
+            f"error callback {tree.signature.task}: it is called once for each task that failed, each time under another id; leave out "
+            "task_id, and do not freeze it"
+        )
     return tree
 
 

@@ -37,7 +37,7 @@ def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Result:
     made = normal(tree)
     if isinstance(made, Step) and made == Step(made.signature):
         return outlet.publish(made.signature if task_id is None else made.signature.set(task_id=task_id))
-    canvas_id = task_id or _own_id(made) or outlet.fresh_id()
+    canvas_id = task_id or _own_id(made) or last_id(made) or outlet.fresh_id()
     result = answer(outlet, made, canvas_id)
     if isinstance(made, Group) and _is_direct(made):
         drafts = [outlet.draft(m.signature, _member(m, canvas_id, n)) for n, m in enumerate(made.members) if isinstance(m, Step)]
@@ -117,8 +117,9 @@ def results(
             outlet, canvas_id, keeps=keeps, parent=parent, group_id=group_id, name=name, follows=follows and group is None, launch=outer
         )
         for number, tree in enumerate(made.links):
-            results(outlet, tree, branch_id(canvas_id, "links", number), found)
-        found.beside = [results(outlet, tree, branch_id(canvas_id, "forks", n), found, follows=False) for n, tree in enumerate(made.forks)]
+            results(outlet, tree, _own_id(tree) or branch_id(canvas_id, "links", number), found)
+        forked = [(tree, _own_id(tree) or branch_id(canvas_id, "forks", n)) for n, tree in enumerate(made.forks)]
+        found.beside = [results(outlet, tree, own, found, follows=False) for tree, own in forked]
         return found
     return _chain(outlet, made, canvas_id, parent, group)
 
@@ -134,12 +135,21 @@ def _group(
     return GroupResult(members, group_id=canvas_id, parent=parent, join_id=join_id, launch=launch)
 
 
+def last_id(made: Tree) -> str | None:
+    """Return the id that the user chose for the last step of a chain, which is the id of the whole."""
+    return _own_id(made.steps[-1]) if isinstance(made, Chain) and isinstance(made.steps[-1], Step) else None
+
+
 def _chain(outlet: Outlet, made: Chain, canvas_id: str, parent: Result | None, group: AsyncResult[Any] | str | None) -> Result:
     last = len(made.steps) - 1
     for number, step in enumerate(made.steps):
         if not isinstance(step, Step | Group):
             raise CanvasError("a chain in its normal shape holds tasks and groups")
         own = _own_id(step) if isinstance(step, Step) else None
+        if number == last and own is not None and own != canvas_id:
+            raise CanvasError(
+                f"the last step of a chain has the id of the chain, so it cannot be {own} as well as {canvas_id}; leave out one of the two"
+            )
         task_id = canvas_id if number == last else own or step_id(canvas_id, number)
         parent = results(outlet, step, task_id, parent, group if number == last or number == 0 else None, number < last)
     if parent is None:

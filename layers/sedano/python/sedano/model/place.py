@@ -132,7 +132,8 @@ def branches(spot: Spot, task_id: str, place: Place, args: Sequence[Any], load: 
     """Yield what to publish beside the chain when the step at *place* has ended well: its links and forks."""
     for kind in ("links", "forks"):
         for number, item in enumerate(spot.item.get(kind, ())):
-            at = Place(branch_id(task_id, kind, number), f"{place.node}.{kind}.{number}", place.plan)
+            own = str(item["id"]) if "id" in item else branch_id(task_id, kind, number)
+            at = Place(own, f"{place.node}.{kind}.{number}", place.plan)
             yield begin(item, at, args, load, watched=kind == "forks")
 
 
