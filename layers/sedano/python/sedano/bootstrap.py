@@ -19,6 +19,7 @@ from sedano.settings import Settings, from_environment
 if TYPE_CHECKING:
     from sedano.app import Sedano
     from sedano.engine.controller import Controller
+    from sedano.engine.overtime import Overtime
     from sedano.engine.recorder import Recorder
     from sedano.engine.router import Router
     from sedano.engine.scheduler import Scheduler
@@ -54,7 +55,16 @@ def worker() -> Handler:
     engine = importlib.import_module("sedano.engine.worker")
     built: Worker = engine.Worker(app.registry, ports, _host(ports), engine.WorkerSettings(), app.run_loop())
     keys = {url.rpartition("/")[2]: key for key, url in settings.queues.items()}
-    return _handler(built.work, ports, keys, "")
+    overtime: Overtime = importlib.import_module("sedano.engine.overtime").Overtime(built.running, ports.clock, ports.telemetry)
+
+    def work(deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
+        overtime.begin(deadline - ports.clock.now())
+        try:
+            return built.work(deliveries, deadline)
+        finally:
+            overtime.end()
+
+    return _handler(work, ports, keys, "")
 
 
 def router() -> Handler:

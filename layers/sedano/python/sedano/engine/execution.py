@@ -67,7 +67,8 @@ class Execution(NamedTuple):
     """Runs bodies.
 
     *guard*: seconds before the deadline after which no body is started. *record* records a run. *look* looks at what is about to begin,
-    *note* learns how it went, *put_off* lets a job come later. *turns*: which async bodies may run at once; None: all.
+    *note* learns how it went, *put_off* lets a job come later. *began*: the contexts of the bodies that have begun in this batch. *turns*:
+    which async bodies may run at once; None: all.
     """
 
     ports: Ports
@@ -80,6 +81,7 @@ class Execution(NamedTuple):
     look: SecondLook
     note: Callable[[Ran], None]
     put_off: Callable[[Job, Later, Batch], None]
+    began: list[TaskContext]
     vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
     turns: Turns | None = None
 
@@ -98,6 +100,7 @@ class Execution(NamedTuple):
     def run(self, ready: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         """Run every body and hand each that ended to *finished*; those that may not start any more are given back."""
         self.look.begin(ready)
+        self.began.clear()
         plain = [r for r in ready if not r[0].job.task.is_async]
         submitted = self._submit(plain, batch)
         inline = plain if submitted is None else []
@@ -116,12 +119,13 @@ class Execution(NamedTuple):
         """Return the context that the body of *held* sees."""
         job, record = held.job, held.record
         clock, before = self.lamport.forward(), self._before(job.command) if job.command.attempt else 0
-        if record is None:
-            return TaskContext(job.command, 0, deadline, clock, vote=self.vote, before=before)
-        asks = Checkpoint(self.ports, job.command.task_id, record.fence)
-        return TaskContext(
-            job.command, record.fence, deadline, clock, token=job.token, permit=job.permit, checkpoint=asks, vote=self.vote, before=before
+        fence = record.fence if record is not None else 0
+        asks = Checkpoint(self.ports, job.command.task_id, fence) if record is not None else None
+        made = TaskContext(
+            job.command, fence, deadline, clock, token=job.token, permit=job.permit, checkpoint=asks, vote=self.vote, before=before
         )
+        self.began.append(made)
+        return made
 
     def hindered(self, held: Held, now: float, batch: Batch) -> Ran | Later | None:
         """Return how the body of *held*, which was to begin at *now*, ends unrun, or that it shall come later; None: it may begin."""

@@ -95,8 +95,8 @@ def _recorded(record: TaskRecord, now: float) -> Explanation:
         sentence = f"it runs: claimed by {record.owner} until {shown(record.expires)}"
     elif record.state == states.RUNNING:
         sentence = (
-            f"claimed by {record.owner} until {shown(record.expires)}, which is over: that worker was lost; "
-            "another takes over when the message comes again"
+            f"claimed by {record.owner} until {shown(record.expires)}, which is over: that worker was lost, or its function's time limit "
+            "ended the body; another takes over when the message comes again"
         )
     elif record.state == states.RETRY:
         why = f" after {record.error.type_name}: {record.error.message}" if record.error is not None else ""

@@ -18,6 +18,7 @@ from sedano.engine.registry import Registry, hindrance
 from sedano.engine.sparing import Spared
 from sedano.errors import MessageRefused
 from sedano.model import codec, refusals, states
+from sedano.model.claim import CUT_OFF
 from sedano.model.clock import ClockAhead, LamportClock, agrees
 from sedano.model.control import revoked_by
 from sedano.model.messages import Command
@@ -120,10 +121,11 @@ class Intake(NamedTuple):
             return spent
         if delivery.receives == 1 or delivery.serial_key is not None:
             return None  # whatever waits for its turn is received again and again: there claims alone tell a poison
+        without = f"received {delivery.receives} times without an end; {CUT_OFF}"
         if mode != "claimed" and delivery.receives - self.spared.count(delivery) > self.poison_after:
-            return Stillborn(states.POISON, refusals.POISON, "receives", f"received {delivery.receives} times without an end")
+            return Stillborn(states.POISON, refusals.POISON, "receives", without)
         if delivery.receives > MAX_EXECUTIONS:
-            return Stillborn(states.POISON, refusals.EXECUTIONS, "receives", f"received {delivery.receives} times without an end")
+            return Stillborn(states.POISON, refusals.EXECUTIONS, "receives", without)
         return None
 
     def _spent(self, delivery: Delivery) -> Stillborn | None:

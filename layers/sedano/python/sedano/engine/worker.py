@@ -33,6 +33,7 @@ from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.claiming import Claiming
 from sedano.engine.conducting import Conducting
 from sedano.engine.containment import apart, contain, passing, settle, unexpected
+from sedano.engine.context import TaskContext
 from sedano.engine.drafts import Composer
 from sedano.engine.execution import Execution, RunLoop
 from sedano.engine.failure_log import tell_failure
@@ -130,8 +131,9 @@ class Worker:
         admission = self._admission
         look = SecondLook(ports, self.membership, admission.circuit, admission.stopped)
         self._execution = Execution(
-            ports, self.lamport, conducting, pool, run_loop, settings.guard, record, look, admission.note, admission.put_off, vote, turns
-        )
+            ports, self.lamport, conducting, pool, run_loop, settings.guard, record, look, admission.note, admission.put_off, [], vote,
+            turns,
+        )  # fmt: skip
         self._judging = Judging(ports, self.lamport, composer, conducting)
         self._parking = ParkingLot(ports, self.lamport)
         self._lanes = Lanes(settings.lanes)
@@ -160,6 +162,10 @@ class Worker:
         passing(telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)
         self._spared.add(batch.given_back)
         return batch.given_back
+
+    def running(self) -> list[TaskContext]:
+        """Return what runs now: the contexts of the bodies that have begun and not ended; for whoever watches the worker's time."""
+        return [context for context in [*self._execution.began] if not context.over]
 
     def leave(self) -> None:
         """Tell the cluster that this worker takes no more work; whoever runs it calls this before the process ends.

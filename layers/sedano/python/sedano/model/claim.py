@@ -47,6 +47,8 @@ class Decision(NamedTuple):
     seconds: float = 0.0
 
 
+CUT_OFF = "the body takes longer than its function's time limit, or it ends its process"
+"""What an attempt that leaves no record comes from."""
 RUN = Decision(Action.RUN, "granted")
 
 
@@ -105,5 +107,5 @@ def _running(claim: Claim, record: TaskRecord, now: float, most_claims: int) -> 
     if record.asked:
         return Decision(Action.REVOKE, "revoked while it ran, and the claim expired")
     if record.claims >= most_claims:
-        return Decision(Action.POISON, f"{record.claims} claims of one attempt ended without a record")
+        return Decision(Action.POISON, f"{record.claims} claims of one attempt ended without a record; {CUT_OFF}")
     return Decision(Action.STEAL, "the claim expired")
