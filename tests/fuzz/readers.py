@@ -259,10 +259,10 @@ def _agenda(data: bytes) -> Any:
 
 def _history(data: bytes) -> None:
     """Let the live view take lines of worker events in, ours and Celery's; what it cannot read it counts."""
-    state, unreadable = read_state([data])
+    watched, unreadable = read_state([data])
+    state, tasks = watched.state, watched.tasks_by_time()
     state.states()
     state.task_types()
-    tasks = state.tasks_by_time()
     if len(tasks) + len(state.workers) + unreadable > len(data.splitlines()):
         raise Broken("more was read than there are lines")
 

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from sedano.model import registers, states
-from sedano.ports import PARKED
+from sedano.ports import PARKED, Ports
+from sedano.views.cluster import cluster
 from tests.stories.processes import WORKED
 from tests.stories.stage import Stage
 
@@ -40,6 +41,22 @@ def assert_history_tells_what_the_ledger_holds(stage: Stage) -> None:
         expected = states.FAILURE if end.state == states.POISON else end.state
         assert end.task_id in found, f"the history does not know {end.name} {end.task_id}"
         assert found[end.task_id].state == expected, end.name
+    assert_view_agrees(stage.ports)
+
+
+def assert_view_agrees(ports: Ports) -> None:
+    """Assert that the live view says of each task what the ledger says: its end, in the same word; and no end that was not recorded."""
+    view = cluster(ports, latest=1_000_000, days=1_000)
+    assert view.unreadable == 0
+    assert sum(view.by_state.values()) == len(view.latest)
+    records = ports.ledger.read([task.uuid for task in view.latest])
+    for task in view.latest:
+        assert task.times, f"{task.uuid} has no moment"
+        record = records.get(task.uuid)
+        if record is not None and record.state in states.TERMINAL:
+            assert (task.uuid, task.state) == (task.uuid, record.state)
+        elif record is not None:
+            assert task.state not in states.TERMINAL, (task.uuid, task.state, record.state)
 
 
 def told(stage: Stage) -> dict[str, registers.Timeline]:

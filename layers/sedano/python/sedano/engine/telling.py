@@ -49,7 +49,7 @@ def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
     clock = judged.outcome.clock if judged.outcome is not None else lamport.forward()
     if metric:
         batch.count(metric, job.task.name)
-    batch.chronicle.rows.append(_row(job, began, (int(ran.ended * MICRO), clock, end), ran.run.error))
+    batch.chronicle.rows.append(_row(job, began, (int(ran.ended * MICRO), clock, end), _said(judged.verdict.state, ran.run.error)))
     if job.command.traceparent is not None and stillborn is None:
         _tell_span(ran, batch, clock)
 
@@ -66,9 +66,13 @@ def _tell_span(ran: Ran, batch: Batch, clock: int) -> None:
 
 
 def tell_again(job: Job, record: TaskRecord, batch: Batch) -> None:
-    """Tell the end that this message left in the *record*, in case that nobody could any more."""
+    """Tell the end that this message left in the *record*, in case that nobody could any more.
+
+    A revocation by id bears the clock of a client that has heard of no run of the task: it is told as later than the receipt that met it.
+    """
     end, _ = ENDS[record.state]
-    batch.chronicle.rows.append(_row(job, (None, None), (record.clock, record.clock, end), record.error))
+    clock = record.clock if record.message_id else max(record.clock, job.received_clock + 1)
+    batch.chronicle.rows.append(_row(job, (None, None), (record.clock, clock, end), _said(record.state, record.error)))
 
 
 def tell_exit(outcome: Outcome, batch: Batch) -> None:
@@ -76,6 +80,11 @@ def tell_exit(outcome: Outcome, batch: Batch) -> None:
     end, _ = ENDS[outcome.state]
     exception = {"exception": f"{outcome.error.type_name}({outcome.error.message[:200]!r})"} if outcome.error is not None else {}
     batch.chronicle.line(end, outcome.clock, outcome.at, uuid=outcome.task_id, name=outcome.name, **exception)
+
+
+def _said(state: str, error: ErrorRecord | None) -> ErrorRecord | None:
+    """Return *error* as the history says it: under the word POISON where the task itself was given up, and not one that it waited for."""
+    return error._replace(type_name=states.POISON) if state == states.POISON and error is not None else error
 
 
 def _row(job: Job, began: tuple[int | None, int | None], ended: tuple[int, int, str], error: ErrorRecord | None) -> Row:

@@ -126,13 +126,12 @@ class Worker:
         self._following = Following(ports, composer, self.publisher, conducting, Joining(ports, conducting), window)
         self._claiming = Claiming(ports, self.lamport, self._following, self.membership, settings.poison_after)
         self._admission = Admission(registry, ports, self.lamport, host.hostname, conducting.gathering.arguments, settings.concurrency)
-        record, vote = self._judge_and_record, self._admission.vote
-        pool, turns = self._admission.pool(settings.concurrency), self._admission.coroutines()
-        admission = self._admission
+        admission, record = self._admission, self._judge_and_record
+        pool, turns = admission.pool(settings.concurrency), admission.coroutines()
         look = SecondLook(ports, self.membership, admission.circuit, admission.stopped)
         self._execution = Execution(
-            ports, self.lamport, conducting, pool, run_loop, settings.guard, record, look, admission.note, admission.put_off, [], vote,
-            turns,
+            ports, self.lamport, conducting, pool, run_loop, settings.guard, record, look, admission.note, admission.put_off, [],
+            admission.vote, turns,
         )  # fmt: skip
         self._judging = Judging(ports, self.lamport, composer, conducting)
         self._parking = ParkingLot(ports, self.lamport)

@@ -1,25 +1,28 @@
 """The cluster now: who works, what was worked on last, how many tasks are in each state, of each type, at each worker.
 
-Members come from the control table and the claims that they hold; tasks from the last days of the history, so the counts are those of the
-Spark job over the same objects. One record holds it all: a page, a table and `--json` cannot disagree.
+Members come from the control table and the claims that they hold; tasks from the last days of the history, in the
+words of the ledger (`sedano.model.watched`). One record holds it all: a page, a table and `--json` cannot disagree.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from sedano.engine.control import members
 from sedano.errors import OptionError
+from sedano.model import states
 from sedano.model.cluster import Member
-from sedano.model.live import State
 from sedano.model.registers import Timeline
+from sedano.model.watched import Watched
 from sedano.ports import Ports
 
 LATEST = 50
+MOST_HELD = 1_000
+"""How many of the tasks that workers hold back are looked up in the ledger: a BatchGetItem for each hundred."""
 DAYS = 2
 """How many days of the history are read: today's, and the one before, in which what runs now may have begun."""
 UNNAMED = "?"
@@ -58,16 +61,25 @@ def cluster(ports: Ports, latest: int = LATEST, days: int = DAYS) -> ClusterView
         raise OptionError(f"days: {days}; the history of at least one day is read")
     since = datetime.fromtimestamp(ports.clock.now() - (days - 1) * _DAY_S, UTC).strftime("%Y-%m-%d")
     state, unreadable = read_state(ports.events.read(since))
-    tasks = state.tasks_by_time()
+    tasks = _asked_for(ports, state.tasks_by_time())
+    by_state = Counter(task.state for task in tasks)
     names = Counter(str(task.fields["name"] or UNNAMED) for task in tasks)
     workers = Counter(task.worker for task in tasks if task.worker is not None)
     found = tuple(members(ports))
-    return ClusterView(ports.clock.now(), found, tuple(tasks[:latest]), dict(state.states()), dict(names), dict(workers), unreadable)
+    return ClusterView(ports.clock.now(), found, tuple(tasks[:latest]), dict(by_state), dict(names), dict(workers), unreadable)
 
 
-def read_state(history: Iterable[bytes]) -> tuple[State, int]:
+def _asked_for(ports: Ports, tasks: Sequence[Timeline]) -> list[Timeline]:
+    """Return *tasks*, those that were held with the end that the ledger knows: a revocation by id is an event of nobody's."""
+    held = [task.uuid for task in tasks if "held" in task.times][:MOST_HELD]
+    records = ports.ledger.read(held) if held else {}
+    ended = {uuid: record.state for uuid, record in records.items() if record.state in states.TERMINAL}
+    return [replace(task, state=ended[task.uuid]) if task.uuid in ended else task for task in tasks]
+
+
+def read_state(history: Iterable[bytes]) -> tuple[Watched, int]:
     """Return what the event lines of *history* tell, and how many of them cannot be read."""
-    state, unreadable = State(), 0
+    state, unreadable = Watched(), 0
     for line in (line for blob in history for line in blob.splitlines()):
         try:
             state.event(json.loads(line))
