@@ -78,6 +78,8 @@ class StageConfig:
         code_signing: the ARN of a Lambda code signing configuration that every function gets.
         alarm_topic: the ARN of the SNS topic that alarms tell, in the stage's Region; in a CDK app of your own also `topic.topic_arn`.
         budget: dollars a month above which an alarm says what the stage costs.
+        task_metrics: count by task: each task has CloudWatch metrics of its own, at 0.30 dollars a month for each that occurs. Without it
+            metrics are the stage's, and log lines say the task.
         schedules: run the scheduler though the application declares no periodic task, because some are added at run time.
         release: how production lets new code in: `canary`, a tenth of the work for five minutes and back when it does worse than the
             code before it, or `all-at-once` when a fix must not wait.
@@ -87,7 +89,9 @@ class StageConfig:
             stage's Region; in a CDK app of your own also `table.table_stream_arn` or `stream.stream_arn`.
         stream_keys: the ARN of the KMS key, by the stream's name, where a key of your own encrypts it.
         pipeline: what runs the history job: `glue`, `emr` or `none`.
-        pipeline_schedule: when it runs by itself: a Glue schedule such as `cron(15 * * * ? *)`.
+        pipeline_schedule: when it runs without being started, such as `cron(15 * * * ? *)`.
+        pipeline_by_task: let tasks start the Glue job, wait for it and stop it (`sedano.spark.spark_task`). The arguments of a run can name
+            further code, which then runs under the job's role: leave it off unless you trust every task with the history.
         pipeline_lag: hours without a good run until an alarm says that the tables are behind.
         local: for the endpoint on this machine: its Python.
 
@@ -114,6 +118,7 @@ class StageConfig:
     code_signing: str | None = None
     alarm_topic: str | None = None
     budget: float | None = None
+    task_metrics: bool = False
     schedules: bool = False
     release: str = "canary"
     webhook_concurrency: int = 10
@@ -121,6 +126,7 @@ class StageConfig:
     stream_keys: Mapping[str, str] = field(default_factory=dict)
     pipeline: str = "glue"
     pipeline_schedule: str | None = None
+    pipeline_by_task: bool = False
     pipeline_lag: int = 6
     local: bool = False
 
@@ -141,6 +147,7 @@ class StageConfig:
         require(self.permanent or not self.own_key, "own_key", self.own_key, outlives)
         require(self.release in RELEASES, "release", self.release, f"one of {', '.join(RELEASES)}")
         require(isinstance(self.local, bool), "local", self.local, "True or False")
+        require(isinstance(self.task_metrics, bool), "task_metrics", self.task_metrics, "True or False")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
         for name in ("queue_concurrency", "tags", "streams", "stream_keys"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
@@ -213,8 +220,11 @@ class StageConfig:
         require(engine in PIPELINES, "pipeline", engine, f"one of {', '.join(PIPELINES)}")
         wrong = None if schedule is None else wrong_with(str(schedule), datetime.now(UTC).year)
         require(wrong is None, "pipeline_schedule", schedule, f"{wrong}")
-        alone = schedule is None or engine == "glue"
-        require(alone, "pipeline_schedule", schedule, f"pipeline=glue beside it, which alone runs by itself; pipeline is {engine}")
+        runs = schedule is None or engine != "none"
+        require(runs, "pipeline_schedule", schedule, "pipeline=glue or pipeline=emr beside it; pipeline is none")
+        require(isinstance(self.pipeline_by_task, bool), "pipeline_by_task", self.pipeline_by_task, "True or False")
+        starts = not self.pipeline_by_task or engine == "glue"
+        require(starts, "pipeline_by_task", self.pipeline_by_task, f"pipeline=glue beside it, which tasks can start; pipeline is {engine}")
         _require_within("pipeline_lag", self.pipeline_lag, 1, LONGEST_LAG)
 
     @property

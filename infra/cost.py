@@ -3,7 +3,8 @@
     python -m infra.cost build/cdk.out
 
 The synthesis writes it to `cost.md` beside the templates. Prices: `infra/prices.py`; calls: `benchmarks/calls.py`, which a
-test holds against the numbers here.
+test holds against the numbers here. A million tasks have two prices: when batches are full, and when each message comes alone, as it does
+where there is less than one message for each poller at a time.
 """
 
 import json
@@ -24,9 +25,16 @@ POLLS = 5 * 30 * 24 * 3600 // 20
 MINUTES = 30 * 24 * 60
 #: Assumed, not measured: for how many seconds an invocation waits for AWS beside the user's own code.
 WAIT = 0.025
+#: Assumed of the worker: the seconds of a full core that an invocation needs, and each task in it; Lambda gives a full core at 1 769 MB.
+CORE_INVOCATION, CORE_TASK, FULL_CORE_GB = 0.002, 0.001, 1769 / 1024
+#: The bytes that the worker logs of an invocation without trouble: its metrics (`tests/infra/test_cost.py` measures them).
+LOGGED = 500
+#: The metrics of its own that a stage has in a month without trouble; CloudWatch asks for each that occurs.
+ORDINARY = ("TasksSucceeded", "TasksFailed", "TasksRetried")
 #: The metrics that Lambda emits of a stream's mapping beside the one of its reading, at most; it says that they cost, and not how much:
 #: what a metric of one's own does is assumed.
 MORE_METRICS = 5
+_STACK = re.compile(r"((?:.*/)?)sedano-([a-z][a-z0-9-]{0,15})-(?:state|core|observability|pipeline)")
 _RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 _ASKED = re.compile(r"SELECT \w+\((\w+)\) FROM")
 _REFERENCE = re.compile(r'"Ref": "(\w+?)(?:Function|Release)')
@@ -42,33 +50,62 @@ class Item(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """What of the templates decides the cost: resources by type, and the worker's and the recorder's batches and memory."""
+    """What of the templates decides the cost: resources by type, the worker's and the recorder's batches and memory, and whether it counts
+    by task."""
 
     resources: Sequence[Mapping[str, Any]]
     batch: int
     records: int
     memory_gb: float
+    by_task: bool = False
 
 
-def read(assembly: Path) -> Stage:
-    """Read the templates in *assembly*."""
-    found = [json.loads(text) for text in templates(assembly).values()]
-    named = {name: resource for template in found for name, resource in template.get("Resources", {}).items()}
-    mappings = [one["Properties"] for one in named.values() if one["Type"] == "AWS::Lambda::EventSourceMapping"]
+def stages(assembly: Path) -> dict[str, Stage]:
+    """Read the templates in *assembly*; return the stages of sedano that they are of, by name, also those within a `cdk.Stage`."""
+    resources: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for stack, text in templates(assembly).items():
+        if ours := _STACK.fullmatch(stack):
+            resources.setdefault(f"{ours[1]}{ours[2]}", []).extend(json.loads(text).get("Resources", {}).items())
+    return {name: _stage(found) for name, found in sorted(resources.items())}
+
+
+def read(assembly: Path, name: str | None = None) -> Stage:
+    """Return the stage of this *name* in *assembly*; without a name the only one.
+
+    Raises:
+        ValueError: there is none, or more than one and no name.
+    """
+    found = stages(assembly)
+    if name is None and len(found) == 1:
+        return next(iter(found.values()))
+    if name is None or name not in found:
+        raise ValueError(f"{assembly} holds the stages {', '.join(found) or '(none of sedano)'}: give the name of one of them")
+    return found[name]
+
+
+def _stage(named: Sequence[tuple[str, Mapping[str, Any]]]) -> Stage:
+    mappings = [_properties(one) for _, one in named if one["Type"] == "AWS::Lambda::EventSourceMapping"]
     sizes = {_consumer(one): one["BatchSize"] for one in mappings}
-    memory = [one["Properties"]["MemorySize"] for name, one in named.items() if _is_function(one) and name.startswith("Worker")]
-    return Stage(list(named.values()), sizes.get("Worker", 10), sizes.get("Recorder", 10), max(memory, default=512) / 1024)
+    workers = [_properties(one) for name, one in named if _is_function(one) and name.startswith("Worker")]
+    memory = max((one["MemorySize"] for one in workers), default=512) / 1024
+    by_task = any("SEDANO_TASK_METRICS" in one.get("Environment", {}).get("Variables", {}) for one in workers)
+    return Stage([one for _, one in named], sizes.get("Worker", 10), sizes.get("Recorder", 10), memory, by_task)
+
+
+def _properties(resource: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = resource.get("Properties", {})
+    return found
 
 
 def idle(stage: Stage) -> list[Item]:
     """Return what a month costs in which nothing is published, without what is stored."""
     mappings = len(_mappings(stage, of_streams=False))
-    rounds = sum(_invocations(one["Properties"]) for one in stage.resources if one["Type"] == "AWS::Scheduler::Schedule")
+    rounds = sum(_invocations(_properties(one)) for one in stage.resources if one["Type"] == "AWS::Scheduler::Schedule")
     return _priced(
         ("Lambda asks the queues", mappings * POLLS, LIST.sqs_request / MILLION),
         ("schedules invoke", rounds, (LIST.scheduler_invocation + LIST.lambda_request) / MILLION),
         ("their functions run, GB·s", rounds * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
-        ("alarms", _count(stage, "AWS::CloudWatch::Alarm"), LIST.alarm),
+        ("alarms, by the metrics that they look at", sum(map(_looks_at, _alarms(stage))), LIST.alarm),
         ("metrics by which a stream is seen to be read", len(_told(stage)), LIST.metric),
         ("dashboards", _count(stage, "AWS::CloudWatch::Dashboard"), LIST.dashboard),
         ("keys of its own", _count(stage, "AWS::KMS::Key"), LIST.key),
@@ -76,27 +113,37 @@ def idle(stage: Stage) -> list[Item]:
 
 
 def working(stage: Stage) -> list[Item]:
-    """Return what a month costs more in which there is work, however little: metrics of its own are paid by the month."""
+    """Return what a month costs more in which there is work, however little: metrics of its own are paid by the month, once they occur."""
+    own = set(_own_metrics(stage))
     return _priced(
-        ("metrics of its own", len(set(_own_metrics(stage))), LIST.metric),
+        ("metrics of its own, of tasks that end well, fail and are tried again", len(ORDINARY) if own else 0, LIST.metric),
+        ("metrics of its own that alarms look at, where there was trouble", len(own), LIST.metric),
         ("metrics of what streams told, at most", MORE_METRICS * len(_told(stage)), LIST.metric),
     )
 
 
-def tasks(stage: Stage, delivery: str, together: int) -> list[Item]:
-    """Return what a million tasks cost of which *together* are published in one call; their own code takes no time."""
-    batches = MILLION / stage.batch
+def tasks(stage: Stage, delivery: str, together: int, batch: int | None = None, records: int | None = None) -> list[Item]:
+    """Return what a million tasks cost of which *together* are published in one call; their own code takes no time.
+
+    *batch*: so many are received in one invocation, by default as many as the stage takes. *records*: the history of so many invocations
+    becomes one object, by default likewise; that is one where less than one task a minute comes.
+    """
+    batch, records = batch or stage.batch, records or stage.records
+    batches = MILLION / batch
     told = batches * SENDS_A_BATCH
-    objects = told / stage.records
+    objects = told / records
+    seconds = WAIT + (CORE_INVOCATION + batch * CORE_TASK) / min(1.0, stage.memory_gb / FULL_CORE_GB)
     return _priced(
         ("published", MILLION / together, LIST.sqs_request / MILLION),
         ("received and deleted", 2 * batches, LIST.sqs_request / MILLION),
         ("worker invoked", batches, LIST.lambda_request / MILLION),
-        ("worker waits for AWS, GB·s", batches * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
+        ("worker runs and waits for AWS, GB·s", batches * seconds * stage.memory_gb, LIST.lambda_gb_s / MILLION),
         ("ledger written", MILLION * WRITES[delivery], LIST.dynamodb_write / MILLION),
         ("history told and taken in", told + 2 * objects, LIST.sqs_request / MILLION),
         ("history kept, objects", objects, LIST.s3_put / MILLION),
         ("recorder invoked", objects, LIST.lambda_request / MILLION),
+        ("recorder waits for AWS, GB·s", objects * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
+        ("metrics logged, GB", batches * LOGGED / 1e9, LIST.log_gb),
     )
 
 
@@ -136,24 +183,51 @@ def page(stage: Stage) -> str:
     return "\n".join([
         "# What this stage costs", "",
         f"List prices of {REGION} on {DAY} in US dollars, free tiers not counted. Stored data, transfer and logs come on top:",
-        "DynamoDB 0.25, its backup 0.20, S3 0.023 a GB and month; logs 0.50 a GB. An account's first ten alarms, three dashboards and ten",
-        "metrics, and a million requests to SQS and Lambda a month, are free.", "",
-        *_table("An idle month", idle(stage)), *_table("A month with work, beside the tasks", working(stage)),
-        *_table("A million tasks, claimed, published one by one", tasks(stage, "claimed", 1)),
-        "## A million tasks, by delivery and by how they are published", "", "| delivery | one by one | in tens |", "|---|---:|---:|",
-        *(f"| {way} | {total(tasks(stage, way, 1)):.2f} | {total(tasks(stage, way, 10)):.2f} |" for way in WRITES), "",
+        "DynamoDB 0.25, its backup 0.20, S3 0.023 a GB and month; logs of your own tasks 0.50 a GB. An account's first ten alarms, three",
+        "dashboards and ten metrics, and a million requests to SQS and Lambda a month, are free.", "",
+        *_table("An idle month", idle(stage)), *_table("A month with work, beside the tasks, at most", working(stage)),
+        *_table(f"A million tasks, claimed, published one by one and received in batches of {stage.batch}", tasks(stage, "claimed", 1)),
+        *_table("A million tasks, claimed, each published and received alone", tasks(stage, "claimed", 1, 1)),
+        "## A million tasks, by delivery, by how they are published, and by how many are received at once", "",
+        f"| delivery | one by one, received alone | one by one, received in batches of {stage.batch} | in tens, received in such batches |",
+        "|---|---:|---:|---:|",
+        *(f"| {way} | {' | '.join(f'{total(items):.2f}' for items in _ways(stage, way))} |" for way in WRITES), "",
+        *_when_rare(stage),
         *(_table("A million requests to webhooks, beside the tasks that they cause", webhooks(stage)) if webhooks(stage) else ()),
         *_of_streams(stage),
         *_of_the_job(stage),
+        *_of_each_task(stage),
         f"Each second that a task's own code takes adds {second:.2f} to a million at {stage.memory_gb:g} GB, if nothing shares its wait.",
-        f"Batches of {stage.batch}; an invocation waits {WAIT * 1000:g} ms for AWS (assumed).", "",
+        f"An invocation waits {WAIT * 1000:g} ms for AWS, and the worker needs {CORE_INVOCATION * 1000:g} ms of a full core for it and",
+        f"{CORE_TASK * 1000:g} ms for each task in it (assumed).", "",
     ])  # fmt: skip
 
 
+def _ways(stage: Stage, delivery: str) -> Iterator[list[Item]]:
+    """Yield what a million tasks cost received alone, received in full batches, and published in tens as well."""
+    yield tasks(stage, delivery, 1, 1)
+    yield tasks(stage, delivery, 1)
+    yield tasks(stage, delivery, 10)
+
+
+def _of_each_task(stage: Stage) -> Iterator[str]:
+    """Yield a sentence about metrics by task, where the stage has them: how many tasks there are is not in the templates."""
+    if stage.by_task:
+        each = f"each task adds up to {len(ORDINARY) * LIST.metric:.2f} a month, and {LIST.metric:.2f} for each further metric in trouble."
+        yield f"Metrics are counted by task (`task_metrics=true`): {each}"
+
+
+def _when_rare(stage: Stage) -> Iterator[str]:
+    """Yield a sentence about tasks so rare that the history of each becomes an object of its own."""
+    rare = total(tasks(stage, "claimed", 1, 1, 1))
+    yield f"Where less than one task a minute comes, the history of each becomes an object of its own: {rare:.2f} a million claimed tasks."
+
+
 def summary(stage: Stage) -> str:
-    """Return the two figures in one line."""
-    million = total(tasks(stage, "claimed", 1))
-    return f"an idle month costs about {total(idle(stage)):.2f} USD, a million claimed tasks {million:.2f} USD beside their own time"
+    """Return the figures in one line."""
+    alone, full, _ = (total(items) for items in _ways(stage, "claimed"))
+    month = f"an idle month costs about {total(idle(stage)):.2f} USD, alarms and dashboard included"
+    return f"{month}, a million claimed tasks {full:.2f} USD in full batches and {alone:.2f} one at a time, beside their own time"
 
 
 def _priced(*lines: tuple[str, float, float]) -> list[Item]:
@@ -181,7 +255,7 @@ def _of_streams(stage: Stage) -> Iterator[str]:
 
 def _of_the_job(stage: Stage) -> Iterator[str]:
     """Yield a sentence about the history job, where Glue runs it: how long a run takes is known to nobody before."""
-    named = {one["Type"]: one["Properties"] for one in stage.resources}
+    named = {one["Type"]: _properties(one) for one in stage.resources}
     if job := named.get("AWS::Glue::Job"):
         minute, trigger = job["NumberOfWorkers"] * LIST.glue_worker / 60, named.get("AWS::Glue::Trigger")
         when = f"by `{trigger['Schedule']}`, whether there is something to take in or not" if trigger else "when somebody starts it"
@@ -190,7 +264,7 @@ def _of_the_job(stage: Stage) -> Iterator[str]:
 
 def _mappings(stage: Stage, *, of_streams: bool) -> list[Mapping[str, Any]]:
     """Return what feeds functions: mappings of streams, which begin at a position, or those of queues, which Lambda asks all month."""
-    found = [one["Properties"] for one in stage.resources if one["Type"] == "AWS::Lambda::EventSourceMapping"]
+    found = [_properties(one) for one in stage.resources if one["Type"] == "AWS::Lambda::EventSourceMapping"]
     return [one for one in found if ("StartingPosition" in one) == of_streams]
 
 
@@ -216,10 +290,32 @@ def _invocations(schedule: Mapping[str, Any]) -> float:
 
 def _own_metrics(stage: Stage) -> Iterator[str]:
     """Yield the name of each metric that an alarm asks for by a query: those are the stage's own."""
-    for one in stage.resources:
-        if one["Type"] == "AWS::CloudWatch::Alarm":
-            yield from _ASKED.findall(json.dumps(one["Properties"].get("Metrics", [])))
+    for one in _alarms(stage):
+        yield from _ASKED.findall(json.dumps(one.get("Metrics", [])))
+
+
+def _alarms(stage: Stage) -> list[Mapping[str, Any]]:
+    return [_properties(one) for one in stage.resources if one["Type"] == "AWS::CloudWatch::Alarm"]
+
+
+def _looks_at(alarm: Mapping[str, Any]) -> int:
+    """Return how many metrics an alarm is paid for: those that it works its figure out from, and one that it asks for or names."""
+    return max(1, sum("MetricStat" in part for part in alarm.get("Metrics", [])))
+
+
+def main(given: Sequence[str]) -> int:
+    """Write the page of each stage in a cloud assembly; return the exit code."""
+    if len(given) != 1 or not (Path(given[0]) / "manifest.json").is_file():
+        sys.stderr.write("usage: cost ASSEMBLY, the directory that `cdk synth` writes, such as cdk.out\n")
+        return 2
+    found = stages(Path(given[0]))
+    if not found:
+        sys.stderr.write(f"sedano: {given[0]} holds no stage of sedano: its stacks are called sedano-STAGE-core and so on\n")
+        return 2
+    for name, stage in found.items():
+        sys.stdout.write(page(stage) if len(found) == 1 else page(stage).replace("What this stage costs", f"What the stage {name} costs"))
+    return 0
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page(read(Path(sys.argv[1]))))
+    sys.exit(main(sys.argv[1:]))

@@ -23,6 +23,7 @@ class Prices(NamedTuple):
     scheduler_invocation: float = 1.00
     #: A worker of the type G.1X for an hour, of spare capacity; a run is asked for one minute at least.
     glue_worker: float = 0.29
+    log_gb: float = 0.50
     #: A month each.
     alarm: float = 0.10
     dashboard: float = 3.00

@@ -1,12 +1,21 @@
 """The templates of a cloud assembly, as its manifest lists them: what an earlier synthesis left in the directory is none of it."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 
 def templates(assembly: Path) -> dict[str, str]:
-    """Return the text of each stack's template, by the stack's name."""
+    """Return the text of each stack's template, by the stack's name; of one in a `cdk.Stage` by `STAGE/NAME`."""
+    return dict(_found(assembly, ""))
+
+
+def _found(assembly: Path, above: str) -> Iterator[tuple[str, str]]:
     artifacts = json.loads((assembly / "manifest.json").read_text(encoding="utf-8"))["artifacts"]
-    stacks = {name: artifact["properties"] for name, artifact in artifacts.items() if artifact["type"] == "aws:cloudformation:stack"}
-    # A stack whose name is that of its artifact does not say it again.
-    return {stack.get("stackName", name): (assembly / stack["templateFile"]).read_text(encoding="utf-8") for name, stack in stacks.items()}
+    for name, artifact in artifacts.items():
+        properties = artifact.get("properties", {})
+        if artifact["type"] == "aws:cloudformation:stack":
+            # A stack whose name is that of its artifact does not say it again.
+            yield above + properties.get("stackName", name), (assembly / properties["templateFile"]).read_text(encoding="utf-8")
+        elif artifact["type"] == "cdk:cloud-assembly":
+            yield from _found(assembly / properties["directoryName"], f"{above}{properties.get('displayName', name)}/")

@@ -54,7 +54,7 @@ class Dashboard(Construct):
         )
 
     def _own(self, title: str, metrics: Sequence[str], width: int = _THIRD) -> cloudwatch.GraphWidget:
-        """The library's metrics, each with a line for every task or reason that occurred."""
+        """The library's metrics, each with a line for every function, reason, or (with `task_metrics=true`) task that occurred."""
         space = namespace(self._watched.stage)
         lines = [
             cloudwatch.MathExpression(

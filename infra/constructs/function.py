@@ -18,7 +18,8 @@ from .release import Release
 from .streams import READS, StreamMapping
 
 _NOT_CODE = ["README.md", "__pycache__", "*.pyc"]
-_RETENTION = {
+#: The days of a setting as the CDK calls them.
+RETENTION = {
     1: logs.RetentionDays.ONE_DAY,
     7: logs.RetentionDays.ONE_WEEK,
     14: logs.RetentionDays.TWO_WEEKS,
@@ -76,7 +77,7 @@ class Function(Construct):
         self._config, self._at_once = config, at_once
         self._role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         #: What it writes.
-        self.logs = logs.LogGroup(self, "Logs", retention=_RETENTION[config.retention], removal_policy=RemovalPolicy.DESTROY)
+        self.logs = logs.LogGroup(self, "Logs", retention=RETENTION[config.retention], removal_policy=RemovalPolicy.DESTROY)
         self.allow(["logs:CreateLogStream", "logs:PutLogEvents"], self.logs.log_group_arn)
         loops = lambda_.RecursiveLoop.ALLOW if may_loop else lambda_.RecursiveLoop.TERMINATE
         #: The function itself, whatever its version.
@@ -123,6 +124,11 @@ class Function(Construct):
         """Lets the function's role call `actions` on `resources` (ARNs), `where` these conditions hold, and on nothing else."""
         named = [*actions, *(other for action, other in _LOCALLY.items() if action in actions and self._config.local)]
         self._role.add_to_policy(iam.PolicyStatement(actions=named, resources=list(resources), conditions=where))
+
+    def may_pass(self, role: str, to: str) -> None:
+        """Lets the function's role hand the role of this ARN to the service *to*, such as `scheduler.amazonaws.com`, and to no other."""
+        only = {"StringEquals": {"iam:PassedToService": to}}
+        self._role.add_to_policy(iam.PolicyStatement(actions=["iam:PassRole"], resources=[role], conditions=only))
 
     def allow_objects(self, actions: Sequence[str], objects: str, reason: str) -> None:
         """Lets the role call `actions` on `objects` (an ARN that ends in `*`); `reason`: why none can be named."""

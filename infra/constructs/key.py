@@ -14,7 +14,8 @@ class Key(Construct):
 
     Who may use it is said as AWS says it of the keys that it manages itself: everybody in the account, through a service that keeps
     something with it and lets him at that. So no role needs a grant of its own for it, and neither does whoever publishes; nobody can
-    decrypt with it by himself.
+    decrypt with it by himself. Outside the partition `aws` the names of services end as the partition's addresses do, such as
+    `amazonaws.com.cn`; both endings are named, because AWS documents the first one for all partitions.
     """
 
     def __init__(self, scope: Construct, name: str, *, stage: str) -> None:
@@ -30,7 +31,9 @@ class Key(Construct):
                 conditions={
                     "StringEquals": {
                         "kms:CallerAccount": stack.account,
-                        "kms:ViaService": [f"{service}.{stack.region}.amazonaws.com" for service in KEEPERS],
+                        "kms:ViaService": [
+                            f"{service}.{stack.region}.{suffix}" for service in KEEPERS for suffix in ("amazonaws.com", stack.url_suffix)
+                        ],
                     }
                 },
             )

@@ -1,8 +1,8 @@
 """The figures by which a stage is watched: what AWS counts of each resource, and what the library counts of its own.
 
-The library's metrics (`sedano.aws.telemetry`) stand in a namespace of the stage, by task or by reason. An alarm over them
-asks for the sum over all tasks, so a task that is new is watched as well; CloudWatch charges such an alarm by the metrics
-that it looks at, and only those that occurred exist.
+The library's metrics (`sedano.aws.telemetry`) stand in a namespace of the stage, by function and where it matters by reason; by task only
+with `task_metrics=true`. An alarm over them asks for the sum over all of them; CloudWatch charges such an alarm by the metrics that it
+looks at, and only those that occurred exist.
 """
 
 from collections.abc import Mapping

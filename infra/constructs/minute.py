@@ -5,13 +5,15 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
+from .role import role_for
+
 
 class Minute(Construct):
     """A schedule of EventBridge Scheduler that invokes `function` once a minute, now and then twice."""
 
     def __init__(self, scope: Construct, name: str, *, function: lambda_.IFunction) -> None:
         super().__init__(scope, name)
-        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("scheduler.amazonaws.com"))
+        role = role_for(self, "Role", "scheduler.amazonaws.com")
         role.add_to_policy(iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[function.function_arn]))
         late = scheduler.CfnSchedule.RetryPolicyProperty(maximum_event_age_in_seconds=60, maximum_retry_attempts=2)  # then comes the next
         scheduler.CfnSchedule(

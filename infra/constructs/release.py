@@ -19,6 +19,7 @@ from constructs import Construct
 
 from ..config import RELEASES
 from ..nag import acknowledge_wildcard
+from .role import role_for
 
 #: How many percentage points larger than the old version's the share of failing invocations of the new one may not be.
 WORSE_BY = 10
@@ -58,7 +59,7 @@ class Release(Construct):
 
     def _role(self, function: str) -> iam.Role:
         """What AWS's own policy for CodeDeploy and Lambda allows on every function, on this one alone; none of its hooks and buckets."""
-        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("codedeploy.amazonaws.com"))
+        role = role_for(self, "Role", "codedeploy.amazonaws.com")
         colon = ArnFormat.COLON_RESOURCE_NAME
         alarms = Stack.of(self).format_arn(service="cloudwatch", resource="alarm", resource_name="*", arn_format=colon)
         versions = f"{function}:*"

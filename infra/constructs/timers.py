@@ -8,6 +8,8 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from .role import role_for
+
 
 class TimersGroup(Construct):
     """The group of the schedules that the worker and clients make at run time: each of them is a call that was promised for later."""
@@ -36,6 +38,6 @@ class Timers(Construct):
         #: The schedules of the group, as a policy names them.
         self.schedules = stack.format_arn(service="scheduler", resource="schedule", resource_name=f"{'default' if local else group}/*")
         #: What sends.
-        self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("scheduler.amazonaws.com"))
+        self.role = role_for(self, "Role", "scheduler.amazonaws.com")
         queues = [queue.queue_arn for queue in (*targets, undelivered)]
         self.role.add_to_policy(iam.PolicyStatement(actions=["sqs:SendMessage"], resources=queues))

@@ -44,6 +44,8 @@ from .state import BLOBS, CONTROL, HISTORY, KEY, LEDGER, PARKED, PARKED_ARN, PAR
 RECORDS_TOGETHER, RECORDS_WAIT = 100, 60
 #: Why what a function fails at that comes round is not lost.
 NEXT_ROUND = "What a round does not do, the round of the next minute does: nothing is lost."
+#: To whom the timers' role may be handed.
+SCHEDULER = "scheduler.amazonaws.com"
 #: The prefix under which the recorder writes; the pipeline reads the same one.
 HISTORY_PREFIX = "events/"
 
@@ -101,7 +103,11 @@ class CoreStack(StageStack):
             "SEDANO_RECORDS_QUEUE": self._records.queue_url,
             "SEDANO_TIMERS_ROLE": self._timers.role.role_arn,
             "SEDANO_SCHEDULER": self._scheduler_state(),
+            **self._counted_by_task(),
         }
+
+    def _counted_by_task(self) -> dict[str, str]:
+        return {"SEDANO_TASK_METRICS": "on"} if self._config.task_metrics else {}
 
     def _scheduler_state(self) -> str:
         """Whether periodic tasks may be added at run time: a client that adds one where nobody looks must be told so."""
@@ -158,7 +164,7 @@ class CoreStack(StageStack):
         worker.allow(tables, self._ledger.table_arn, self._control.table_arn)
         self._allow_blobs(worker, "s3:GetObject", "s3:PutObject")
         self._allow_keys(worker)
-        worker.allow(["iam:PassRole"], self._timers.role.role_arn)
+        worker.may_pass(self._timers.role.role_arn, SCHEDULER)
         worker.allow_objects(
             ["scheduler:CreateSchedule", "scheduler:DeleteSchedule"],
             self._timers.schedules,
@@ -191,7 +197,7 @@ class CoreStack(StageStack):
         made.allow(["sqs:SendMessage"], *self._unordered_arns())
         made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
         made.allow(["dynamodb:BatchGetItem", "dynamodb:UpdateItem"], self._control.table_arn)
-        made.allow(["iam:PassRole"], self._timers.role.role_arn)
+        made.may_pass(self._timers.role.role_arn, SCHEDULER)
         made.allow_objects(
             ["scheduler:CreateSchedule"],
             self._timers.schedules,

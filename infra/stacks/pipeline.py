@@ -9,18 +9,23 @@ meets another one fails at once, and the lease in the control table keeps two fr
 import tempfile
 from pathlib import Path
 
-from aws_cdk import ArnFormat, CfnOutput, Duration, RemovalPolicy
+from aws_cdk import CfnOutput, Duration, RemovalPolicy
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_emrserverless as emr
+from aws_cdk import aws_events as events
 from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as s3_assets
+from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from .. import assets
 from ..config import StageConfig
+from ..constructs.function import RETENTION
+from ..constructs.role import role_for
 from ..nag import acknowledge, acknowledge_wildcard
 from ..places import JOBS, LIBRARY
 from .core import HISTORY_PREFIX
@@ -32,6 +37,8 @@ TABLES_PREFIX = "history/"
 #: The one item of the control table that a run may touch: its lease.
 LEASE = "LEASE#history"
 WORKERS = 2
+#: EMR Serverless, "Release versions": the first with Spark 4. The job needs Python 3.11 or later.
+EMR_RELEASE = "emr-spark-8.0.0"
 #: What `sedano.spark.spark_task` calls of Glue.
 STARTS = ("glue:StartJobRun", "glue:GetJobRuns", "glue:BatchStopJobRun")
 
@@ -40,18 +47,23 @@ class PipelineStack(StageStack):
     """The Spark job over one stage's history."""
 
     def __init__(self, scope: Construct, *, config: StageConfig, state: StateStack, worker: iam.IRole) -> None:
-        """`worker`: the role of whoever runs tasks; a task may start the job, wait for it and stop it."""
+        """`worker`: the role under which tasks run; with `pipeline_by_task` a task may start the job, wait for it and stop it.
+
+        The arguments of a run can name code, which then runs under the job's role: a task may start it only where that is asked for.
+        """
         super().__init__(scope, "pipeline", config=config, about="the history as tables")
         self._config, self._state = config, state
         self._bucket = s3.Bucket.from_bucket_name(self, "History", state.output(HISTORY))
         self._library = self._add_library()
         self._script = s3_assets.Asset(self, "Script", path=str(JOBS / "history.py"))
         if config.pipeline == "glue":
-            job = self._add_job(self._role("glue.amazonaws.com", self._logs()))
-            self._add_alarms(job)
+            job = self._add_job(self._role("glue.amazonaws.com", *self._add_logs()))
+            self._add_alarms(job.metric_failure(period=Duration.minutes(5)), job.metric_success(period=Duration.hours(1), statistic="Sum"))
+            self._acknowledge_rules(job)
             self._add_schedule(job)
-            arn = self.format_arn(service="glue", resource="job", resource_name=job.job_name)
-            iam.Policy(self, "Starts", roles=[worker], statements=[iam.PolicyStatement(actions=[*STARTS], resources=[arn])])
+            if config.pipeline_by_task:
+                arn = self.format_arn(service="glue", resource="job", resource_name=job.job_name)
+                iam.Policy(self, "Starts", roles=[worker], statements=[iam.PolicyStatement(actions=[*STARTS], resources=[arn])])
             CfnOutput(self, "SedanoHistoryJob", value=job.job_name)
         else:
             self._add_emr(self._role("emr-serverless.amazonaws.com"))
@@ -65,7 +77,7 @@ class PipelineStack(StageStack):
 
     def _role(self, service: str, *logs: str) -> iam.Role:
         """A role that reads its own code and what landed, writes tables, takes the lease, and keeps *logs*; nothing else."""
-        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal(service))
+        role = role_for(self, "Role", service)
         table = self.format_arn(service="dynamodb", resource="table", resource_name=self._state.output(CONTROL))
         events, tables = (self._bucket.arn_for_objects(f"{prefix}*") for prefix in (HISTORY_PREFIX, TABLES_PREFIX))
         # Not the CDK's `grant_read`, which opens all that was ever deployed from this account.
@@ -76,19 +88,31 @@ class PipelineStack(StageStack):
         self._allow(role, ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"], tables)
         lease = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [LEASE]}}
         self._allow(role, ["dynamodb:GetItem", "dynamodb:UpdateItem"], table, lease)
-        for group in logs:
-            self._allow(role, ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"], group)
-        reasons = {events: "the recorder's objects", tables: "the tables' objects", **dict.fromkeys(logs, "Glue names its own log groups")}
-        for arn, words in reasons.items():
+        if logs:
+            role.add_to_policy(iam.PolicyStatement(actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[*logs]))
+        for arn, words in {events: "the recorder's objects", tables: "the tables' objects"}.items():
             acknowledge_wildcard(role.node.find_child("DefaultPolicy"), arn, f"The job names no single object here: {words}.")
         return role
 
     def _allow(self, role: iam.Role, actions: list[str], resource: str, conditions: dict[str, dict[str, list[str]]] | None = None) -> None:
         role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource], conditions=conditions))
 
-    def _logs(self) -> str:
-        """The log groups of Glue's jobs; EMR Serverless keeps its logs in a place of its own, for which it asks nobody."""
-        return self.format_arn(service="logs", resource="log-group", resource_name="/aws-glue/*", arn_format=ArnFormat.COLON_RESOURCE_NAME)
+    def _add_logs(self) -> list[str]:
+        """The job's own log groups, which expire; Glue's usual ones are the account's and are kept for ever.
+
+        Source: AWS Glue, "Logging for AWS Glue jobs": with a prefix of one's own the groups are called PREFIX/error and PREFIX/output.
+        """
+        groups = [
+            logs.LogGroup(
+                self, f"Logs-{name}", log_group_name=f"{self._logs_prefix()}/{name}", retention=RETENTION[self._config.retention],
+                removal_policy=RemovalPolicy.DESTROY,
+            )
+            for name in ("error", "output")
+        ]  # fmt: skip
+        return [group.log_group_arn for group in groups]
+
+    def _logs_prefix(self) -> str:
+        return f"/sedano/{self._config.stage}/history"
 
     def _add_security(self) -> glue.SecurityConfiguration:
         """With what the job's objects are encrypted: what a job says of that comes before what its bucket does.
@@ -125,27 +149,30 @@ class PipelineStack(StageStack):
             default_arguments={
                 "--verb": "update", "--source": f"s3://{bucket}/{HISTORY_PREFIX}", "--target": f"s3://{bucket}/{TABLES_PREFIX}",
                 "--control-table": self._state.output(CONTROL), "--job-bookmark-option": "job-bookmark-disable",
+                "--custom-logGroup-prefix": self._logs_prefix(),
             },
         )  # fmt: skip
         acknowledge(job, "AwsSolutions-GL1", "CloudWatch encrypts by itself; a key of one's own costs a dollar a month while nothing runs.")
         acknowledge(job, "AwsSolutions-GL3", "The job has no bookmarks: what was taken in stands in the history's own manifests.")
         return job
 
-    def _add_alarms(self, job: glue.PySparkFlexEtlJob) -> None:
+    def _add_alarms(self, failed: cloudwatch.Metric, succeeded: cloudwatch.Metric) -> None:
         """A run that failed, and a history that falls behind: no run has ended well for as long as was promised."""
         compare, missing = cloudwatch.ComparisonOperator, cloudwatch.TreatMissingData
         cloudwatch.Alarm(
-            self, "Failed", metric=job.metric_failure(period=Duration.minutes(5)), threshold=1, evaluation_periods=1,
+            self, "Failed", metric=failed, threshold=1, evaluation_periods=1,
             comparison_operator=compare.GREATER_THAN_OR_EQUAL_TO_THRESHOLD, treat_missing_data=missing.NOT_BREACHING,
             alarm_description="A run of the history job failed; its log says why, and the next run takes in what this one did not.",
         )  # fmt: skip
         if self._config.pipeline_schedule is not None:
             cloudwatch.Alarm(
-                self, "Behind", metric=job.metric_success(period=Duration.hours(1), statistic="Sum"), threshold=1,
+                self, "Behind", metric=succeeded, threshold=1,
                 evaluation_periods=self._config.pipeline_lag, datapoints_to_alarm=self._config.pipeline_lag,
                 comparison_operator=compare.LESS_THAN_THRESHOLD, treat_missing_data=missing.BREACHING,
                 alarm_description=f"No run of the history job has ended well for {self._config.pipeline_lag} h: the tables are behind.",
             )  # fmt: skip
+
+    def _acknowledge_rules(self, job: glue.PySparkFlexEtlJob) -> None:
         for child in job.node.children:
             if child.node.id.endswith("MetricRule"):
                 acknowledge(child, "Serverless-EventBusDLQ", "The CDK's rule that counts runs has no target: nothing can fail.")
@@ -158,14 +185,70 @@ class PipelineStack(StageStack):
             )
 
     def _add_emr(self, role: iam.Role) -> None:
-        """An application that costs nothing while no job runs; the outputs are what `aws emr-serverless start-job-run` asks for."""
+        """An application that costs nothing while no job runs; the outputs are what `aws emr-serverless start-job-run` asks for.
+
+        EMR Serverless keeps the logs of a run in its own storage for 30 days, without a charge.
+        """
         limit = emr.CfnApplication.MaximumAllowedResourcesProperty(cpu="8 vCPU", memory="32 GB", disk="100 GB")
         application = emr.CfnApplication(
-            self, "Application", release_label="emr-8.0.0", type="SPARK", architecture="ARM64", maximum_capacity=limit,
+            self, "Application", release_label=EMR_RELEASE, type="SPARK", architecture="ARM64", maximum_capacity=limit,
             auto_start_configuration=emr.CfnApplication.AutoStartConfigurationProperty(enabled=True),
             auto_stop_configuration=emr.CfnApplication.AutoStopConfigurationProperty(enabled=True, idle_timeout_minutes=5),
         )  # fmt: skip
+        failed, succeeded = (self._runs_that(state, application.attr_application_id) for state in ("FAILED", "SUCCESS"))
+        self._add_alarms(failed.with_(period=Duration.minutes(5)), succeeded.with_(period=Duration.hours(1)))
+        self._add_emr_schedule(application, role)
         CfnOutput(self, "SedanoHistoryApplication", value=application.attr_application_id)
         CfnOutput(self, "SedanoHistoryRole", value=role.role_arn)
         CfnOutput(self, "SedanoHistoryLibrary", value=self._library.s3_object_url)
         CfnOutput(self, "SedanoHistoryScript", value=self._script.s3_object_url)
+
+    def _runs_that(self, state: str, application: str) -> cloudwatch.Metric:
+        """How many runs reached this state, as EventBridge tells of each."""
+        told = events.EventPattern(
+            source=["aws.emr-serverless"],
+            detail_type=["EMR Serverless Job Run State Change"],
+            detail={"state": [state], "applicationId": [application]},
+        )
+        rule = events.Rule(self, f"Runs-{state}", event_pattern=told)
+        acknowledge(rule, "Serverless-EventBusDLQ", "The rule counts runs and has no target: nothing can fail.")
+        return cloudwatch.Metric(
+            namespace="AWS/Events", metric_name="TriggeredRules", dimensions_map={"RuleName": rule.rule_name}, statistic="Sum"
+        )
+
+    def _add_emr_schedule(self, application: emr.CfnApplication, job: iam.Role) -> None:
+        """Have EventBridge Scheduler start a run, by the universal target that calls any service."""
+        if self._config.pipeline_schedule is None:
+            return
+        role = role_for(self, "Starter", "scheduler.amazonaws.com")
+        self._allow(role, ["emr-serverless:StartJobRun"], application.attr_arn)
+        self._allow(role, ["iam:PassRole"], job.role_arn, {"StringEquals": {"iam:PassedToService": ["emr-serverless.amazonaws.com"]}})
+        retry = scheduler.CfnSchedule.RetryPolicyProperty(maximum_event_age_in_seconds=3600, maximum_retry_attempts=5)
+        scheduler.CfnSchedule(
+            self,
+            "Schedule",
+            schedule_expression=self._config.pipeline_schedule,
+            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
+            target=scheduler.CfnSchedule.TargetProperty(
+                arn="arn:aws:scheduler:::aws-sdk:emrserverless:startJobRun",
+                role_arn=role.role_arn,
+                input=self.to_json_string(self._run(application.attr_application_id, job)),
+                retry_policy=retry,
+            ),
+        )
+
+    def _run(self, application: str, job: iam.Role) -> dict[str, object]:
+        """A run of the job, as StartJobRun of EMR Serverless takes it."""
+        bucket = self._bucket.bucket_name
+        arguments = ["update", "--source", f"s3://{bucket}/{HISTORY_PREFIX}", "--target", f"s3://{bucket}/{TABLES_PREFIX}"]
+        submit = {
+            "EntryPoint": self._script.s3_object_url,
+            "EntryPointArguments": [*arguments, "--control-table", self._state.output(CONTROL)],
+            "SparkSubmitParameters": f"--py-files {self._library.s3_object_url}",
+        }
+        return {
+            "ApplicationId": application,
+            "ClientToken": "<aws.scheduler.execution-id>",
+            "ExecutionRoleArn": job.role_arn,
+            "JobDriver": {"SparkSubmit": submit},
+        }

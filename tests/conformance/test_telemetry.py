@@ -103,12 +103,88 @@ def test_a_count_leaves_once(kept: Kept) -> None:
 def test_counts_with_different_dimensions_are_different_metrics() -> None:
     stream = io.StringIO()
     telemetry = PowertoolsTelemetry("sedano-dimensions", "Sedano", {}, stream=stream)
-    telemetry.count("TasksDone", task="a")
+    telemetry.count("Limited", queue="a")
     telemetry.count("Parked", reason="schema")
     telemetry.flush()
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
-    assert [line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] for line in lines] == [[["task", "service"]], [["reason", "service"]]]
+    assert [line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] for line in lines] == [[["queue", "service"]], [["reason", "service"]]]
     assert [line["_aws"]["CloudWatchMetrics"][0]["Namespace"] for line in lines] == ["Sedano", "Sedano"]
+
+
+def _emf(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def _series(lines: list[dict[str, Any]]) -> set[tuple[Any, ...]]:
+    """What CloudWatch charges by the month: each metric with the values of its dimensions."""
+    told = [(line, directive) for line in lines for directive in line["_aws"]["CloudWatchMetrics"]]
+    return {
+        (metric["Name"], *((name, line[name]) for name in names))
+        for line, directive in told
+        for names in directive["Dimensions"]
+        for metric in directive["Metrics"]
+    }
+
+
+@pytest.mark.parametrize(("by_task", "series"), [(False, 2), (True, 60)])
+def test_thirty_tasks_make_two_series_unless_a_stage_asks_for_each_task(by_task: bool, series: int) -> None:
+    stream = io.StringIO()
+    telemetry = PowertoolsTelemetry("sedano-worker", "Sedano", {}, stream=stream, by_task=by_task)
+    for number in range(30):
+        telemetry.count("TasksSucceeded", task=f"shop.task{number}")
+        telemetry.count("TasksFailed", task=f"shop.task{number}")
+    telemetry.flush()
+    assert len(_series(_emf(stream))) == series
+    assert {line["task"] for line in _emf(stream)} == {f"shop.task{number}" for number in range(30)}, "its lines say the task"
+
+
+@pytest.mark.parametrize("name", ["задача", "a\u2028b", " ", "", "\t", "100%", "x" * 2000, "\ud800", "é" * 400, "shop.add"])
+def test_a_dimension_is_printable_ascii_whatever_it_is_called(name: str) -> None:
+    stream = io.StringIO()
+    telemetry = PowertoolsTelemetry("sedano-worker", "Sedano", {}, stream=stream, by_task=True)
+    telemetry.count("TasksSucceeded", task=name)
+    telemetry.count("MessagesParked", reason=name)
+    telemetry.flush()
+    found = [value for line in _emf(stream) for value in (line.get("task"), line.get("reason")) if value is not None]
+    assert len(found) == 2
+    for value in found:
+        assert value.isascii()
+        assert value.isprintable()
+        assert value.strip()
+        assert len(value) <= 1024
+
+
+def test_two_names_are_two_dimensions() -> None:
+    stream = io.StringIO()
+    telemetry = PowertoolsTelemetry("sedano-worker", "Sedano", {}, stream=stream, by_task=True)
+    names = ("é", "%C3%A9", "a%", "a%25", " ", "%20", "  ")
+    for name in names:
+        telemetry.count("TasksSucceeded", task=name)
+    telemetry.flush()
+    assert len({line["task"] for line in _emf(stream)}) == len(names)
+
+
+@pytest.mark.parametrize(("metrics", "lines"), [(100, 1), (101, 2), (250, 3)])
+def test_no_line_declares_more_metrics_than_cloudwatch_reads(metrics: int, lines: int) -> None:
+    stream = io.StringIO()
+    telemetry = PowertoolsTelemetry("sedano-worker", "Sedano", {}, stream=stream)
+    for number in range(metrics):
+        telemetry.count(f"Metric{number}", number)
+    telemetry.flush()
+    found = _emf(stream)
+    assert len(found) == lines
+    assert {(name, line[name][0]) for line in found for name in line if name.startswith("Metric")} == {
+        (f"Metric{number}", number) for number in range(metrics)
+    }
+
+
+def test_a_long_text_does_not_make_a_line_that_cloudwatch_refuses() -> None:
+    stream = io.StringIO()
+    telemetry = PowertoolsTelemetry("sedano-long-text", "Sedano", {}, level="DEBUG", stream=stream)
+    telemetry.log("error", "x" * 2_000_000, error="é" * 2_000_000)
+    (line,) = stream.getvalue().splitlines()
+    assert len(line) < 1_000_000
+    assert json.loads(line)["fields"]["error"].endswith(f"{2_000_000 - 32 * 1024} more")
 
 
 def test_calls_are_those_that_were_made() -> None:

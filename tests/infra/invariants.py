@@ -10,6 +10,8 @@ from tests.infra.template import Properties, Templates, aliased, listed, of_a_st
 
 Rule = Callable[[Templates, str], str | None]
 SERVICES = [f"{one}.amazonaws.com" for one in ("lambda", "scheduler", "glue", "emr-serverless", "codedeploy")]
+#: Lambda does not document that it names the account when it takes on a function's role, which only this account can pass to it.
+PASSED_WITHIN_THE_ACCOUNT = ("lambda.amazonaws.com",)
 
 
 def named(function: str) -> str:
@@ -282,8 +284,21 @@ def trusts_one_service(templates: Templates, name: str) -> str | None:
     trusted = [statement["Principal"].get("Service") for statement in role["AssumeRolePolicyDocument"]["Statement"]]
     if len(trusted) != 1 or trusted[0] not in SERVICES:
         return f"trusts {trusted}"
+    (statement,) = role["AssumeRolePolicyDocument"]["Statement"]
+    account = statement.get("Condition", {}).get("StringEquals", {}).get("aws:SourceAccount")
+    if trusted[0] not in PASSED_WITHIN_THE_ACCOUNT and account not in ({"Ref": "AWS::AccountId"}, "123456789012"):
+        return f"is taken on by {trusted[0]} for any account"
     managed = role.get("ManagedPolicyArns", [])
     return f"carries {managed}" if managed else None
+
+
+def passes_roles_to_one_service(templates: Templates, name: str) -> str | None:
+    """Whoever hands a role to a service may hand it to that one alone."""
+    for statement in _of(templates, name)["PolicyDocument"]["Statement"]:
+        to = statement.get("Condition", {}).get("StringEquals", {}).get("iam:PassedToService")
+        if "iam:PassRole" in listed(statement["Action"]) and (to is None or len(listed(to)) != 1):
+            return "passes a role to any service"
+    return None
 
 
 def says_what_to_do(templates: Templates, name: str) -> str | None:

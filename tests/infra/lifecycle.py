@@ -5,7 +5,7 @@ import json
 from tests.infra.template import Templates
 
 #: Kinds whose name AWS asks for, or that AWS shows to people by their name, and what the name must hold beside the stage.
-NAMED_BY_US = {"Glue::SecurityConfiguration": "", "CloudWatch::Dashboard": "AWS::Region"}
+NAMED_BY_US = {"Glue::SecurityConfiguration": "", "CloudWatch::Dashboard": "AWS::Region", "Logs::LogGroup": "/history/"}
 #: The property that is a resource's own name in its account and Region; IAM's inline policies have one within their role.
 NAMES = {
     "CloudWatch::Dashboard": "DashboardName", "CloudWatch::Alarm": "AlarmName", "CodeDeploy::Application": "ApplicationName",

@@ -1,5 +1,7 @@
 """The cost page against bills that were added up by hand, from the list prices of `infra/prices.py`."""
 
+import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,7 @@ import pytest
 
 from infra import cost
 from infra.cost import Stage
+from sedano.aws.telemetry import PowertoolsTelemetry
 from tests.infra.template import Templates
 
 
@@ -66,12 +69,13 @@ def test_nothing_deployed_costs_nothing() -> None:
 @pytest.mark.parametrize(
     ("delivery", "together", "dollars"),
     [
-        # sent 0.40, received and deleted 0.08, invoked 0.02, waits 1250 GB-s 0.016667, written 2 x 0.625 = 1.25,
-        # history 100 000 sent + 2 x 1000 taken in = 0.0408, 1000 objects 0.005, recorder 0.0002
-        ("claimed", 1, 1.812667),
-        ("claimed", 10, 1.452667),
-        ("record_once", 10, 0.827667),
-        ("at_least_once", 10, 0.202667),
+        # sent 0.40, received and deleted 0.08, invoked 0.02, 100 000 x (25 + 12 x 1769 / 512 ms) x 0.5 GB = 3323.05 GB-s 0.044307,
+        # written 2 x 0.625 = 1.25, history 100 000 sent + 2 x 1000 taken in = 0.0408, 1000 objects 0.005, recorder 0.0002 + 12.5 GB-s
+        # 0.000167, 100 000 lines of 500 B 0.025
+        ("claimed", 1, 1.865474),
+        ("claimed", 10, 1.505474),
+        ("record_once", 10, 0.880474),
+        ("at_least_once", 10, 0.255474),
     ],
 )
 def test_a_million_tasks_cost_what_their_calls_cost(delivery: str, together: int, dollars: float) -> None:
@@ -79,9 +83,14 @@ def test_a_million_tasks_cost_what_their_calls_cost(delivery: str, together: int
 
 
 def test_without_batches_each_task_pays_its_own_calls() -> None:
-    # 0.40 + 0.80 + 0.20 + 12 500 GB-s 0.166668 + 1.25 + history (1 000 000 + 2 x 100 000) 0.48 + 100 000 objects 0.50 + 0.02
-    stage = _stage(batch=1, records=10)
-    assert cost.total(cost.tasks(stage, "claimed", 1)) == pytest.approx(3.816668, abs=2e-6)
+    # 0.40 + 0.80 + 0.20 + 1 000 000 x (25 + 3 x 1769 / 512 ms) x 0.5 GB = 17 682.6 GB-s 0.235769 + 1.25
+    # + history (1 000 000 + 2 x 100 000) 0.48 + 100 000 objects 0.50, recorder 0.02 + 1250 GB-s 0.016667, lines 0.25
+    alone = pytest.approx(4.152436, abs=2e-6)
+    assert cost.total(cost.tasks(_stage(batch=1, records=10), "claimed", 1)) == alone
+    assert cost.total(cost.tasks(_stage(), "claimed", 1, 1, 10)) == alone
+    page = cost.page(_stage())
+    assert f"| claimed | {cost.total(cost.tasks(_stage(), 'claimed', 1, 1)):.2f} | 1.87 | 1.51 |" in page
+    assert "one at a time, beside their own time" in cost.summary(_stage())
 
 
 def test_a_million_requests_to_webhooks_cost_what_their_calls_cost() -> None:
@@ -93,7 +102,28 @@ def test_a_million_requests_to_webhooks_cost_what_their_calls_cost() -> None:
 def test_metrics_of_its_own_are_paid_once_each() -> None:
     asked = [{"Id": "q", "Expression": 'SELECT SUM(TasksPoisoned) FROM "sedano/dev"'}]
     stage = _stage(*[_of("CloudWatch::Alarm", Metrics=asked)] * 2, _of("CloudWatch::Alarm", Namespace="AWS/SQS", MetricName="Age"))
-    assert cost.total(cost.working(stage)) == pytest.approx(0.30)
+    # one that alarms look at, and three of tasks that end well, fail and are tried again
+    assert cost.total(cost.working(stage)) == pytest.approx(1.20)
+
+
+def test_an_alarm_is_paid_for_each_metric_that_it_looks_at() -> None:
+    of = {"MetricStat": {"Metric": {"MetricName": "Errors"}}}
+    worse = _of("CloudWatch::Alarm", Metrics=[{"Expression": "a - b"}, of, of, of, of])
+    assert cost.total(cost.idle(_stage(worse, _of("CloudWatch::Alarm", MetricName="Age")))) == pytest.approx(0.50)
+
+
+def test_counting_by_task_is_told() -> None:
+    assert "each task adds up to 0.90 a month" in cost.page(_stage()._replace(by_task=True))
+    assert "by task" not in cost.page(_stage())
+
+
+def test_what_a_worker_logs_of_its_metrics_is_what_is_counted() -> None:
+    stream = io.StringIO()
+    telemetry = PowertoolsTelemetry("sedano-worker", "sedano/prod", {}, stream=stream)
+    telemetry.count("TasksSucceeded", 10, task="shop.tasks.price")
+    telemetry.flush()
+    # Lambda's own envelope of a line comes on top: some 100 bytes of a timestamp and a request id.
+    assert 0.5 * cost.LOGGED < len(stream.getvalue()) + 100 < 1.2 * cost.LOGGED
 
 
 def test_the_page_says_when_the_history_job_runs_and_what_each_minute_of_it_adds() -> None:
@@ -110,11 +140,62 @@ def test_the_page_is_about_what_is_deployed(production: Templates) -> None:
     assert (stage.batch, stage.records, stage.memory_gb) == (10, 100, 0.5)
     counted = {item.name: item.amount for item in cost.idle(stage)}
     assert counted["Lambda asks the queues"] == 648_000 * len(production.of_type("Lambda::EventSourceMapping"))
-    assert counted["alarms"] == len(production.of_type("CloudWatch::Alarm"))
-    assert len(cost.working(stage)) == 1
+    alarms = production.of_type("CloudWatch::Alarm").values()
+    compared = [one for one in alarms if sum("MetricStat" in part for part in one.get("Metrics", [])) == 4]
+    assert len(compared) == len(production.functions()), "each function's release compares four metrics"
+    assert counted["alarms, by the metrics that they look at"] == len(alarms) + 3 * len(compared)
+    assert len(cost.working(stage)) == 2
     page = (production.directory / "cost.md").read_text()
     assert page == cost.page(stage)
     assert f"{cost.total(cost.idle(stage)):.2f}" in page
+
+
+def _assembly(directory: Path, stacks: dict[str, dict[str, Any]], **nested: str) -> Path:
+    """A cloud assembly of these templates, and of others below it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    artifacts: dict[str, Any] = {"tree": {"type": "cdk:tree"}}
+    for name, resources in stacks.items():
+        (directory / f"{name}.json").write_text(json.dumps({"Resources": resources}))
+        artifacts[name] = {"type": "aws:cloudformation:stack", "properties": {"stackName": name, "templateFile": f"{name}.json"}}
+    for name, place in nested.items():
+        artifacts[name] = {"type": "cdk:cloud-assembly", "properties": {"directoryName": place, "displayName": name}}
+    (directory / "manifest.json").write_text(json.dumps({"artifacts": artifacts}))
+    return directory
+
+
+CORE = {"M": _of("Lambda::EventSourceMapping", FunctionName="x", BatchSize=10), "T": {"Type": "AWS::SNS::Topic"}}
+
+
+def test_a_resource_without_properties_costs_nothing(tmp_path: Path) -> None:
+    bare = {"Type": "AWS::CloudWatch::Alarm"}
+    stage = cost.read(_assembly(tmp_path, {"sedano-dev-core": {"T": {"Type": "AWS::SNS::Topic"}, "A": bare}}))
+    assert cost.total(cost.idle(stage)) == pytest.approx(0.10)
+    assert cost.page(stage)
+
+
+def test_a_stage_within_a_stage_of_the_cdk_is_counted(tmp_path: Path) -> None:
+    _assembly(tmp_path / "nested", {"sedano-prod-core": CORE})
+    found = cost.stages(_assembly(tmp_path, {"Theirs": CORE}, Live="nested"))
+    assert list(found) == ["Live/prod"]
+    assert cost.total(cost.idle(found["Live/prod"])) == pytest.approx(0.2592)
+
+
+def test_two_stages_are_two_bills(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assembly = _assembly(tmp_path, {"sedano-dev-core": CORE, "sedano-prod-core": CORE, "Theirs": CORE})
+    bills = {name: round(cost.total(cost.idle(stage)), 4) for name, stage in cost.stages(assembly).items()}
+    assert bills == {"dev": 0.2592, "prod": 0.2592}
+    assert cost.read(assembly, "prod") == cost.stages(assembly)["prod"]
+    with pytest.raises(ValueError, match="holds the stages dev, prod: give the name of one of them"):
+        cost.read(assembly)
+    assert cost.main([str(assembly)]) == 0
+    assert "What the stage dev costs" in (page := capsys.readouterr().out)
+    assert "What the stage prod costs" in page
+
+
+def test_what_is_no_assembly_is_refused_with_what_to_give(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cost.main([]) == cost.main([str(tmp_path)]) == 2
+    assert cost.main([str(_assembly(tmp_path, {"Theirs": CORE}))]) == 2
+    assert "holds no stage of sedano" in capsys.readouterr().err
 
 
 def test_this_machine_asks_no_money(assembly: Path) -> None:

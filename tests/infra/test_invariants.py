@@ -35,6 +35,7 @@ EVERYWHERE: dict[Rule, tuple[str, ...]] = {
     rules.forgets_in_time: ("Logs::LogGroup",),
     rules.names_what_it_allows: ("IAM::Policy",),
     rules.trusts_one_service: ("IAM::Role",),
+    rules.passes_roles_to_one_service: ("IAM::Policy",),
     rules.says_what_to_do: ("CloudWatch::Alarm",),
 }
 IN_PRODUCTION: dict[Rule, tuple[str, ...]] = {
@@ -181,6 +182,19 @@ def _rests_without_order(resources: dict[str, Any]) -> str:
     return _first(resources, "SQS::Queue", "ordersfifoQueue")[0]
 
 
+def _trust_for_anybody(resources: dict[str, Any]) -> str:
+    name, role = _first(resources, "IAM::Role", "TimersRole")
+    del role["Properties"]["AssumeRolePolicyDocument"]["Statement"][0]["Condition"]
+    return name
+
+
+def _pass_to_anybody(resources: dict[str, Any]) -> str:
+    name, policy = _first(resources, "IAM::Policy", "WorkerRole")
+    for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+        statement.pop("Condition", None)
+    return name
+
+
 PLANTED: list[tuple[Rule, Callable[[dict[str, Any]], str]]] = [
     (rules.has_a_role_of_its_own, _share_a_role),
     (rules.logs_json_to_a_group_of_its_own, _share_logs),
@@ -222,6 +236,8 @@ PLANTED: list[tuple[Rule, Callable[[dict[str, Any]], str]]] = [
     (rules.trusts_one_service, _change("IAM::Role", "WorkerRole", ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"])),
     (rules.trusts_one_service, _change("IAM::Role", "ReleaseRole", ManagedPolicyArns=["arn:aws:iam::aws:policy/PowerUserAccess"])),
     (rules.trusts_one_service, _change("IAM::Role", "WorkerRole", AssumeRolePolicyDocument={"Statement": [{"Principal": {"AWS": "*"}}]})),
+    (rules.trusts_one_service, _trust_for_anybody),
+    (rules.passes_roles_to_one_service, _pass_to_anybody),
     (rules.says_what_to_do, _change("CloudWatch::Alarm", AlarmDescription="Dead letters")),
     (rules.says_what_to_do, _change("CloudWatch::Alarm", TreatMissingData="ignore")),
     (rules.is_let_in_step_by_step, _release_at_once),

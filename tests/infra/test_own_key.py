@@ -78,7 +78,8 @@ def test_it_is_used_through_what_keeps_something_with_it_and_by_the_account_alon
     assert condition["kms:CallerAccount"] == {"Ref": "AWS::AccountId"}
     parts = [one["Fn::Join"][1] for one in condition["kms:ViaService"]]
     services = ["".join(part if isinstance(part, str) else part["Ref"] for part in some) for some in parts]
-    assert services == [f"{service}.AWS::Region.amazonaws.com" for service in ("dynamodb", "s3", "sqs")]
+    ends = ("amazonaws.com", "AWS::URLSuffix")
+    assert services == [f"{service}.AWS::Region.{end}" for service in ("dynamodb", "s3", "sqs") for end in ends]
     assert not [action for action in anybody["Action"] if action in ("kms:*", "kms:PutKeyPolicy", "kms:ScheduleKeyDeletion")]
 
 

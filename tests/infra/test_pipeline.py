@@ -20,7 +20,8 @@ from tests.plugins.resources import APP, CODE
 @pytest.fixture(scope="module")
 def scheduled(tmp_path_factory: pytest.TempPathFactory) -> Templates:
     """Production with a schedule; judged by cdk-nag."""
-    return synthesised(tmp_path_factory.mktemp("scheduled"), pipeline_schedule="cron(15 * * * ? *)", pipeline_lag="3")
+    more = {"pipeline_schedule": "cron(15 * * * ? *)", "pipeline_lag": "3", "pipeline_by_task": "true"}
+    return synthesised(tmp_path_factory.mktemp("scheduled"), **more)
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +96,15 @@ ALLOWED = {
 
 
 def test_the_job_may_read_its_code_and_events_write_tables_and_take_its_lease(production: Templates, on_emr: Templates) -> None:
-    logs = {"log-group:/aws-glue/*": {"logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"}}
-    assert may(production) == ALLOWED | logs
+    groups = [name for name in production.of_type("Logs::LogGroup") if name.startswith("Logs")]
+    assert len(groups) == 2
+    assert may(production) == ALLOWED | {group: {"logs:CreateLogStream", "logs:PutLogEvents"} for group in groups}
     assert may(on_emr) == ALLOWED, "EMR Serverless keeps logs by itself"
 
 
 def test_of_the_control_table_the_job_may_touch_its_lease_alone(production: Templates) -> None:
     statements = [said for policy in production.of_type("IAM::Policy").values() for said in policy["PolicyDocument"]["Statement"]]
-    (conditioned,) = (said for said in statements if "Condition" in said)
+    (conditioned,) = (said for said in statements if "dynamodb:LeadingKeys" in json.dumps(said.get("Condition", {})))
     assert conditioned["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [keys.lease(LEASE)]}}
     assert set(conditioned["Action"]) == ALLOWED["SedanoControlTable"]
 
@@ -111,12 +113,56 @@ def test_the_job_tells_no_metrics_which_its_role_could_not_write(production: Tem
     assert not [name for name in only(production, "Glue::Job")["DefaultArguments"] if "metrics" in name]
 
 
-def test_a_task_may_start_the_job_wait_for_it_and_stop_it(production: Templates, on_emr: Templates) -> None:
-    (job,) = production.of_type("Glue::Job")
-    for action in ("glue:StartJobRun", "glue:GetJobRuns", "glue:BatchStopJobRun"):
-        assert production.may("worker", action) == {job}
-        assert not any(production.may(other, action) for other in production.functions() if other != "worker")
-        assert on_emr.may("worker", action) == set()
+STARTS = ("glue:StartJobRun", "glue:GetJobRuns", "glue:BatchStopJobRun")
+
+
+def test_no_task_may_start_the_job_whose_arguments_can_name_code(production: Templates, on_emr: Templates) -> None:
+    for templates in (production, on_emr):
+        assert not [name for name in templates.functions() for action in STARTS if templates.may(name, action)]
+
+
+def test_where_it_is_asked_for_a_task_may_start_the_job_wait_for_it_and_stop_it(scheduled: Templates) -> None:
+    (job,) = scheduled.of_type("Glue::Job")
+    for action in STARTS:
+        assert scheduled.may("worker", action) == {job}
+        assert not any(scheduled.may(other, action) for other in scheduled.functions() if other != "worker")
+
+
+def test_the_jobs_logs_are_kept_in_groups_of_the_stage_that_expire(production: Templates) -> None:
+    prefix = only(production, "Glue::Job")["DefaultArguments"]["--custom-logGroup-prefix"]
+    named = [group for group in production.of_type("Logs::LogGroup").values() if "LogGroupName" in group]
+    assert {group["LogGroupName"]: group["RetentionInDays"] for group in named} == {f"{prefix}/error": 30, f"{prefix}/output": 30}
+
+
+RELEASES = {"emr-spark-8.0.0", "emr-spark-8.0-preview", *(f"emr-7.{minor}.0" for minor in range(14))}
+"""The labels of EMR Serverless that the job's Spark can run on: EMR Serverless, "Release versions" (November 2026)."""
+
+
+def test_emr_serverless_has_the_release_that_is_asked_for(on_emr: Templates) -> None:
+    assert only(on_emr, "EMRServerless::Application")["ReleaseLabel"] in RELEASES
+
+
+def test_a_run_on_emr_serverless_alarms_when_it_fails(on_emr: Templates) -> None:
+    rules = {name: rule["EventPattern"] for name, rule in on_emr.of_type("Events::Rule").items()}
+    (application,) = on_emr.of_type("EMRServerless::Application")
+    assert {target(one["detail"]["applicationId"][0]) for one in rules.values()} == {application}
+    (failed,) = [name for name, one in rules.items() if one["detail"]["state"] == ["FAILED"]]
+    alarms = [one for one in on_emr.of_type("CloudWatch::Alarm").values() if "history job failed" in one["AlarmDescription"]]
+    assert [target(alarm["Dimensions"][0]["Value"]) for alarm in alarms] == [failed]
+
+
+def test_emr_serverless_runs_by_schedule(tmp_path: Path) -> None:
+    on_emr = synthesised(tmp_path, pipeline="emr", pipeline_schedule="cron(15 * * * ? *)")
+    assert set(on_emr.of_type("IAM::Role")) > {name for name in on_emr.of_type("IAM::Role") if name.startswith("Starter")} != set()
+    (name,) = [name for name, one in on_emr.of_type("Scheduler::Schedule").items() if "startJobRun" in json.dumps(one)]
+    schedule = on_emr.of_type("Scheduler::Schedule")[name]
+    assert schedule["ScheduleExpression"] == "cron(15 * * * ? *)"
+    run = "".join(part if isinstance(part, str) else "X" for part in schedule["Target"]["Input"]["Fn::Join"][1])
+    asked = json.loads(run)
+    assert asked["JobDriver"]["SparkSubmit"]["EntryPointArguments"][0] == "update"
+    assert {"ApplicationId", "ClientToken", "ExecutionRoleArn"} < set(asked)
+    behind = [one for one in on_emr.of_type("CloudWatch::Alarm").values() if "tables are behind" in one["AlarmDescription"]]
+    assert len(behind) == 1
 
 
 def listed(value) -> list:
@@ -173,7 +219,8 @@ def test_the_local_endpoint_gets_none_of_it(assembly: Path) -> None:
     ({"pipeline": "flink"}, "pipeline: 'flink'"),
     ({"pipeline_schedule": "hourly"}, "pipeline_schedule: 'hourly' cannot be used; expected six fields"),
     ({"pipeline_schedule": "cron(0 0 30 2 ? *)"}, "pipeline_schedule: .* expected a day that comes; from 20.. on none does"),
-    ({"pipeline": "emr", "pipeline_schedule": "cron(15 * * * ? *)"}, "pipeline_schedule: .*pipeline=glue beside it, which alone"),
+    ({"pipeline": "none", "pipeline_schedule": "cron(15 * * * ? *)"}, "pipeline_schedule: .*pipeline=glue or pipeline=emr beside it"),
+    ({"pipeline": "emr", "pipeline_by_task": "true"}, "pipeline_by_task: .*pipeline=glue beside it, which tasks can start"),
     ({"pipeline_lag": "0"}, "pipeline_lag: 0"),
     ({"pipeline_lag": "soon"}, "pipeline_lag: 'soon'"),
 ])  # fmt: skip

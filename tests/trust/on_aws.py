@@ -17,7 +17,7 @@ from tests.trust.driven import Driven
 from tests.trust.grants import ON_AWS, listed
 
 PIPELINE, RELEASE = "sedano-dev-pipeline", "sedano-dev-release"
-KEPT = ("AWS::IAM::Role", "AWS::IAM::Policy", "AWS::Glue::Job")
+KEPT = ("AWS::IAM::Role", "AWS::IAM::Policy", "AWS::Glue::Job", "AWS::Logs::LogGroup")
 """What of the pipeline is created: the endpoint refuses a stack that has a security configuration of Glue."""
 STREAMS = (
     "clicks=arn:aws:kinesis:us-east-1:000000000000:stream/clicks,"
@@ -36,7 +36,7 @@ class OnAws(NamedTuple):
 
 def synthesised(app: str, code: Path, directory: Path) -> OnAws:
     """The stage as AWS would get it in production, under the names of the local one."""
-    context = {**stage_context(app, code), "local": "false", "production": "true", "streams": STREAMS}
+    context = {**stage_context(app, code), "local": "false", "production": "true", "pipeline_by_task": "true", "streams": STREAMS}
     stacks = assembly.stacks(synthesise(context, directory))
     (files,) = (stack.assets for stack in stacks if stack.name == PIPELINE)
     return OnAws({stack.name: json.loads(stack.template) for stack in stacks}, files)

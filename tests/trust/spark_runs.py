@@ -97,8 +97,7 @@ def ran(driven: Driven, walks: Any) -> None:
 def logged(driven: Driven, walks: Any) -> None:
     """Glue writes what a run says."""
     assert walks.app
-    logs, place = driven.become(JOB, "logs"), {"logGroupName": f"/aws-glue/jobs/{uuid4().hex}", "logStreamName": "driver"}
-    logs.create_log_group(logGroupName=place["logGroupName"])
+    logs, place = driven.become(JOB, "logs"), {"logGroupName": "/sedano/dev/history/output", "logStreamName": uuid4().hex}
     logs.create_log_stream(**place)
     logs.put_log_events(**place, logEvents=[{"timestamp": round(time.time() * 1000), "message": "a line"}])
     found = driven.client("logs").get_log_events(**place)["events"]
@@ -123,6 +122,6 @@ NEEDED: dict[Grant, Road] = {
     **{Grant(JOB, f"s3:{action}", "tables"): ran for action in ("PutObject", "DeleteObject", "AbortMultipartUpload")},
     Grant(JOB, "s3:ListBucket", "history"): ran,
     **{Grant(JOB, f"dynamodb:{action}", "control"): ran for action in ("GetItem", "UpdateItem")},
-    **{Grant(JOB, f"logs:{action}", "logs"): logged for action in ("CreateLogGroup", "CreateLogStream", "PutLogEvents")},
+    **{Grant(JOB, f"logs:{action}", "logs"): logged for action in ("CreateLogStream", "PutLogEvents")},
     **{Grant("worker", f"glue:{action}", "job"): followed for action in ("StartJobRun", "GetJobRuns", "BatchStopJobRun")},
 }

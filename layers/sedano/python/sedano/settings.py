@@ -32,6 +32,7 @@ class Settings(NamedTuple):
     timers_group: str = ""
     timers_role: str = ""
     scheduler: bool = False
+    task_metrics: bool = False
     mappings: Mapping[str, str] = MappingProxyType({})
     streams: Mapping[str, str] = MappingProxyType({})
 
@@ -53,6 +54,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         timers_group=environment.get("SEDANO_TIMERS_GROUP", ""),
         timers_role=environment.get("SEDANO_TIMERS_ROLE", ""),
         scheduler=environment.get("SEDANO_SCHEDULER", "") == "on",
+        task_metrics=environment.get("SEDANO_TASK_METRICS", "") == "on",
         mappings=_mappings(environment),
         streams=_named(environment, "SEDANO_STREAMS", "<stream arn>", "orders") if environment.get("SEDANO_STREAMS") else {},
     )

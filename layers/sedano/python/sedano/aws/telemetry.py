@@ -4,6 +4,12 @@ Promises: fields stand under `fields`, never at a line's top level, because Clou
 metric and whoever can name a field could then write metrics, or bills. Lines are ASCII, so no text can break one. A
 metric's dimensions come from code and the registry; metrics with different dimensions are different objects, so none is
 multiplied into combinations. Counts add up in memory and leave at `flush`, once an invocation and whenever one must not be lost.
+
+CloudWatch charges 0.30 USD a month for each combination of a metric and its dimensions. So the task of a count is a member of its line,
+which Logs Insights can group by, and a dimension only where the stage asks for that.
+
+What CloudWatch would drop without an error is not written: a dimension's value is printable ASCII (other characters are percent-encoded),
+a line declares at most 100 metrics, and a text of a log line is cut at 32 KB, far below the 1 MB of an event.
 """
 
 from __future__ import annotations
@@ -11,8 +17,9 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
+from urllib.parse import quote_from_bytes
 
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
@@ -20,6 +27,15 @@ from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import Ama
 _dump = json.JSONEncoder(separators=(",", ":"), default=str).encode
 
 Dimensions = tuple[tuple[str, str], ...]
+MOST_METRICS = 100
+"""How many metrics CloudWatch reads out of one line."""
+LONGEST_TEXT = 32 * 1024
+"""How many characters of a text a log line holds."""
+LONGEST_VALUE = 1024
+"""How many characters the value of a dimension may have."""
+TASK = "task"
+"""The dimension that has as many values as the application has tasks."""
+_PRINTABLE = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
 
 
 class PowertoolsTelemetry:
@@ -32,6 +48,7 @@ class PowertoolsTelemetry:
         level: the least level that is written; by default what the environment says (`POWERTOOLS_LOG_LEVEL`), else
             INFO.
         stream: where lines go; standard output unless given.
+        by_task: whether the task is a dimension of its metrics: a series each.
     """
 
     def __init__(
@@ -42,8 +59,10 @@ class PowertoolsTelemetry:
         *,
         level: str | None = None,
         stream: TextIO | None = None,
+        by_task: bool = False,
     ) -> None:
         """Write nothing yet."""
+        self._by_task = by_task
         self._service = service
         self._calls = counts
         self._stream = stream
@@ -60,7 +79,7 @@ class PowertoolsTelemetry:
 
     def log(self, level: str, message: str, /, **fields: Any) -> None:
         """Write one structured line; *level* is debug, info, warning or error; *fields* stand under `fields`."""
-        self._levels[level](message, extra={"fields": fields} if fields else None)
+        self._levels[level](_cut(message), extra={"fields": {name: _cut(value) for name, value in fields.items()}} if fields else None)
 
     def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
         """Add to a metric."""
@@ -82,13 +101,29 @@ class PowertoolsTelemetry:
         with self._lock:
             counts, self._counts = self._counts, {}
             try:
-                text = "".join(f"{self._line(dimensions, metrics)}\n" for dimensions, metrics in counts.items())
+                text = "".join(f"{line}\n" for dimensions, metrics in counts.items() for line in self._lines(dimensions, metrics))
                 if text:  # in one piece and under the lock: threads record outcomes, and two lines in one are no metric
                     print(text, end="", file=self._stream or sys.stdout, flush=True)
             except Exception as error:  # noqa: BLE001 - whatever it is, a metric is not worth a batch
                 self.log("error", "metrics are lost", sets=len(counts), error=type(error).__name__)
 
-    def _line(self, dimensions: Dimensions, metrics: Mapping[str, float]) -> str:
-        values = {name: {"Unit": "Count", "StorageResolution": 60, "Value": [value]} for name, value in metrics.items()}
-        self._emf.dimension_set = {**dict(dimensions), "service": self._service}
-        return _dump(self._emf.serialize_metric_set(metrics=values))
+    def _lines(self, dimensions: Dimensions, metrics: Mapping[str, float]) -> Iterator[str]:
+        values = [(name, {"Unit": "Count", "StorageResolution": 60, "Value": [value]}) for name, value in metrics.items()]
+        apart = {name: value for name, value in dimensions if name == TASK and not self._by_task}
+        named = {name: _value(value) for name, value in dimensions if name not in apart}
+        for first in range(0, len(values), MOST_METRICS):
+            self._emf.dimension_set = {**named, "service": self._service}
+            yield _dump({**self._emf.serialize_metric_set(metrics=dict(values[first : first + MOST_METRICS])), **apart})
+
+
+def _value(text: str) -> str:
+    """Return *text* as the value of a dimension, another one for another text: CloudWatch takes printable ASCII that is not blank."""
+    if text.isascii() and text.isprintable() and "%" not in text and text.strip() and len(text) <= LONGEST_VALUE:
+        return text
+    encoded = quote_from_bytes(text.encode("utf-8", "surrogatepass"), safe=_PRINTABLE)
+    return (encoded if encoded.strip() else encoded.replace(" ", "%20") or "%")[:LONGEST_VALUE]
+
+
+def _cut(value: Any) -> Any:
+    """Return *value*; a long text without its end."""
+    return f"{value[:LONGEST_TEXT]} ... {len(value) - LONGEST_TEXT} more" if isinstance(value, str) and len(value) > LONGEST_TEXT else value
