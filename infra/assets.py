@@ -6,6 +6,7 @@ published twice and two machines agree.
 """
 
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -124,6 +125,10 @@ def install(requirements: Path, target: Path, options: Sequence[str] = ()) -> No
 
     `options`: further ones of pip, such as the platform that wheels are for.
     """
+    if importlib.util.find_spec("pip") is None:
+        raise AssetError(
+            f"{sys.executable} has no pip, which installs packages for Lambda: `uv pip install pip` or `python -m ensurepip` adds it"
+        )
     always = ["--quiet", "--disable-pip-version-check", "--no-compile", "--no-deps", "--only-binary", ":all:"]
     pins = ["--require-hashes", "--requirement", str(requirements), "--target", str(target)]
     command = [sys.executable, "-m", "pip", "install", *always, *options, *pins]
