@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sedano import memory
 from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
+from sedano.engine.drafts import CLAIM_CHECK_BYTES, CommandDraft, Composer
 from sedano.errors import ConfigurationError, MessageRefused
+from sedano.model import codec
+from sedano.model.clock import LamportClock
 from sedano.model.messages import TIMER_OPENING
 from sedano.model.timer import EARLY_S, Timer, opened, sealed, timer_name
 
@@ -22,8 +26,27 @@ def test_an_envelope_comes_back_as_it_was_and_holds_nothing_that_scheduler_repla
     assert opened(body) == timer
     assert body.startswith(TIMER_OPENING)
     assert body.isascii()
-    assert "<" not in body
+    assert "<aws." not in body
     assert timer.fires == timer.at - EARLY_S
+
+
+MOST_INPUT = 256 * 1024
+"""The bytes of an input that Scheduler takes."""
+
+
+@pytest.mark.parametrize("letter", ["<", "<aws.", '"', "\\", "é", "€", "😀", "\n", "x", "<aws.scheduler.scheduled-time>"])
+def test_scheduler_takes_the_largest_message_of_any_letters(letter):
+    """Data of a message stays below `CLAIM_CHECK_BYTES`; what is longer travels through the blob store."""
+    ports = memory.ports()
+    compose = Composer("shop@host", LamportClock(lambda: 1), ports.clock, ports.entropy, ports.blobs)
+    one = len(codec.encode_data((letter * 2,), {})) - len(codec.encode_data((letter,), {}))
+    text = letter * ((CLAIM_CHECK_BYTES - 100) // one)
+    sent = compose.compose(CommandDraft("default", "t" * 64, "shop.price", (text,))).outgoing
+    assert len(sent.body.encode()) > CLAIM_CHECK_BYTES // 2, "the data is in the message"
+    body = sealed(Timer("n" * 64, 1e10, "commands:default", sent.body, "tenant"))
+    assert len(body.encode()) <= MOST_INPUT
+    assert "<aws." not in body
+    assert opened(body).body == sent.body
 
 
 @given(texts, st.integers(0, 20))
