@@ -33,6 +33,7 @@ def main() -> int:
     for problem in refused:
         sys.stderr.write(f"sedano: {problem}\n")
     if not asked.config.local:  # this machine asks no money
+        sys.stderr.write(f"sedano: {asked.config.bears()}.\n")
         tell_the_cost(assembly)
     return 2 if refused else 0
 

@@ -24,6 +24,8 @@ VISIBILITY_FACTOR = 6
 LEAST_CONCURRENCY, MOST_CONCURRENCY = 2, 1000
 #: After how many seconds Lambda ends an invocation at the latest.
 LONGEST_TIMEOUT = 900
+#: How many write units a claimed task takes of the ledger: its claim and its outcome.
+WRITES_A_TASK = 2
 #: The shortest life in days of a large argument or result: a message lives 14 in its queue and 14 as a dead letter.
 SHORTEST_BLOB_LIFE = 29
 #: What runs the history job.
@@ -73,6 +75,8 @@ class StageConfig:
         production: data outlives its stack and tables refuse to be deleted; by default in the stage `prod`.
         own_key: a KMS key of the stage's own encrypts its tables, buckets and queues, instead of AWS's; in production alone, because it has
             to outlive what it encrypted.
+        empty_buckets: in a CDK app of your own, empty the stage's buckets when `cdk destroy` deletes them, by a function that the CDK adds;
+            without it CloudFormation refuses to delete a bucket that holds something. `make destroy` of a clone empties them itself.
         tags: on every resource.
         permissions_boundary: the ARN of an IAM policy that bounds every role.
         code_signing: the ARN of a Lambda code signing configuration that every function gets.
@@ -113,6 +117,7 @@ class StageConfig:
     most_writes: int = 4_000
     production: bool | None = None
     own_key: bool = False
+    empty_buckets: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
     permissions_boundary: str | None = None
     code_signing: str | None = None
@@ -146,6 +151,9 @@ class StageConfig:
         outlives = "production=True beside it: the key has to outlive what it encrypted, and is not deleted with the stage"
         require(self.permanent or not self.own_key, "own_key", self.own_key, outlives)
         require(self.release in RELEASES, "release", self.release, f"one of {', '.join(RELEASES)}")
+        require(isinstance(self.empty_buckets, bool), "empty_buckets", self.empty_buckets, "True or False")
+        stays = "production=False beside it: in production buckets are kept with all that they hold"
+        require(not (self.empty_buckets and self.permanent), "empty_buckets", self.empty_buckets, stays)
         require(isinstance(self.local, bool), "local", self.local, "True or False")
         require(isinstance(self.task_metrics, bool), "task_metrics", self.task_metrics, "True or False")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
@@ -236,6 +244,14 @@ class StageConfig:
     def permanent(self) -> bool:
         """Whether data outlives its stack: in production it does."""
         return self.stage == "prod" if self.production is None else self.production
+
+    def bears(self) -> str:
+        """Return in a sentence how many tasks the stage can work on: by its tables, and by the invocations of a queue."""
+        at_once, tasks = self.concurrency * self.batch, self.most_writes // WRITES_A_TASK
+        return (
+            f"its tables bear about {tasks} claimed tasks a second (most_writes={self.most_writes}), and a queue has at most {at_once} "
+            f"in work (concurrency={self.concurrency}, batch={self.batch})"
+        )
 
     def concurrency_of(self, queue: str) -> int:
         """How many invocations at once the queue of this name may have."""

@@ -100,7 +100,7 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(("memory", "timeout", "batch", "concurrency", "retention", "blob_days"), _number),
     **dict.fromkeys(("most_reads", "most_writes", "pipeline_lag", "webhook_concurrency"), _number),
     **dict.fromkeys(("account", "region", "permissions_boundary", "code_signing", "alarm_topic", "pipeline_schedule"), _optional),
-    **dict.fromkeys(("local", "production", "own_key", "schedules", "pipeline_by_task", "task_metrics"), _flag),
+    **dict.fromkeys(("local", "production", "own_key", "schedules", "pipeline_by_task", "task_metrics", "empty_buckets"), _flag),
     "budget": _dollars,
     "queue_concurrency": _numbers,
     **dict.fromkeys(("tags", "streams", "stream_keys"), _pairs),

@@ -73,6 +73,22 @@ class SedanoStacks(Construct):
             self._watch(config)
         self._apply(config)
 
+    def variables(self) -> dict[str, str]:
+        """Return the variables by which a program finds the stage, as the environment of a function or a container takes them."""
+        return dict(self.core.variables)
+
+    def grant_publish(self, grantee: iam.IGrantable) -> None:
+        """Let *grantee*, such as a role or a function, call tasks, publish events and set timers.
+
+        A policy of the grantee names the stage's queues, its blobs bucket, its ledger (a canvas and a deduplicated call are reserved there)
+        and its group of timers.
+        """
+        self.core.grant_publish(grantee)
+
+    def grant_results(self, grantee: iam.IGrantable) -> None:
+        """Let *grantee* read what became of tasks: `AsyncResult.get()`, `.state` and what is like them."""
+        self.core.grant_results(grantee)
+
     def _timed(self, config: StageConfig) -> StageConfig:
         """On this machine, where seconds are few by default, a task with a time limit has the time until then."""
         needed = math.ceil(self.application.declared.longest()[1] + TIME_TO_RECORD)

@@ -175,6 +175,8 @@ def _of_webhooks(watched: Watched) -> Iterator[Rule]:
 
 
 def _of_streams(watched: Watched) -> Iterator[Rule]:
+    # AWS Lambda, "Event source mapping metrics", PolledEventCount: "If Lambda polls for events but receives an empty poll (no new records),
+    # Lambda emits a 0 value for this metric." So a stream that is idle and read has data, and one that is not read has none.
     words = (
         "What a stream told an hour ago is not yet sent on: a queue that does not answer, code that does not import, or more records than "
         "one invocation a shard can send. The stream function's log says which. Nothing is lost for 23 hours more; after that DynamoDB "

@@ -14,15 +14,24 @@ DAYS_TO_RESTORE = 14
 class Bucket(Construct):
     """One kind of objects, kept for ever or for `days`, encrypted with `key` or with S3's own."""
 
-    def __init__(self, scope: Construct, name: str, *, permanent: bool, key: kms.IKey | None = None, days: int | None = None) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        permanent: bool,
+        emptied: bool = False,
+        key: kms.IKey | None = None,
+        days: int | None = None,
+    ) -> None:
+        """`emptied`: a function that the CDK adds to the stack empties it when the stack is deleted; else that has to be done before."""
         super().__init__(scope, name)
         self.bucket = s3.Bucket(
             self,
             "Bucket",
             encryption=s3.BucketEncryption.S3_MANAGED if key is None else s3.BucketEncryption.KMS,
             encryption_key=key,
-            # One request to KMS for many objects.
-            bucket_key_enabled=None if key is None else True,
+            bucket_key_enabled=None if key is None else True,  # one request to KMS for many objects
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             enforce_ssl=True,
@@ -30,12 +39,10 @@ class Bucket(Construct):
             versioned=True,
             lifecycle_rules=self._lifecycle(days),
             removal_policy=RemovalPolicy.RETAIN if permanent else RemovalPolicy.DESTROY,
+            auto_delete_objects=emptied or None,
         )
-        acknowledge(
-            self.bucket,
-            "AwsSolutions-S1",
-            "Only this stage's functions reach the bucket; a line of access log would cost more than the object.",
-        )
+        reason = "Only this stage's functions reach the bucket; a line of access log would cost more than the object."
+        acknowledge(self.bucket, "AwsSolutions-S1", reason)
 
     @staticmethod
     def _lifecycle(days: int | None) -> list[s3.LifecycleRule]:

@@ -5,12 +5,14 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 
-def role_for(scope: Construct, name: str, service: str) -> iam.Role:
-    """Return a role that `service` takes on, such as `lambda.amazonaws.com`, when it acts for this account.
+def role_for(scope: Construct, name: str, service: str, *, local: bool = False) -> iam.Role:
+    """Return a role that `service` takes on, such as `scheduler.amazonaws.com`, when it acts for this account.
+
+    *local*: the endpoint on this machine says of no caller which account it acts for.
 
     Without the condition another account's resource could have the service take on the role, if it came to know its ARN (IAM, "The confused
     deputy problem"). EventBridge Scheduler, Glue, EMR Serverless and CodeDeploy document that they send `aws:SourceAccount`. Lambda does
     not for execution roles, and a role cannot be passed to a function of another account: functions keep a plain trust policy.
     """
-    ours = {"StringEquals": {"aws:SourceAccount": Stack.of(scope).account}}
+    ours = None if local else {"StringEquals": {"aws:SourceAccount": Stack.of(scope).account}}
     return iam.Role(scope, name, assumed_by=iam.ServicePrincipal(service, conditions=ours))

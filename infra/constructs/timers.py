@@ -38,6 +38,6 @@ class Timers(Construct):
         #: The schedules of the group, as a policy names them.
         self.schedules = stack.format_arn(service="scheduler", resource="schedule", resource_name=f"{'default' if local else group}/*")
         #: What sends.
-        self.role = role_for(self, "Role", "scheduler.amazonaws.com")
+        self.role = role_for(self, "Role", "scheduler.amazonaws.com", local=local)
         queues = [queue.queue_arn for queue in (*targets, undelivered)]
         self.role.add_to_policy(iam.PolicyStatement(actions=["sqs:SendMessage"], resources=queues))

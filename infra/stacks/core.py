@@ -13,6 +13,7 @@ where the two things that it joins are both known.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from aws_cdk import ArnFormat, CfnOutput
 from aws_cdk import aws_dynamodb as dynamodb
@@ -70,13 +71,13 @@ class CoreStack(StageStack):
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
         self._parked = self._parked_of(state)
-        self._timers = Timers(
-            self, "Timers", group=state.output(TIMERS), targets=self._unordered(), undelivered=self._parked, local=config.local
-        )
+        self._timers = self._timers_of(state)
         layers = [*library_layers(self, "Library", config.python), *application_layers(self, "Application", application, config.python)]
         require_that_they_fit(layers)
         self._layers: list[lambda_.ILayerVersion] = [layer.version for layer in layers]
         environment = {**self._environment(), **{name: state.output(output) for name, output in SETTINGS.items()}}
+        #: The settings by which a program finds the stage.
+        self.variables: Mapping[str, str] = environment
         self._add_worker(environment)
         self._add_router(environment)
         self._add_recorder(environment)
@@ -88,6 +89,10 @@ class CoreStack(StageStack):
         hidden = self._config.visibility + wait
         self._work_queues[name] = made = WorkQueue(self, name, visibility=hidden, permanent=self._config.permanent, key=self._key)
         return made.queue
+
+    def _timers_of(self, state: StateStack) -> Timers:
+        group, local = state.output(TIMERS), self._config.local
+        return Timers(self, "Timers", group=group, targets=self._unordered(), undelivered=self._parked, local=local)
 
     def _parked_of(self, state: StateStack) -> sqs.IQueue:
         """The queue of parked messages, which outlives what runs."""
@@ -193,7 +198,7 @@ class CoreStack(StageStack):
 
     def _add_scheduler(self, environment: Mapping[str, str]) -> None:
         made = self._function("scheduler", environment, loses_nothing=NEXT_ROUND)
-        Minute(self, "EachMinute", function=made.target)
+        Minute(self, "EachMinute", function=made.target, local=self._config.local)
         made.allow(["sqs:SendMessage"], *self._unordered_arns())
         made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
         made.allow(["dynamodb:BatchGetItem", "dynamodb:UpdateItem"], self._control.table_arn)
@@ -207,7 +212,7 @@ class CoreStack(StageStack):
     def _add_controller(self, environment: Mapping[str, str]) -> None:
         known = {"SEDANO_MAPPINGS": self.to_json_string(self._mappings)}
         made = self._function("controller", {**environment, **known}, loses_nothing=NEXT_ROUND)
-        Minute(self, "ControlEachMinute", function=made.target)
+        Minute(self, "ControlEachMinute", function=made.target, local=self._config.local)
         made.allow(["sqs:GetQueueAttributes"], *self._command_arns())
         made.allow(["sqs:SendMessage"], self._events.queue_arn)
         made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
@@ -275,6 +280,26 @@ class CoreStack(StageStack):
         if "s3:GetObject" in actions:
             # Without it S3 answers "access denied" for an object that is not there.
             function.allow(["s3:ListBucket"], self._blobs.bucket_arn)
+
+    def grant_publish(self, grantee: iam.IGrantable) -> None:
+        """Let *grantee* call tasks, publish events and set timers, with arguments of any size."""
+        targets = [*self._command_arns(), self._events.queue_arn]
+        timed = {"StringEquals": {"iam:PassedToService": SCHEDULER}}
+        self._grant(grantee, ["sqs:SendMessage"], *targets)
+        self._grant(grantee, ["s3:PutObject"], self._blobs.arn_for_objects("*"))
+        self._grant(grantee, ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], self._ledger.table_arn)
+        self._grant(grantee, ["scheduler:CreateSchedule"], self._timers.schedules)
+        self._grant(grantee, ["iam:PassRole"], self._timers.role.role_arn, conditions=timed)
+
+    def grant_results(self, grantee: iam.IGrantable) -> None:
+        """Let *grantee* read what became of tasks, and their results."""
+        self._grant(grantee, ["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
+        self._grant(grantee, ["s3:GetObject"], self._blobs.arn_for_objects("*"))
+        self._grant(grantee, ["s3:ListBucket"], self._blobs.bucket_arn)  # without it S3 answers "access denied" for what is not there
+
+    def _grant(self, grantee: iam.IGrantable, actions: list[str], *arns: str, conditions: Mapping[str, Any] | None = None) -> None:
+        said = iam.PolicyStatement(actions=actions, resources=list(arns), conditions=conditions)
+        grantee.grant_principal.add_to_principal_policy(said)
 
     @property
     def worker(self) -> iam.IRole:

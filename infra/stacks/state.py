@@ -55,8 +55,8 @@ class StateStack(StageStack):
         control = Table(self, "Control", permanent=permanent, ceiling=ceiling, key=key)
         control.index_members()
         CfnOutput(self, CONTROL, value=control.table.table_name)
-        blobs = Bucket(self, "Blobs", permanent=permanent, key=key, days=config.blob_days)
-        history = Bucket(self, "History", permanent=permanent, key=key)
+        blobs = Bucket(self, "Blobs", permanent=permanent, emptied=config.empty_buckets, key=key, days=config.blob_days)
+        history = Bucket(self, "History", permanent=permanent, emptied=config.empty_buckets, key=key)
         CfnOutput(self, BLOBS, value=blobs.bucket.bucket_name)
         CfnOutput(self, HISTORY, value=history.bucket.bucket_name)
         parked = ParkedQueue(self, "Parked", permanent=permanent, key=key).queue

@@ -284,12 +284,17 @@ def trusts_one_service(templates: Templates, name: str) -> str | None:
     trusted = [statement["Principal"].get("Service") for statement in role["AssumeRolePolicyDocument"]["Statement"]]
     if len(trusted) != 1 or trusted[0] not in SERVICES:
         return f"trusts {trusted}"
-    (statement,) = role["AssumeRolePolicyDocument"]["Statement"]
-    account = statement.get("Condition", {}).get("StringEquals", {}).get("aws:SourceAccount")
-    if trusted[0] not in PASSED_WITHIN_THE_ACCOUNT and account not in ({"Ref": "AWS::AccountId"}, "123456789012"):
-        return f"is taken on by {trusted[0]} for any account"
     managed = role.get("ManagedPolicyArns", [])
     return f"carries {managed}" if managed else None
+
+
+def trusts_this_account_alone(templates: Templates, name: str) -> str | None:
+    """On AWS a service takes a role on only when it acts for the stage's account."""
+    (statement,) = _of(templates, name)["AssumeRolePolicyDocument"]["Statement"]
+    account = statement.get("Condition", {}).get("StringEquals", {}).get("aws:SourceAccount")
+    bound = account in ({"Ref": "AWS::AccountId"}, "123456789012")
+    service = statement["Principal"].get("Service")
+    return None if bound or service in PASSED_WITHIN_THE_ACCOUNT else f"is taken on by {service} for any account"
 
 
 def passes_roles_to_one_service(templates: Templates, name: str) -> str | None:

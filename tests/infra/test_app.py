@@ -38,7 +38,7 @@ def test_a_reason_accepts_the_one_finding_that_it_names(tmp_path: Path) -> None:
 
 
 def test_logs_can_be_kept_for_every_time_that_the_settings_allow() -> None:
-    assert set(function._RETENTION) == set(LOG_RETENTIONS)
+    assert set(function.RETENTION) == set(LOG_RETENTIONS)
 
 
 def test_every_flag_of_a_new_cdk_project_is_set() -> None:

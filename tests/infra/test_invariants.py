@@ -44,6 +44,7 @@ IN_PRODUCTION: dict[Rule, tuple[str, ...]] = {
     rules.tells_when_something_rests: QUEUE,
     rules.tells_when_nobody_reads: MAPPING,
     rules.outlives_its_stack: KEPT,
+    rules.trusts_this_account_alone: ("IAM::Role",),
 }
 #: Kinds that other rules look through, or that hold nothing of their own, and where they are looked at.
 JUDGED_ELSEWHERE = {
@@ -236,7 +237,7 @@ PLANTED: list[tuple[Rule, Callable[[dict[str, Any]], str]]] = [
     (rules.trusts_one_service, _change("IAM::Role", "WorkerRole", ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"])),
     (rules.trusts_one_service, _change("IAM::Role", "ReleaseRole", ManagedPolicyArns=["arn:aws:iam::aws:policy/PowerUserAccess"])),
     (rules.trusts_one_service, _change("IAM::Role", "WorkerRole", AssumeRolePolicyDocument={"Statement": [{"Principal": {"AWS": "*"}}]})),
-    (rules.trusts_one_service, _trust_for_anybody),
+    (rules.trusts_this_account_alone, _trust_for_anybody),
     (rules.passes_roles_to_one_service, _pass_to_anybody),
     (rules.says_what_to_do, _change("CloudWatch::Alarm", AlarmDescription="Dead letters")),
     (rules.says_what_to_do, _change("CloudWatch::Alarm", TreatMissingData="ignore")),

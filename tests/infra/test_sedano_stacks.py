@@ -65,7 +65,7 @@ def test_what_is_installed_stands_alone(wheel: Path, composed: tuple[Path, str])
 
 def test_the_stacks_are_called_as_they_are_everywhere(composed: tuple[Path, str]) -> None:
     names = {stack.name for stack in assembly.stacks(composed[0])}
-    assert names == {"Theirs", *(f"sedano-live-{part}" for part in ("state", "core", "observability", "pipeline"))}
+    assert names == {"Theirs", "Site", *(f"sedano-live-{part}" for part in ("state", "core", "observability", "pipeline"))}
 
 
 def test_a_package_that_is_named_itself_is_deployed_under_its_name(foreign: Templates) -> None:
@@ -83,10 +83,11 @@ def test_where_nothing_comes_round_nothing_looks_by_the_minute_and_nothing_is_pa
 
 
 def test_each_setting_reaches_every_resource_that_it_is_about(foreign: Templates) -> None:
-    functions = foreign.functions().values()
+    functions = [function for name, function in foreign.functions().items() if not name.startswith("web")]
     assert {function["MemorySize"] for function in functions} == {1024}
     assert {function["CodeSigningConfigArn"].split(":")[-1] for function in functions} == {"csc-0123456789abcdefg"}
-    assert {role["PermissionsBoundary"].split("/")[-1] for role in foreign.of_type("IAM::Role").values()} == {"developers"}
+    roles = [role for name, role in foreign.of_type("IAM::Role").items() if not name.startswith("Web")]
+    assert {role["PermissionsBoundary"].split("/")[-1] for role in roles} == {"developers"}
     (topic,) = (name for name, resource in foreign.resources.items() if resource["Type"] == "AWS::SNS::Topic")
     assert {foreign.exported(alarm["AlarmActions"][0]) for alarm in foreign.of_type("CloudWatch::Alarm").values()} == {topic}
     assert {table["OnDemandThroughput"]["MaxWriteRequestUnits"] for table in foreign.of_type("DynamoDB::Table").values()} == {100}

@@ -58,6 +58,7 @@ def _pipeline(driven: Driven, resources: Mapping[str, Any]) -> dict[str, Any]:
     for resource in kept.values():
         said = resource["Properties"]
         said.pop("SecurityConfiguration", None)
+        _for_any_account(said)
         if "Fn::GetStackOutput" in said.get("Roles", [{}])[0]:
             said["Roles"] = [driven.roles["worker"]]
     return kept
@@ -71,9 +72,16 @@ def _release(driven: Driven, resources: Mapping[str, Any]) -> dict[str, Any]:
     function = driven.client("lambda").get_function_configuration(FunctionName=driven.functions["worker"])["FunctionArn"]
     found: dict[str, Any] = json.loads(json.dumps(kept).replace(reference, json.dumps(function)))
     for resource in found.values():
+        _for_any_account(resource["Properties"])
         for said in resource["Properties"].get("PolicyDocument", {}).get("Statement", []):
             said["Action"] = [*(there for there, action in ON_AWS.items() if action in listed(said["Action"])), *listed(said["Action"])]
     return found
+
+
+def _for_any_account(properties: dict[str, Any]) -> None:
+    """Take from a role's trust policy what the endpoint says of no caller: for which account it acts."""
+    for said in properties.get("AssumeRolePolicyDocument", {}).get("Statement", []):
+        said.pop("Condition", None)
 
 
 def _create(driven: Driven, stack: str, resources: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_kinesis as kinesis
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from sedano_cdk import SedanoStacks, StageConfig
 
@@ -44,5 +45,16 @@ stacks = SedanoStacks(
         stream_keys={"orders": key.key_arn},
     ),
 )
+site = cdk.Stack(app, "Site", env=cdk.Environment(**PLACE))
+web = lambda_.Function(
+    site,
+    "Web",
+    runtime=lambda_.Runtime.PYTHON_3_13,
+    handler="web.handler",
+    code=lambda_.Code.from_inline("def handler(*_): ..."),
+    environment=stacks.variables(),
+)
+stacks.grant_publish(web)
+stacks.grant_results(web)
 app.synth()
 sys.stdout.write(" ".join([*stacks.application.declared.tasks, *(name for name in sys.modules if name.split(".")[0] == "infra")]))

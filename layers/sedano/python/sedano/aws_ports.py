@@ -99,7 +99,7 @@ def _telemetry(service: str, settings: Settings, session: Session) -> Telemetry:
         written: Telemetry = importlib.import_module("sedano.aws.program_log").ProgramLog(session.calls)
         return written
     made: PowertoolsTelemetry = importlib.import_module("sedano.aws.telemetry").PowertoolsTelemetry(
-        f"sedano-{service}", f"sedano/{settings.stage}", session.calls
+        f"sedano-{service}", f"sedano/{settings.stage}", session.calls, by_task=settings.task_metrics
     )
     return made
 

@@ -1,0 +1,62 @@
+"""What stands beside a stage in a CDK app may use it by one call, can be destroyed with it, and is told how much it bears."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from infra.config import ConfigError, StageConfig
+from sedano.local.stage import stage_context
+from sedano.local.synth import synthesise
+from tests.infra.template import Templates, listed, read, target
+from tests.infra.test_sedano_stacks import composed, foreign, wheel
+from tests.plugins.resources import APP, CODE
+
+__all__ = ["composed", "foreign", "wheel"]
+
+
+def _policy(templates: Templates) -> dict[str, set[str]]:
+    """What the function beside the stage may do: actions, each with the kinds of what it may do it on."""
+    (role,) = [target(one["Role"]) for name, one in templates.of_type("Lambda::Function").items() if name.startswith("Web")]
+    said = [one for one in templates.of_type("IAM::Policy").values() if role in [target(each) for each in one["Roles"]]]
+    allowed: dict[str, set[str]] = {}
+    for statement in (each for policy in said for each in policy["PolicyDocument"]["Statement"]):
+        for action in listed(statement["Action"]):
+            allowed.setdefault(action, set()).update(json.dumps(resource) for resource in listed(statement["Resource"]))
+    return allowed
+
+
+def test_a_function_beside_a_stage_is_granted_what_a_client_calls(foreign: Templates) -> None:
+    allowed = _policy(foreign)
+    assert set(allowed) == {
+        "sqs:SendMessage", "s3:PutObject", "s3:GetObject", "s3:ListBucket", "dynamodb:GetItem", "dynamodb:BatchGetItem",
+        "dynamodb:UpdateItem", "scheduler:CreateSchedule", "iam:PassRole",
+    }  # fmt: skip
+    assert len(allowed["sqs:SendMessage"]) == 3, "two command queues and the event queue"
+    assert not [arn for arns in allowed.values() for arn in arns if arn == '"*"']
+
+
+def test_its_environment_is_the_variables_of_the_stage(foreign: Templates) -> None:
+    functions = foreign.of_type("Lambda::Function")
+    (web,) = [one["Environment"]["Variables"] for name, one in functions.items() if name.startswith("Web")]
+    (worker,) = [one["Environment"]["Variables"] for name, one in functions.items() if name.startswith("Worker")]
+    assert set(web) == set(worker)
+    assert web["SEDANO_APP"] == "shop.tasks:app"
+
+
+def test_buckets_are_emptied_with_their_stack_where_that_is_asked_for(tmp_path: Path) -> None:
+    context = {**stage_context(APP, CODE), "local": "false", "stage": "dev", "empty_buckets": "true", "pipeline": "none"}
+    templates = read(synthesise(context, tmp_path / "cdk.out"))
+    emptied = [one for one in templates.resources.values() if one["Type"] == "Custom::S3AutoDeleteObjects"]
+    assert {target(one["Properties"]["BucketName"]) for one in emptied} == set(templates.of_type("S3::Bucket"))
+
+
+def test_in_production_no_bucket_is_emptied() -> None:
+    with pytest.raises(ConfigError, match=r"^empty_buckets: True cannot be used; expected production=False beside it"):
+        StageConfig(stage="prod", empty_buckets=True)
+
+
+def test_a_stage_says_how_many_tasks_it_bears() -> None:
+    said = StageConfig().bears()
+    assert said.startswith("its tables bear about 2000 claimed tasks a second (most_writes=4000), and a queue has at most 100 in work")
+    assert "about 50 claimed" in StageConfig(most_writes=100).bears()
