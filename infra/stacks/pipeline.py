@@ -9,7 +9,7 @@ meets another one fails at once, and the lease in the control table keeps two fr
 import tempfile
 from pathlib import Path
 
-from aws_cdk import CfnOutput, Duration, RemovalPolicy
+from aws_cdk import ArnFormat, CfnOutput, Duration, RemovalPolicy
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_emrserverless as emr
 from aws_cdk import aws_events as events
@@ -57,7 +57,7 @@ class PipelineStack(StageStack):
         self._library = self._add_library()
         self._script = s3_assets.Asset(self, "Script", path=str(JOBS / "history.py"))
         if config.pipeline == "glue":
-            job = self._add_job(self._role("glue.amazonaws.com", *self._add_logs()))
+            job = self._add_job(self._role("glue.amazonaws.com", self._add_logs()))
             self._add_alarms(job.metric_failure(period=Duration.minutes(5)), job.metric_success(period=Duration.hours(1), statistic="Sum"))
             self._acknowledge_rules(job)
             self._add_schedule(job)
@@ -90,26 +90,26 @@ class PipelineStack(StageStack):
         self._allow(role, ["dynamodb:GetItem", "dynamodb:UpdateItem"], table, lease)
         if logs:
             role.add_to_policy(iam.PolicyStatement(actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[*logs]))
-        for arn, words in {events: "the recorder's objects", tables: "the tables' objects"}.items():
+        reasons = {events: "the recorder's objects", tables: "the tables' objects", **dict.fromkeys(logs, "streams of the job's two log groups")}
+        for arn, words in reasons.items():
             acknowledge_wildcard(role.node.find_child("DefaultPolicy"), arn, f"The job names no single object here: {words}.")
         return role
 
     def _allow(self, role: iam.Role, actions: list[str], resource: str, conditions: dict[str, dict[str, list[str]]] | None = None) -> None:
         role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource], conditions=conditions))
 
-    def _add_logs(self) -> list[str]:
-        """The job's own log groups, which expire; Glue's usual ones are the account's and are kept for ever.
+    def _add_logs(self) -> str:
+        """The job's own log groups, which expire, as a policy names them; Glue's usual ones are the account's and are kept for ever.
 
         Source: AWS Glue, "Logging for AWS Glue jobs": with a prefix of one's own the groups are called PREFIX/error and PREFIX/output.
         """
-        groups = [
+        for name in ("error", "output"):
             logs.LogGroup(
                 self, f"Logs-{name}", log_group_name=f"{self._logs_prefix()}/{name}", retention=RETENTION[self._config.retention],
                 removal_policy=RemovalPolicy.DESTROY,
-            )
-            for name in ("error", "output")
-        ]  # fmt: skip
-        return [group.log_group_arn for group in groups]
+            )  # fmt: skip
+        named = f"{self._logs_prefix()}/*"
+        return self.format_arn(service="logs", resource="log-group", resource_name=named, arn_format=ArnFormat.COLON_RESOURCE_NAME)
 
     def _logs_prefix(self) -> str:
         return f"/sedano/{self._config.stage}/history"
