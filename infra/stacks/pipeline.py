@@ -90,7 +90,7 @@ class PipelineStack(StageStack):
         self._allow(role, ["dynamodb:GetItem", "dynamodb:UpdateItem"], table, lease)
         if logs:
             role.add_to_policy(iam.PolicyStatement(actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[*logs]))
-        reasons = {events: "the recorder's objects", tables: "the tables' objects", **dict.fromkeys(logs, "streams of the job's two log groups")}
+        reasons = {events: "the recorder's objects", tables: "the tables' objects", **dict.fromkeys(logs, "its log streams")}
         for arn, words in reasons.items():
             acknowledge_wildcard(role.node.find_child("DefaultPolicy"), arn, f"The job names no single object here: {words}.")
         return role
