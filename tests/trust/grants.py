@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 #: How a resource is called, by what its name contains: a logical id in a template, a physical name on an endpoint.
 KINDS = {
+    ":log-group:": "logs",
     "commands": "commands",
     "eventsqueue": "events",
     "recordsqueue": "records",
