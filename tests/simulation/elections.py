@@ -96,7 +96,7 @@ class ElectionWorld(ClaimWorld):
             members.beat(MemberRecord(f"worker{place + 1}", int(world.now * 1_000_000), ACTIVE, 0, world.now))
         try:
             chores.elected.s(0).election(mode="fast" if dice.random() < 0.2 else "faithful", timeout=int(20 * dice.random() ** 4))
-            self.asked = not chores.app.outlet._publisher.waiting()
+            self.asked = not self.shelf.exists()
         except SedanoError:
             self.world.branches["election not asked for"] += 1
 
