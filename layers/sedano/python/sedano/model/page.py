@@ -189,6 +189,7 @@ def _of(kind: type, wanted: str) -> Reader:
 
 
 _name = _text(wire.is_name, "a name of 1 to 256 characters without spaces and control characters")
+_queue = _text(lambda text: not text or wire.is_name(text), "the name of a queue; empty: that of the launch")
 _id = _text(wire.is_id, "an id of 1 to 256 visible ASCII characters")
 _node = _text(wire.is_node, 'a path such as "3.1"')
 _page_name = _text(wire.is_plan, 'a page: "blob:", a sha256, ":" and its size, or a short one itself')
@@ -198,7 +199,7 @@ _flag, _array, _object = _of(bool, "true or false"), _of(list, "an array"), _of(
 _moment, _seconds = _number(0, LAST_SECOND - 1), _number(-LONGEST_S, LONGEST_S)
 _CALLBACKS: Table = {"watch": _steps}
 _STEP: Table = {
-    **_CALLBACKS, "task": _name, "queue": _name, "id": _id, "args": _array, "kwargs": _object, "ref": _ref, "delay": _seconds,
+    **_CALLBACKS, "task": _name, "queue": _queue, "id": _id, "args": _array, "kwargs": _object, "ref": _ref, "delay": _seconds,
     "eta": _moment, "expires": _moment, "lifetime": _seconds, "tenant": _tenant, "stamps": _stamps,
     "traceparent": _text(wire.is_traceparent, "a W3C traceparent"), "ignore_result": _flag, "immutable": _flag,
     "time_limits": _time_limits, "links": _items, "forks": _items, "errors": _steps,
@@ -208,9 +209,9 @@ _CHAIN: Table = {
     "more": _page_name, "resume": _resume, "id": _id,
 }  # fmt: skip
 _GROUP: Table = {
-    **_CALLBACKS, "group": _members, "pages": _pages, "queue": _name, "tenant": _tenant, "stamps": _stamps, "outcomes": _flag, "id": _id,
+    **_CALLBACKS, "group": _members, "pages": _pages, "queue": _queue, "tenant": _tenant, "stamps": _stamps, "outcomes": _flag, "id": _id,
 }  # fmt: skip
-_APART: Table = {"page": _page_name, "kind": _text({"chain", "group"}.__contains__, "chain or group"), "queue": _name, "id": _id}
+_APART: Table = {"page": _page_name, "kind": _text({"chain", "group"}.__contains__, "chain or group"), "queue": _queue, "id": _id}
 _KINDS: Mapping[str, tuple[Table, Callable[[Mapping[str, Any], str], None]]] = {
     "task": (_STEP, _whole), "chain": (_CHAIN, _whole_chain), "group": (_GROUP, _whole_group), "page": (_APART, _whole),
 }  # fmt: skip
