@@ -57,7 +57,7 @@ _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
 def stamp(event: Mapping[str, Any]) -> Stamp:
     """Return the place of *event* (decoded JSON) in the total order.
 
-    Raises ValueError, naming the field, when a field is missing, of another type or not finite.
+    Raises ValueError, naming the field, when a field is missing, of another type, not finite or beyond a double.
     """
     wrong = [field for field, kind in _TYPES.items() if not _fits(event.get(field), kind)]
     if event.get(RECEIVED) is not None and not _fits(event[RECEIVED], (int, float)):
@@ -65,7 +65,10 @@ def stamp(event: Mapping[str, Any]) -> Stamp:
     if wrong:
         raise ValueError(f"an event's {wrong[0]} cannot be {event.get(wrong[0])!r}")
     at = Stamp(*(event[field] for field in Stamp._fields))
-    return at._replace(clock=_moment(event)) if is_counter(at.clock, at.timestamp) else at
+    try:
+        return at._replace(clock=_moment(event)) if is_counter(at.clock, at.timestamp) else at
+    except OverflowError:
+        raise ValueError("an event's clock and timestamp cannot be compared: one of them is beyond a double") from None
 
 
 def is_counter(clock: int, timestamp: float) -> bool:
