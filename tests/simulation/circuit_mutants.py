@@ -31,6 +31,9 @@ class LetsEverybodyIn(Circuits):
     def _admit(self, job: Job, now: float, batch: Batch) -> Job | None:
         return job
 
+    def at(self, job: Job, now: float) -> None:
+        """Let it begin."""
+
 
 class WaitsForTheFuture(Circuits):
     """Takes a circuit that was opened before its clock ran backwards for open until that moment comes again."""

@@ -82,14 +82,14 @@ def publish(kind: str, world: World) -> None:
 
 
 class Watched(Execution):
-    """Runs bodies, and tells *began* of each and *looked* of each of its checkpoints."""
+    """Runs bodies, and tells *seen* of each and *looked* of each of its checkpoints."""
 
-    began: Callable[[Held], None]
+    seen: Callable[[Held], None]
     looked: Callable[[TaskContext, Callable[[], None]], None]
 
     def context(self, held: Held, deadline: float) -> TaskContext:
         """Return the context that the body of *held* sees."""
-        self.began(held)
+        self.seen(held)
         context = super().context(held, deadline)
         if context.checkpoint is not None:
             context.checkpoint = partial(self.looked, context, context.checkpoint)
@@ -184,7 +184,7 @@ class RevocationWorld(ClaimWorld):
             blind = self.world.branches["checkpoint not answered"] > unheard or not process.alive
             self.watch.checked((context.id, context.fence), before, ended=False, blind=blind)
 
-        watched.began, watched.looked = partial(self.watch.began, process), looked
+        watched.seen, watched.looked = partial(self.watch.began, process), looked
         worker._execution = watched
 
     def _operate(self, operator: Process) -> None:

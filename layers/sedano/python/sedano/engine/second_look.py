@@ -43,8 +43,13 @@ class SecondLook:
         self._revoked: set[str] = set()
 
     def begin(self, ready: Sequence[tuple[Held, Arguments]]) -> None:
-        """Begin with what was *ready* to run just now."""
-        self._looked, self._fresh, self._ready = self._ports.clock.now(), False, ready
+        """Begin with what was *ready* to run just now.
+
+        What the control record said at an earlier look of the batch holds for its later rounds too: their messages were let in before it.
+        """
+        control = self._membership.control
+        self._fresh = self._fresh and bool(control.paused or control.revoked)
+        self._looked, self._ready = self._ports.clock.now(), ready
         self._revoked.clear()
 
     def is_clear(self, job: Job, now: float) -> bool:
