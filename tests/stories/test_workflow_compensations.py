@@ -10,7 +10,9 @@ from tests.stories.stage import Stage
 from tests.stories.test_poison import KILLS, survive
 from tests.stories.workshop import Workshop, line, states_of
 
-POISONED = "Poison: 5 claims of one attempt ended without a record"
+POISONED = (
+    "Poison: 5 claims of one attempt ended without a record; the body takes longer than its function's time limit, or it ends its process"
+)
 
 
 def test_a_poisonous_compensation_is_named_wherever_the_run_is_looked_at(stage: Stage, workshop: Workshop) -> None:

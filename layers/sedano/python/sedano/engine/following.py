@@ -20,7 +20,7 @@ from sedano.engine.joining import Ending, Joining
 from sedano.engine.outbox import restored
 from sedano.engine.publisher import Publisher
 from sedano.engine.telling import tell_again, tell_exit
-from sedano.errors import MessageRefused, Reject, SedanoError
+from sedano.errors import MessageRefused, Reject, SedanoError, UnknownQueue
 from sedano.model import keyed, refusals, states
 from sedano.model.claim import begun_by
 from sedano.model.lineage import derived_id, tried_id
@@ -255,8 +255,9 @@ class Following:
         spent = job.stillborn
         if spent is not None and spent.code == refusals.EXECUTIONS:
             batch.park(job.delivery, spent.code, spent.field, f"{spent.detail}; its follow-ups cannot be sent: {error}")
-        elif isinstance(error, MessageRefused):
-            batch.give_back(job.delivery)  # an adapter raised what nobody foresaw: its receipts are counted
+        elif isinstance(error, MessageRefused | UnknownQueue):
+            # An adapter raised what no rule foresaw, or this deployment lacks the queue: no outage, so the receipts count.
+            batch.give_back(job.delivery)
         else:
             batch.defer_job(job, error, ran=True)
 

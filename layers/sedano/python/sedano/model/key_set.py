@@ -121,4 +121,6 @@ def _look_at(kid: str, secret: Any) -> None:
 
 
 def _unreadable(why: str) -> ConfigurationError:
-    return ConfigurationError(f"the stage's keys cannot be read: {why}; delete the parameter, and the next function that needs keys creates new ones")
+    return ConfigurationError(
+        f"the stage's keys cannot be read: {why}; delete the parameter, and the next function that needs keys creates new ones"
+    )
