@@ -7,6 +7,7 @@ the count. moto is not atomic across threads, so nothing runs on lanes here; tha
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from moto import mock_aws
 from benchmarks import tasks
 from benchmarks.report import Entry, Section, Target
 from sedano import group, memory
-from sedano.aws.host import SystemClock, SystemEntropy
+from sedano.aws.host import SystemEntropy
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
@@ -75,7 +76,7 @@ class Deployment:
             )  # fmt: skip
         self.ports = replace(
             memory.ports(), ledger=DynamoLedger(dynamodb, "ledger", lanes=1), queues=SqsQueues(sqs, urls),
-            members=DynamoMembers(dynamodb, "control"), clock=SystemClock(), entropy=SystemEntropy(),
+            members=DynamoMembers(dynamodb, "control"), clock=memory.VirtualClock(time.time()), entropy=SystemEntropy(),
         )  # fmt: skip
         self.worker = Worker(tasks.app.registry, self.ports, Host("bench.1.00000000", 1), WorkerSettings(lanes=0), None)
         self.worker.work([], self.ports.clock.now() + 900)

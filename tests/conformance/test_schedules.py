@@ -11,7 +11,7 @@ from tests.conformance.worlds import World
 
 NIGHTLY = Periodic(
     Schedule("nightly ä", cron("30 2 * * *", tz="Europe/Berlin", on_gap="skip"), 5, 600, False, True, 3),
-    Call("report", "bulk", '{"args":["ä"],"kwargs":{}}', 2.5, True, "acme", "team=core", "when"),
+    Call("report", "bulk", '{"args":["\\u00e4"],"kwargs":{}}', 2.5, True, "acme", "team=core", "when"),
     State(1_767_225_600, (1_767_225_660,), 7, (1_767_225_600,)),
     "0123456789abcdef",
 )

@@ -112,7 +112,7 @@ def test_every_command_is_one() -> None:
 
 def test_every_setting_that_is_given_is_understood() -> None:
     given = re.findall(r'SET="([^"]+)"', PAGE)
-    assert len(given) == 7
+    assert len(given) == 9
     plain = from_context({"app": "shop:app", "code": "demo"})
     for words in given:
         settings = dict(word.split("=", 1) for word in shlex.split(words.replace("\\\n", " ")))

@@ -217,8 +217,11 @@ class World:
         reading(self.app).take(stream, [record], self.clock.now() + INVOCATION_S)
 
     def sent(self, name: str) -> list[dict[str, Any]]:
-        """Return what was published for the task or event *name* so far, in order: args and kwargs, or the event's fields."""
-        return [_content(m) for m in map(codec.decode, self.queues.sent) if _name(m) == name]
+        """Return what was published for the task or event *name* so far, in order: args and kwargs, or the event's fields.
+
+        A message that has to wait is sent anew as it is; it counts once.
+        """
+        return [_content(m) for m in map(codec.decode, dict.fromkeys(self.queues.sent)) if _name(m) == name]
 
     def parked(self) -> list[Outgoing]:
         """Return the messages that were set aside, with their reasons in `attributes`."""

@@ -19,6 +19,9 @@ MOST_BYTES = 262_144
 """The longest file: a workflow of 500 steps takes less."""
 MOST_DOTS = 32
 """The most dots in a key: reading a key takes quadratic time."""
+MOST_DEPTH = 200
+"""How deeply arrays and tables are nested at most: the reader recurses, and a program may have raised Python's own limit."""
+_BRACKETS = re.compile(r"[\[\]{}]")
 _NAMES = re.compile(r"[\w.\"' \t-]+")
 _QUOTES = ('"""', "'" * 3)
 
@@ -59,15 +62,27 @@ def _toml(file: FilePath, text: str) -> tuple[dict[str, Any], Lines]:
         if names[0].count(".") > MOST_DOTS and text[names.end() : names.end() + 1] in ("=", "]"):
             at = text.count("\n", 0, names.start()) + 1
             raise WorkflowInvalid(file.stem, [f"{file}:{at}: not TOML that is read: a key of more than {MOST_DOTS} dots"])
+    too_deep = WorkflowInvalid(file.stem, [f"{file}:1: not TOML that is read: arrays or tables are nested too deeply"])
+    if _depth(text) > MOST_DEPTH:
+        raise too_deep
     try:
         data = tomllib.loads(text)
     except RecursionError:
-        raise WorkflowInvalid(file.stem, [f"{file}:1: not TOML that is read: arrays or tables are nested too deeply"]) from None
+        raise too_deep from None
     except ValueError as wrong:
         found = re.search(r"\(at line (\d+), column \d+\)", str(wrong))
         line, said = (found[1], str(wrong).replace(f" {found[0]}", "")) if found else (text.count("\n") + 1, str(wrong))
         raise WorkflowInvalid(file.stem, [f"{file}:{line}: not TOML: {said}"]) from None
     return data, toml_lines(text)
+
+
+def _depth(text: str) -> int:
+    """Return how deeply brackets are nested in *text*, those in texts and comments included."""
+    most = depth = 0
+    for bracket in _BRACKETS.findall(text):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        most = max(most, depth)
+    return most
 
 
 def toml_lines(text: str) -> dict[Path, int]:
