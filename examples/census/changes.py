@@ -30,6 +30,8 @@ class Held:
     state: str
     nonce: str
     expires: int
+    owner: str = ""
+    """The name of the worker that claimed it last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +100,20 @@ class Holders:
         """Follow *log*."""
         self._log = log
         self._lapses: dict[str, int] = {}
+        self._owners: dict[str, str] = {}
+
+    def at_work(self, now: float) -> set[int]:
+        """Return the process ids of the workers that hold claims at *now* (epoch s), by the look of the last `claims`."""
+        held = [owner for task, owner in self._owners.items() if self._lapses.get(task, 0) > now * 1000]
+        return {int(owner.split(".")[-2]) for owner in held}
 
     def claims(self) -> Claims:
         """Return the tasks that are held now, by the moment (epoch ms) at which their claims lapse."""
         for change in self._log.follow():
             self._lapses.pop(change.task_id, None)
+            self._owners.pop(change.task_id, None)
             if change.after.state == states.RUNNING:
-                self._lapses[change.task_id] = change.after.expires
+                self._lapses[change.task_id], self._owners[change.task_id] = change.after.expires, change.after.owner
         held: dict[int, set[str]] = defaultdict(set)
         for task, lapse in self._lapses.items():
             held[lapse].add(task)
@@ -127,4 +136,5 @@ def change_of(record: Mapping[str, Any]) -> Change | None:
 
 
 def _held(image: Image) -> Held:
-    return Held(image["st"]["S"], image.get("nc", {"S": ""})["S"], int(image.get("exp", {"N": "0"})["N"]))
+    nonce, owner = (image.get(name, {"S": ""})["S"] for name in ("nc", "own"))
+    return Held(image["st"]["S"], nonce, int(image.get("exp", {"N": "0"})["N"]), owner)

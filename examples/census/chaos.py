@@ -2,9 +2,9 @@
 
 - The doubler takes messages that wait in a queue, sends the same body once more (a true duplicate: the same CloudEvents id), at
   once or a few seconds later, and lets the original go on. So a copy arrives before, while or after its original runs.
-- The killer sends SIGKILL to worker processes, as the loss of a machine would. Its victims are members: workers that have begun to
-  work, not ones that still start. It hit one at work when claims are left behind on which nobody works any more, and goes on until
-  it has hit often enough.
+- The killer sends SIGKILL to worker processes, as the loss of a machine would. Its victims are workers that hold claims at that
+  moment, by their records. It hit one at work when claims are left behind on which nobody works any more, and goes on until it has
+  hit often enough.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ NOTHING_NEW_S = 1.5
 LOOK_S = 0.1
 STILL_S = 0.8
 MOST_TRIES = 16
-AT_WORK = 0.7
-"""A worker is killed when this share of them holds claims: then the one that is drawn will most likely be at work."""
 WORKER = "WorkerFunction"
 
 
@@ -75,10 +73,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What the killer sees: the process ids of the workers that have begun to work, and the claims that are held."""
+    """What the killer sees: the claims that are held, and the process ids of the workers that hold claims at a moment (epoch s)."""
 
-    members: Callable[[], Collection[int]]
     claims: Callable[[], Claims]
+    at_work: Callable[[float], Collection[int]]
 
 
 class Chaos:
@@ -144,9 +142,9 @@ class Chaos:
         known: set[int] = set()
         while self.done.hits < self._plan.kills and len(self.done.kills) < MOST_TRIES and not self._stop.wait(LOOK_S):
             running = {process.pid for process in self._endpoint.functions() if WORKER in process.function}
-            workers = sorted(running.intersection(self._sight.members()))
-            held = [lapse for lapse in self._sight.claims() if lapse > time.time() * 1000 and lapse not in known]
-            if workers and len(held) >= AT_WORK * len(workers):
+            fresh = any(lapse > time.time() * 1000 and lapse not in known for lapse in self._sight.claims())
+            workers = sorted(running.intersection(self._sight.at_work(time.time())))
+            if fresh and workers:
                 self.done.kills.append(self._kill_one(self._random.choice(workers), known))
 
     def _kill_one(self, pid: int, known: set[int]) -> Kill:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from examples.census.history import Line, download, ends_told, spark
 from examples.census.progress import Progress
 from examples.census.services import Services
 from examples.census.sources import SourceFile
-from examples.census.watching import Look, depths, members, scan, settled, watch
+from examples.census.watching import Look, depths, scan, settled, watch
 from sedano import AsyncResult, SedanoError, chord
 from sedano.errors import Unavailable
 from sedano.local import LocalStage
@@ -124,7 +123,7 @@ class Census:
 
     def _sight(self) -> Sight:
         holders = Holders(ChangeLog(self._clients.streams, self._changes))
-        return Sight(partial(members, self._clients.dynamodb, self._stage.environment["SEDANO_CONTROL_TABLE"]), holders.claims)
+        return Sight(holders.claims, holders.at_work)
 
     def _waiting(self) -> int:
         found = self._depths()

@@ -71,11 +71,6 @@ def scan(dynamodb: Any, table: str) -> dict[str, tuple[str, str]]:
     return {unquote(item["pk"]["S"].removeprefix(TASK)): (item.get("nm", NAMELESS)["S"], item["st"]["S"]) for item in tasks}
 
 
-def members(dynamodb: Any, table: str) -> set[int]:
-    """Return the process ids of the workers that have begun to work: the last but one part of a member's name."""
-    return {int(item["nm"]["S"].split(".")[-2]) for item in _items(dynamodb, table) if "nm" in item}
-
-
 def _items(dynamodb: Any, table: str) -> Iterator[Item]:
     for page in dynamodb.get_paginator("scan").paginate(TableName=table, ConsistentRead=True):
         yield from page["Items"]
