@@ -216,7 +216,7 @@ def test_no_parked_message_ends_the_look_at_the_others(
         if marked:
             said[SEAL] = world.ports.seals.mark(PARKED, *(said.get(name, "") for name in SEALED), body)
         world.queues.send(PARKED, [Outgoing(body, attributes=said)])
-        for arguments in (("list",), ("show", said.get("message_id", "x")), ("redrive", "--all"), ("redrive", "--foreign", "x")):
+        for arguments in (("list",), ("show", "--", said.get("message_id", "x")), ("redrive", "--all"), ("redrive", "--foreign", "x")):
             status, out, err = sedano(*arguments)
             assert status in (0, 1)
             assert all(letter in "\n\t" or letter.isprintable() for letter in (out + err).replace("\xa0", "").replace("\u3000", ""))

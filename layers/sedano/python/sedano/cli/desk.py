@@ -39,7 +39,8 @@ def app_of(asked: argparse.Namespace) -> Sedano:
     code = asked.code.resolve()
     if not code.is_dir():
         raise ConfigurationError(f"--code: {code} is no directory; give the one that holds the modules of {reference}")
-    sys.path.insert(0, str(code))
+    if sys.path[:1] != [str(code)]:
+        sys.path.insert(0, str(code))
     module = reference.partition(":")[0]
     with redirect_stdout(sys.stderr):
         try:
