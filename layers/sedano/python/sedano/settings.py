@@ -84,7 +84,7 @@ def _named(environment: Mapping[str, str], variable: str, what: str, which: str 
     text = _required(environment, variable)
     try:
         named = json.loads(text)
-    except ValueError as wrong:
+    except (ValueError, RecursionError) as wrong:
         raise ConfigurationError(f'{variable} is not JSON such as {{"{which}": "{what}"}}: {wrong}') from None
     if not isinstance(named, dict) or not all(isinstance(found, str) and found for found in named.values()):
         raise ConfigurationError(f"{variable} must map names to texts such as {what}")

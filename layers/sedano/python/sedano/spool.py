@@ -281,7 +281,7 @@ def _row(line: str) -> tuple[Any, ...] | None:
     """Return a line of an earlier version's spool as a row; None when it is torn."""
     try:
         queue, body, delay, tenant, *key = json.loads(line)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
     row = (queue, body, delay, tenant, key[0] if key else None)
     return row if _message((queue, body, delay, 0.0, tenant, row[4]), 0.0) is not None else None
