@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from tests.canvas.storm import CanvasWorld
 from tests.deploy.fight.proof import fought
+from tests.simulation import backlogs
 from tests.simulation.baselines.gossip import Elected
 from tests.simulation.baselines.locks import WAYS, LockWorld
 from tests.simulation.campaign import FAULTS, Schedule, Stage, Tally, campaign
@@ -25,6 +26,7 @@ from tests.simulation.leases import LeaseWorld
 from tests.simulation.limits import LimitWorld, PermitWorld
 from tests.simulation.members import MemberWorld
 from tests.simulation.mutants import EQUIVALENT, every
+from tests.simulation.outages import Broken, OutageWorld
 from tests.simulation.partitions import PartitionWorld
 from tests.simulation.revocations import RevocationWorld
 from tests.simulation.schedules import ScheduleWorld
@@ -48,6 +50,8 @@ FIRST_BLOCK = 500
 """The first block of schedules for planted faults, which are others again."""
 MOST_GOSSIP = 2_000
 CROWD = 10_000
+OUTAGES = 250
+"""Schedules of outages in one piece."""
 FAILED = "failed"
 
 
@@ -74,7 +78,10 @@ def pieces(sizes: Sizes, scale: float) -> list[Piece]:
     compared = [comparisons(name, sizes, scale, parts) for name, parts in (("moto", 20), ("ministack", 4))]
     crowds = [Piece("crowd", (seed,)) for seed in range(1, 1 + max(1, round(sizes.crowds * scale)))]
     timetables = crons(max(1, round(sizes.crons * scale)))
-    return [*mixed([*schedules, kills, searches, fights, crowds, timetables, *compared]), Piece("baselines", ())]
+    waiting = [Piece("backlog", (cause, min(1.0, scale))) for cause in backlogs.CAUSES]
+    cut = [Piece("outage", (FIRST + first, min(OUTAGES, count - first))) for count in [max(1, round(sizes.outages * scale))]
+        for first in range(0, count, OUTAGES)]
+    return [*mixed([*schedules, kills, searches, fights, crowds, timetables, waiting, cut, *compared]), Piece("baselines", ())]
 
 
 def chunks(world: str, count: int) -> list[Piece]:
@@ -140,6 +147,26 @@ def compared_crons(seed: int, pairs: int) -> dict[str, Any]:
     return {"expressions": 2 * pairs, "broken": list(disagreements(Random(seed), pairs))}
 
 
+def backlog(cause: str, scale: float) -> dict[str, Any]:
+    """Let 200 000 messages times *scale* wait for *cause*; return what is broken."""
+    try:
+        world = backlogs.BacklogWorld(cause, scale=scale).run()
+    except Broken as found:
+        return {"messages": 0, "broken": [str(found)]}
+    return {"messages": world.number, "most_in_flight": world.queues.peak, "broken": []}
+
+
+def outage(seed: int, count: int) -> dict[str, Any]:
+    """Play *count* schedules of outages from *seed*; return what is broken."""
+    broken = []
+    for one in range(seed, seed + count):
+        try:
+            OutageWorld(one).run()
+        except Broken as found:
+            broken.append(f"{one}: {found}")
+    return {"schedules": count, "broken": broken}
+
+
 def baselines() -> dict[str, Any]:
     """Return in how many schedules others break a promise."""
     some = range(MOST_GOSSIP)
@@ -152,7 +179,7 @@ def baselines() -> dict[str, Any]:
 
 WORK: Mapping[str, Callable[..., dict[str, Any]]] = {
     "search": search, "kill": kill, "baselines": baselines, "play": play, "moto": compared_with_moto, "ministack": compared_with_ministack,
-    "fight": fought, "crowd": gathered, "cron": compared_crons,
+    "fight": fought, "crowd": gathered, "cron": compared_crons, "backlog": backlog, "outage": outage,
 }  # fmt: skip
 
 

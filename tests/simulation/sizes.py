@@ -13,7 +13,7 @@ class Sizes:
     """Schedules of each kind, blocks and schedules a mutant gets, histories to check, expressions and sequences to compare.
 
     *others*: schedules of each world that has no number of its own; *flow*: of each world of time and flow (`FLOW`); *crowds*: chords of
-    10 000 members; *crons*: pairs of cron expressions, each compared on a change of the clocks and anywhere.
+    10 000 members; *crons*: pairs of cron expressions, each compared on a change of the clocks and anywhere; *outages*: schedules of outages.
     """
 
     claims: int
@@ -28,6 +28,7 @@ class Sizes:
     sequences: int
     crowds: int
     crons: int
+    outages: int
 
     def schedules(self, world: str) -> int:
         """Return how many schedules of a *world* are played."""
@@ -37,9 +38,9 @@ class Sizes:
 
 CI = Sizes(
     claims=50_000, leases=20_000, elections=20_000, others=1_000, flow=250, blocks=1, block=2_000, histories=5_000, expressions=5_000,
-    sequences=40, crowds=0, crons=0,
+    sequences=40, crowds=0, crons=0, outages=0,
 )  # fmt: skip
 RELEASE = Sizes(
     claims=5_000_000, leases=1_000_000, elections=1_000_000, others=20_000, flow=50_000, blocks=20, block=2_000, histories=100_000,
-    expressions=100_000, sequences=2_000, crowds=10, crons=50_000,
+    expressions=100_000, sequences=2_000, crowds=10, crons=50_000, outages=10_000,
 )  # fmt: skip

@@ -21,6 +21,7 @@ PINNED = "requirements"
 _ROOMS: Mapping[str, tuple[str, ...]] = {
     "kill": ("tests.simulation.mutants",), "search": ("tests.simulation.exhaustive",), "fight": ("tests.deploy.fight",),
     "moto": ("tests.simulation.differential",), "ministack": ("tests.simulation.differential",), "crowd": ("tests.stories.crowd",),
+    "backlog": ("tests.simulation.backlogs",), "outage": ("tests.simulation.outages",),
     "cron": ("tests.unit.cron_oracle",), "baselines": ("tests.simulation.baselines", "tests.simulation.campaign"),
 }  # fmt: skip
 

@@ -31,6 +31,8 @@ def summed(known: Mapping[str, Any], wanted: Sequence[Piece], wall: float) -> di
         "fight": _only(known, wanted, "fight"),
         "chords": {str(piece.given[0]): found for piece, found in of(known, wanted, "crowd")},
         "cron": _crons([one for _, one in of(known, wanted, "cron")]),
+        "backlogs": {piece.given[0]: found for piece, found in of(known, wanted, "backlog")},
+        "outages": _outages([one for _, one in of(known, wanted, "outage")]),
     }  # fmt: skip
     return {**found, "broken": broken(found)}
 
@@ -42,6 +44,8 @@ def broken(summary: Mapping[str, Any]) -> list[str]:
     found += (summary["fight"] or {"broken": []})["broken"]
     found += [f"chord {seed}: {what}" for seed, one in summary["chords"].items() for what in one["broken"]]
     found += [f"cron: {what}" for what in summary["cron"]["broken"]]
+    found += [f"backlog {cause}: {what}" for cause, one in summary["backlogs"].items() for what in one["broken"]]
+    found += [f"outages {what}" for what in summary["outages"]["broken"]]
     return found + [f"survives {times} blocks: {name}" for name, times in summary["planted_faults"]["survivors"].items()]
 
 
@@ -80,6 +84,11 @@ def _faults(known: Mapping[str, Any], wanted: Sequence[Piece]) -> dict[str, Any]
 def _crons(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return how many cron expressions came to the same as elsewhere, and which did not."""
     return {"expressions": sum(one["expressions"] for one in found), "broken": [what for one in found for what in one["broken"]]}
+
+
+def _outages(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how many schedules of outages were played, and which broke a promise."""
+    return {"schedules": sum(one["schedules"] for one in found), "broken": [what for one in found for what in one["broken"]]}
 
 
 def _agreed(known: Mapping[str, Any], wanted: Sequence[Piece], name: str) -> dict[str, int]:
