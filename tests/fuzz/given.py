@@ -39,7 +39,8 @@ _CALL = {
     "requestContext": {"http": {"method": "POST"}},
 }  # fmt: skip
 _ROWS = (
-    b'["commands:default","{}",5,null]', b'["commands:default","{}",0,"acme","key"]\n["events","{}",0,null,null]', b'["q","{}",1]', b"[" * 60_000,
+    b'["commands:default","{}",5,null]', b'["commands:default","{}",0,"acme","key"]\n["events","{}",0,null,null]', b'["q","{}",1]',
+    b"[" * 60_000,
 )  # fmt: skip
 _FOLDER = Path(tempfile.mkdtemp(prefix="sedano-fuzz-given-"))
 

@@ -13,7 +13,8 @@ class Sizes:
     """Schedules of each kind, blocks and schedules a mutant gets, histories to check, expressions and sequences to compare.
 
     *others*: schedules of each world that has no number of its own; *flow*: of each world of time and flow (`FLOW`); *crowds*: chords of
-    10 000 members; *crons*: pairs of cron expressions, each compared on a change of the clocks and anywhere; *outages*: schedules of outages.
+    10 000 members; *crons*: pairs of cron expressions, each compared on a change of the clocks and anywhere; *outages*: schedules of
+    outages.
     """
 
     claims: int
