@@ -17,7 +17,7 @@ NIGHTLY = Periodic(
 )
 OFTEN = Periodic(Schedule("often", every(10)), Call("tick", "default"), State(1_767_225_600))
 ONCE = Periodic(Schedule("once", at(*shown(every(3_600), 1_767_225_600, 3))), Call("tick", "default"), State(0))
-FIRST = Agenda(3, {"nightly ä": NIGHTLY, "often": OFTEN}, "n1")
+FIRST = Agenda(3, {"nightly ä": NIGHTLY, "often": OFTEN}, "n1", 1_767_225_620)
 SECOND = Agenda(3, {"once": ONCE}, "n2")
 EMPTY = Agenda(3)
 

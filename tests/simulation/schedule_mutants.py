@@ -110,12 +110,12 @@ class CrossesOffFirst(Scheduler):
     def _publish(self, found: Periodic) -> dict[int, SedanoError | None]:
         return dict.fromkeys(found.state.pending)
 
-    def _swapped(self, seen: Agenda, alter: Alter, tries: int = 8) -> Agenda:
-        agenda = super()._swapped(seen, alter, tries)
+    def _swapped(self, seen: Agenda, alter: Alter, tries: int = 8) -> AgendaChanged:
+        answer = super()._swapped(seen, alter, tries)
         if tries == 1:
             for one in seen.periodics.values():
                 super()._publish(one)
-        return agenda
+        return answer
 
 
 class CrossesOffAnyway(Scheduler):
@@ -128,12 +128,30 @@ class CrossesOffAnyway(Scheduler):
 class WritesOverOthers(Scheduler):
     """Takes what it read an hour ago for what is there: its plan replaces whatever stands in the way."""
 
-    def _swapped(self, seen: Agenda, alter: Alter, tries: int = 8) -> Agenda:
+    def _swapped(self, seen: Agenda, alter: Alter, tries: int = 8) -> AgendaChanged:
         new = alter(seen)
-        if new.periodics == seen.periodics:
-            return seen
+        if new == seen:
+            return AgendaChanged(False, seen)
         standing = self._ports.schedules.read()[seen.number]
-        return self._ports.schedules.change(new._replace(nonce=self._ports.entropy.nonce()), standing).agenda
+        return self._ports.schedules.change(new._replace(nonce=self._ports.entropy.nonce()), standing)
+
+
+class PublishesUnclaimed(Scheduler):
+    """Publishes what is pending, whoever has claimed it."""
+
+    def _swapped(self, seen: Agenda, alter: Alter, tries: int = 8) -> AgendaChanged:
+        return super()._swapped(seen, alter, tries)._replace(done=True)
+
+
+class NeverTakesOver(Scheduler):
+    """Leaves to a dead scheduler what that one has claimed."""
+
+    def _swapped(self, seen: Agenda, alter: Alter, tries: int = 8) -> AgendaChanged:
+        def patient(agenda: Agenda) -> Agenda:
+            new = alter(agenda)
+            return agenda if agenda.held and new._replace(held=agenda.held) == agenda else new
+
+        return super()._swapped(seen, patient, tries)
 
 
 def _through(kind: type[Through]) -> PlantedScheduler:
@@ -165,6 +183,8 @@ def stages() -> dict[str, Stage]:
         "crosses off before it publishes": PlantedScheduler(scheduler=CrossesOffFirst),
         "crosses off what was not accepted": PlantedScheduler(scheduler=CrossesOffAnyway),
         "believes its own clock": PlantedScheduler(ports=_own_clock),
+        "publishes without a claim": PlantedScheduler(scheduler=PublishesUnclaimed),
+        "never takes over": PlantedScheduler(scheduler=NeverTakesOver),
         "writes over others": PlantedScheduler(scheduler=WritesOverOthers),
     }
     return {f"schedules: {name}": partial(_stage, fault) for name, fault in planted.items()}

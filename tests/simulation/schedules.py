@@ -3,8 +3,9 @@
 Everything is the shipped code: `engine.scheduler` over `aws.schedules`, the publisher, the worker that runs what comes, the clock that the
 table's answers bound: now and then a scheduler's own clock is hours or days wrong, or is set while it works. O1: whatever is
 written down was decided by the rule, once: the cursor never goes back, and no moment before it is left out. O2: nothing is crossed off that
-no queue has accepted. O3: each moment becomes one task, which does not come before its time. O4: what an operator changes is not lost to a
-scheduler that writes at the same time. What becomes of the tasks is judged by `ClaimReferee`.
+no queue has accepted, and what a dead scheduler has claimed is published by another. O3: each moment becomes one task, which does not come
+before its time. O4: what an operator changes is not lost to a scheduler that writes at the same time. O5: a moment is sent by those alone
+whose write has claimed it. What becomes of the tasks is judged by `ClaimReferee`.
 """
 
 from __future__ import annotations
@@ -67,10 +68,11 @@ class Agendas:
         self.sent: set[str] = set()
         self.decided: set[int] = set()
         self.due: dict[str, float] = {}
+        self.claimed: set[tuple[Process, str]] = set()
         self.last: Periodic | None = None
 
     def changed(self, change: Change) -> None:
-        """Judge a write (O1, O2)."""
+        """Judge a write (O1, O2), and remember whose claim it is (O5)."""
         if change.table != CONTROL or change.key != KEY:
             return
         found, before = periodic(change.new), periodic(change.old)
@@ -88,15 +90,21 @@ class Agendas:
         crossed = [moment for moment in known - set(now.pending) if occurrence(self.schedule, moment).task_id not in self.sent]
         self._require(not crossed, "O2", f"{crossed} are crossed off and were not sent")
         self.decided |= more
+        if change.new is not None and int(change.new["held"]["N"]):
+            self.claimed |= {(change.author[0], occurrence(self.schedule, moment).task_id) for moment in now.pending}
+            self.world.branches["claim taken over" if known and not more else "claim"] += 1
         self.due |= {one.task_id: one.runs_at for one in (occurrence(self.schedule, moment) for moment in more)}
         self.world.branches["decided" if more else "crossed off" if known else "agenda changed"] += 1
 
     def accepted(self, url: str, message: Message) -> None:
-        """Judge a message that is an occurrence (O3)."""
+        """Judge a message that is an occurrence (O3, O5)."""
         command = command_of(message.body) if url == URLS[COMMANDS] else None
         if command is None or command.attempt > 0:
             return
         self._require(command.task_id in self.due, "O3", f"{command.task_id} is no occurrence of what was written down")
+        author = message.author[0]  # a worker sends on what it cannot run now
+        claims = author.name not in ("scheduler", "publisher") or (author, command.task_id) in self.claimed
+        self._require(claims, "O5", f"{command.task_id} is sent by one who has no claim")
         early = self.due.get(command.task_id, 0.0) - message.visible
         self._require(early <= SKEW_S, "O3", f"a task can come {early:.1f} s before its moment")
         self.world.branches["occurrence sent again" if command.task_id in self.sent else "occurrence sent"] += 1

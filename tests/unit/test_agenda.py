@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sedano.errors import MessageRefused, TooLarge
 from sedano.model.agenda import (
     AGENDAS,
+    HOLD_S,
     MOST_BYTES,
     Agenda,
     Call,
@@ -18,7 +19,9 @@ from sedano.model.agenda import (
     agenda_of,
     begun,
     changed,
+    claimed,
     declaration,
+    is_held,
     read_agenda,
     reconciled,
     with_periodic,
@@ -89,6 +92,17 @@ def test_what_is_no_agenda_is_refused_by_field(path, value, field):
     with pytest.raises(MessageRefused) as refused:
         read_agenda(1, json.dumps(text), "n")
     assert refused.value.field == field
+
+
+def test_a_claim_ends_by_its_date_and_one_that_a_wrong_clock_set_holds_nobody_up():
+    pending = Agenda(1, {"a": Periodic(Schedule("a", Every(10)), CALL, State(NOW, (NOW,)))}, "n")
+    held = claimed(pending, NOW + 0.5)
+    assert [is_held(held, NOW + late) for late in (-HOLD_S - 1, -HOLD_S, 0, HOLD_S - 0.1, HOLD_S)] == [False, True, True, True, False]
+    assert not is_held(pending, NOW)
+    assert not is_held(claimed(pending, NOW + 86_400), NOW)
+    crossed_off = Agenda(1, {"a": Periodic(Schedule("a", Every(10)), CALL, State(NOW))}, "n")
+    assert claimed(crossed_off, NOW) == crossed_off
+    assert not is_held(crossed_off._replace(held=held.held), NOW)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "5", '{"a":[]}', "[" * 100_000])

@@ -31,7 +31,7 @@ class DynamoSchedules:
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
         """Write *agenda* where it is still the one that was *seen*."""
-        values: dict[str, Any] = {":nc": {"S": agenda.nonce}, ":body": {"S": write_agenda(agenda)}}
+        values: dict[str, Any] = {":nc": {"S": agenda.nonce}, ":body": {"S": write_agenda(agenda)}, ":held": {"N": str(agenda.held)}}
         if seen.nonce:
             values[":seen"] = {"S": seen.nonce}
         done, item = self._table.update(CHANGE if seen.nonce else CHANGE_ABSENT, keys.agenda(agenda.number), values)
@@ -41,6 +41,6 @@ class DynamoSchedules:
         return AgendaChanged(found.nonce == agenda.nonce, found)
 
 
-def _kept(item: Item | None) -> tuple[str, str]:
-    """Return the text and the nonce of an agenda; those of one that nobody wrote when there is no item."""
-    return (item["body"]["S"], item["nc"]["S"]) if item else ("{}", "")
+def _kept(item: Item | None) -> tuple[str, str, int]:
+    """Return the text, the nonce and the claim of an agenda; those of one that nobody wrote when there is no item."""
+    return (item["body"]["S"], item["nc"]["S"], int(item.get("held", {"N": "0"})["N"])) if item else ("{}", "", 0)

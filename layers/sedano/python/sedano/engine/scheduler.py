@@ -1,8 +1,13 @@
 """The scheduler: publishes the occurrences of periodic tasks that come next. Any number of schedulers may do so at once.
 
 A round reads all agendas with one call. Of each it decides what comes in the next minute and a half (`sedano.model.schedule`), writes that
-down by compare-and-swap, publishes it (the queue holds each message back to the second), and crosses it off. Nothing stands between
-rounds: whatever dies is finished by the next round, under the same ids. Where nothing is due, a round costs one read and no write.
+down by compare-and-swap, publishes it (the queue holds each message back to the second), and crosses it off. Where nothing is due, a round
+costs one read and no write.
+
+The write that decides is also the claim: until its date (`sedano.model.agenda.HOLD_S`) other schedulers leave the agenda to its writer, so
+several send what one sends. The write that crosses off ends the claim, also when some could not be published. What a scheduler that died
+leaves is taken over by the first round after the claim, with a conditional write, under the same ids. An edit ends the claim of another:
+what an operator or a deployment changes is published at once.
 
 Where instances are limited, what is published is not the task but a launch of it (`OCCURRENCE`), which looks at its moment whether so many
 earlier occurrences still wait or run.
@@ -21,7 +26,7 @@ from sedano.engine.publisher import Publisher
 from sedano.engine.revocation import revoke
 from sedano.errors import MessageRefused, SedanoError, Unavailable, UnknownQueue
 from sedano.model import codec, states
-from sedano.model.agenda import Agenda, Periodic, agenda_of, reconciled, with_periodic
+from sedano.model.agenda import Agenda, AgendaChanged, Periodic, agenda_of, claimed, is_held, reconciled, with_periodic
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import derived_id
 from sedano.model.messages import NOTHING
@@ -82,10 +87,10 @@ class Scheduler:
             nonlocal before
             before = seen.periodics.get(name)
             new = alter(before)
-            return seen if new == before else with_periodic(seen, name, new)
+            return seen if new == before else with_periodic(seen, name, new)._replace(held=0)
 
         number = agenda_of(name)
-        changed = self._swapped(_readable(self._ports.schedules.read()[number]), altered)
+        changed = self._swapped(_readable(self._ports.schedules.read()[number]), altered).agenda
         after = changed.periodics.get(name)
         if before is not None and after != before:
             now = self._ports.clock.now()
@@ -125,15 +130,20 @@ class Scheduler:
             return Round(failed=1)
 
     def _work(self, seen: Agenda, alter: Alter) -> Round:
-        """Decide, publish and cross off what is due of one agenda."""
+        """Decide, claim, publish and cross off what is due of one agenda; leave one alone that another holds."""
         over = self._ended(seen)
 
         def planned(agenda: Agenda) -> Agenda:
             now = self._ports.clock.now()
-            agenda = alter(agenda)
-            return agenda._replace(periodics={name: self._decided(one, over.get(name, ()), now) for name, one in agenda.periodics.items()})
+            altered = alter(agenda)
+            if altered is agenda and is_held(agenda, now):
+                return agenda
+            decided = {name: self._decided(one, over.get(name, ()), now) for name, one in altered.periodics.items()}
+            return claimed(altered._replace(periodics=decided), now)
 
-        agenda = self._swapped(seen, planned)
+        mine, agenda = self._swapped(seen, planned)
+        if not mine:
+            return Round()
         missed = _missed(agenda) - _missed(seen)
         accepted = {name: self._publish(one) for name, one in agenda.periodics.items() if one.state.pending}
         if accepted:
@@ -146,19 +156,22 @@ class Scheduler:
         """Return *found* with what comes next; one about which nothing can be decided stays as it is, and the others go on."""
         return passing(self._ports.telemetry, f"decide {found.schedule.name}", partial(_decided, found, over, now), found)
 
-    def _swapped(self, seen: Agenda, alter: Alter, tries: int = TRIES) -> Agenda:
-        """Change an agenda by *alter* where it is still as it was *seen*; where another was first, alter that one."""
+    def _swapped(self, seen: Agenda, alter: Alter, tries: int = TRIES) -> AgendaChanged:
+        """Change an agenda by *alter* where it is still as it was *seen*; where another was first, alter that one.
+
+        Tell whether this call wrote it: what *alter* leaves as it is costs no write.
+        """
         for _ in range(tries):
             new = alter(seen)
-            if new.periodics == seen.periodics:
-                return seen
+            if new == seen:
+                return AgendaChanged(False, seen)
             answer = self._ports.schedules.change(new._replace(nonce=self._ports.entropy.nonce()), seen)
             if answer.done:
-                return answer.agenda
+                return answer
             seen = answer.agenda
         if tries > 1:
             raise Unavailable(f"agenda {seen.number}: others changed it under each of {tries} attempts")
-        return seen
+        return AgendaChanged(False, seen)
 
     def _publish(self, found: Periodic) -> dict[int, SedanoError | None]:
         """Publish what is pending; return the moments that are done with, with the error of those that no repetition cures.
@@ -219,7 +232,7 @@ def _decided(found: Periodic, over: frozenset[int] | tuple[int, ...], now: float
 
 
 def _crossed_off(now: Agenda, agenda: Agenda, accepted: Mapping[str, Mapping[int, SedanoError | None]]) -> Agenda:
-    """Return the agenda *now* without the pending moments of *agenda* that were accepted, where they are still the same."""
+    """Return the agenda *now* without the pending moments of *agenda* that were accepted, where they are still the same, and unclaimed."""
     periodics = dict(now.periodics)
     for name, done in accepted.items():
         found = periodics.get(name)
@@ -227,7 +240,7 @@ def _crossed_off(now: Agenda, agenda: Agenda, accepted: Mapping[str, Mapping[int
             left = tuple(moment for moment in found.state.pending if moment not in done)
             refused = sum(error is not None for error in done.values())
             periodics[name] = found._replace(state=found.state._replace(pending=left, missed=found.state.missed + refused))
-    return now._replace(periodics=periodics)
+    return now._replace(periodics=periodics, held=0)
 
 
 def _missed(agenda: Agenda) -> int:

@@ -13,13 +13,13 @@ class MemorySchedules:
 
     def __init__(self) -> None:
         """Start with none."""
-        self._kept: dict[int, tuple[str, str]] = {}
+        self._kept: dict[int, tuple[str, str, int]] = {}
         self._lock = threading.Lock()
 
     def read(self) -> list[Agenda | MessageRefused]:
         """Return all agendas, by number; for one that cannot be read, why."""
         with self._lock:
-            kept = [self._kept.get(number, ("{}", "")) for number in range(AGENDAS)]
+            kept = [self._kept.get(number, ("{}", "", 0)) for number in range(AGENDAS)]
         return [agenda_or_refusal(number, *found) for number, found in enumerate(kept)]
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
@@ -29,7 +29,7 @@ class MemorySchedules:
             found = self._read(agenda.number)
             if found.nonce != seen.nonce:
                 return AgendaChanged(found.nonce == agenda.nonce, found)
-            self._kept[agenda.number] = (text, agenda.nonce)
+            self._kept[agenda.number] = (text, agenda.nonce, agenda.held)
             return AgendaChanged(True, agenda)
 
     def _read(self, number: int) -> Agenda:

@@ -4,6 +4,9 @@ A periodic task is a schedule, the call that each occurrence makes, and what was
 one compare-and-swap, so a controller decides about all that is due in it with one write, and reads everything there is with one call.
 What is declared in code bears the digest of its declaration: a changed declaration replaces it, an unchanged one leaves alone what an
 operator changed at run time.
+
+An agenda with moments to publish is held by the controller that wrote them down: the same write that decides them sets a date until which
+the others publish nothing of it (`claimed`). What a dead controller leaves is taken over after that date, by one more compare-and-swap.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ MOST_BYTES = 350_000
 """The longest text of one agenda: an item of DynamoDB holds 400 KB."""
 MOST_MOMENTS = 10_000
 """The most moments that are read as pending or running; a decision writes down a twentieth of it."""
+HOLD_S = 20
+"""How long (s) the controller that claimed an agenda publishes from it alone; after that another takes it over."""
 MOST_CALL_BYTES = 16_000
 """The longest arguments of one call; what is larger belongs into a store of the user's, and its key into the call."""
 
@@ -57,11 +62,20 @@ class Periodic(NamedTuple):
 
 
 class Agenda(NamedTuple):
-    """Agenda *number* (0 to 15): its periodic tasks by name, and the *nonce* of its last change (empty: never written)."""
+    """Agenda *number* (0 to 15): its periodic tasks by name, and the *nonce* of its last change (empty: never written).
+
+    *held*: until when (epoch s) the controller that wrote it last publishes from it alone; 0 when nobody does.
+    """
 
     number: int
     periodics: Mapping[str, Periodic] = NOTHING
     nonce: str = ""
+    held: int = 0
+
+    @property
+    def is_pending(self) -> bool:
+        """Tell whether some of its moments were written down and not crossed off yet."""
+        return any(one.state.pending for one in self.periodics.values())
 
 
 class AgendaChanged(NamedTuple):
@@ -74,6 +88,19 @@ class AgendaChanged(NamedTuple):
 def agenda_of(name: str) -> int:
     """Return the number of the agenda in which the schedule *name* stands."""
     return crc32(name.encode("utf-8", "surrogatepass")) % AGENDAS
+
+
+def is_held(agenda: Agenda, now: float) -> bool:
+    """Tell whether another controller has claimed *agenda* and may still be publishing from it.
+
+    A date that lies further ahead than a claim lasts, clocks that differ included, was set by a wrong clock: it holds nobody up.
+    """
+    return agenda.is_pending and now < agenda.held <= now + 2 * HOLD_S
+
+
+def claimed(agenda: Agenda, now: float) -> Agenda:
+    """Return *agenda* as its writer claims it: with the date until which others leave what is pending to the writer."""
+    return agenda._replace(held=int(now) + HOLD_S) if agenda.is_pending else agenda
 
 
 def declaration(schedule: Schedule, call: Call) -> Periodic:
@@ -129,7 +156,7 @@ def write_agenda(agenda: Agenda) -> str:
     return text
 
 
-def read_agenda(number: int, text: str, nonce: str) -> Agenda:
+def read_agenda(number: int, text: str, nonce: str, held: int = 0) -> Agenda:
     """Return the agenda that `write_agenda` wrote.
 
     Raises:
@@ -141,13 +168,13 @@ def read_agenda(number: int, text: str, nonce: str) -> Agenda:
         raise MessageRefused(refusals.MALFORMED, f"agenda {number}", str(wrong)) from None
     if not isinstance(found, dict):
         raise _wrong(f"agenda {number}", "a mapping", found)
-    return Agenda(number, {name: _periodic(name, one) for name, one in found.items()}, nonce)
+    return Agenda(number, {name: _periodic(name, one) for name, one in found.items()}, nonce, held)
 
 
-def agenda_or_refusal(number: int, text: str, nonce: str) -> Agenda | MessageRefused:
+def agenda_or_refusal(number: int, text: str, nonce: str, held: int = 0) -> Agenda | MessageRefused:
     """Return the agenda that `write_agenda` wrote, or why it is none: one that cannot be read leaves the others to be worked on."""
     try:
-        return read_agenda(number, text, nonce)
+        return read_agenda(number, text, nonce, held)
     except MessageRefused as refused:
         return refused.as_answer()
 

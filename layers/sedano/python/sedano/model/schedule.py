@@ -2,12 +2,13 @@
 
 Any number of controllers may look at a schedule at once, late, or twice. Its *state* changes by compare-and-swap alone, in two steps:
 
-1. `decided` moves the cursor on and writes down which moments are to be published. Who loses the swap decides nothing.
-2. Whoever sees moments written down publishes them, under ids derived from schedule and moment, then crosses them off (`published`).
+1. `decided` moves the cursor on and writes down which moments are to be published. Who loses the swap decides and publishes nothing.
+2. The writer publishes them, under ids derived from schedule and moment, then crosses them off (`published`).
 
-A crash between the two leaves moments that the next controller publishes; a copy of a publication meets the claim of the first under its
-id. So no moment is lost and none runs twice. What was missed is judged in step 1, once, so also by controllers whose clocks differ.
-Misfire grace and coalescing mean what APScheduler's users know.
+A crash between the two leaves moments that another controller takes over by a swap of its own, as soon as the claim of the writer is over
+(`sedano.model.agenda.is_held`); a copy of a publication meets the claim of the first under its id. So no moment is lost and none runs
+twice. What was missed is judged in step 1, once, so also by controllers whose clocks differ. Misfire grace and coalescing mean what
+APScheduler's users know.
 """
 
 from __future__ import annotations

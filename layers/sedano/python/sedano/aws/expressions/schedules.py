@@ -1,16 +1,22 @@
 """The conditional writes of an agenda of periodic tasks, by name.
 
 An agenda changes by compare-and-swap on the nonce of its last change: of two controllers that decide at once the second is refused, gets
-the agenda that is in the way, and finds its moments decided. The mark of the own-write rule is the nonce.
+the agenda that is in the way, and finds its moments decided and claimed. The mark of the own-write rule is the nonce.
 
-Attributes: `pk` key · `nc` nonce · `body` the periodic tasks by name as JSON text. It has no TTL.
+An agenda is claimed with the same write that decides its moments, so that one controller publishes them. It is taken over by `CHANGE` too:
+who finds pending moments and `held` passed by its bound clock writes a later `held`. The conjunct `nc = :seen` implies that `held` still
+is what was seen, that nobody crossed the moments off meanwhile, and that of two who take over at once one does. `held` only saves
+messages: a moment that two controllers publish becomes one task by its id.
+
+Attributes: `pk` key · `nc` nonce · `body` the periodic tasks by name as JSON text · `held` until when (epoch s) the writer of `nc`
+publishes alone (0 or absent: nobody). It has no TTL.
 """
 
 from __future__ import annotations
 
 from sedano.aws.expressions.write import Write
 
-_ALL = "SET nc = :nc, body = :body"
+_ALL = "SET nc = :nc, body = :body, held = :held"
 
 CHANGE = Write(condition="nc = :seen", update=_ALL)
 """Replace exactly the agenda that was seen."""
