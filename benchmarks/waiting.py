@@ -22,7 +22,7 @@ def seconds() -> float:
     """Return how long one batch of `TASKS` tasks of `SECONDS` takes."""
     ports = instant_ports()
     worker = Worker(waiting.registry, ports, Host("bench.1.00000000", 1), WorkerSettings(), waiting.run_loop())
-    composer = Composer("bench@host", LamportClock(lambda: int(ports.clock.now() * 1e6)), ports.clock, ports.entropy, ports.blobs)
+    composer = Composer("bench@host", LamportClock(lambda: int(ports.clock.now() * 1e6)), ports)
     drafts = [CommandDraft("default", ports.entropy.uuid(), "waiting.nap", (SECONDS,)) for _ in range(TASKS)]
     batch = [Delivery("commands:default", f"m-{n}", f"r-{n}", composer.compose(d).outgoing.body) for n, d in enumerate(drafts)]
     began = time.perf_counter()

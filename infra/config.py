@@ -24,6 +24,8 @@ VISIBILITY_FACTOR = 6
 LEAST_CONCURRENCY, MOST_CONCURRENCY = 2, 1000
 #: After how many seconds Lambda ends an invocation at the latest.
 LONGEST_TIMEOUT = 900
+#: How many descendants a message may cause that says nothing of it; the library's own figure.
+DEFAULT_BUDGET = 10_000
 #: How many write units a claimed task takes of the ledger: its claim and its outcome.
 WRITES_A_TASK = 2
 #: The shortest life in days of a large argument or result: a message lives 14 in its queue and 14 as a dead letter.
@@ -72,6 +74,8 @@ class StageConfig:
         blob_days: days that large arguments and results are kept (29 to 3 650).
         most_reads, most_writes: the ceiling of each table, request units a second: what comes beyond is throttled and tried again.
             By default a tenth of what an account has: a runaway then costs at most 9 USD an hour in writes.
+        most_budget: the most descendants that a message may claim which bears no mark by a key of the stage (1 to 2 147 483 647): what one
+            message of a sender outside can cause. A larger claim is reduced to it.
         production: data outlives its stack and tables refuse to be deleted; by default in the stage `prod`.
         own_key: a KMS key of the stage's own encrypts its tables, buckets and queues, instead of AWS's; in production alone, because it has
             to outlive what it encrypted.
@@ -115,6 +119,7 @@ class StageConfig:
     blob_days: int = 60
     most_reads: int = 4_000
     most_writes: int = 4_000
+    most_budget: int = DEFAULT_BUDGET
     production: bool | None = None
     own_key: bool = False
     empty_buckets: bool = False
@@ -175,6 +180,7 @@ class StageConfig:
         _require_within("blob_days", self.blob_days, SHORTEST_BLOB_LIFE, 3650)
         _require_within("most_reads", self.most_reads, 1, 1_000_000)
         _require_within("most_writes", self.most_writes, 1, 1_000_000)
+        _require_within("most_budget", self.most_budget, 1, 2**31 - 1)
         require(self.budget is None or _is_sum(self.budget), "budget", self.budget, "dollars a month, above 0 and at most 1000000")
         told = self.budget is None or self.alarm_topic is not None
         require(told, "budget", self.budget, "an alarm_topic beside it: whom should it tell?")

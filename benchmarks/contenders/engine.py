@@ -22,7 +22,7 @@ Batch = list[Delivery]
 
 def batches(ports: Ports, task: str, tasks: int) -> list[Batch]:
     """Return *tasks* messages of *task*, as a queue delivers them."""
-    composer = Composer("bench@host", LamportClock(lambda: int(ports.clock.now() * 1e6)), ports.clock, ports.entropy, ports.blobs)
+    composer = Composer("bench@host", LamportClock(lambda: int(ports.clock.now() * 1e6)), ports)
     bodies = [composer.compose(CommandDraft("default", ports.entropy.uuid(), task, (1, 2))).outgoing.body for _ in range(tasks)]
     deliveries = [Delivery("commands:default", f"m-{n}", f"r-{n}", body) for n, body in enumerate(bodies)]
     return [deliveries[start : start + BATCH] for start in range(0, tasks, BATCH)]

@@ -25,7 +25,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from ..application import Application, Declared
-from ..config import StageConfig, require
+from ..config import DEFAULT_BUDGET, StageConfig, require
 from ..constructs.function import FED_BY_QUEUES, Content, Function
 from ..constructs.layers import application_layers, library_layers, require_that_they_fit
 from ..constructs.metrics import Watched
@@ -109,7 +109,13 @@ class CoreStack(StageStack):
             "SEDANO_TIMERS_ROLE": self._timers.role.role_arn,
             "SEDANO_SCHEDULER": self._scheduler_state(),
             **self._counted_by_task(),
+            **self._ceiling(),
         }
+
+    def _ceiling(self) -> dict[str, str]:
+        """The largest budget of a message without a mark, where it is not the library's own."""
+        most = self._config.most_budget
+        return {"SEDANO_MOST_BUDGET": str(most)} if most != DEFAULT_BUDGET else {}
 
     def _counted_by_task(self) -> dict[str, str]:
         return {"SEDANO_TASK_METRICS": "on"} if self._config.task_metrics else {}
@@ -332,3 +338,5 @@ class CoreStack(StageStack):
         CfnOutput(self, "SedanoRecordsQueue", value=self._records.queue_url)
         CfnOutput(self, "SedanoTimersRole", value=self._timers.role.role_arn)
         CfnOutput(self, "SedanoScheduler", value=self._scheduler_state())
+        for value in self._ceiling().values():
+            CfnOutput(self, "SedanoMostBudget", value=value)

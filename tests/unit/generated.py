@@ -45,7 +45,9 @@ fields = st.dictionaries(texts, plain, max_size=4)
 refs = st.builds(
     BlobRef, st.binary(min_size=32, max_size=32).map(bytes.hex), st.sampled_from([0, MAX_DATA_BYTES]) | st.integers(0, MAX_DATA_BYTES)
 )
-lineages = st.just(ROOT) | st.builds(Lineage, st.none() | ids, st.none() | ids, st.integers(0, MAX_HOPS), st.just(DEFAULT_BUDGET) | sizes)
+marks = st.just("") | st.from_regex(r"[A-Za-z0-9_.-]{1,9};[0-9a-f]{32}", fullmatch=True)
+budgets = st.just(DEFAULT_BUDGET) | sizes
+lineages = st.just(ROOT) | st.builds(Lineage, st.none() | ids, st.none() | ids, st.integers(0, MAX_HOPS), budgets, marks)
 traceparents = st.tuples(st.binary(min_size=16, max_size=16), st.binary(min_size=8, max_size=8), st.booleans()).map(
     lambda parts: f"00-{'1' + parts[0].hex()[1:]}-{'a' + parts[1].hex()[1:]}-0{int(parts[2])}"
 )

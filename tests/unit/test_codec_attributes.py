@@ -76,7 +76,9 @@ def test_a_wrong_attribute_is_refused_by_its_name(name, value):
     assert refused(COMMAND | BESIDE.get(name, {}), **{name: value}) == (refusals.SCHEMA, name)
 
 
-@pytest.mark.parametrize("name", ["time", "clock", "rootid", "hops", "budget", "tenant", "traceparent", "tracestate", "stamps", "dataref"])
+@pytest.mark.parametrize(
+    "name", ["time", "clock", "rootid", "hops", "budget", "budgetmark", "tenant", "traceparent", "tracestate", "stamps", "dataref"]
+)
 def test_an_event_is_as_strict_as_a_command(name):
     for value in WRONG[name]:
         assert refused(EVENT | BESIDE.get(name, {}), **{name: value}) == (refusals.SCHEMA, name)
@@ -96,6 +98,7 @@ def test_an_event_is_as_strict_as_a_command(name):
         ("hops", 0, "lineage", ROOT),
         ("budget", 0, "lineage", Lineage(budget=0)),
         ("budget", MAX_INT32, "lineage", Lineage(budget=MAX_INT32)),
+        ("budgetmark", "k1;" + "0a" * 16, "lineage", Lineage(mark="k1;" + "0a" * 16)),
         ("tenant", "~" * 128, "tenant", "~" * 128),
         ("traceparent", TRACE, "traceparent", TRACE),
         ("tracestate", "rojo=00f067aa,a/b@c=~x y", "tracestate", "rojo=00f067aa,a/b@c=~x y"),

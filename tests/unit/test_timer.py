@@ -38,7 +38,7 @@ MOST_INPUT = 256 * 1024
 def test_scheduler_takes_the_largest_message_of_any_letters(letter):
     """Data of a message stays below `CLAIM_CHECK_BYTES`; what is longer travels through the blob store."""
     ports = memory.ports()
-    compose = Composer("shop@host", LamportClock(lambda: 1), ports.clock, ports.entropy, ports.blobs)
+    compose = Composer("shop@host", LamportClock(lambda: 1), ports)
     one = len(codec.encode_data((letter * 2,), {})) - len(codec.encode_data((letter,), {}))
     text = letter * ((CLAIM_CHECK_BYTES - 100) // one)
     sent = compose.compose(CommandDraft("default", "t" * 64, "shop.price", (text,))).outgoing

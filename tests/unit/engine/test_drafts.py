@@ -18,7 +18,7 @@ def composer() -> tuple[Composer, Blobs]:
     """A composer over memory."""
     ports = memory.ports()
     clock = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
-    return Composer("shop@host", clock, ports.clock, ports.entropy, ports.blobs), ports.blobs
+    return Composer("shop@host", clock, ports), ports.blobs
 
 
 def command(draft: CommandDraft, lineage: Lineage | None = None) -> Command:

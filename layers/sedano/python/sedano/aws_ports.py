@@ -73,6 +73,7 @@ def ports_of(settings: Settings, service: str, session: Session | None = None) -
         clock=clock,
         entropy=entropy,
         telemetry=telemetry,
+        most_budget=settings.most_budget,
     )
 
 

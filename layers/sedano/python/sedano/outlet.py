@@ -15,6 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from sedano.deadlines import within
+from sedano.engine.budget_marks import require_grant
 from sedano.engine.context import CURRENT, TaskContext, must_not_hold_up
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, EventDraft, weight_of
 from sedano.engine.gathering import Gathering
@@ -53,7 +54,7 @@ class Outlet:
         self.app, self.registry, self.ports, self.queues, self._patience = app, registry, ports, queues, patience
         self.gathering = Gathering(ports)
         self.lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
-        self._composer = Composer(f"{app}@{socket.gethostname()}", self.lamport, ports.clock, ports.entropy, ports.blobs)
+        self._composer = Composer(f"{app}@{socket.gethostname()}", self.lamport, ports)
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry, backlog=backlog)
         self._open: list[list[Addressed]] = []
         self._lock = threading.Lock()
@@ -74,6 +75,7 @@ class Outlet:
         if options.on_duplicate == "wait":
             self.before_waiting()
         with self._in_time():
+            self._ask(options.budget)
             if options.dedup_key is not None and options.on_duplicate in ("drop", "raise") and not self._reserved(draft, options):
                 return result
             self._post([draft], options.budget)
@@ -113,6 +115,8 @@ class Outlet:
     def post(self, drafts: Sequence[Draft]) -> None:
         """Publish *drafts* together, or put them into the outbox of the running task."""
         with self._in_time():
+            for draft in drafts:
+                self._ask(draft.lineage.budget if isinstance(draft, CommandDraft) and draft.lineage is not None else None)
             self._post(drafts, None)
 
     def announce(self, name: str, data: Mapping[str, Any]) -> str:
@@ -251,6 +255,11 @@ class Outlet:
         if record is not None and options.on_duplicate == "raise":
             raise DuplicateTask(draft.task_id)
         return record is None
+
+    def _ask(self, budget: int | None) -> None:
+        """Refuse a budget that the stage would not take from this program; what a running task publishes has a share of its own."""
+        if budget is not None and budget > self.ports.most_budget and CURRENT.get() is None:
+            require_grant(self.ports, budget)
 
     def _post(self, drafts: Sequence[Draft], budget: int | None) -> None:
         context = CURRENT.get()

@@ -18,6 +18,7 @@ from sedano.machine import Telemetry as Telemetry
 from sedano.model.cluster import MemberRecord as MemberRecord
 from sedano.model.control import Changed, ControlRecord
 from sedano.model.join import Arrival, Arrived, Join, Node
+from sedano.model.lineage import DEFAULT_BUDGET
 from sedano.model.messages import NOTHING, BlobRef
 from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
 from sedano.model.transport import command_queue as command_queue
@@ -276,7 +277,7 @@ class Schedules(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """All ports of one deployment."""
+    """All ports of one deployment, and *most_budget*: the largest budget that it takes from a message without a mark."""
 
     ledger: Ledger
     queues: Queues
@@ -296,3 +297,4 @@ class Ports:
     clock: Clock
     entropy: Entropy
     telemetry: Telemetry
+    most_budget: int = DEFAULT_BUDGET

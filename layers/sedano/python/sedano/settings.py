@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from sedano.errors import ConfigurationError
+from sedano.model.lineage import DEFAULT_BUDGET
 from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
 
 _HINT = (
@@ -19,7 +20,7 @@ _HINT = (
 class Settings(NamedTuple):
     """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs, *mappings* those of
     command queues to the UUIDs of their event source mappings. *scheduler*: somebody looks after periodic tasks. *streams*: the ARNs of
-    what the app's streams are called.
+    what the app's streams are called. *most_budget*: the largest budget that is taken from a message without a mark.
     """
 
     queues: Mapping[str, str]
@@ -35,6 +36,7 @@ class Settings(NamedTuple):
     task_metrics: bool = False
     mappings: Mapping[str, str] = MappingProxyType({})
     streams: Mapping[str, str] = MappingProxyType({})
+    most_budget: int = DEFAULT_BUDGET
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
@@ -57,6 +59,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         task_metrics=environment.get("SEDANO_TASK_METRICS", "") == "on",
         mappings=_mappings(environment),
         streams=_named(environment, "SEDANO_STREAMS", "<stream arn>", "orders") if environment.get("SEDANO_STREAMS") else {},
+        most_budget=_count(environment, "SEDANO_MOST_BUDGET", DEFAULT_BUDGET),
     )
 
 
@@ -65,6 +68,15 @@ def _required(environment: Mapping[str, str], name: str) -> str:
     if not value:
         raise ConfigurationError(f"{name} is not set; {_HINT}")
     return value
+
+
+def _count(environment: Mapping[str, str], variable: str, default: int) -> int:
+    text = environment.get(variable, "")
+    if not text:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 10:
+        raise ConfigurationError(f"{variable}: {text[:40]!r} is not a whole number; {_HINT}")
+    return int(text)
 
 
 def _queues(environment: Mapping[str, str]) -> dict[str, str]:

@@ -53,6 +53,7 @@ from sedano.memory import (
 from sedano.memory.streams import kinesis_record, table_record
 from sedano.model import codec
 from sedano.model.clock import LamportClock
+from sedano.model.lineage import DEFAULT_BUDGET
 from sedano.model.messages import LAUNCH, NOTHING, Command, Event
 from sedano.model.timer import opened
 from sedano.model.webhook import Answer, Arrived
@@ -127,7 +128,7 @@ class SentQueues(MemoryQueues):
 class World:
     """A whole deployment in memory: queues, ledger, worker, router and recorder of one app."""
 
-    def __init__(self, app: Sedano, seed: int, settings: WorkerSettings) -> None:
+    def __init__(self, app: Sedano, seed: int, settings: WorkerSettings, most_budget: int = DEFAULT_BUDGET) -> None:
         """Run *app* in memory; *seed* decides every random choice."""
         self.app, self.clock = app, WaitingClock(START)
         self.queues = SentQueues(self.clock, app.queues)
@@ -140,6 +141,7 @@ class World:
             MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), MemoryMemos(), MemoryLimits(), MemoryConsumers(self.queues),
             MemoryTimers(self.clock, self.queues), MemorySchedules(),
             Seals(MemoryKeyStore(), self.clock, SeededEntropy(seed), self.telemetry), self.clock, SeededEntropy(seed), self.telemetry,
+            most_budget,
         )  # fmt: skip
         self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())
         self.router = Router(app.registry, ports, Host("memory.2.00000000", 2))
@@ -259,15 +261,18 @@ class World:
 
 
 @contextmanager
-def world(app: Sedano, *, seed: int = 0, settings: WorkerSettings | None = None) -> Iterator[World]:
+def world(
+    app: Sedano, *, seed: int = 0, settings: WorkerSettings | None = None, most_budget: int = DEFAULT_BUDGET
+) -> Iterator[World]:  # fmt: skip
     """Bind *app* to a world in memory for the length of the block; `get()` on a result runs the world until it is there.
 
     Args:
         app: the app under test.
         seed: decides every random choice, so that a failing test fails again.
         settings: the worker's; by default without threads, so that a run is deterministic.
+        most_budget: the setting of the stage: the largest budget of a message without a mark.
     """
-    built = World(app, seed, settings or WorkerSettings(lanes=0))
+    built = World(app, seed, settings or WorkerSettings(lanes=0), most_budget)
     app.attach(built.ports)
     built.clock.work = built.step
     try:

@@ -68,7 +68,7 @@ class Collecting:
     def __init__(self, ports: Ports, lamport: LamportClock, source: str, arguments: Callable[[Command], Arguments]) -> None:
         """Have sent for no basket yet."""
         self.ports, self.arguments = ports, arguments
-        self._composer = Composer(source, lamport, ports.clock, ports.entropy, ports.blobs)
+        self._composer = Composer(source, lamport, ports)
         self._sent: OrderedDict[str, None] = OrderedDict()
         self._parts: OrderedDict[str, int] = OrderedDict()
 

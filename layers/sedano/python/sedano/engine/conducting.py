@@ -17,6 +17,7 @@ from json import dumps
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Job
+from sedano.engine.budget_marks import resumed
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.gathering import Gathering, member_id
 from sedano.engine.launching import (
@@ -182,7 +183,7 @@ class Conducting:
         resume = spot.resume
         if resume is None or resume.place is None:
             return True
-        back = origin_of(job.command, "").lineage._replace(hops=resume.hops, budget=resume.budget)
+        back = resumed(self.ports, origin_of(job.command, "").lineage, resume.hops, resume.budget, job.command.task_id)
         return self._handed_on(resume.place, derived_id(salt, "resumed"), value, job, found, back)
 
     def _publish(

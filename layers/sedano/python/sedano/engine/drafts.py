@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from sedano.engine.budget_marks import marked
 from sedano.errors import TooLarge
 from sedano.model import codec, keyed
 from sedano.model.clock import LamportClock
 from sedano.model.lineage import ROOT, Lineage
 from sedano.model.messages import NOTHING, BlobRef, Command, Event, Gather, Member, Place, Section, TimeLimits
-from sedano.ports import EVENTS, Blobs, Clock, Entropy, Outgoing, command_queue
+from sedano.ports import EVENTS, Outgoing, Ports, command_queue
 
 CLAIM_CHECK_BYTES = 60_000
 """Data longer than this travels through the blob store: SQS bills each started 64 KB."""
@@ -85,15 +86,13 @@ class Addressed(NamedTuple):
 class Composer:
     """Stamps and encodes drafts on behalf of *source*."""
 
-    __slots__ = ("_blobs", "_clock", "_entropy", "_lamport", "source")
+    __slots__ = ("_lamport", "_ports", "source")
 
-    def __init__(self, source: str, lamport: LamportClock, clock: Clock, entropy: Entropy, blobs: Blobs) -> None:
+    def __init__(self, source: str, lamport: LamportClock, ports: Ports) -> None:
         """Name the publisher (*source*) and the ports that stamping needs."""
         self.source = source
         self._lamport = lamport
-        self._clock = clock
-        self._entropy = entropy
-        self._blobs = blobs
+        self._ports = ports
 
     def compose(self, draft: Draft, lineage: Lineage = ROOT, message_id: str = "") -> Addressed:
         """Return *draft* as a message; raise `Unserialisable` or `TooLarge` when its data cannot travel.
@@ -101,7 +100,7 @@ class Composer:
         *message_id*: the message's own id, where the same message may be composed in several places; a fresh one without.
         """
         if isinstance(draft, CommandDraft):
-            fresh = message_id or self._entropy.uuid()
+            fresh = message_id or self._ports.entropy.uuid()
             return self._command(draft, lineage, keyed.message_id(draft.keyed, fresh) if draft.keyed else fresh)
         return self._event(draft, lineage)
 
@@ -124,13 +123,14 @@ class Composer:
         data = codec.encode_data(args, kwargs)
         if len(data) > codec.MAX_DATA_BYTES:
             raise TooLarge(f"data: {len(data)} bytes; arguments may have {codec.MAX_DATA_BYTES} together")
-        return self._blobs.put(data) if len(data) > CLAIM_CHECK_BYTES else None
+        return self._ports.blobs.put(data) if len(data) > CLAIM_CHECK_BYTES else None
 
     def _command(self, draft: CommandDraft, lineage: Lineage, message_id: str) -> Addressed:
         ref = draft.data_ref or self.check(draft.args, draft.kwargs)
+        lineage = marked(self._ports, draft.lineage or lineage, draft.task_id, draft.task)
         command = Command(
-            message_id, draft.task_id, draft.task, self.source, self._clock.now(), self._lamport.forward(),
-            () if ref else draft.args, {} if ref else draft.kwargs, draft.attempt, draft.lineage or lineage, draft.expires, draft.tenant,
+            message_id, draft.task_id, draft.task, self.source, self._ports.clock.now(), self._lamport.forward(),
+            () if ref else draft.args, {} if ref else draft.kwargs, draft.attempt, lineage, draft.expires, draft.tenant,
             draft.traceparent, draft.ignore_result, draft.member, draft.gather, draft.section, ref, draft.stamps, draft.place,
             draft.time_limits, draft.tracestate,
         )  # fmt: skip
@@ -138,14 +138,15 @@ class Composer:
         return Addressed(command_queue(draft.queue), outgoing)
 
     def _event(self, draft: EventDraft, lineage: Lineage) -> Addressed:
-        now, clock = self._clock.now(), self._lamport.forward()
+        now, clock = self._ports.clock.now(), self._lamport.forward()
+        lineage = marked(self._ports, lineage, draft.event_id, draft.name)
         event = Event(
             draft.event_id, draft.name, self.source, now, clock, draft.data, lineage, draft.tenant, draft.traceparent, stamps=draft.stamps,
             tracestate=draft.tracestate,
         )
         body = codec.encode(event)
         if len(body) > CLAIM_CHECK_BYTES:
-            ref = self._blobs.put(codec.encode_event_data(draft.data))
+            ref = self._ports.blobs.put(codec.encode_event_data(draft.data))
             body = codec.encode(event._replace(data={}, data_ref=ref))
         return Addressed(EVENTS, Outgoing(body, 0, draft.tenant))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job, Stillborn
+from sedano.engine.budget_marks import granted
 from sedano.engine.containment import contain
 from sedano.engine.holding import FOREIGN_HOLD_S, FOREIGN_RECEIVES, refuse, unknown
 from sedano.engine.instances import limited
@@ -93,10 +94,15 @@ class Intake(NamedTuple):
             raise self._unknown(delivery, command, batch, now, clock)
         if delivery.serial_key is not None and (why := hindrance(task)):
             raise MessageRefused(refusals.ORDER, "subject", why)
-        if not command.time:
-            command = command._replace(time=delivery.sent or now)
+        command = self._completed(command, delivery.sent or now)
         mode = task.mode(command)
         return Job(delivery, command, task, now, clock, mode, self._stillborn(delivery, command, mode, now))
+
+    def _completed(self, command: Command, sent: float) -> Command:
+        """Return *command* with the time at which it was *sent*, where it says none, and with the budget that the stage grants it."""
+        if command.lineage.budget > self.ports.most_budget:
+            command = command._replace(lineage=granted(self.ports, command.lineage, command.task_id, command.task))
+        return command if command.time else command._replace(time=sent)
 
     def _unknown(self, delivery: Delivery, command: Command, batch: Batch, now: float, clock: int) -> MessageRefused:
         """Return the refusal of a task that is not known here; while another version may know it, the history says why it waits."""

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from sedano.engine.batch import Batch
+from sedano.engine.budget_marks import granted
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.containment import answers_of, is_early, passing, unexpected
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
@@ -37,7 +38,7 @@ class Router:
         """Route to the subscriptions of *registry* over *ports*."""
         self.registry, self.ports, self.host = registry, ports, host
         self.lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
-        self._composer = Composer(host.hostname, self.lamport, ports.clock, ports.entropy, ports.blobs)
+        self._composer = Composer(host.hostname, self.lamport, ports)
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._parking = ParkingLot(ports, self.lamport)
         self._invocations = Invocations(ROUTER, ports, host, self.lamport, TOLD_EVERY_S)
@@ -80,7 +81,8 @@ class Router:
             raise MessageRefused(refusals.UNKNOWN_EVENT, "subject", unknown("event", event.name, self.registry.subscriptions))
         try:
             self.lamport.adjust(event.clock)
-            lineage = descend(event.id, event.lineage, len(subscribed))
+            own = granted(self.ports, event.lineage, event.id, event.name)
+            lineage = descend(event.id, own, len(subscribed))
             return [self._composer.compose(self._draft(event, name), lineage) for name in subscribed]
         except ClockAhead as ahead:
             raise MessageRefused(refusals.CLOCK_AHEAD, "clock", str(ahead)) from None

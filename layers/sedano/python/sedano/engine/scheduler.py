@@ -54,7 +54,7 @@ class Scheduler:
     def __init__(self, ports: Ports, lamport: LamportClock, source: str) -> None:
         """Publish over *ports* on behalf of *source*."""
         self._ports, self._lamport = ports, lamport
-        self._composer = Composer(source, lamport, ports.clock, ports.entropy, ports.blobs)
+        self._composer = Composer(source, lamport, ports)
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
 
     def round(self, declared: Mapping[str, Periodic] = NOTHING) -> Round:

@@ -54,7 +54,7 @@ class Streams:
     def __init__(self, standing: Standing, called: Called, ports: Ports, host: Host, lamport: LamportClock) -> None:
         """Call the tasks that are *standing* on streams as *called* does."""
         self._standing, self._called, self._ports, self._host = standing, called, ports, host
-        self._composer = Composer(host.hostname, lamport, ports.clock, ports.entropy, ports.blobs)
+        self._composer = Composer(host.hostname, lamport, ports)
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._parking = ParkingLot(ports, lamport)
         self._away = ""

@@ -67,7 +67,7 @@ class Webhooks:
     def __init__(self, hooks: Mapping[str, Hook], ports: Ports, host: Host, lamport: LamportClock, secrets: SecretTexts | None) -> None:
         """Answer for *hooks*; *secrets*: None where nobody is let in, but parked requests are taken once more."""
         self._hooks, self._ports, self._secrets, self._host = hooks, ports, secrets, host
-        self._composer = Composer(host.hostname, lamport, ports.clock, ports.entropy, ports.blobs)
+        self._composer = Composer(host.hostname, lamport, ports)
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._parking = ParkingLot(ports, lamport)
         self._known: dict[str, _Known] = {}

@@ -117,7 +117,7 @@ class Worker:
         self.ports, self.host, self.settings = ports, host, settings
         self.lamport = LamportClock(now_us)
         window = Window(settings.window)
-        composer = Composer(host.hostname, self.lamport, ports.clock, ports.entropy, ports.blobs)
+        composer = Composer(host.hostname, self.lamport, ports)
         self.publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._spared = Spared()
         self.membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)

@@ -141,7 +141,7 @@ def _sent(found: Found) -> dict[str, Any]:
         raise MessageRefused(refusals.SCHEMA, "data", "stands beside dataref; the data is here or there")
     get = found.get
     hops, budget = get("hops", 0), get("budget", DEFAULT_BUDGET)
-    lineage = Lineage(get("rootid"), get("parentid"), hops, budget)
+    lineage = Lineage(get("rootid"), get("parentid"), hops, budget, get("budgetmark", ""))
     return {
         "lineage": ROOT if lineage == ROOT else lineage,
         "tenant": get("tenant"),

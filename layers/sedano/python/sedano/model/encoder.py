@@ -123,7 +123,9 @@ def _ancestry(lineage: Lineage) -> str:
         text += f',"parentid":{_id("parentid", lineage.parent_id)}'
     if lineage.hops:
         text += _attribute("hops", lineage.hops)
-    return text if lineage.budget == DEFAULT_BUDGET else text + _attribute("budget", lineage.budget)
+    if lineage.budget != DEFAULT_BUDGET:
+        text += _attribute("budget", lineage.budget)
+    return text if not lineage.mark else text + _attribute("budgetmark", lineage.mark)
 
 
 def _claim_check(ref: BlobRef) -> str:

@@ -23,12 +23,13 @@ TRIED = "~"
 
 
 class Lineage(NamedTuple):
-    """The ancestry of one message."""
+    """The ancestry of one message. *mark*: proves that this stage gave a *budget* above its ceiling (`sedano.engine.budget_marks`)."""
 
     root_id: str | None = None
     parent_id: str | None = None
     hops: int = 0
     budget: int = DEFAULT_BUDGET
+    mark: str = ""
 
 
 ROOT = Lineage()

@@ -20,6 +20,7 @@ from typing import Any
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals, stamps, wire
+from sedano.model.lineage import MAX_HOPS
 from sedano.model.strict import load, shown
 from sedano.model.timestamps import LAST_SECOND
 
@@ -135,8 +136,8 @@ def _resume(value: Any, where: str) -> list[Any]:
         if type(place) is not list or len(place) != len(readers):
             raise _refuse(place, where, "a place: the id of a canvas, a path and a page")
         place = [read(part, where) for read, part in zip(readers, place, strict=True)]
-    attempt, hops, budget = (_whole_number(0, wire.MAX_INT32)(number, where) for number in (value[0], value[2], value[3]))
-    return [attempt, place, hops, budget]
+    attempt, budget = (_whole_number(0, wire.MAX_INT32)(number, where) for number in (value[0], value[3]))
+    return [attempt, place, _whole_number(0, MAX_HOPS)(value[2], where), budget]
 
 
 def _ref(value: Any, where: str) -> list[Any]:

@@ -45,6 +45,7 @@ _STATE = r"[a-z0-9][a-z0-9_\-*/@]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<>-~]"
 is_tracestate = re.compile(rf"(?=[ -~]{{1,512}}\Z){_STATE}(?: ?, ?{_STATE}){{0,31}}").fullmatch
 _is_clock = re.compile(r"0|[1-9][0-9]{0,18}").fullmatch
 _is_blob = re.compile(r"blob:[0-9a-f]{64}").fullmatch
+is_mark = re.compile(r"[A-Za-z0-9_.-]{1,64};[0-9a-f]{32}").fullmatch
 is_digest = re.compile(r"[0-9a-f]{64}").fullmatch
 is_node = re.compile(r"[0-9]{1,9}(?:\.(?:[0-9]{1,9}|links|forks|pages)){0,63}").fullmatch
 is_plan = re.compile(r"blob:[0-9a-f]{64}:[0-9]{1,8}|\{[ -~]{1,4094}\}").fullmatch
@@ -200,6 +201,7 @@ SENT: Table = {
     "parentid": _text("parentid", is_id, _ID),
     "hops": _hops,
     "budget": _number("budget", 0, MAX_INT32),
+    "budgetmark": _text("budgetmark", is_mark, "the id of a key, a semicolon and 32 hexadecimal digits"),
     "tenant": _text("tenant", is_tenant, f"a string of 1 to {LONGEST_TENANT} visible ASCII characters"),
     "traceparent": _text("traceparent", is_traceparent, "a W3C traceparent"),
     "tracestate": _text("tracestate", is_tracestate, "a W3C tracestate, key=value,key=value in at most 512 characters"),
