@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks import cost as smallest_stage
 from infra import cost
 from infra.cost import Stage
 from sedano.aws.telemetry import PowertoolsTelemetry
+from tests.docs.figures import results
 from tests.infra.template import Templates
 
 
@@ -196,6 +198,13 @@ def test_what_is_no_assembly_is_refused_with_what_to_give(tmp_path: Path, capsys
     assert cost.main([]) == cost.main([str(tmp_path)]) == 2
     assert cost.main([str(_assembly(tmp_path, {"Theirs": CORE}))]) == 2
     assert "holds no stage of sedano" in capsys.readouterr().err
+
+
+def test_the_kept_figures_of_an_idle_month_are_those_of_todays_templates(tmp_path: Path) -> None:
+    found = {f"cost/{entry.name}": entry.value for entry in smallest_stage.section(tmp_path).entries}
+    held = {name: value for name, value in results().items() if name.startswith("cost/")}
+    assert len(held) == 2
+    assert {name: found[name] for name in held} == pytest.approx(held, abs=0.005), "run python -m benchmarks.cost and benchmarks.kept"
 
 
 def test_this_machine_asks_no_money(assembly: Path) -> None:
