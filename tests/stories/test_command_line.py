@@ -142,7 +142,7 @@ def test_the_app_is_named_before_or_after_the_verb(place: tuple[str, ...], code:
     assert capsys.readouterr().err.startswith(f"sedano workflow: app: {code.resolve()} has no module shop; name the app as module:")
 
 
-@pytest.mark.parametrize("verb", [["cluster"], ["discover"], ["explain", "t"], ["parked", "list"], ["workflow", "list"]])
+@pytest.mark.parametrize("verb", [["cluster"], ["discover"], ["explain", "t"], ["keys", "list"], ["parked", "list"], ["workflow", "list"]])
 def test_an_app_with_a_fault_shows_its_own_traceback_and_one_sentence(
     verb: list[str], code: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

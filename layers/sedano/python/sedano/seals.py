@@ -34,7 +34,7 @@ class KeyStore(Protocol):
         """Write *text* where there is none yet; tell whether it was written."""
 
     def replace(self, text: str) -> None:
-        """Write *text* in the place of what is there; for people who change keys, not for functions."""
+        """Write *text* in the place of what is there; for people who change keys (`sedano keys`), not for functions."""
 
 
 class _Known(NamedTuple):
@@ -109,7 +109,7 @@ class Seals:
         text = self.store.read()
         if text is not None:
             return key_set.read(text)
-        fresh = key_set.first(self._entropy.nonce() + self._entropy.nonce())
+        fresh = key_set.first(self._entropy.nonce() + self._entropy.nonce(), self._clock.now())
         if self.store.create(key_set.written(fresh)):
             return fresh
         return key_set.read(self.store.read() or "")

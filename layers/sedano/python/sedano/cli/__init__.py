@@ -21,6 +21,7 @@ VERBS = {
     "discover": "what an app declares, and so what a deployment brings for it",
     "explain": "why has this task not run",
     "history": "tables and a report from the event history, with Spark",
+    "keys": "the keys by which a stage marks its messages: list, make, change, drop them",
     "parked": "what was set aside and why; send it again to the queue it came from",
     "spool": "messages that wait on this machine for their queues: list, send, drop",
     "workflow": "check, draw and start workflows; list and control their runs",

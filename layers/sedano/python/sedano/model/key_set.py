@@ -1,11 +1,14 @@
 """The keys of a stage: one that signs, and those that hold beside it while one follows another. Pure.
 
-    {"sign":"k2","keys":{"k1":"<64 hexadecimal digits>","k2":"<64 hexadecimal digits>"}}
+    {"sign":"k2","keys":{"k1":"<64 hexadecimal digits>","k2":"<64 hexadecimal digits>"},
+     "times":{"k1":[1780000000,1790000000],"k2":[1789999700,0]}}
+
+`times` are when a key was made and when it last signed (epoch s; 0: it was never, or still is, the one that signs, or nobody knows).
 
 Rotation, so that nothing that was signed is refused in between (every process keeps the keys for up to `KEPT_S`):
 
     1. `added`     the new key holds, the old one signs     wait KEPT_S: every process knows the new key
-    2. `signing`   the new key signs, the old one holds     wait until nothing signed by the old one is under way
+    2. `signing`   the new key signs, the old one holds     wait until nothing signed by the old one is under way: `OLD_S`
     3. `without`   the old key is gone
 
 A key that is known to others is dropped at once: `without`, after `signing`. What it had signed counts as unsigned from then on.
@@ -16,40 +19,62 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sedano.errors import ConfigurationError, OptionError
 
 KEPT_S = 300.0
 """For so long a process does not ask for the keys again."""
+OLD_S = 14 * 86_400 + KEPT_S
+"""For so long a key holds after it last signed: a parked message lies 14 days in its queue, and a process may sign with it for `KEPT_S`."""
 MOST_KEYS = 4
 FIRST = "k1"
 KEY_BYTES = 32
+LATEST = 2**36
+"""No time of a key is later (in the year 4147)."""
 
 _is_kid = re.compile(r"[A-Za-z0-9_.-]{1,64}").fullmatch
 _is_secret = re.compile(r"[0-9a-f]{64}").fullmatch
 _counted = re.compile(r"k([1-9][0-9]{0,8})").fullmatch
+_mentioned = re.compile(r'"k([1-9][0-9]{0,7})"').findall
+
+
+class Times(NamedTuple):
+    """When a key was *made*, and when it *last* signed (epoch s); see above for 0."""
+
+    made: int = 0
+    last: int = 0
 
 
 class KeySet(NamedTuple):
-    """The keys that hold, by their ids, and the id of the one that signs."""
+    """The keys that hold, by their ids, the id of the one that signs, and the times of those whose times are known."""
 
     sign: str
     keys: Mapping[str, bytes]
+    times: Mapping[str, Times] = MappingProxyType({})
 
     def __repr__(self) -> str:
         """Return the ids alone: a key is in no log and no traceback."""
         return f"KeySet(sign={self.sign!r}, keys={[*self.keys]})"
 
 
-def first(secret: str) -> KeySet:
-    """Return the keys of a new stage; *secret* is 64 hexadecimal digits."""
-    return KeySet(FIRST, {FIRST: bytes.fromhex(secret)})
+def first(secret: str, now: float = 0.0) -> KeySet:
+    """Return the keys of a new stage, made at *now*; *secret* is 64 hexadecimal digits."""
+    return _one(FIRST, secret, now)
+
+
+def instead(text: str, secret: str, now: float) -> KeySet:
+    """Return new keys in place of *text*, whatever that is, under an id that is not in it; *secret* is 64 hexadecimal digits."""
+    return _one(f"k{max(map(int, _mentioned(text)), default=0) + 1}", secret, now)
 
 
 def written(keys: KeySet) -> str:
     """Return *keys* as the text that is kept."""
-    return json.dumps({"sign": keys.sign, "keys": {kid: key.hex() for kid, key in keys.keys.items()}}, separators=(",", ":"))
+    text: dict[str, Any] = {"sign": keys.sign, "keys": {kid: key.hex() for kid, key in keys.keys.items()}}
+    if keys.times:
+        text["times"] = {kid: list(times) for kid, times in keys.times.items()}
+    return json.dumps(text, separators=(",", ":"))
 
 
 def read(text: str) -> KeySet:
@@ -62,7 +87,7 @@ def read(text: str) -> KeySet:
         found = json.loads(text)
     except (ValueError, RecursionError):
         raise _unreadable("it is not JSON") from None
-    if type(found) is not dict or found.keys() != {"sign", "keys"} or type(found["keys"]) is not dict:
+    if type(found) is not dict or found.keys() - {"times"} != {"sign", "keys"} or type(found["keys"]) is not dict:
         raise _unreadable("it is not an object with sign and keys")
     keys = found["keys"]
     if not 1 <= len(keys) <= MOST_KEYS:
@@ -71,29 +96,35 @@ def read(text: str) -> KeySet:
         _look_at(kid, secret)
     if type(found["sign"]) is not str or found["sign"] not in keys:
         raise _unreadable("the key that signs is not among its keys")
-    return KeySet(found["sign"], {kid: bytes.fromhex(secret) for kid, secret in keys.items()})
+    return KeySet(found["sign"], {kid: bytes.fromhex(secret) for kid, secret in keys.items()}, _times(found.get("times", {}), keys))
 
 
-def added(keys: KeySet, secret: str) -> KeySet:
-    """Return *keys* with a new one, which does not sign yet; *secret* is 64 hexadecimal digits.
+def added(keys: KeySet, secret: str, now: float = 0.0) -> KeySet:
+    """Return *keys* with a new one, made at *now*, which does not sign yet; *secret* is 64 hexadecimal digits.
 
     Raises:
         OptionError: four keys hold already.
     """
     if len(keys.keys) >= MOST_KEYS:
-        raise OptionError(f"keys: {MOST_KEYS} hold already ({', '.join(keys.keys)}); revoke one that nothing is signed by any more")
+        raise OptionError(
+            f"keys: {MOST_KEYS} hold already ({', '.join(keys.keys)}); drop one with `sedano keys revoke`, which `sedano keys list` shows"
+        )
     numbers = [int(found[1]) for found in map(_counted, keys.keys) if found is not None]
-    return keys._replace(keys={**keys.keys, f"k{max(numbers, default=0) + 1}": bytes.fromhex(secret)})
+    kid = f"k{max(numbers, default=0) + 1}"
+    return keys._replace(keys={**keys.keys, kid: bytes.fromhex(secret)}, times={**keys.times, **_made(kid, now)})
 
 
-def signing(keys: KeySet, kid: str) -> KeySet:
-    """Return *keys* with *kid* as the one that signs.
+def signing(keys: KeySet, kid: str, now: float = 0.0) -> KeySet:
+    """Return *keys* with *kid* as the one that signs from *now* on.
 
     Raises:
         OptionError: there is no such key.
     """
     _known(keys, kid)
-    return keys._replace(sign=kid)
+    if kid == keys.sign or not now:
+        return keys._replace(sign=kid)
+    own, before = keys.times.get(kid, Times()), keys.times.get(keys.sign, Times())
+    return keys._replace(sign=kid, times={**keys.times, keys.sign: before._replace(last=int(now)), kid: own._replace(last=0)})
 
 
 def without(keys: KeySet, kid: str) -> KeySet:
@@ -104,13 +135,43 @@ def without(keys: KeySet, kid: str) -> KeySet:
     """
     _known(keys, kid)
     if kid == keys.sign:
-        raise OptionError(f"{kid}: this key signs; let another one sign first")
-    return keys._replace(keys={one: key for one, key in keys.keys.items() if one != kid})
+        raise OptionError(f"{kid}: this key signs; let another one sign first: `sedano keys rotate`, with --at-once if others know {kid}")
+    left = {one: key for one, key in keys.keys.items() if one != kid}
+    return keys._replace(keys=left, times={one: times for one, times in keys.times.items() if one != kid})
+
+
+def coming(keys: KeySet) -> str | None:
+    """Return the id of the key that was added last and has never signed: a rotation that has begun; None where there is none."""
+    fresh = [kid for kid, times in keys.times.items() if kid != keys.sign and times.made and not times.last]
+    return max(fresh, key=lambda kid: keys.times[kid].made, default=None)
+
+
+def kept_until(keys: KeySet, kid: str) -> float | None:
+    """Return until when something that *kid* signed may be under way (epoch s); None: it signs, will sign, or nobody knows."""
+    last = keys.times.get(kid, Times()).last
+    return last + OLD_S if last and kid != keys.sign else None
+
+
+def current(keys: KeySet, now: float) -> KeySet:
+    """Return *keys* without those whose time is over at *now*."""
+    for kid in [*keys.keys]:
+        until = kept_until(keys, kid)
+        if until is not None and until <= now:
+            keys = without(keys, kid)
+    return keys
+
+
+def _one(kid: str, secret: str, now: float) -> KeySet:
+    return KeySet(kid, {kid: bytes.fromhex(secret)}, _made(kid, now))
+
+
+def _made(kid: str, now: float) -> dict[str, Times]:
+    return {kid: Times(int(now))} if now else {}
 
 
 def _known(keys: KeySet, kid: str) -> None:
     if kid not in keys.keys:
-        raise OptionError(f"{kid}: no key of this stage; it has {', '.join(keys.keys)}")
+        raise OptionError(f"{kid[:64]}: no key of this stage; it has {', '.join(keys.keys)}")
 
 
 def _look_at(kid: str, secret: Any) -> None:
@@ -120,7 +181,17 @@ def _look_at(kid: str, secret: Any) -> None:
         raise _unreadable(f"{kid} is not {KEY_BYTES} bytes as {2 * KEY_BYTES} hexadecimal digits")
 
 
+def _times(found: Any, keys: Mapping[str, Any]) -> dict[str, Times]:
+    """Read the times of *keys*."""
+    if type(found) is not dict or not found.keys() <= keys.keys():
+        raise _unreadable("its times are not those of its keys")
+    for times in found.values():
+        if type(times) is not list or len(times) != 2 or not all(type(one) is int and 0 <= one <= LATEST for one in times):
+            raise _unreadable("the times of a key are two whole numbers of seconds since 1970")
+    return {kid: Times(*times) for kid, times in found.items()}
+
+
 def _unreadable(why: str) -> ConfigurationError:
     return ConfigurationError(
-        f"the stage's keys cannot be read: {why}; delete the parameter, and the next function that needs keys creates new ones"
+        f"the stage's keys cannot be read: {why}; `sedano keys init --replace` writes new ones; what the old ones marked is foreign then"
     )
