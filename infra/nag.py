@@ -1,6 +1,7 @@
 """cdk-nag's AWS Solutions and Serverless rules over every stack, and the form in which one finding is acknowledged with one reason.
 
-A finding is acknowledged on the construct that it names and nowhere higher, so that a new construct is judged anew.
+A finding is acknowledged on the construct that it names and nowhere higher, so that a new construct is judged anew. The one exception:
+what is found in a function's policies is acknowledged on the role that they belong to, because the CDK splits a large policy into several.
 `cdk synth -c accepted=false` lists every finding, those with a reason as well.
 """
 
@@ -28,10 +29,10 @@ def acknowledge(construct: IConstruct, finding: str, reason: str) -> None:
     construct.node.add_metadata(Validations.ACKNOWLEDGED_RULES_METADATA_KEY, {finding: reason})
 
 
-def acknowledge_wildcard(policy: IConstruct, arn: str, reason: str) -> None:
-    """Accepts that `policy` names the resources of `arn`, which ends in `*`, for `reason`."""
-    shown = _shown(Stack.of(policy).resolve(arn))
-    acknowledge(policy, f"AwsSolutions-IAM5[Resource::{shown}]", reason)
+def acknowledge_wildcard(holder: IConstruct, arn: str, reason: str) -> None:
+    """Accepts that `holder`, a policy or the role of several, names the resources of `arn`, which ends in `*`, for `reason`."""
+    shown = _shown(Stack.of(holder).resolve(arn))
+    acknowledge(holder, f"AwsSolutions-IAM5[Resource::{shown}]", reason)
 
 
 def _shown(value: object) -> str:

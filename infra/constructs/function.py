@@ -35,6 +35,9 @@ _LOCALLY = {
     "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
     "lambda:GetEventSourceMapping": "lambda:ListEventSourceMappings",
 }
+#: The CDK splits a policy that is too large for IAM between its statements only. A managed policy has at most 6 144 characters, and the ARN
+#: of a queue at most 125.
+MOST_IN_A_STATEMENT = 20
 _PYTHON = "Python 3.13 is what Glue 6 runs, and one library serves the functions and the Glue jobs."
 #: Why what a function fails at is not lost without dead letters of the function's own, where queues feed it.
 FED_BY_QUEUES = "Nobody invokes it asynchronously: what fails stays in the queue that fed it, which has a dead-letter queue."
@@ -123,7 +126,9 @@ class Function(Construct):
     def allow(self, actions: Sequence[str], *resources: str, where: Mapping[str, Any] | None = None) -> None:
         """Lets the function's role call `actions` on `resources` (ARNs), `where` these conditions hold, and on nothing else."""
         named = [*actions, *(other for action, other in _LOCALLY.items() if action in actions and self._config.local)]
-        self._role.add_to_policy(iam.PolicyStatement(actions=named, resources=list(resources), conditions=where))
+        for first in range(0, len(resources), MOST_IN_A_STATEMENT):
+            some = resources[first : first + MOST_IN_A_STATEMENT]
+            self._role.add_to_policy(iam.PolicyStatement(actions=named, resources=[*some], conditions=where))
 
     def may_pass(self, role: str, to: str) -> None:
         """Lets the function's role hand the role of this ARN to the service *to*, such as `scheduler.amazonaws.com`, and to no other."""
@@ -131,9 +136,12 @@ class Function(Construct):
         self._role.add_to_policy(iam.PolicyStatement(actions=["iam:PassRole"], resources=[role], conditions=only))
 
     def allow_objects(self, actions: Sequence[str], objects: str, reason: str) -> None:
-        """Lets the role call `actions` on `objects` (an ARN that ends in `*`); `reason`: why none can be named."""
+        """Lets the role call `actions` on `objects` (an ARN that ends in `*`); `reason`: why none can be named.
+
+        The reason is given at the role: the CDK splits a policy that is too large for IAM, and any of the parts may hold the statement.
+        """
         self.allow(actions, objects)
-        acknowledge_wildcard(self._role.node.find_child("DefaultPolicy"), objects, reason)
+        acknowledge_wildcard(self._role, objects, reason)
 
     def consume(self, name: str, queue: sqs.IQueue, *, concurrency: int, batch: int | None = None, window: int = 0) -> str:
         """Feeds batches of `queue` to the function, at most `concurrency` at once; it answers which messages failed.

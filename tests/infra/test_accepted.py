@@ -3,6 +3,7 @@ nothing that has no reason, no reason that nothing needs any more, and one reaso
 """
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,10 +46,15 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> set[Finding]:
     reports = json.loads((directory / "validation-report.json").read_text())["pluginReports"]
     violations = [violation for report in reports for violation in report["violations"]]
     return {
-        (construct["constructPath"].removesuffix("/Resource"), violation["ruleName"])
+        (_holder(construct["constructPath"]), violation["ruleName"])
         for violation in violations
         for construct in violation["violatingConstructs"]
     }
+
+
+def _holder(path: str) -> str:
+    """Where the reason for a finding is given: at the construct, and for a policy of a function's role at the role."""
+    return re.sub("(/Role)/(DefaultPolicy|OverflowPolicy[0-9]+)$", r"\1", path.removesuffix("/Resource"))
 
 
 def _reasons(templates: Templates) -> dict[Finding, list[str]]:
@@ -58,7 +64,7 @@ def _reasons(templates: Templates) -> dict[Finding, list[str]]:
         for path, entries in json.loads(metadata.read_text()).items():
             for entry in entries:
                 for finding, reason in entry["data"].items() if entry["type"] == "aws:cdk:acknowledged-rules" else ():
-                    found.setdefault((path.removeprefix("/"), finding), []).append(reason)
+                    found.setdefault((_holder(path.removeprefix("/")), finding), []).append(reason)
     return found
 
 

@@ -137,7 +137,7 @@ def test_an_index_that_does_not_answer_is_not_taken_for_one_that_has_nothing(tmp
 
 
 def test_more_queues_than_one_template_takes(tmp_path: Path) -> None:
-    source = GOOD.replace("'shop'", "'shop', queues=('default', *(f'q{n}' for n in range(22)))")
+    source = GOOD.replace("'shop'", "'shop', queues=('default', *(f'q{n}' for n in range(60)))")
     (tmp_path / "shop.py").write_text(source)
     quick = {**NOBODY, "CDK_VALIDATION": "false"}
     told = _make("synth", "APP=shop:app", f"CODE={tmp_path}", "STAGE=prod", environment=quick)

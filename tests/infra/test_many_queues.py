@@ -1,0 +1,87 @@
+"""An application with many queues is deployable or refused in words: no policy of it is too large, no finding of it without a reason."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import aws_cdk as cdk
+import pytest
+
+from infra import limits, nag
+from infra.application import Application, application
+from infra.config import StageConfig
+from infra.constructs.function import Content, Function
+from infra.places import FUNCTIONS
+from infra.sedano_stacks import FLAGS
+from infra.stacks.core import CoreStack
+from infra.stacks.state import StateStack
+from infra.templates import templates
+from tests.plugins.resources import CODE
+from tests.strict_aws.templates import problems
+
+COUNTS = range(18, 61)
+PROD = StageConfig(stage="prod")
+
+
+def _names(count: int) -> tuple[str, ...]:
+    """As many queues, with names of the usual length."""
+    return ("default", *(f"department-{number}-high" for number in range(1, count)))
+
+
+def _app(directory: Path) -> cdk.App:
+    app = cdk.App(outdir=str(directory), context={"@aws-cdk/core:stackResourceLimit": 0, **FLAGS})
+    nag.check(app)
+    return app
+
+
+def _worker(app: cdk.App, count: int) -> None:
+    """Add a stack with a function that may receive from *count* queues, send to them, and touch objects."""
+    stack = cdk.Stack(app, f"with-{count}", env=cdk.Environment(account="123456789012", region="eu-central-1"))
+    worker = Function(stack, "Worker", config=PROD, content=Content(FUNCTIONS / "worker", [], {}))
+    arns = [f"arn:aws:sqs:eu-central-1:123456789012:{'q' * 70}{number}" for number in range(count)]
+    for arn in arns:
+        worker.allow(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"], arn)
+    worker.allow(["sqs:SendMessage"], *arns)
+    worker.allow_objects(["s3:GetObject"], f"arn:aws:s3:::{stack.stack_name}/*", reason="Keys are hashes, so they cannot be listed.")
+    worker.allow_objects(["s3:PutObject"], "arn:aws:s3:::history/events/*", reason="Keys are hashes, so they cannot be listed.")
+
+
+def test_the_role_of_a_worker_is_deployable_with_every_number_of_queues(tmp_path: Path) -> None:
+    app = _app(tmp_path)
+    for count in COUNTS:
+        _worker(app, count)
+    app.synth()  # raises for a finding that no reason accepts
+    found = templates(tmp_path)
+    assert len(found) == len(COUNTS)
+    assert [trip for text in found.values() for trip in problems(text)] == []
+    assert _split_into(found["with-60"]) >= 1, "the largest one is split, or this shows nothing"
+
+
+def _split_into(text: str) -> int:
+    return [one["Type"] for one in json.loads(text)["Resources"].values()].count("AWS::IAM::ManagedPolicy")
+
+
+@pytest.fixture(scope="module")
+def declared() -> Application:
+    """An application that declares tasks and schedules, and has a controller."""
+    found = application("tiny:app", CODE, PROD)
+    return replace(found, declared=replace(found.declared, tended=True, schedules=("each-hour",)))
+
+
+def _production(app: cdk.App, declared: Application, names: Iterable[str]) -> None:
+    """Add the stacks of a production stage with the queues of these *names*."""
+    scope = cdk.Stage(app, f"n{len(app.node.children)}")
+    queues = tuple(names)
+    state = StateStack(scope, config=PROD)
+    CoreStack(scope, config=PROD, application=replace(declared, declared=replace(declared.declared, queues=queues)), state=state)
+
+
+@pytest.mark.parametrize("count", [18, 26, 42, 60])
+def test_production_with_many_queues_is_deployable_or_refused_in_words(declared: Application, tmp_path: Path, count: int) -> None:
+    app = _app(tmp_path)
+    _production(app, declared, _names(count))
+    app.synth()
+    refused, beyond = list(limits.problems(tmp_path)), [trip for text in templates(tmp_path).values() for trip in problems(text)]
+    assert refused or not beyond, "what AWS would refuse is refused beforehand"
+    assert all("declare fewer queues, or deploy two applications" in problem for problem in refused)
