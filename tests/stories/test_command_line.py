@@ -138,7 +138,7 @@ def test_an_app_without_a_verb_is_asked_wrongly(arguments: tuple[str, ...], caps
 
 @pytest.mark.parametrize("place", [("--app", "shop:app", "list"), ("list", "--app", "shop:app")])
 def test_the_app_is_named_before_or_after_the_verb(place: tuple[str, ...], code: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["workflow", "--code", str(code), *place]) == 1
+    assert main(["workflow", "--code", str(code), *place]) == 2
     assert capsys.readouterr().err.startswith(f"sedano workflow: app: {code.resolve()} has no module shop; name the app as module:")
 
 
@@ -159,8 +159,25 @@ def test_an_app_with_a_fault_shows_its_own_traceback_and_one_sentence(
 
 
 def test_a_directory_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["discover", *APP, "--code", str(tmp_path / "nowhere")]) == 1
+    assert main(["discover", *APP, "--code", str(tmp_path / "nowhere")]) == 2
     assert f"sedano discover: --code: {(tmp_path / 'nowhere').resolve()} is no directory; give the one that" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", [["cluster"], ["discover"], ["explain", "t"], ["parked", "list"], ["spool", "send"], ["workflow", "list"]])
+@pytest.mark.parametrize(
+    ("app", "said"),
+    [
+        ((), "which app? give --app module:attribute, or set SEDANO_APP"),
+        (("--app", "tests.stories.bakery:oven"), "module 'tests.stories.bakery' has no attribute 'oven'; expected module:attribute of a"),
+        (("--app", "tests.stories.bakery:BREAD"), "app 'tests.stories.bakery:BREAD' (SEDANO_APP) is a str, not a Sedano app"),
+    ],
+)
+def test_every_verb_exits_with_2_when_no_app_is_named(
+    verb: list[str], app: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "SEDANO_APP" not in os.environ
+    assert main([*verb, *app]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_a_schedule_whose_moments_are_over_is_said_and_is_no_error(code: Path, capsys: pytest.CaptureFixture[str]) -> None:

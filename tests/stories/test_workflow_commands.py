@@ -62,7 +62,7 @@ def test_two_workflows_of_one_name_have_to_be_told_apart(world: testing.World, c
     file = tmp_path / "twin.toml"
     file.write_text('workflow = "twin"\nversion = "1"\n\n[[step]]\nname = "dough"\ntask = "tests.stories.bakery.mix"\nargs = [1]\n')
     held = [load(bakery.app, file) for _ in range(2)]
-    assert "the app declares 2 workflows with this name; give module:Class" in said(capsys, "start", "twin", code=1)
+    assert "the app declares 2 workflows with this name; give module:Class" in said(capsys, "start", "twin", code=2)
     assert len(held) == 2
 
 
@@ -122,16 +122,24 @@ def test_workflows_are_checked_and_drawn(world: testing.World, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("show", "nobody"), "no flow run nobody"), (("draw", "nobody"), "no flow run nobody"),
+        (("draw", "nowhere.toml"), "nowhere.toml: there is no such file; give the path of the workflow's .toml or .yaml file"),
+        (("start", BREAD, "rolls=1"), "rolls: workflow bread has no such input"),
         (("start", BREAD, "loaves"), "'loaves' is no input; write NAME=VALUE"),
         (("start", BREAD, "loaves=x"), "loaves: workflow bread: expected int, got str"),
         (("start", "tests.stories.bakery:mix"), "is a Task, not a workflow"), (("start", "nowhere:Flow"), "No module named 'nowhere'"),
         (("start", "cake"), "cake: the app declares no workflow of this name, it declares bread"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told(world: testing.World, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str) -> None:
-    assert message in said(capsys, *arguments, code=1)
+def test_a_wrong_command_line_is_told_and_exits_with_2(
+    world: testing.World, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    assert message in said(capsys, *arguments, code=2)
     assert world.sent("sedano.workflow") == []
+
+
+@pytest.mark.parametrize("verb", ["show", "draw", "pause", "retry"])
+def test_a_run_that_is_not_there_is_a_failure(world: testing.World, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    assert "no flow run nobody" in said(capsys, verb, "nobody", code=1)
 
 
 def test_the_command_line_names_its_verbs_and_its_app() -> None:
@@ -142,5 +150,5 @@ def test_the_command_line_names_its_verbs_and_its_app() -> None:
     assert "{" not in ran("--help").stdout
     assert all(verb in ran("--help").stdout for verb in ("check", "draw", "start", "list", "show", "pause", "resume", "cancel", "retry"))
     missing = ran("list")
-    assert (missing.returncode, missing.stderr) == (1, "sedano workflow: which app? give --app module:attribute, or set SEDANO_APP\n")
+    assert (missing.returncode, missing.stderr) == (2, "sedano workflow: which app? give --app module:attribute, or set SEDANO_APP\n")
     assert ran("dance").returncode == 2

@@ -36,6 +36,10 @@ class ConfigurationError(SedanoError):
     """The configuration is incomplete or contradicts itself; the message names the setting."""
 
 
+class UsageError(ConfigurationError):
+    """The command line is wrong; the message names the word that is, and says what to write instead. The command exits with 2."""
+
+
 class OptionError(SedanoError, ValueError):
     """An option that was given cannot be honoured; the message names the option and what would work."""
 

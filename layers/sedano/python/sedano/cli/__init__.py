@@ -1,5 +1,7 @@
-"""The command line: `sedano VERB …`, or `python -m sedano VERB …`. Data goes to stdout, words to stderr; 0 is done, 1 failed, 2 was asked
-wrongly; who is interrupted ends with 130, and whose reader went away (`| head`) with 141, as a shell tells it of other programs.
+"""The command line: `sedano VERB …`, or `python -m sedano VERB …`. Data goes to stdout, words to stderr.
+
+The command exits with 0 when it is done, 1 when it failed, and 2 when the command line is wrong (argparse's errors and `UsageError`). It
+exits with 130 on Ctrl-C and with 141 on a broken pipe, as a shell reports of other programs.
 
 A verb is a module here with `main(arguments)`, loaded when it is asked for.
 """
@@ -14,7 +16,7 @@ from typing import NoReturn
 
 from sedano import __version__
 from sedano.cli.printer import say, say_text
-from sedano.errors import SedanoError
+from sedano.errors import SedanoError, UsageError
 
 VERBS = {
     "cluster": "who works, and what was worked on last",
@@ -39,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
         return status
     except SedanoError as error:
         say_text(f"sedano {verb}: {error}", err=True)
-        return 1
+        return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         say(f"sedano {verb}: interrupted", err=True)
         return 130

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sedano.app import Sedano, load
 from sedano.cli.printer import line, say, say_text
-from sedano.errors import ConfigurationError
+from sedano.errors import ConfigurationError, UsageError
 
 Row = Sequence[str]
 LIBRARY = Path(__file__).resolve().parent.parent
@@ -31,14 +31,15 @@ def app_of(asked: argparse.Namespace) -> Sedano:
     """Return the app that is meant; whatever its module prints goes to stderr, for stdout is for data.
 
     Raises:
-        ConfigurationError: none is named, or it cannot be imported or is no app; the traceback of its own code was printed to stderr.
+        UsageError: no app is named, or the name is not that of an app in this directory.
+        ConfigurationError: its module raises when it is imported; the traceback of its own code was printed to stderr.
     """
     reference = asked.app or os.environ.get("SEDANO_APP", "")
     if not reference:
-        raise ConfigurationError("which app? give --app module:attribute, or set SEDANO_APP")
+        raise UsageError("which app? give --app module:attribute, or set SEDANO_APP")
     code = asked.code.resolve()
     if not code.is_dir():
-        raise ConfigurationError(f"--code: {code} is no directory; give the one that holds the modules of {reference}")
+        raise UsageError(f"--code: {code} is no directory; give the one that holds the modules of {reference}")
     if sys.path[:1] != [str(code)]:
         sys.path.insert(0, str(code))
     module = reference.partition(":")[0]
@@ -46,8 +47,11 @@ def app_of(asked: argparse.Namespace) -> Sedano:
         try:
             importlib.import_module(module)
         except (Exception, SystemExit) as wrong:
-            raise ConfigurationError(_refusal(module, code, wrong)) from wrong
-        return load(reference)
+            raise _refusal(module, code, wrong) from wrong
+        try:
+            return load(reference)
+        except ConfigurationError as wrong:
+            raise UsageError(str(wrong)) from wrong
 
 
 def whole(least: int) -> Callable[[str], int]:
@@ -69,13 +73,17 @@ def table(head: Row, rows: Iterable[Row]) -> None:
         say("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
 
 
-def _refusal(module: str, code: Path, wrong: BaseException) -> str:
-    """Say why *module* is not there; print the traceback when the error is the user's and not ours."""
+def _refusal(module: str, code: Path, wrong: BaseException) -> ConfigurationError:
+    """Return why *module* is not there; print the traceback when its own code fails."""
     if isinstance(wrong, ModuleNotFoundError) and wrong.name and f"{module}.".startswith(f"{wrong.name}."):
-        return f"app: {code} has no module {wrong.name}; name the app as module:attribute, below the directory that code names"
+        return UsageError(f"app: {code} has no module {wrong.name}; name the app as module:attribute, below the directory that code names")
     told = traceback.TracebackException.from_exception(wrong)
     _forget_ours(told)
     say_text("".join(told.format()), err=True)
+    return ConfigurationError(_fault(module, code, wrong))
+
+
+def _fault(module: str, code: Path, wrong: BaseException) -> str:
     if isinstance(wrong, ModuleNotFoundError):
         return f"app: {module} needs the module {wrong.name}, which is neither in {code} nor among its pinned requirements; add it there"
     if isinstance(wrong, SystemExit):

@@ -24,7 +24,7 @@ from typing import Any
 from sedano.app import Sedano
 from sedano.cli.desk import Row, app_of, table, takes_app
 from sedano.cli.printer import say, say_json
-from sedano.errors import ConfigurationError
+from sedano.errors import ArgumentError, UsageError
 from sedano.model.annotations import ANYTHING, kind_of
 from sedano.model.timestamps import shown
 from sedano.model.workflow import kinds
@@ -94,10 +94,14 @@ def _draw(app: Sedano, asked: argparse.Namespace) -> int:
 def _start(app: Sedano, asked: argparse.Namespace) -> int:
     wrong = next((given for given in asked.inputs if "=" not in given), None)
     if wrong is not None:
-        raise ConfigurationError(f"{wrong!r} is no input; write NAME=VALUE")
+        raise UsageError(f"{wrong!r} is no input; write NAME=VALUE")
     flow = _flow(app, asked.workflow)
     inputs = {name: _value(flow, name, text) for name, _, text in (given.partition("=") for given in asked.inputs)}
-    say(flow.apply_async(inputs, run_id=asked.run_id).id)
+    try:
+        run = flow.apply_async(inputs, run_id=asked.run_id)
+    except ArgumentError as wrong:
+        raise UsageError(str(wrong)) from wrong
+    say(run.id)
     app.close()
     return 0
 
@@ -142,6 +146,8 @@ def _control(app: Sedano, asked: argparse.Namespace) -> int:
 def _flow(app: Sedano, named: str) -> Flow:
     """Return the workflow that is *named*: a file, `module:Class`, or the name of one that the app's modules declare."""
     if _is_file(named):
+        if not Path(named).is_file():
+            raise UsageError(f"{named}: there is no such file; give the path of the workflow's .toml or .yaml file, from this directory")
         return load(app, named)
     if ":" not in named:
         return _of_name(app, named)
@@ -149,10 +155,10 @@ def _flow(app: Sedano, named: str) -> Flow:
     try:
         found: Any = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as wrong:
-        raise ConfigurationError(f"{named}: {wrong}; give a .toml or .yaml file, or module:Class") from None
+        raise UsageError(f"{named}: {wrong}; give a .toml or .yaml file, or module:Class") from None
     flow = getattr(found, "flow", found)
     if not isinstance(flow, Flow):
-        raise ConfigurationError(f"{named} is a {type(found).__name__}, not a workflow")
+        raise UsageError(f"{named} is a {type(found).__name__}, not a workflow")
     return flow
 
 
@@ -164,10 +170,10 @@ def _of_name(app: Sedano, name: str) -> Flow:
     known = declared(app)
     found = known.get(name, [])
     if len(found) > 1:
-        raise ConfigurationError(f"{name}: the app declares {len(found)} workflows with this name; give module:Class")
+        raise UsageError(f"{name}: the app declares {len(found)} workflows with this name; give module:Class")
     if not found:
         has = f"it declares {', '.join(sorted(known))}" if known else "it declares none"
-        raise ConfigurationError(f"{name}: the app declares no workflow of this name, {has}; give a .toml or .yaml file, or module:Class")
+        raise UsageError(f"{name}: the app declares no workflow of this name, {has}; give a .toml or .yaml file, or module:Class")
     return found[0]
 
 
