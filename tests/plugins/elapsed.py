@@ -8,7 +8,6 @@ import time
 
 import pytest
 
-
 COLLECTING = "before the first test"
 
 
