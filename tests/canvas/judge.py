@@ -78,6 +78,18 @@ def complaints_when_revoked(meaning: Meaning, result: Any, records: Mapping[str,
     return found
 
 
+def unowned(meaning: Meaning, owned: Mapping[str, str], records: Mapping[str, TaskRecord], runs: Sequence[Run]) -> list[str]:
+    """Return in what the ids that users gave (*owned*, by the names of the tasks) do not tell how those tasks ended."""
+    strangers = [run for run in runs if owned.get(run.name, run.task_id) != run.task_id]
+    found = [f"{run.name} ran as {run.task_id} instead of {owned[run.name]}" for run in strangers]
+    for name, task_id in owned.items():
+        values = {value for (other, value) in meaning.effects if other == name}
+        state = records[task_id].state if task_id in records else states.PENDING
+        if values and (state == states.SUCCESS) != (FAILED not in values):
+            found.append(f"{task_id} is {state} where {name} ended as {values}")
+    return found
+
+
 def _was_revoked(effect: tuple[str, str], records: Mapping[str, TaskRecord]) -> bool:
     return effect[1] == FAILED and any(r.state == states.REVOKED for r in records.values() if _name(r) == effect[0])
 

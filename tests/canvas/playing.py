@@ -9,11 +9,11 @@ from typing import Any
 from sedano import testing
 from sedano.engine.worker import WorkerSettings
 from sedano.memory import MemoryLedger
-from sedano.model.records import TaskRecord
-from tests.canvas.judge import complaints, complaints_when_revoked
+from sedano.model.records import TaskRecord, copied_from
+from tests.canvas.judge import complaints, complaints_when_revoked, unowned
 from tests.canvas.meaning import meaning_of
 from tests.canvas.sketch import KINDS, Drawing, Sketch
-from tests.canvas.workshop import Workshop
+from tests.canvas.workshop import Workshop, steps_of
 
 Planted = Callable[[testing.World], None]
 
@@ -40,6 +40,20 @@ def in_memory(sketch: Sketch, seed: int = 0, planted: Planted = unharmed) -> lis
         return complaints(meaning_of(sketch), result, records, shop.runs, parked, exactly=True)
 
 
+def owned_in_memory(sketch: Sketch, seed: int = 0) -> list[str]:
+    """Play *sketch* in memory, where users gave ids to half of its tasks; return what is not as it means, or what those ids do not tell."""
+    dice = Random(f"owned {seed}")
+    chosen = {part.name for part in steps_of(sketch) if dice.random() < 0.5}
+    shop = Workshop(sketch, owns=lambda part: part.name in chosen)
+    with testing.world(shop.app, seed=seed, settings=WorkerSettings(lanes=0)) as world:
+        result = shop.publish()
+        world.drain()
+        parked = [message.attributes["reason"] for message in world.parked()]
+        meaning, records = meaning_of(sketch), records_of(world.ports.ledger)
+        found = complaints(meaning, result, records, shop.runs, parked, exactly=True)
+        return [*found, *unowned(meaning, shop.owned, records, shop.runs)]
+
+
 def revoked_in_memory(sketch: Sketch, seed: int, planted: Planted = unharmed) -> list[str]:
     """Play *sketch* in memory and revoke it after some of its batches were worked off; return what is not as it has to be then."""
     shop, dice = Workshop(sketch), Random(f"revoked {seed}")
@@ -55,6 +69,6 @@ def revoked_in_memory(sketch: Sketch, seed: int, planted: Planted = unharmed) ->
 
 
 def records_of(ledger: Any) -> dict[str, TaskRecord]:
-    """Return all records of a ledger in memory."""
+    """Return the records of all tasks in a ledger in memory, without the copies that joins read."""
     assert isinstance(ledger, MemoryLedger)
-    return dict(ledger._records)
+    return {task_id: record for task_id, record in ledger._records.items() if copied_from(record) == task_id}

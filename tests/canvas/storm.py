@@ -21,13 +21,13 @@ from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.engine.chronicle import Host
 from sedano.engine.worker import Worker, WorkerSettings
-from sedano.model.records import TaskRecord
+from sedano.model.records import TaskRecord, copied_from
 from sedano.ports import PARKED, Ports
-from tests.canvas.judge import complaints, complaints_when_revoked
+from tests.canvas.judge import complaints, complaints_when_revoked, unowned
 from tests.canvas.meaning import meaning_of
 from tests.canvas.playing import sketched
 from tests.canvas.sketch import Sketch
-from tests.canvas.workshop import Workshop
+from tests.canvas.workshop import Workshop, steps_of
 from tests.simulation.campaign import Tally, campaign
 from tests.simulation.claim_referee import LEDGER
 from tests.simulation.claims import COMMANDS, NOTHING, URLS, Planted, Telemetry
@@ -70,7 +70,10 @@ class CanvasWorld:
         limits = Limits(10.0, dice.choice((12.0, 20.0, 60.0)), dice.choice((1, 2, 5, 10)), dice.choice((1, 2, 3)), dice.choice((0.0, 0.1)))
         self.database, self.queues = Database(), Queues(world)
         self.common = memory.ports()
-        self.shop = Workshop(self.sketch, _work)
+        owned = Random(f"owned in the storm {seed}")
+        share = owned.choice((0.0, 0.0, 0.5))
+        chosen = {part.name for part in steps_of(self.sketch) if owned.random() < share}
+        self.shop = Workshop(self.sketch, _work, lambda part: part.name in chosen)
         self.function = Lambda(world, self.queues, URLS[COMMANDS], limits, self._environment)
         revoking = Random(f"revoked in the storm {seed}")
         self.patience = revoking.choice((1.0, 5.0, 20.0)) * revoking.random() if revoking.random() < REVOKED else None
@@ -118,12 +121,16 @@ class CanvasWorld:
             self.world.branches["revoked while it ran"] += self.result is not None
             self.found = complaints_when_revoked(meaning_of(self.sketch), self.result, records, parked)
             return
-        self.found = complaints(meaning_of(self.sketch), self.result, records, self.shop.runs, parked, exactly=False)
+        meaning = meaning_of(self.sketch)
+        self.found = complaints(meaning, self.result, records, self.shop.runs, parked, exactly=False)
+        self.found += unowned(meaning, self.shop.owned, records, self.shop.runs)
+        self.world.branches["a task with an id of its own"] += bool(self.shop.owned)
 
     def _records(self) -> dict[str, TaskRecord]:
         """Return the records of all tasks; ids of this world need no encoding in keys but that of `~` and the like."""
         kept = {key: item for key, item in self.database.table(LEDGER).items() if key.startswith(TASKS)}
-        return {key.removeprefix(TASKS): items.record(key.removeprefix(TASKS), item) for key, item in kept.items()}
+        found = [items.record(key.removeprefix(TASKS), item) for key, item in kept.items()]
+        return {record.task_id: record for record in found if copied_from(record) == record.task_id}
 
     def _ports(self, process: Process, weather: Weather) -> Ports:
         dynamodb = Client(process, self.database.call, weather, self.planted.rewrite)

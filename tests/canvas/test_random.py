@@ -18,6 +18,7 @@ TROUBLED = ("ok",) * 6 + ("replace",) * 3 + ("retried", "fail", "fail", "rejecte
 MUST_FIRE = (
     "ClaimsStolen", "Duplicates", "TasksRetried", "duplicate message discarded", "follow-ups not sent; the message comes back",
     "the publisher died", "nothing was published", "revoked while it ran",
+    "a task with an id of its own",
 )  # fmt: skip
 
 

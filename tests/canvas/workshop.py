@@ -32,11 +32,15 @@ class Run(NamedTuple):
 class Workshop:
     """The app of one sketch. *runs*: the bodies that began, in order; *work* is called by each (a simulated world lets time pass there)."""
 
-    def __init__(self, sketch: Sketch, work: Callable[[], None] = lambda: None) -> None:
-        """Declare every task in *sketch*."""
+    def __init__(
+        self, sketch: Sketch, work: Callable[[], None] = lambda: None, owns: Callable[[Step | Mapped], bool] = lambda _: False
+    ) -> None:
+        """Declare every task in *sketch*; those for which *owns* says so are given an id by their user (`own_id`)."""
         self.app = Sedano("workshop", retry=False)
         self.runs: list[Run] = []
-        self._work = work
+        self._work, self._owns = work, owns
+        self.owned: dict[str, str] = {}
+        self._answering: set[str] = set()
         self._tasks: dict[str, Any] = {}
         for part in steps_of(sketch):
             self._declare(part)
@@ -67,6 +71,7 @@ class Workshop:
         def body(*args: Any, **kwargs: Any) -> Any:
             self._note(step.name)
             if step.kind == "replace":
+                self._answering |= {end.name for end in ends_of(step.instead)}
                 self._tasks[step.name].replace(self._form(step.instead) if step.instead is not None else None)
             if step.kind == "adds" and step.instead is not None:
                 self._tasks[step.name].add_to_chord(self._form(step.instead))
@@ -108,6 +113,13 @@ class Workshop:
         return form.stamp(**{stamp_of(sketch): "x"}) if sketch.stamped and stamp_of(sketch) else form
 
     def _bare(self, sketch: Sketch) -> Any:
+        form = self._plain(sketch)
+        if not isinstance(sketch, Step | Mapped) or sketch.name in self._answering or not self._owns(sketch):
+            return form
+        self.owned[sketch.name] = f"own-{sketch.name}"
+        return form.set(task_id=self.owned[sketch.name])
+
+    def _plain(self, sketch: Sketch) -> Any:
         if isinstance(sketch, Step):
             sign = self._tasks[sketch.name].si if sketch.immutable else self._tasks[sketch.name].s
             signature = sign(sketch.number, **({"word": "w"} if sketch.keyword else {}))
@@ -138,6 +150,16 @@ class Workshop:
         for part in parts[1:]:
             whole = whole | part
         return whole
+
+
+def ends_of(sketch: Sketch | None) -> Iterator[Step | Mapped]:
+    """Yield the task that *sketch* ends in, whose id is that of the whole; several, where a group ends it."""
+    if isinstance(sketch, Step | Mapped):
+        yield sketch
+    elif isinstance(sketch, Chain):
+        yield from ends_of([part for part in sketch.parts if not isinstance(part, Fork)][-1])
+    elif isinstance(sketch, Chord):
+        yield from ends_of(sketch.body)
 
 
 def steps_of(sketch: Sketch | Fork) -> Iterator[Step | Mapped | Errback]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, Self, TypeVar
 
-from sedano.canvas.publishing import answer, last_id, publish
+from sedano.canvas.publishing import answer, own_id, publish
 from sedano.errors import CanvasError, OptionError
 from sedano.model.canvas import Chain, Fork, Group, Step, Tree, applied, guarded, linked, normal, optioned
 from sedano.model.signature import given
@@ -90,7 +90,7 @@ class Form:
             return nothing(self.tree)
         outlet = self.needs_app().outlet
         made = normal(self.tree)
-        self.task_id = task_id or self.task_id or last_id(made) or outlet.fresh_id()
+        self.task_id = task_id or self.task_id or own_id(made) or outlet.fresh_id()
         return answer(outlet, made, self.task_id)
 
     def link(self, callback: F) -> F:

@@ -16,7 +16,7 @@ from sedano.engine.gathering import member_id
 from sedano.engine.launching import Origin, drafted
 from sedano.engine.plans import Plans
 from sedano.errors import CanvasError, DuplicateTask
-from sedano.model.canvas import Chain, Group, Step, Tree, normal
+from sedano.model.canvas import Chain, Fork, Group, Step, Tree, normal
 from sedano.model.lineage import ROOT
 from sedano.model.messages import COLLECT, LAUNCH, Place
 from sedano.model.place import begin, branch_id, step_id
@@ -37,7 +37,7 @@ def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Result:
     made = normal(tree)
     if isinstance(made, Step) and made == Step(made.signature):
         return outlet.publish(made.signature if task_id is None else made.signature.set(task_id=task_id))
-    canvas_id = task_id or _own_id(made) or last_id(made) or outlet.fresh_id()
+    canvas_id = task_id or own_id(made) or outlet.fresh_id()
     result = answer(outlet, made, canvas_id)
     if isinstance(made, Group) and _is_direct(made):
         drafts = [outlet.draft(m.signature, _member(m, canvas_id, n)) for n, m in enumerate(made.members) if isinstance(m, Step)]
@@ -117,8 +117,8 @@ def results(
             outlet, canvas_id, keeps=keeps, parent=parent, group_id=group_id, name=name, follows=follows and group is None, launch=outer
         )
         for number, tree in enumerate(made.links):
-            results(outlet, tree, _own_id(tree) or branch_id(canvas_id, "links", number), found)
-        forked = [(tree, _own_id(tree) or branch_id(canvas_id, "forks", n)) for n, tree in enumerate(made.forks)]
+            results(outlet, tree, own_id(tree) or branch_id(canvas_id, "links", number), found)
+        forked = [(tree, own_id(tree) or branch_id(canvas_id, "forks", n)) for n, tree in enumerate(made.forks)]
         found.beside = [results(outlet, tree, own, found, follows=False) for tree, own in forked]
         return found
     return _chain(outlet, made, canvas_id, parent, group)
@@ -128,16 +128,11 @@ def _group(
     outlet: Outlet, made: Group, canvas_id: str, parent: Result | None, join_id: str | None, launch: AsyncResult[Any] | None
 ) -> GroupResult:
     members: Sequence[Any]
-    if len(made.members) > MOST_EAGER and all(isinstance(m, Step) and _own_id(m) is None for m in made.members):
+    if len(made.members) > MOST_EAGER and all(isinstance(m, Step) and own_id(m) is None for m in made.members):
         members = Derived(outlet, canvas_id, len(made.members), group_id=canvas_id, parent=parent, launch=launch)
     else:
         members = [results(outlet, m, _member(m, canvas_id, n), parent, launch or canvas_id) for n, m in enumerate(made.members)]
     return GroupResult(members, group_id=canvas_id, parent=parent, join_id=join_id, launch=launch)
-
-
-def last_id(made: Tree) -> str | None:
-    """Return the id that the user chose for the last step of a chain, which is the id of the whole."""
-    return _own_id(made.steps[-1]) if isinstance(made, Chain) and isinstance(made.steps[-1], Step) else None
 
 
 def _chain(outlet: Outlet, made: Chain, canvas_id: str, parent: Result | None, group: AsyncResult[Any] | str | None) -> Result:
@@ -145,7 +140,7 @@ def _chain(outlet: Outlet, made: Chain, canvas_id: str, parent: Result | None, g
     for number, step in enumerate(made.steps):
         if not isinstance(step, Step | Group):
             raise CanvasError("a chain in its normal shape holds tasks and groups")
-        own = _own_id(step) if isinstance(step, Step) else None
+        own = own_id(step) if isinstance(step, Step) else None
         if number == last and own is not None and own != canvas_id:
             raise CanvasError(
                 f"the last step of a chain has the id of the chain, so it cannot be {own} as well as {canvas_id}; leave out one of the two"
@@ -158,11 +153,13 @@ def _chain(outlet: Outlet, made: Chain, canvas_id: str, parent: Result | None, g
 
 
 def _member(member: Tree, group_id: str, number: int) -> str:
-    return _own_id(member) or member_id(group_id, number)
+    return own_id(member) or member_id(group_id, number)
 
 
-def _own_id(tree: Tree) -> str | None:
-    return tree.signature.options.task_id if isinstance(tree, Step) else None
+def own_id(tree: Tree | Fork) -> str | None:
+    """Return the id that the user chose for a task, or for the last step of a chain, which is the id of the whole; None: none."""
+    last = tree.steps[-1] if isinstance(tree, Chain) else tree
+    return last.signature.options.task_id if isinstance(last, Step) else None
 
 
 def _is_direct(made: Group) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from json import dumps
 from typing import NoReturn
 
-from sedano.canvas.forms import Form, Publishes
-from sedano.canvas.publishing import begun
+from sedano.canvas.forms import Form, Publishes, tree_of
+from sedano.canvas.publishing import begun, own_id
 from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.plans import Plans
 from sedano.errors import CanvasError, HopLimit, SedanoError
@@ -45,7 +45,10 @@ def replace(form: object, app: Publishes) -> NoReturn:
         raise HopLimit(f"replace: task {context.id} was tried and replaced {MAX_EXECUTIONS} times; that is the limit")
     own = context.command.lineage
     extra = resuming(attempt, context.command.place, own.hops, own.budget)
-    draft = begun(outlet, normal(form.tree, joined=True), context.id, _watching(context, outlet), extra)
+    instead = normal(tree_of(form), joined=True)
+    if own_id(instead) not in (None, context.id):
+        raise CanvasError(f"replace: what answers for {context.id} has that id, so it cannot be {own_id(instead)}; leave out task_id")
+    draft = begun(outlet, instead, context.id, _watching(context, outlet), extra)
     raise Replaced(draft._replace(member=context.command.member))
 
 
@@ -67,8 +70,9 @@ def add_to_chord(form: object, app: Publishes) -> AsyncResult[object]:
     if place is not None and find(place, Plans(outlet.ports.blobs).load).next is not None:
         raise CanvasError(f"task {context.id} is not what its part of the chord ends with; add where that part ends")
     join_id, number = derived_id(context.id, ADDED), len(context.added)
-    task_id = derived_id(join_id, number)
-    draft = begun(outlet, normal(form.tree, joined=True), task_id, _watching(context, outlet))
+    more = normal(tree_of(form), joined=True)
+    task_id = own_id(more) or derived_id(join_id, number)
+    draft = begun(outlet, more, task_id, _watching(context, outlet))
     context.added.append(draft._replace(member=Member(join_id, number, number + 1)))
     return AsyncResult(outlet, task_id)
 

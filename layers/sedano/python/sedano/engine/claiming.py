@@ -20,6 +20,7 @@ from sedano.model.claim import Action, Decision, decide, is_another
 from sedano.model.clock import LamportClock
 from sedano.model.keyed import is_of_another, keyed_by
 from sedano.model.messages import Command
+from sedano.model.place import ends_member
 from sedano.model.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
 from sedano.model.waits import SHORT_S, waited
 from sedano.ports import Ports
@@ -28,6 +29,8 @@ GUARD_S = 1.0
 """A claim outlives its invocation by this much, so that clocks may differ a little."""
 ENDS_COPIES = (Action.ACKNOWLEDGE, Action.STEAL, Action.POISON)
 """What is decided about a message that another one has claimed before; when that one is of another payload, this one is parked."""
+AGAIN_S = 30.0
+"""When a member whose task runs for another canvas comes again."""
 STEALS = 3
 """How often one delivery tries to take over an expired claim before it comes back later."""
 
@@ -165,6 +168,15 @@ class Claiming(NamedTuple):
             self.following.follow_again(job, record, batch)
         elif decision.action is Action.RETRY_AGAIN and record is not None:
             self.following.retry_again(job, record, batch)
+        elif record is not None and ends_member(job.command):
+            self._arrives(job, record, batch)
+
+    def _arrives(self, job: Job, record: TaskRecord, batch: Batch) -> None:
+        """Let a member with an id of its own arrive, since another canvas may have run the task under that id; wait for its end before."""
+        if record.state not in states.TERMINAL:
+            self._wait(job, AGAIN_S, batch)
+        elif not record.added:
+            self.following.arrive_again(job, record, batch)
 
     def _wait(self, job: Job, seconds: float, batch: Batch) -> None:
         """Let *job* come again when the claim in its way ends: in flight for a short while, else sent anew."""

@@ -35,15 +35,15 @@ from sedano.engine.launching import (
 from sedano.engine.lost_plans import callbacks, kept, lost
 from sedano.engine.plans import Plans
 from sedano.engine.registry import Registry
-from sedano.errors import MessageRefused, Unserialisable
+from sedano.errors import MessageRefused, Unavailable, Unserialisable
 from sedano.model import codec, states
 from sedano.model.clock import LamportClock
 from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
 from sedano.model.messages import LAUNCH, NOTHING, BlobRef, Command, Member, Place
 from sedano.model.page import PAGE_MEMBERS, Item
-from sedano.model.place import Ask, Resume, Spot, branches, errbacks, find, following, is_aside, part_of, told_to_errback
-from sedano.model.records import ErrorRecord, Outcome
+from sedano.model.place import Ask, Resume, Spot, branches, errbacks, find, following, is_aside, part_of, slot_id, told_to_errback
+from sedano.model.records import ErrorRecord, Outcome, copy_of, end_of
 from sedano.model.stamps import read
 from sedano.model.transport import queue_of
 from sedano.ports import Ports
@@ -56,7 +56,9 @@ CALL = ("task", "args", "kwargs", "ref", "immutable")
 
 @dataclass(slots=True)
 class Consequences:
-    """What an end causes: *messages* to send; *exits*, ends to record for tasks that will never run; *arrivals* at joins, failed or not."""
+    """What an end causes: *messages* to send; *exits*, ends to record for tasks that will never run, and copies of ends for joins
+    (`Conducting.copied`); *arrivals* at joins, failed or not.
+    """
 
     messages: list[Addressed] = field(default_factory=list)
     exits: list[Outcome] = field(default_factory=list)
@@ -126,6 +128,8 @@ class Conducting:
             self.ports.ledger.open_join(extended(command.task_id, command.member, added))
         elif ended and command.member is not None:
             found.arrivals.append((command.member, False))
+        if ended:
+            self.copied(job, found)
         return found
 
     def failed(self, job: Job, state: str, error: ErrorRecord | None) -> Consequences:
@@ -139,7 +143,25 @@ class Conducting:
             self._failed_at(command.place, job, state, why, found)
         if command.member is not None:
             found.arrivals.append((command.member, True))
+        self.copied(job, found)
         return found
+
+    def copied(self, job: Job, found: Consequences) -> None:
+        """Add a copy of the end of *job*, or of the chain that ends with it, where the member has an id of its own (`model.place`).
+
+        Raises:
+            Unavailable: its record cannot be read now.
+        """
+        command = job.command
+        if command.member is None or (slot := slot_id(command.member)) in (command.task_id, *(one.task_id for one in found.exits)):
+            return
+        if found.exits:
+            found.exits.append(copy_of(found.exits[-1], slot))
+            return
+        record = self.ports.ledger.read([command.task_id]).get(command.task_id)
+        if record is None or record.state not in states.TERMINAL:
+            raise Unavailable(f"the record of {command.task_id}, a member of the join {command.member.join_id}, is not there yet")
+        found.exits.append(copy_of(end_of(record, command.id, self.ports.clock.now()), slot))
 
     def continued(self, join: Join) -> Addressed | Member:
         """Return the message of what runs now that *join* is full; or, when it held what a member added, that member, which arrives now."""
@@ -161,13 +183,17 @@ class Conducting:
         error = _why(body.task_id, header or ErrorRecord(type(why).__name__, str(why)))
         found = Consequences(arrivals=[(end.member, True)] if end.member is not None else [])
         found.exits = [self._exit(*one, job, states.FAILURE, error) for one in end.chains]
+        last = self._exit(*end.body, job, states.FAILURE, error)._replace(message_id="")
+        around = [last, *found.exits]
+        if end.member is not None and (slot := slot_id(end.member)) not in {one.task_id for one in around}:
+            found.exits.append(copy_of(around[-1], slot))
         told: set[str] = set()
         for item in callbacks(end, header is not None):
             try:
                 self._call(item, body, error, end.origin, found, told)
             except MessageRefused as gone:
                 self.ports.telemetry.log("error", "an error callback is lost with its plan", task_id=body.task_id, error=str(gone))
-        return Cut(self._exit(*end.body, job, states.FAILURE, error)._replace(message_id=""), found)
+        return Cut(last, found)
 
     def _handed_on(
         self, place: Place, salt: str, value: Callable[[], Any], job: Job, found: Consequences, lineage: Lineage | None = None

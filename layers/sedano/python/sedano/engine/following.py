@@ -25,7 +25,7 @@ from sedano.model import keyed, refusals, states
 from sedano.model.claim import begun_by
 from sedano.model.lineage import derived_id, tried_id
 from sedano.model.messages import LAUNCH, Command, Section
-from sedano.model.records import ErrorRecord, Outcome, Recorded, TaskRecord
+from sedano.model.records import ErrorRecord, Outcome, Recorded, TaskRecord, copied_from
 from sedano.model.transport import queue_of
 from sedano.model.window import Window
 from sedano.ports import Ports
@@ -117,6 +117,18 @@ class Following:
             self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
             return
         self._settle([job], self._sent_apart(due, batch), due.rejected, batch)
+
+    def arrive_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
+        """Let the member of *job* arrive with the terminal *record* of its task, which a message of another canvas left behind."""
+        due, found, member = Due(), Consequences(), job.command.member
+        try:
+            self.conducting.copied(job, found)
+            found.arrivals += [(member, record.state != states.SUCCESS)] if member is not None else []
+            due.add(job, found)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
+            return
+        self._settle([job], self._sent_apart(due, batch), {}, batch)
 
     def retry_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
         """Publish and tell again the retry that this message recorded, or what replaced its task."""
@@ -231,7 +243,8 @@ class Following:
         for (job, outcome), answer in zip(exits, answers, strict=True):
             if isinstance(answer, Recorded):
                 record = answer.record
-                if answer.accepted or (record is not None and record.message_id == job.command.id):
+                told = copied_from(outcome) == outcome.task_id
+                if told and (answer.accepted or (record is not None and record.message_id == job.command.id)):
                     tell_exit(outcome if answer.accepted or record is None else outcome._replace(clock=record.clock), batch)
         return {job.command.id: answer for (job, _), answer in zip(exits, answers, strict=True) if isinstance(answer, SedanoError)}
 

@@ -11,7 +11,7 @@ from sedano.model import codec, refusals, states
 from sedano.model.lineage import derived_id
 from sedano.model.messages import Command, Gather
 from sedano.model.place import ADDED
-from sedano.model.records import ErrorRecord, TaskRecord
+from sedano.model.records import ErrorRecord, TaskRecord, copied_from
 from sedano.model.strict import shown
 from sedano.ports import Ports
 
@@ -150,7 +150,8 @@ def _weight(record: TaskRecord) -> int:
 
 
 def _kept(record: TaskRecord) -> TaskRecord:
-    """Return *record*, as failed when its result does not exist any more."""
+    """Return *record* under the id that its task has, as failed when its result does not exist any more."""
+    record = record._replace(task_id=copied_from(record))
     if record.state == states.PENDING:
         gone = "the record of a member is gone: it ended longer ago than records are kept, or was deleted"
     elif record.forgotten:

@@ -1,8 +1,12 @@
 """Where a command stands in its canvas, and what follows from there: the rule of continuing, as pure functions over pages.
 
 A chain's id is that of its last step; the others have ids derived from it and their number. Member *i* of a group has the id
-derived from the group's and *i*; a group's own id is that of the command that launches it. So whoever knows the id and the form of a canvas
-knows every id in it, and publishing the same place twice is absorbed by the claims.
+derived from the group's and *i*; a group's own id is that of the command that launches it. A task to which its user gave an id (`id` of its
+item, and of the chain that it ends) has that one instead. So whoever knows the id and the form of a canvas knows every id in it, and
+publishing the same place twice is absorbed by the claims.
+
+What follows a join knows the number of its members only. So the end of a member that has an id of its own is copied to the derived one
+(`slot_id`) before the member arrives at the join: an exit with the same state, result and error, of which no history tells.
 
 Pages travel in messages, which anyone may write: they were read by strict tables (`sedano.model.page`), so what is met here is of a known
 shape; a path that leads nowhere in its page is refused (code `schema`).
@@ -16,7 +20,7 @@ from typing import Any, NamedTuple
 from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.lineage import derived_id
-from sedano.model.messages import LAUNCH, Gather, Member, Place
+from sedano.model.messages import LAUNCH, Command, Gather, Member, Place
 from sedano.model.page import MOST_MEMBERS, Item
 
 ADDED = "added"
@@ -163,14 +167,25 @@ def members(group: Item, at: Place, first: int, args: Sequence[Any], load: Load,
         for offset, item in enumerate(group["group"]):
             number = first + offset
             member = Member(join[0], number, join[1]) if join is not None else None
-            own = item.get("id") if join is None else None
-            spot = _within(Place(str(own or derived_id(at.canvas_id, number)), at.node, at.plan), offset)
+            spot = _within(Place(str(item.get("id") or derived_id(at.canvas_id, number)), at.node, at.plan), offset)
             asks.append(begin(item, spot, args, load, watched, member))
         return asks
     except MessageRefused:
         raise
     except (ValueError, TypeError, KeyError, AttributeError) as wrong:
         raise _refused(wrong) from None
+
+
+def slot_id(member: Member) -> str:
+    """Return the id under which the join of *member* looks for its end: that of its task, unless the task has an id of its own."""
+    return derived_id(member.join_id, member.index)
+
+
+def ends_member(command: Command) -> bool:
+    """Tell whether *command* is of a task with an id of its own by which a member of a join ends."""
+    if command.member is None or command.task_id == slot_id(command.member):
+        return False
+    return command.place is None or (command.task != LAUNCH and command.place.canvas_id == command.task_id)
 
 
 def step_id(canvas_id: str, number: int, attempt: int = 0) -> str:

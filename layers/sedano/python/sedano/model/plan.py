@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from json.encoder import encode_basestring_ascii as quote
 from typing import NamedTuple
 
-from sedano.errors import OptionError, TooLarge
+from sedano.errors import CanvasError, OptionError, TooLarge
 from sedano.model.canvas import Chain, Fork, Group, Step, Tree
 from sedano.model.messages import COLLECT, LAUNCH, BlobRef, Place
 from sedano.model.page import MOST_BYTES, PAGE_MEMBERS
@@ -51,7 +51,9 @@ class Entry(NamedTuple):
 
 
 class Written(NamedTuple):
-    """An item's text, how many tasks it comes to, how deep it is, where its first task is queued, and what it is."""
+    """An item's text, how many tasks it comes to, how deep it is, where its first task is queued, what it is, and the id that the user gave
+    to the task that it ends in (*own*).
+    """
 
     text: str
     tasks: int
@@ -59,6 +61,7 @@ class Written(NamedTuple):
     queue: str
     kind: str = "step"
     shared: str = ""
+    own: str = ""
 
 
 def refer(ref: BlobRef) -> str:
@@ -77,6 +80,7 @@ class Plan:
         """Write with *entry* and *keep*."""
         self._entry = entry
         self._keep = keep
+        self._own: set[str] = set()
 
     def page(self, tree: Tree, watch: Watch = (), extra: str = "") -> tuple[Written, str]:
         """Return a normal *tree* written down, and the page that it begins in; a lone step or group stands in a chain of one.
@@ -96,9 +100,12 @@ class Plan:
         return self._chain(tree, watch, handed) if isinstance(tree, Chain) else self._group(tree, watch, handed)
 
     def _step(self, step: Step, watch: Watch, handed: int, queue: str = "") -> Written:
-        entry = self._entry(step.signature, handed, queue)
+        entry, own_id = self._entry(step.signature, handed, queue), step.signature.options.task_id or ""
+        if own_id in self._own:
+            raise CanvasError(f"task_id: two tasks of this canvas have the id {own_id}; give each its own, or freeze only one of them")
+        self._own |= {own_id} if own_id else set()
         if not (step.links or step.forks or step.errors or step.watch):
-            return Written(f"{{{entry.text}}}", 1, 1, entry.queue, shared=entry.shared)
+            return Written(f"{{{entry.text}}}", 1, 1, entry.queue, shared=entry.shared, own=own_id)
         errors = [self._step(e, (), CONTEXT) for e in step.errors]
         own = [self._step(e, (), CONTEXT) for e in step.watch]
         links = [self._settled(self.item(t, (), handed=1), ()) for t in step.links]
@@ -107,7 +114,8 @@ class Plan:
         parts = [entry.text, _named("errors", errors), _named("watch", own), _named("links", links), _named("forks", forks)]
         inner = [*errors, *own, *links, *forks]
         text = f"{{{','.join(p for p in parts if p)}}}"
-        return Written(text, 1 + sum(w.tasks for w in inner), 1 + max(w.depth for w in inner), entry.queue, shared=entry.shared)
+        tasks, depth = 1 + sum(w.tasks for w in inner), 1 + max(w.depth for w in inner)
+        return Written(text, tasks, depth, entry.queue, shared=entry.shared, own=own_id)
 
     def _chain(self, chain: Chain, watch: Watch, handed: int, extra: str = "") -> Written:
         own = [self._step(e, (), CONTEXT) for e in chain.watch]
@@ -115,9 +123,11 @@ class Plan:
         items: list[Written] = []
         for step in chain.steps:
             items.append(self._stage(step, within, 1 if items else handed, items[-1].queue if items else ""))
-        tops = [t for t in (extra, _named("watch", own)) if t]
+        last = items[-1].own
+        tops = [t for t in (extra, _named("watch", own), _id(last)) if t]
         text = self._pages([i.text for i in items], _end(chain), extra, tops, within)
-        return Written(text, sum(i.tasks for i in items), 1 + max(i.depth for i in items), items[0].queue, "chain", items[0].shared)
+        tasks, depth = sum(i.tasks for i in items), 1 + max(i.depth for i in items)
+        return Written(text, tasks, depth, items[0].queue, "chain", items[0].shared, last)
 
     def _pages(self, texts: Sequence[str], end: str, extra: str, tops: Sequence[str], within: Watch) -> str:
         """Return the item of a chain of *texts*; when it is long, the first part of it, the others each in a page of its own."""
@@ -168,8 +178,9 @@ class Plan:
         if written.kind == "step" or (len(written.text) <= PAGE_BYTES // 4 and written.depth <= PAGE_DEPTH):
             return written
         page = self._named(_page(written.text, watch), inline=False)
-        text = f'{{"page":{quote(page)},"kind":"{written.kind}","queue":{quote(written.queue)}}}'
-        return Written(text, written.tasks, 1, written.queue, written.kind, written.shared)
+        parts = [f'"page":{quote(page)},"kind":"{written.kind}","queue":{quote(written.queue)}', _id(written.own)]
+        text = f"{{{','.join(p for p in parts if p)}}}"
+        return Written(text, written.tasks, 1, written.queue, written.kind, written.shared, written.own)
 
     def _named(self, text: str, inline: bool = True) -> str:
         """Return what stands for the page *text*: itself when it is short, else its claim check."""
@@ -201,6 +212,10 @@ def _page(item: str, watch: Watch) -> str:
 
 def _named(name: str, items: Sequence[Written]) -> str:
     return f'"{name}":[{",".join(i.text for i in items)}]' if items else ""
+
+
+def _id(own: str) -> str:
+    return f'"id":{quote(own)}' if own else ""
 
 
 def _end(chain: Chain) -> str:

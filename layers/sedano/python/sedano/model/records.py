@@ -21,6 +21,10 @@ NO_RETRY, TERMINATE = 1, 2
 """What a revocation asks of a running task: not to be tried again; to end at its next checkpoint as well."""
 
 
+COPY = "copy of "
+"""What the nonce of a copied end begins with: no nonce that is drawn has a space."""
+
+
 class ErrorRecord(NamedTuple):
     """What a task raised, as data.
 
@@ -80,6 +84,24 @@ class TaskRecord(NamedTuple):
     asked: int = 0
     forgotten: bool = False
     added: int = 0
+
+
+def copied_from(one: TaskRecord | Outcome) -> str:
+    """Return the id of the task whose end *one* is: another one than its own where it was copied for a join (`copy_of`)."""
+    return one.nonce.removeprefix(COPY) if one.nonce.startswith(COPY) else one.task_id
+
+
+def copy_of(end: Outcome, slot: str) -> Outcome:
+    """Return *end* as it is copied to the id *slot*, where a join looks for it."""
+    return end._replace(task_id=slot, nonce=COPY + end.task_id, fence=0, outbox=(), outbox_ref=None)
+
+
+def end_of(record: TaskRecord, message_id: str, at: float) -> Outcome:
+    """Return the end that the terminal *record* tells of, as something that the message *message_id* writes at *at*."""
+    return Outcome(
+        record.task_id, record.state, record.nonce, record.fence, message_id, record.attempt, record.clock, record.name, at, record.result,
+        record.result_ref, record.error, added=record.added,
+    )  # fmt: skip
 
 
 class Claim(NamedTuple):
