@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+"""What a body returns. Type checkers disagree about the type of a call of an `async def`: to mypy it is a `Coroutine`, to pyright a
+`CoroutineType`. A covariant parameter lets both read the overloads of `delay` alike."""
 T = TypeVar("T")
 
 
@@ -41,7 +44,7 @@ class Hinting:
             raise importlib.import_module("sedano.celery_names").missing(self, name)
 
 
-class Task(Hinting, Generic[P, R]):
+class Task(Hinting, Generic[P, R_co]):
     """One task. Calling it runs the body here and now; `delay` and `apply_async` publish it; `s` and `si` make signatures."""
 
     def __init__(self, spec: TaskSpec, app: Publishes) -> None:
@@ -51,15 +54,15 @@ class Task(Hinting, Generic[P, R]):
         self._app = app
         functools.update_wrapper(self, spec.function)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Run the body here, as a plain call."""
-        return cast("Callable[P, R]", self.spec.function)(*args, **kwargs)
+        return cast("Callable[P, R_co]", self.spec.function)(*args, **kwargs)
 
     @overload
     def delay(self: Task[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> AsyncResult[T]: ...
 
     @overload
-    def delay(self, *args: P.args, **kwargs: P.kwargs) -> AsyncResult[R]: ...
+    def delay(self, *args: P.args, **kwargs: P.kwargs) -> AsyncResult[R_co]: ...
 
     def delay(self, *args: P.args, **kwargs: P.kwargs) -> AsyncResult[Any]:
         """Publish the task with these arguments; return when the queue accepted it.
@@ -77,7 +80,7 @@ class Task(Hinting, Generic[P, R]):
     ) -> AsyncResult[T]: ...
 
     @overload
-    def apply_async(self, args: Sequence[Any] = ..., kwargs: Mapping[str, Any] | None = ..., **options: Any) -> AsyncResult[R]: ...
+    def apply_async(self, args: Sequence[Any] = ..., kwargs: Mapping[str, Any] | None = ..., **options: Any) -> AsyncResult[R_co]: ...
 
     def apply_async(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
         """Publish the task with options (see `sedano.model.signature.Options`), also ``link`` and ``link_error``: callbacks.

@@ -15,10 +15,10 @@ from sedano.result.coming import Coming, collected
 from sedano.result.shape import Progress, before, counted, forget_all, revoke_all, steps_before
 from sedano.result.waiting import Broken, Line, Patience, Reads, Waits, error_of, has_ended, looks, must_be_id, unended, value_of, waited
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 
-class AsyncResult(Generic[R]):
+class AsyncResult(Generic[R_co]):
     """The result of one task. What ended never changes, so its record is read once and kept."""
 
     __slots__ = (
@@ -184,7 +184,7 @@ class AsyncResult(Generic[R]):
             yield patience.rest(unended(self.id, record), self.id)
         return cast("TaskRecord", record)
 
-    def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> R:
+    def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> R_co:
         """Wait for the task and return its value.
 
         Args:
@@ -204,7 +204,7 @@ class AsyncResult(Generic[R]):
             callback(self.id, value)
         return value
 
-    def gets(self, timeout: float | None = None, propagate: bool = True) -> Waits[R]:
+    def gets(self, timeout: float | None = None, propagate: bool = True) -> Waits[R_co]:
         """Wait as `get` does, and leave it to the caller to take the pauses."""
         return self.value_of((yield from self.waits(timeout)), propagate)
 
@@ -215,7 +215,7 @@ class AsyncResult(Generic[R]):
             raise value
         return value
 
-    def __await__(self) -> Generator[Any, None, R]:
+    def __await__(self) -> Generator[Any, None, R_co]:
         """Wait for the task without blocking the event loop; with a limit ``await asyncio.wait_for(result, 10)``."""
         return later.awaited(self.gets())
 
@@ -272,16 +272,16 @@ class AsyncResult(Generic[R]):
             raise NoResult(f"task {self.id} {why}; app.control.explain({self.id!r}) tells how it went")
         self.outlet.before_waiting()
 
-    def value_of(self, record: TaskRecord, propagate: bool = True) -> R:
+    def value_of(self, record: TaskRecord, propagate: bool = True) -> R_co:
         """Return the value that the terminal *record* holds; raise (or return) its error."""
         reused = bool(self.keyed) and record.task_id == self.id and is_of_another(self.keyed, record)
         error = KeyReused(self.id) if reused else error_of(record)
         if error is None:
-            value: R = value_of(self.outlet, record)
+            value: R_co = value_of(self.outlet, record)
             return value
         if propagate:
             raise error
-        return cast("R", error)
+        return cast("R_co", error)
 
     def _look(self) -> TaskRecord | None:
         """Return the task's record, or that of the ancestor because of which it never runs."""
