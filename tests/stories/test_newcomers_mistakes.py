@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import sedano
 from sedano import DomainEvent, ResultSet, Retry, Sedano, chain, retry, testing
 from sedano.errors import ArgumentError, CanvasError, NoResult, OptionError, RemoteError, ResultTimeout, UnknownOption, WorkflowInvalid
 from sedano.workflow import Input, Step, Workflow
@@ -109,6 +110,66 @@ def test_a_method_of_celery_is_told_by_its_name_here_and_is_not_there(shop: Shop
     assert "'Sedano' object has no attribute 'conf'; options stand in" in told(AttributeError, lambda: app.conf)
     assert told(AttributeError, lambda: price.colour) == "'Task' object has no attribute 'colour'"
     assert [hasattr(price, "retry"), getattr(app, "conf", None)] == [False, None]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        (lambda s: s.price.delay_on_commit, "'Task' object has no attribute 'delay_on_commit'; write transaction.on_commit(lambda: task"),
+        (lambda s: s.price.update_state, "a task has no states of its own: publish progress as a domain event"),
+        (lambda s: s.price.rate_limit, "'Task' object has no attribute 'rate_limit'; write rate=…"),
+        (lambda s: s.price.time_limit, "it is an option: @app.task(time_limit=…)"),
+        (lambda s: s.app.tasks, "'Sedano' object has no attribute 'tasks'; write app.control.inspect().registered()"),
+        (lambda s: s.app.result("x").date_done, "write app.control.explain(result.id): it says when the task ended"),
+        (lambda s: s.app.control.inspect().ping, "'Inspect' object has no attribute 'ping'; no worker is asked anything"),
+        (lambda s: s.app.control.purge, "'Control' object has no attribute 'purge'; pause the queue and empty it"),
+        (lambda s: s.price.s("tea").set_immutable, "'Sig' object has no attribute 'set_immutable'; write task.si(…)"),
+    ],
+)  # fmt: skip
+def test_what_celery_has_and_sedano_has_not_is_told_where_it_is_asked_for(shop: Shop, mistake: Callable[[Shop], Any], words: str) -> None:
+    assert words in told(AttributeError, lambda: mistake(shop))
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("broker", "broker: not an option of an app; an app finds its queues by the settings of its stage"),
+        ("task_always_eager", "task_always_eager: not an option of an app; test the app in `with sedano.testing.world(app)`"),
+        ("backend", "results are in the stage's table"), ("quues", "known are queues, retry, connect, call_timeout; did you mean queues?"),
+    ],
+)  # fmt: skip
+def test_an_option_of_celerys_app_is_told_by_its_name_here(option: str, words: str) -> None:
+    assert words in told(UnknownOption, lambda: Sedano("shop", **{option: "sqs://"}))  # type: ignore[arg-type]
+
+
+def test_a_name_that_celery_exports_is_told_by_its_name_here() -> None:
+    wants = compile("from sedano import shared_task", "shop.py", "exec")
+    words = told(ImportError, lambda: exec(wants, {}))  # noqa: S102 - an import in a function is refused in this tree
+    assert words.startswith("cannot import name 'shared_task' from 'sedano'; import an app and write @app.task")
+    assert told(AttributeError, lambda: sedano.crontab) == (
+        "module 'sedano' has no attribute 'crontab'; write `from sedano import cron`, then @app.periodic(cron('0 9 * * MON-FRI'))"
+    )
+    assert not hasattr(sedano, "colour")
+
+
+def test_an_id_that_nobody_knows_is_told_so(shop: Shop) -> None:
+    words = "task x is PENDING and did not end within 1 s: no worker has begun it, or nothing was published under this id; app.control."
+    assert told(ResultTimeout, lambda: shop.app.result("x").get(timeout=1)).startswith(words)
+    assert shop.app.control.explain("x").sentence == (
+        "nothing here knows this id, and 0 wait in default: nothing was published under it in this stage, or its record has aged out "
+        "(after 44 days), or its countdown of at most 15 minutes is not over"
+    )
+
+
+def test_a_misspelt_task_is_told_where_it_is_sent_and_where_it_waits(shop: Shop) -> None:
+    with testing.world(shop.app) as world:
+        sent, _ = (shop.app.send_task("shop.prise", ("tea",)) for _ in range(2))
+        shop.app.send_task("bakery.sweep")
+        telemetry: Any = shop.app.outlet.ports.telemetry
+        (line,) = [line for line in telemetry.lines if line.message.startswith("send_task")]
+        assert (line.level, line.fields) == ("warning", {"task": "shop.prise", "did_you_mean": "shop.price"})
+        world.step()
+        assert "no task 'shop.prise' in this deployment; did you mean 'shop.price'?" in shop.app.control.explain(sent.id).sentence
 
 
 def test_an_attribute_that_is_there_and_fails_tells_its_own_error() -> None:

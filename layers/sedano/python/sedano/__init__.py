@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -45,11 +46,17 @@ _ROOMS = {
 }  # fmt: skip
 """Where each name lives. A function that runs tasks loads no canvas and no results, one that writes history loads no app."""
 
+_IMPORTER = "importlib._bootstrap"
+"""Asks whether each name after `from sedano import` is here before it looks for a module of that name."""
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """Return what *name* stands for, loaded when it is first asked for."""
         if name not in _ROOMS:
-            raise AttributeError(f"module 'sedano' has no attribute {name!r}")
+            asked = sys._getframe(1)  # noqa: SLF001 - `inspect` would load what no function needs
+            if asked.f_globals.get("__name__") == _IMPORTER:
+                raise AttributeError(name)
+            raise importlib.import_module("sedano.celery_names").not_here(name, asked)
         found = globals()[name] = getattr(importlib.import_module(f"sedano.{_ROOMS[name]}"), name)
         return found

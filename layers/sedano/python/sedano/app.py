@@ -20,21 +20,23 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, Never, TypeVar, Unpack, overload
 
 from sedano import deadlines
 from sedano.declaration import Declaration, app_name, declared, queue_names
 from sedano.engine.registry import Registry
-from sedano.errors import ConfigurationError, OptionError
+from sedano.errors import ConfigurationError, OptionError, UnknownOption
 from sedano.event import EventType
 from sedano.guarding import Guarded
+from sedano.hinting import Hinting
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.signature import Signature, given
+from sedano.origins import may_declare
 from sedano.outlet import Outlet
 from sedano.periodic import PeriodicTasks
 from sedano.ports import Ports
 from sedano.sources import Sources
-from sedano.task import Hinting, P, R, Task
+from sedano.task import P, R, Task
 
 if TYPE_CHECKING:
     from sedano.canvas import Sig
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 C = TypeVar("C")
 AWS = "sedano.bootstrap:connect"
 """What binds an app to AWS, by name: `import sedano` does not import boto3."""
+OPTIONS = ("queues", "retry", "connect", "call_timeout")
 
 
 class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
@@ -68,14 +71,21 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
 
     def __init__(
         self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry = DEFAULT, connect: str = AWS,
-        call_timeout: float | None = None,
+        call_timeout: float | None = None, **unknown: Never,
     ) -> None:  # fmt: skip
-        """Declare an app; nothing is imported, read or connected before the first use."""
+        """Declare an app; nothing is imported, read or connected before the first use.
+
+        Raises:
+            OptionError: an option is unknown or cannot be honoured.
+        """
+        for option in unknown:
+            raise UnknownOption(option, OPTIONS, "an app")
         self.name, self.queues, self.retry, self.connect = app_name(name), queue_names(queues), retry, connect
         self.call_timeout = deadlines.checked(call_timeout)
         self.registry = Registry()
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()
+        self._unknown: set[str] = set()
 
     @overload
     def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
@@ -121,9 +131,9 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
             OptionError: another event has the name.
         """
         event = EventType(cls, self)
-        if event.name in self.registry.subscriptions:
+        if not may_declare(self.registry, f"event {event.name}", cls, event.name in self.registry.subscriptions):
             raise OptionError(f"event {event.name}: declared twice")
-        self.registry.subscriptions[event.name] = []
+        self.registry.subscriptions.setdefault(event.name, [])
         return event
 
     def prefer(self, strategy: Preference) -> None:
@@ -161,7 +171,15 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         return lambda handler: self.task(name=task, queue=queue)(elections.handling(handler))
 
     def send_task(self, name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
-        """Publish a task by name, also one that this process does not know (Celery's `send_task`)."""
+        """Publish a task by name, also one that this process does not know (Celery's `send_task`).
+
+        A name that is nearly that of a task of this app is logged as a warning once: it may be a misspelling.
+        """
+        if name not in self.registry.tasks and name not in self._unknown:
+            self._unknown.add(name)
+            near = importlib.import_module("sedano.celery_names").misspelt(str(name), self.registry.tasks)
+            if near:
+                self.outlet.ports.telemetry.log("warning", "send_task: this app has no task of this name", task=name, did_you_mean=near)
         return self.outlet.publish(Signature(name, *given(args, kwargs)).set(**options))
 
     def signature(self, name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Sig:
@@ -280,7 +298,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
 
     def _register(self, function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
         spec = declaration.spec(function, self.retry)
-        if spec.name in self.registry.tasks:
+        if not may_declare(self.registry, f"task {spec.name}", function, spec.name in self.registry.tasks):
             raise OptionError(f"task {spec.name}: declared twice; give one of them another name")
         if declaration.circuit:
             spec = importlib.import_module("sedano.health").guarded(spec, declaration.circuit, self.registry)

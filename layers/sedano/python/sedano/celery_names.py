@@ -5,22 +5,47 @@ Loaded by whoever gives a name that is not there, to say so; nobody else pays fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from opcode import opmap
+from types import FrameType
 
 _ALWAYS = "it is always so here: leave it out"
+_CONFIG = "options stand in Sedano(…) and @app.task(…), what is deployed in the stage's settings (docs/deploy.md)"
+_EAGER = "test the app in `with sedano.testing.world(app)`: tasks run in memory, with retries, limits and timers"
+_IMPORTS = "import the modules of your tasks in the module of your app"
+_NO_BROKER = "there is no connection to hold: publish with task.delay(…), or several together in `with app.batch():`"
+_NO_WORKER = "no worker is started: `make local APP=… CODE=…` runs the app here, `make deploy` on AWS"
+_CURRENT = "write sedano.current(): the run of the task that is going on here"
+_PERIODIC = "write @app.periodic(…) above the task"
+_STATES = "a task has no states of its own: publish progress as a domain event, or write it to a store of yours"
+_HOOK = "link a callback (task.s(…).link(…), link_error(…)), or write it into the body"
+_RECORD = "a record keeps no arguments: keep what you need beside result.id"
+_NOT_ASKED = "no worker is asked anything: what they write down is read"
+_SCALES = "Lambda starts as many workers as there is work, up to the stage's settings (docs/deploy.md); app.budget(…) limits a queue"
+_ZONE = "each timetable names its own: cron('0 9 * * *', tz='Europe/Berlin')"
 _POLICY = "write retry=Retry({}=…)"
 OPTIONS = {
     "acks_late": "a message is acknowledged when its outcome is recorded, always: leave it out",
     "acks_on_failure_or_timeout": _ALWAYS,
+    "autofinalize": _ALWAYS,
     "autoretry_for": "whatever a task raises is tried again: retry=Retry(…) says how often, `with poisonous():` marks what never is",
+    "backend": "results are in the stage's table (docs/results.md): leave it out",
     "base": "a task is a function: what its calls share stands in its module",
+    "broker": "an app finds its queues by the settings of its stage (`make variables`): leave it out",
+    "broker_url": "an app finds its queues by the settings of its stage (`make variables`): leave it out",
     "compression": "long arguments lie in S3: leave it out",
+    "config_source": _CONFIG,
     "default_retry_delay": _POLICY.format("interval_start"),
     "dont_autoretry_for": "put what must not be tried again into a section `with poisonous():`",
     "exchange": "write queue=…",
+    "fixups": _ALWAYS,
     "headers": "write stamps={…}: they travel to all that the task causes",
+    "imports": _IMPORTS,
+    "include": _IMPORTS,
+    "main": "the name is the first argument: Sedano('shop')",
     "max_retries": _POLICY.format("max_retries"),
+    "namespace": _CONFIG,
     "priority": "a task has it: @app.task(priority=…), or send the call to a queue of its own with queue=…",
     "producer": "what is published under `with app.batch():` goes out together: leave it out",
     "rate_limit": "write rate=…: it holds for all workers together, or for each with per='worker'",
@@ -32,37 +57,215 @@ OPTIONS = {
     "retry_kwargs": "write retry=Retry(…)",
     "retry_policy": "what cannot be sent is kept and sent again: leave it out",
     "routing_key": "write queue=…",
+    "result_backend": "results are in the stage's table (docs/results.md): leave it out",
     "serializer": "messages are JSON, always: leave it out",
+    "set_as_current": "an app is a value: import it from its module",
+    "strict_typing": _ALWAYS,
+    "task_always_eager": _EAGER,
+    "task_cls": "a task is a function: what its calls share stands in its module",
+    "task_default_queue": "write Sedano(…, queues=('name', …)): the first one is the default",
+    "task_queues": "write Sedano(…, queues=('name', …))",
+    "task_routes": "a task names its queue: @app.task(queue=…)",
     "throws": "raise Ignore(…) or Reject(…) for an end that is expected",
+    "timezone": _ZONE,
     "track_started": _ALWAYS,
 }
 """Celery's names of options that sedano has not."""
-ATTRIBUTES = {
+APP = {
+    "add_defaults": _CONFIG,
     "add_periodic_task": "write @app.periodic(every(…)), or app.schedules.add(…) while it runs",
-    "apply": "call the task itself, or test it in sedano.testing.world(app)",
+    "amqp": _NO_BROKER,
     "AsyncResult": "write app.result(id)",
-    "autodiscover_tasks": "import the modules of your tasks in the module of your app",
-    "conf": "options stand in Sedano(…) and @app.task(…), what is deployed in the stage's settings (docs/deploy.md)",
-    "config_from_object": "options stand in Sedano(…) and @app.task(…), what is deployed in the stage's settings (docs/deploy.md)",
+    "autodiscover_tasks": _IMPORTS,
+    "backend": "write app.result(id): results are in the stage's table",
+    "Beat": "no process is started: @app.periodic(…) is run by the stage's scheduler",
+    "broker_connection": _NO_BROKER,
+    "conf": _CONFIG,
+    "config_from_envvar": _CONFIG,
+    "config_from_object": _CONFIG,
+    "connection": _NO_BROKER,
+    "connection_for_read": _NO_BROKER,
+    "connection_for_write": _NO_BROKER,
+    "connection_or_acquire": _NO_BROKER,
+    "current_task": _CURRENT,
+    "current_worker_task": _CURRENT,
+    "default_connection": _NO_BROKER,
+    "events": "what workers did is in the history (docs/history.md); `sedano cluster` shows what they do now",
+    "finalize": "a task is declared when its module is imported: leave it out",
+    "gen_task_name": "a task is called module.function, or what @app.task(name=…) says",
     "GroupResult": "write app.group_result(id)",
-    "on_after_configure": "write @app.periodic(…) above the task",
+    "loader": _IMPORTS,
+    "log": "write logging.getLogger(__name__): each record gets the task, its id and its trace",
+    "main": "write app.name",
+    "now": "write datetime.now(UTC)",
+    "on_after_configure": _PERIODIC,
+    "on_after_finalize": _PERIODIC,
+    "on_after_fork": "no worker forks: what each process needs stands in its module",
+    "on_configure": _CONFIG,
+    "pool": _NO_BROKER,
+    "producer_or_acquire": _NO_BROKER,
+    "producer_pool": _NO_BROKER,
+    "register_task": "write @app.task above the function",
+    "ResultSet": "write sedano.ResultSet([…])",
+    "select_queues": "a worker has one queue: name it where the task is declared, @app.task(queue=…)",
+    "set_current": "an app is a value: import it from its module",
+    "set_default": "an app is a value: import it from its module",
+    "setup_security": "IAM says who may send, and a key of the stage seals (docs/deploy.md): leave it out",
+    "start": _NO_WORKER,
+    "Task": "a task is a function: write @app.task above it",
+    "tasks": "write app.control.inspect().registered()",
+    "timezone": _ZONE,
+    "Worker": _NO_WORKER,
+    "WorkController": _NO_WORKER,
+    "worker_main": _NO_WORKER,
+}
+TASK = {
+    "after_return": _HOOK,
+    "app": "import the app from its module",
+    "apply": "call the task itself, or test it in sedano.testing.world(app)",
+    "apply_async_on_commit": "write transaction.on_commit(lambda: task.apply_async(…))",
+    "AsyncResult": "write app.result(id)",
+    "backend": "write app.result(id): results are in the stage's table",
+    "before_start": "write it into the body, before what it does",
+    "delay_on_commit": "write transaction.on_commit(lambda: task.delay(…))",
+    "MaxRetriesExceededError": "a task whose tries are spent fails with the last error of its body; nothing else is raised",
+    "on_failure": _HOOK,
+    "on_retry": "a domain event from the body's `except` tells of a try; the history has all of them (docs/history.md)",
+    "on_success": _HOOK,
+    "OperationalError": "what cannot be published raises sedano.errors.PublishError",
     "retry": "raise the error: the task is tried again by its retry=Retry(…), a part of its body by `with retry(…):`",
     "run": "call the task itself",
-    "start": "no worker is started: `make local APP=… CODE=…` runs the app here, `make deploy` on AWS",
+    "send_event": "declare a domain event (@app.event) and publish it with Event.delay(…)",
+    "signature_from_request": "raise the error: the task is tried again by its retry=Retry(…)",
     "subtask": "write task.signature(…)",
-    "worker_main": "no worker is started: `make local APP=… CODE=…` runs the app here, `make deploy` on AWS",
+    "subtask_from_request": "raise the error: the task is tried again by its retry=Retry(…)",
+    "update_state": _STATES,
 }
-"""Celery's names of what a task or an app can do, where sedano has another."""
+RESULT = {
+    "app": "import the app from its module",
+    "args": _RECORD,
+    "as_list": "write result.id; app.result(id) is the result again",
+    "as_tuple": "write result.id; app.result(id) is the result again",
+    "backend": "write app.result(id): results are in the stage's table",
+    "build_graph": "write result.graph",
+    "date_done": "write app.control.explain(result.id): it says when the task ended",
+    "exists": "write result.state",
+    "get_leaf": "write result.collect(): the last is the leaf",
+    "ignored": "write result.keeps: False if no result is kept",
+    "iterdeps": "write result.graph, or result.collect()",
+    "kwargs": _RECORD,
+    "maybe_reraise": "write result.maybe_throw()",
+    "queue": "write app.control.explain(result.id)",
+    "revoke_by_stamped_headers": "write app.control.revoke_by_stamped_headers({…})",
+    "then": "link a callback (task.s(…).link(…)), or await the result",
+    "throw": "write result.maybe_throw()",
+    "TimeoutError": "write sedano.errors.ResultTimeout",
+    "worker": "write app.control.explain(result.id)",
+}
+INSPECT = {
+    "active_queues": "write app.queues",
+    "clock": _NOT_ASKED,
+    "conf": _CONFIG,
+    "hello": "write app.control.members()",
+    "memdump": _NOT_ASKED,
+    "memsample": _NOT_ASKED,
+    "objgraph": _NOT_ASKED,
+    "ping": f"{_NOT_ASKED}; app.control.members() has each worker with the moment of its last sign of life",
+    "query_task": "write app.control.explain(id)",
+    "registered_tasks": "write registered()",
+    "report": "write app.control.members()",
+    "revoked": "write app.control.hello().revoked, or app.control.explain(id) for one task",
+}
+CONTROL = {
+    "add_consumer": "write app.control.resume_queue(name)",
+    "autoscale": _SCALES,
+    "broadcast": f"{_NOT_ASKED}; what they obey is in the control record: pause, revoke, rate_limit",
+    "cancel_consumer": "write app.control.pause_queue(name)",
+    "disable_events": _ALWAYS,
+    "discard_all": "pause the queue and empty it with `aws sqs purge-queue`",
+    "enable_events": _ALWAYS,
+    "heartbeat": "write app.control.members()",
+    "ping": "write app.control.members()",
+    "pool_grow": _SCALES,
+    "pool_restart": "a deployment starts new workers",
+    "pool_shrink": _SCALES,
+    "purge": "pause the queue and empty it with `aws sqs purge-queue`",
+    "shutdown": "there is no worker to end: app.control.pause_queue(name) lets a queue rest",
+    "terminate": "write app.control.revoke(id, terminate=True)",
+}
+SIGNATURE = {
+    "args": "write signature.spec.args",
+    "flatten_links": "write signature.tree",
+    "from_dict": "write app.signature(name, args, kwargs)",
+    "id": "write signature.freeze().id, or what delay() returns",
+    "immutable": "write signature.spec.immutable",
+    "kwargs": "write signature.spec.kwargs",
+    "name": "write signature.task",
+    "options": "write signature.spec.options, and set(…) to change them",
+    "partial": "write signature.clone(args, kwargs)",
+    "replace": "write signature.clone(args, kwargs)",
+    "set_immutable": "write task.si(…)",
+}
+PACKAGE = {
+    "Celery": "write `from sedano import Sedano`, then app = Sedano('shop')",
+    "crontab": "write `from sedano import cron`, then @app.periodic(cron('0 9 * * MON-FRI'))",
+    "current_app": "an app is a value: import it from its module",
+    "current_task": "write `from sedano import current`, then current()",
+    "maybe_signature": "write `from sedano import signature`",
+    "schedule": "write `from sedano import every`, then @app.periodic(every(60))",
+    "shared_task": "import an app and write @app.task; a package for several apps takes the app in a function that declares its tasks",
+    "Signature": "write `from sedano import Sig`",
+    "signals": "a task links callbacks (task.s(…).link(…)); domain events are declared with @app.event",
+    "solar": "write `from sedano import cron`, or add moments while it runs: app.schedules.add(…)",
+    "states": "a state is a text: result.state == 'SUCCESS'",
+    "Task": "a task is a function: write @app.task above it",
+    "uuid": "write uuid.uuid4() of the standard library; delay() gives each call an id",
+    "xmap": "write task.map(…)",
+    "xstarmap": "write task.starmap(…)",
+}
+ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
+    "Sedano": APP, "Task": TASK, "AsyncResult": RESULT, "Inspect": INSPECT, "Control": CONTROL, "Form": SIGNATURE,
+}  # fmt: skip
+"""Celery's names of what something can do, by our class, where ours has another."""
+ALIKE, LONGEST = 0.85, 256
+"""How much of two names of tasks is the same where one is a misspelling of the other; the longest name that a message bears."""
+DECLARED = ("expires", "ignore_result", "soft_time_limit", "time_limit")
+"""Options of a task by Celery's name and ours; Celery's task has them as attributes, too."""
 
 
 def instead(name: str, known: Sequence[str]) -> str:
     """Return what to write instead of the option *name*: what Celery's name is here, or those that are *known*, and which is nearest."""
-    near = get_close_matches(name, known, n=1)
-    return OPTIONS.get(name) or f"known are {', '.join(known)}{f'; did you mean {near[0]}?' if near else ''}"
+    near = nearest(name, known)
+    return OPTIONS.get(name) or f"known are {', '.join(known)}{f'; did you mean {near}?' if near else ''}"
+
+
+def nearest(name: str, known: Sequence[str], alike: float = 0.6) -> str:
+    """Return which of the *known* names is nearly *name* (*alike*: how nearly, up to 1); empty when none is."""
+    return next(iter(get_close_matches(name, known, n=1, cutoff=alike)), "")
+
+
+def misspelt(name: str, known: Iterable[str]) -> str:
+    """Return the task among those *known* of which *name* is probably a misspelling; empty when none is. The library's own are none."""
+    return nearest(name[:LONGEST], [one for one in known if not one.startswith("sedano.")], ALIKE)
 
 
 def missing(owner: object, name: str) -> AttributeError:
     """Return the error that *owner* has no attribute *name*, with what to write instead of it."""
-    hint = ATTRIBUTES.get(name)
+    own = next((hints for cls in type(owner).__mro__ if (hints := ATTRIBUTES.get(cls.__name__)) is not None), {})
+    hint = own.get(name)
+    if hint is None and own is TASK:
+        hint = f"it is an option: @app.task({name}=…)" if name in DECLARED else OPTIONS.get(name)
     told = f"{type(owner).__name__!r} object has no attribute {name!r}{f'; {hint}' if hint else ''}"
     return AttributeError(told, name=name, obj=owner)
+
+
+def not_here(name: str, asked: FrameType) -> ImportError | AttributeError:
+    """Return the error that the package has no *name*, with what to write instead; *asked*: the frame that asks for it.
+
+    Where `from sedano import …` asks, it is an `ImportError`: Python replaces the words of any other.
+    """
+    hint = PACKAGE.get(name)
+    told = f"; {hint}" if hint else ""
+    if asked.f_code.co_code[max(asked.f_lasti, 0)] == opmap["IMPORT_FROM"]:
+        return ImportError(f"cannot import name {name!r} from 'sedano'{told}", name="sedano")
+    return AttributeError(f"module 'sedano' has no attribute {name!r}{told}")

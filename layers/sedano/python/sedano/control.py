@@ -22,6 +22,7 @@ from sedano.engine.explaining import Explanation, explain
 from sedano.engine.registry import Registry
 from sedano.engine.withdrawing import withdraw
 from sedano.errors import OptionError
+from sedano.hinting import Hinting
 from sedano.inspecting import Inspect, Inspects
 from sedano.limit_control import LimitControl
 from sedano.model import pauses
@@ -38,7 +39,7 @@ NEAR = 0.8
 """How alike two names are of which one may be meant for the other (of 1): `tenent`, `tenants` and `rootid` are, `team` is not."""
 
 
-class Control(LimitControl):
+class Control(LimitControl, Hinting):
     """The control panel of one app."""
 
     def __init__(self, app: Inspects) -> None:

@@ -107,6 +107,8 @@ class Declaration:
     def name_for(self, function: Callable[..., Any]) -> str:
         """Return how messages name the task; raise `OptionError` when no message can bear it."""
         name: object = self.name
+        if name is None and getattr(function, "__name__", "") == _LAMBDA:
+            raise OptionError("a lambda has no name by which workers could find it; write def, or app.task(name='shop.add')(lambda …)")
         if name is None:
             name = f"{module_of(function)}.{getattr(function, '__qualname__', type(function).__qualname__)}"
         if not isinstance(name, str) or not is_name(name):
@@ -130,6 +132,7 @@ LIMITS = (
 )  # fmt: skip
 """Options that `sedano.limiting` reads, which only those apps load that give one."""
 OPTIONS = tuple(f.name for f in fields(Declaration))
+_LAMBDA = "<lambda>"
 LONGEST_APP = 128
 """The longest name of an app: with the host's it is the source of a message."""
 

@@ -33,6 +33,7 @@ from sedano.model.breaker import Breaker
 from sedano.model.health import DEGRADED, HEALTHY, INSECURE, STATES, UNAVAILABLE, UNHEALTHY, Health
 from sedano.model.parameters import Parameters
 from sedano.model.retry import NEVER
+from sedano.origins import may_declare
 from sedano.outlet import Outlet
 from sedano.task import Task
 
@@ -130,14 +131,14 @@ def declared(app: Declares, name: str, states: Sequence[str] | None, every: floa
     """Declare a check of *app*; see `Sedano.health_check`."""
     spec = health.health_check(name, STATES if states is None else states, every, shared)
     registry = app.registry
-    if name in registry.checks:
+    if not may_declare(registry, f"health check {name}", name, name in registry.checks):
         raise OptionError(f"health check {name}: declared twice")
     kept = registry.checks[name] = checking.Check(spec)
     if shared:
         task = f"sedano.health.{name}"
         asked = partial(_asked, kept)
         registry.tasks[task] = TaskSpec(task, asked, Parameters(asked), False, "at_least_once", NEVER, True, app_queue(app))
-        registry.subscriptions[spec.expired] = [task]
+        registry.subscriptions.setdefault(spec.expired, [task])
     return Check(app, kept)
 
 
@@ -163,7 +164,8 @@ def guarded(spec: TaskSpec, circuit: object, registry: Registry) -> TaskSpec:
         unknown = next((state for state in counts if state not in registry.checks[name].spec.states), None)
         if unknown is not None:
             raise OptionError(f"circuit: {unknown!r} is no state of the health check {name}, which has {registry.checks[name].spec.states}")
-    other = next((t for t in registry.tasks.values() if t.circuit is not None and t.circuit.name == breaker.name), None)
+    others = (t for t in registry.tasks.values() if t.name != spec.name)  # of its own name there is one only if it is declared again
+    other = next((t for t in others if t.circuit is not None and t.circuit.name == breaker.name), None)
     if other is not None and other.circuit != breaker:
         raise OptionError(f"circuit: {breaker.name} is declared with other rules by task {other.name}; give both the same Breaker")
     return spec._replace(circuit=breaker)

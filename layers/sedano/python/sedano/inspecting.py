@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from sedano.engine.control import members
 from sedano.engine.registry import Registry
 from sedano.errors import ConfigurationError
+from sedano.hinting import Hinting
 from sedano.model import breaker
 from sedano.model.budget import Load
 from sedano.model.memo import CIRCUIT, memo_name
@@ -51,7 +52,7 @@ class CircuitView(NamedTuple):
     cause: str = ""
 
 
-class Inspect:
+class Inspect(Hinting):
     """One look at the cluster; each method reads anew."""
 
     def __init__(self, app: Inspects) -> None:

@@ -15,6 +15,7 @@ from sedano.model.serial import unordered
 from sedano.model.signature import NO_OPTIONS, Options, Signature, given
 from sedano.model.timetable import At, Cron, Every, Timetable
 from sedano.model.transport import is_fifo
+from sedano.origins import may_declare
 from sedano.outlet import Outlet
 from sedano.task import Task
 
@@ -60,7 +61,7 @@ def declare(
         raise OptionError(f"{next(iter(options))}: options of the task stand in @app.task(…) below, those of the schedule here")
     task: Task[Any, Any] = function if isinstance(function, Task) else app.task(**options)(function)
     found = periodic_of(app, name or task.name, timetable, Signature(task.name, *given(*arguments)), PeriodicOptions(*asked))
-    if found.schedule.name in app.periodics:
+    if not may_declare(app.registry, f"schedule {found.schedule.name}", task.name, found.schedule.name in app.periodics):
         raise OptionError(f"schedule: {found.schedule.name!r} is declared twice; give one of them another name: schedule='…'")
     app.periodics[found.schedule.name] = declaration(found.schedule, found.call)
     return task

@@ -23,6 +23,7 @@ from sedano.model.stream import EXAMPLES, OPERATIONS
 from sedano.model.stream import StreamRecord as StreamRecord
 from sedano.model.stream import TableChange as TableChange
 from sedano.model.stream import call_id as call_id
+from sedano.origins import may_declare
 from sedano.sources import NAME, Sources
 from sedano.task import Task
 
@@ -48,7 +49,7 @@ def declare(app: Sources, name: str, operations: Sequence[str], task: object) ->
     if not isinstance(task, Task) or app.registry.tasks.get(task.name) is not task.spec:
         who = getattr(task, "name", getattr(task, "__qualname__", repr(task)))
         raise OptionError(f"stream {name}: {who} is no task of this app; @app.stream({name!r}) stands in the line above @app.task")
-    if task.name in app.streams.get(name, {}):
+    if not may_declare(app.registry, f"stream {name} {task.name}", task.name, task.name in app.streams.get(name, {})):
         raise OptionError(f"stream {name}: the task {task.name} stands on it already; name all its operations in one @app.stream")
     wrongs = [wrong for example in EXAMPLES if (wrong := _misfit(task, example)) is not None]
     if len(wrongs) == len(EXAMPLES):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Protocol, T
 
 from sedano.engine.context import TaskContext, current
 from sedano.engine.registry import TaskSpec
+from sedano.hinting import Hinting
 from sedano.model.signature import Signature, given
 from sedano.outlet import Outlet
 
@@ -30,18 +31,6 @@ class Publishes(Protocol):
     @property
     def outlet(self) -> Outlet:
         """The way out."""
-
-
-class Hinting:
-    """Has what it has, and says what to write instead of Celery's name for it."""
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise the error that there is no attribute *name*; of one that is there and failed, its own error."""
-            if hasattr(type(self), name):
-                return object.__getattribute__(self, name)
-            raise importlib.import_module("sedano.celery_names").missing(self, name)
 
 
 class Task(Hinting, Generic[P, R_co]):

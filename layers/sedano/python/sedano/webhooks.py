@@ -32,6 +32,7 @@ from sedano.model.signed import stripe as stripe
 from sedano.model.signed import unsigned as unsigned
 from sedano.model.webhook import WebhookRequest as WebhookRequest
 from sedano.model.webhook import kept
+from sedano.origins import may_declare
 from sedano.secret_texts import SecretTexts
 from sedano.sources import NAME, Sources
 
@@ -46,14 +47,14 @@ def declare(app: Sources, name: str, verify: Scheme, delivery: str | Callable[[W
     """
     if not re.fullmatch(NAME, str(name)):
         raise OptionError(f"webhook {name!r}: a name is a-z, then a-z, 0-9, - and _, at most 40 in all: it ends an address")
-    if name in app.webhooks:
-        raise OptionError(f"webhook {name}: declared twice; give one of them another name")
     if not all(hasattr(verify, part) for part in ("refusal", "signs", "token_header", "delivery", "greeting", "told")):
         raise OptionError(f"webhook {name}: verify is {verify!r}; say how its sender signs: {_SCHEMES}")
     if not callable(reader) or inspect.iscoroutinefunction(reader):
         raise OptionError(f"webhook {name}: it stands above a plain function of the request; what takes time belongs into a task")
     if inspect.isgeneratorfunction(reader) or inspect.isasyncgenfunction(reader):
         raise OptionError(f"webhook {name}: it stands above a function that returns; return a list of events instead of yielding them")
+    if not may_declare(app.registry, f"webhook {name}", reader, name in app.webhooks):
+        raise OptionError(f"webhook {name}: declared twice; give one of them another name")
     app.webhooks[name] = Hook(name, verify, lambda request: _events(app.registry, name, reader(request)), _delivery(name, verify, delivery))
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from sedano.canvas.publishing import answer, own_id, publish
 from sedano.errors import CanvasError, OptionError
+from sedano.hinting import Hinting
 from sedano.model.canvas import Chain, Fork, Group, Step, Tree, applied, guarded, linked, normal, optioned
 from sedano.model.signature import given
 from sedano.outlet import Outlet
@@ -27,7 +28,7 @@ class Publishes(Protocol):
         """The way out."""
 
 
-class Form:
+class Form(Hinting):
     """A part of a canvas: an immutable *tree* and the *app* that publishes it."""
 
     def __init__(self, tree: Tree, app: Publishes | None) -> None:

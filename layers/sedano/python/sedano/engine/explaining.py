@@ -19,7 +19,7 @@ from sedano.model import breaker, codec, states
 from sedano.model.memo import CIRCUIT, memo_name
 from sedano.model.messages import Command
 from sedano.model.pauses import QUEUE, in_force
-from sedano.model.records import TaskRecord
+from sedano.model.records import RECORD_LIFETIME_S, TaskRecord
 from sedano.model.strict import MAX_DEPTH, load
 from sedano.model.timer import Timer
 from sedano.model.timestamps import LAST_SECOND, shown
@@ -30,6 +30,10 @@ from sedano.ports import Ports, command_queue
 DAYS_S = 86_400.0
 HELD = ("task-held", MESSAGE_HELD)
 MOST_LETTERS = 100
+NOWHERE = (
+    "nothing was published under it in this stage, or its record has aged out (after "
+    f"{RECORD_LIFETIME_S / DAYS_S:.0f} days), or its countdown of at most 15 minutes is not over"
+)
 NO_EVIDENCE: Mapping[str, Any] = {}
 
 
@@ -203,7 +207,9 @@ def _unseen(ports: Ports, queues: Sequence[str], task_id: str, told: Mapping[str
     loads = {queue: ports.consumers.load(command_queue(queue)) for queue in queues}
     waiting = ", ".join(f"{load.waiting} wait in {queue}" for queue, load in loads.items())
     evidence: dict[str, Any] = {"load": {queue: load._asdict() for queue, load in loads.items()}}
-    if told is None:
+    if told is None and not any(load.waiting or load.running for load in loads.values()):
+        sentence = f"nothing here knows this id, and {waiting}: {NOWHERE}"
+    elif told is None:
         sentence = f"no worker has seen it: it waits in its queue ({waiting}), or it was never published"
     else:
         evidence |= {"reason": told["reason"], "until": told["until"]}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import importlib
+from collections.abc import Collection
 
 from sedano.engine.batch import Batch
 from sedano.errors import MessageRefused, SedanoError
@@ -20,7 +21,7 @@ MOST_NAMESAKES = 3
 """How many are told; the reason of what is set aside has 512 characters."""
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown(kind: str, name: str, known: Collection[str]) -> str:
     """Say that this deployment has no *kind* of this *name*, and what may be meant: of those *known*, what the same is called elsewhere.
 
     A program publishes its own tasks by the module that it is itself: `python shop/tasks.py` is `tasks` where workers import `shop.tasks`.
@@ -34,7 +35,10 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     if within:
         module = within.removesuffix(name) + name.partition(".")[0]
         return f"{told}; {within!r} is known: a program that is begun with `python -m {module}` publishes by that name"
-    return f"{told}; known by that last name: {', '.join(map(repr, namesakes[:MOST_NAMESAKES]))}" if namesakes else told
+    if namesakes:
+        return f"{told}; known by that last name: {', '.join(map(repr, namesakes[:MOST_NAMESAKES]))}"
+    near = importlib.import_module("sedano.celery_names").misspelt(name, known)
+    return f"{told}; did you mean {near!r}?" if near else told
 
 
 def refuse(ports: Ports, delivery: Delivery, refused: MessageRefused, batch: Batch) -> None:

@@ -120,7 +120,7 @@ BUILT_IN = {LAUNCH: LAUNCH_TASK, COLLECT: COLLECT_TASK, ELECT: ELECT_TASK}
 class Registry:
     """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health
     checks by name, the budgets by queue, those of the threads and the coroutines of each worker, and which tasks of a batch begin first
-    (*prefer*).
+    (*prefer*). *origins*: where each name was declared (`sedano.origins`).
 
     Filled while the user's module is imported, then only read.
     """
@@ -133,3 +133,4 @@ class Registry:
     threads: tuple[Budget, Strategy] | None = None
     coroutines: tuple[Budget, Strategy] | None = None
     prefer: Preference | None = None
+    origins: dict[str, Any] = field(default_factory=dict)

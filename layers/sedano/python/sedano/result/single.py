@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar, cast
 
 from sedano.errors import KeyReused, NoResult
+from sedano.hinting import Hinting
 from sedano.model import states
 from sedano.model.keyed import is_of_another
 from sedano.model.messages import Document
@@ -13,12 +14,26 @@ from sedano.model.records import TaskRecord
 from sedano.result import later
 from sedano.result.coming import Coming, collected
 from sedano.result.shape import Progress, before, counted, forget_all, revoke_all, steps_before
-from sedano.result.waiting import Broken, Line, Patience, Reads, Waits, error_of, has_ended, looks, must_be_id, unended, value_of, waited
+from sedano.result.waiting import (
+    UNSEEN,
+    Broken,
+    Line,
+    Patience,
+    Reads,
+    Waits,
+    error_of,
+    has_ended,
+    looks,
+    must_be_id,
+    unended,
+    value_of,
+    waited,
+)  # fmt: skip
 
 R_co = TypeVar("R_co", covariant=True)
 
 
-class AsyncResult(Generic[R_co]):
+class AsyncResult(Hinting, Generic[R_co]):
     """The result of one task. What ended never changes, so its record is read once and kept."""
 
     __slots__ = (
@@ -181,7 +196,7 @@ class AsyncResult(Generic[R_co]):
         self.check()
         patience = Patience(self.outlet, timeout)
         while not has_ended(record := (yield from self._looks())):
-            yield patience.rest(unended(self.id, record), self.id)
+            yield patience.rest(unended(self.id, record), self.id, "" if record is not None else UNSEEN)
         return cast("TaskRecord", record)
 
     def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> R_co:

@@ -101,6 +101,10 @@ def unended(task_id: str, record: TaskRecord | None) -> str:
     return f"task {task_id} is {record.state}{why} and did not end"
 
 
+UNSEEN = ": no worker has begun it, or nothing was published under this id"
+"""What is said of a task that has no record."""
+
+
 class Patience:
     """The pauses of one wait: short at first, then longer, and none beyond the caller's *timeout* (seconds; None: without an end)."""
 
@@ -118,10 +122,10 @@ class Patience:
         self._until = None if timeout is None else self._clock.monotonic() + timeout
         self._pause = FIRST_PAUSE_S
 
-    def rest(self, missing: str, task_id: str) -> Pause:
-        """Return the next pause; raise `ResultTimeout`, which says what is *missing*, *task_id* of it, when no time is left for one."""
+    def rest(self, missing: str, task_id: str, why: str = "") -> Pause:
+        """Return the next pause; raise `ResultTimeout`, which says what is *missing* and *why*, *task_id* of it, when no time is left."""
         if self._until is not None and self._clock.monotonic() >= self._until:
-            raise ResultTimeout(f"{missing} within {self._timeout} s; app.control.explain({task_id!r}) tells why")
+            raise ResultTimeout(f"{missing} within {self._timeout} s{why}; app.control.explain({task_id!r}) tells why")
         seconds = self._pause if self._until is None else max(0.0, min(self._pause, self._until - self._clock.monotonic()))
         self._pause = min(MOST_PAUSE_S, self._pause * GROWTH)
         return Pause(self._clock, seconds)
