@@ -12,7 +12,7 @@ _WIDE, _HALF, _THIRD = 24, 12, 8
 _DAY = Duration.days(1)
 #: USD in us-east-1, November 2026, on demand, without free allowances: one request, one GB of memory for one second, and so on.
 _INVOCATION, _GB_SECOND, _SQS_REQUEST, _WRITE_UNIT, _READ_UNIT, _LOG_BYTE = 0.2e-6, 13.3334e-6, 0.4e-6, 0.625e-6, 0.125e-6, 0.5e-9
-_OUTCOMES = ("TasksSucceeded", "TasksFailed", "TasksRetried", "TasksRevoked", "TasksExpired")
+_OUTCOMES = ("TasksSucceeded", "TasksFailed", "TasksRetried", "TasksRevoked", "TasksIgnored", "TasksExpired")
 _TROUBLE = ("TasksPoisoned", "WritesFencedOff", "ClaimsStolen", "Duplicates", "WorkersLost")
 _WAITING = ("MessagesParked", "MessagesHeld", "StreamsStopped", "MessagesPaused", "FollowUpsDelayed", "RecordsDelayed", "RecordsLost")
 

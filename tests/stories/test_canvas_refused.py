@@ -60,6 +60,9 @@ def g() -> Guide:
     return found
 
 
+ENDS = {"rejects": states.FAILURE, "ignores": states.REVOKED}
+
+
 def refusing(error: Exception) -> Callable[..., Any]:
     """Return a body that raises *error*."""
 
@@ -91,7 +94,7 @@ def test_what_stands_aside_and_refuses_fails_alone(g: Guide, form: str, name: st
     g.processes.drain()
     assert result.get(timeout=1) is not None
     assert parked(g.stage) == ([("rejected", "no such customer", name)] if name == "rejects" else [])
-    assert g.stage.audit.effects()[name, states.FAILURE] == 1
+    assert g.stage.audit.effects()[name, ENDS[name]] == 1
 
 
 @pytest.mark.parametrize("delivery", ["claimed", "record_once", "at_least_once"])

@@ -157,7 +157,9 @@ class KeyReused(DuplicateTask):
 
 
 class Ignore(SedanoError):
-    """A task raises it to end here, without another try; what waits for it learns that it was ignored (a failure of this type)."""
+    """A task raises it to end here, without another try. That is no failure: the task ends as REVOKED, the metric is `TasksIgnored`, and
+    whatever waits for its result gets a `RemoteError` of this type.
+    """
 
 
 class Reject(SedanoError):

@@ -189,7 +189,7 @@ class Execution(NamedTuple):
             batch.park(held.job.delivery, code, refused.field, refused.detail)
             return Run(error=ErrorRecord(type(refused).__name__, str(refused)), poisonous=True)
         except HeaderFailed as failed:
-            return Run(error=failed.error, poisonous=True)
+            return Run(error=failed.error, poisonous=True, ignored=failed.error.type_name == Ignore.__name__)
         except SedanoError as error:
             self.ports.telemetry.log("warning", "arguments out of reach", task_id=held.job.command.task_id, error=str(error))
             batch.unstarted.append(held)
@@ -333,7 +333,7 @@ def failed(error: BaseException) -> Run:
     own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
     text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
     record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)
-    return Run(error=record, poisonous=hopeless, section=mark.section, policy=mark.policy)
+    return Run(error=record, poisonous=hopeless, section=mark.section, policy=mark.policy, ignored=isinstance(error, Ignore))
 
 
 def _replaced(by: Replaced) -> Run:

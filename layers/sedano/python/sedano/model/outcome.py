@@ -18,7 +18,8 @@ class Run(NamedTuple):
     """One execution: what the body returned, or what it raised.
 
     *poisonous*: trying again cannot help. *section* and *policy*: the `retry()` section it failed in, and that section's own policy.
-    *revoked*: it ended itself, because it was asked to. *replaced*: something else answers in its place, as its next attempt.
+    *revoked*: it ended itself, because it was asked to. *ignored*: it ended itself by `Ignore`, or what it waited for did; that is no
+    failure. *replaced*: something else answers in its place, as its next attempt.
     """
 
     value: Any = None
@@ -28,6 +29,7 @@ class Run(NamedTuple):
     policy: Retry | None = None
     revoked: bool = False
     replaced: bool = False
+    ignored: bool = False
 
 
 class Verdict(NamedTuple):
@@ -50,7 +52,7 @@ def judge(run: Run, policy: Retry, attempt: int, last: Section | None, unit: flo
     message carried). *attempt* is the retry number of this run; *unit* in [0, 1) is the randomness of the pause. Sections that fail in
     turns count from one again and again, so `MAX_EXECUTIONS` ends them.
     """
-    if run.revoked:
+    if run.revoked or run.ignored:
         return Verdict(states.REVOKED)
     if run.replaced:
         return REPLACED

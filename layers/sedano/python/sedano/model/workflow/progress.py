@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
+from sedano.errors import Ignore
 from sedano.model import states
 from sedano.model.records import TaskRecord
 from sedano.model.workflow.conditions import holds
@@ -248,8 +249,9 @@ def told(record: TaskRecord) -> str:
 
 
 def _begins_again(step: Step, record: TaskRecord) -> bool:
-    """Tell whether a step's retry covers this end: a failure, or its time limit; not a poison, nor a revocation by somebody."""
-    return record.state == states.FAILURE or (record.state == states.REVOKED and step.time_limit is not None)
+    """Tell whether a step's retry covers this end: a failure, or its time limit; not a poison, a revocation by somebody, nor an `Ignore`."""
+    ignored = record.error is not None and record.error.type_name == Ignore.__name__
+    return record.state == states.FAILURE or (record.state == states.REVOKED and step.time_limit is not None and not ignored)
 
 
 def _at(value: Any, ref: Ref) -> Any:
