@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from sedano import Retry, Sedano, testing
+from sedano.engine.blocking import BLOCKS, Stepped
 from sedano.engine.coroutines import Turns
 from sedano.errors import OptionError
 from sedano.memory import START, VirtualClock
 from sedano.model import states
 from sedano.model.budget import Budget, Level, Load, scaled
+from sedano.model.outcome import Run
 from sedano.ports import command_queue
 from tests.stories.test_threads import always
 
@@ -154,3 +156,66 @@ def test_an_option_that_cannot_be_honoured_is_named() -> None:
     for options, named in (({"most": 0}, "most"), ({"least": 11}, "least"), ({"speed": 1}, "speed: not an option")):
         with pytest.raises(OptionError, match=named):
             Sedano("k").coroutines(**options)
+
+
+def test_a_body_that_blocks_the_loop_is_logged_with_its_task_and_one_that_waits_is_not() -> None:
+    app = Sedano("k")
+
+    @app.task(name="blocks")
+    async def blocks() -> str:
+        await asyncio.sleep(0)
+        world.clock.advance(2.5)  # as time.sleep does: nothing else runs meanwhile
+        await asyncio.sleep(0)
+        return "done"
+
+    @app.task(name="waits")
+    async def waits() -> str:
+        for _ in range(4):
+            await asyncio.sleep(0)
+        return "done"
+
+    @app.task(name="fails")
+    async def fails() -> None:
+        world.clock.advance(3)
+        raise ValueError("x")
+
+    with testing.world(app) as world:
+        results = [blocks.delay(), waits.delay()]
+        world.drain()
+        fails.apply_async(())
+        world.step()
+        told = [line for line in world.telemetry.lines if line.message == BLOCKS]
+        assert [result.get() for result in results] == ["done", "done"]
+    assert {line.level for line in told} == {"warning"}
+    assert [(line.fields["task"], line.fields["seconds"]) for line in told] == [("blocks", 2.5), ("fails", 3.0)]
+
+
+def test_what_is_awaited_cancelled_and_raised_in_a_timed_body_is_what_it_was() -> None:
+    async def body() -> str:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+            return "tidied up"
+        return "slept"
+
+    async def cancelled() -> Any:
+        stepped = asyncio.ensure_future(_awaited(Stepped(body(), VirtualClock(START))))
+        await asyncio.sleep(0)
+        stepped.cancel()
+        return await stepped
+
+    async def failing() -> None:
+        await asyncio.sleep(0)
+        raise KeyError("x")
+
+    assert asyncio.run(cancelled()) == Run("tidied up")
+    error = asyncio.run(_awaited(Stepped(failing(), VirtualClock(START)))).error
+    assert error is not None
+    assert (error.type_name, error.message) == ("KeyError", "'x'")
+    assert "in __await__" not in error.traceback
+    assert "in failing" in error.traceback
+
+
+async def _awaited(stepped: Stepped) -> Run:
+    return await stepped

@@ -11,10 +11,12 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from sedano.engine.batch import Arguments, Batch, Held, Later, Ran
+from sedano.engine.blocking import Stepped
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.execution import Execution, Late, Ready, failed, limits_of, needed
 from sedano.engine.notices import TELEMETRY
 from sedano.model.outcome import Run
+from sedano.ports import Ports
 
 if TYPE_CHECKING:
     from sedano.engine.time_limits import Limited
@@ -76,9 +78,9 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Ba
     TELEMETRY.set(execution.ports.telemetry)
     limits = limits_of(held.job)
     if limits is None:
-        run = await _call(held, arguments, context)
+        run = await _call(held, arguments, context, execution.ports)
     else:
-        run = await _within(execution.limited(held, limits, context, started), _call(held, arguments, context))
+        run = await _within(execution.limited(held, limits, context, started), _call(held, arguments, context, execution.ports))
     ran = execution.ended(held, run, context, started)
     if held.job.task.circuit is not None:
         execution.note(ran)
@@ -103,14 +105,19 @@ async def _within(limited: Limited, body: Coroutine[Any, Any, Run]) -> Run:
     return limited.settled(run)
 
 
-async def _call(held: Held, arguments: Arguments, context: TaskContext) -> Run:
+async def _call(held: Held, arguments: Arguments, context: TaskContext, ports: Ports) -> Run:
     """Run the body; a cancellation that it did not get from here is a failure of its own."""
+    body: Stepped | None = None
     try:
-        return Run(await held.job.task.function(*arguments[0], **arguments[1]))
+        body = Stepped(held.job.task.function(*arguments[0], **arguments[1]), ports.clock)
+        return await body
     except Exception as error:  # noqa: BLE001 - a body may raise anything; its answer is a value
         return failed(error)
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        return failed(error)
+        return failed(error.with_traceback(error.__traceback__ and error.__traceback__.tb_next))  # without this frame
+    finally:
+        if body is not None:
+            body.tell(context, ports.telemetry)

@@ -249,7 +249,7 @@ def told(record: TaskRecord) -> str:
 
 
 def _begins_again(step: Step, record: TaskRecord) -> bool:
-    """Tell whether a step's retry covers this end: a failure, or its time limit; not a poison, a revocation by somebody, nor an `Ignore`."""
+    """Tell whether a step's retry covers this end: a failure, or its time limit; not a poison, a revocation or an `Ignore`."""
     ignored = record.error is not None and record.error.type_name == Ignore.__name__
     return record.state == states.FAILURE or (record.state == states.REVOKED and step.time_limit is not None and not ignored)
 
