@@ -29,7 +29,8 @@ class Declared:
     """What an application declares: command queues, tasks by name, which tasks hear of which event, names of periodic tasks' schedules.
 
     *webhooks*: their names, each with whether its sender signs. *streams*: their names, each with the tasks that stand on it
-    and the operations of a table that each wants, none for all. *files*: those of the code that were imported.
+    and the operations of a table that each wants, none for all. *files*: those of the code that were imported. *connect*: what brings its
+    ports, where that is not the library's own. *worker*: the settings of its workers, where it names any.
     """
 
     queues: tuple[str, ...]
@@ -40,6 +41,8 @@ class Declared:
     webhooks: Mapping[str, bool] = field(default_factory=dict)
     streams: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     files: tuple[str, ...] = ()
+    connect: str = ""
+    worker: Mapping[str, float] = field(default_factory=dict)
 
     def longest(self) -> tuple[str, float]:
         """Return the task with the longest time limit, and its seconds: 0 where no task has one."""
@@ -99,6 +102,7 @@ def application(app: str, code: Path, config: StageConfig, requirements: Path | 
     declared = _discover(app, code.parent if package else code, importable)
     _require_deployed(code, declared)
     _require_time(declared, config)
+    _require_begun(declared, config)
     for name in declared.queues:
         require(_QUEUE.fullmatch(name), "queues", name, _QUEUE_SAYS)
     folded = {name.lower() for name in declared.queues}
@@ -127,6 +131,14 @@ def _require_time(declared: Declared, config: StageConfig) -> None:
     wanted += f": Lambda ends an invocation after {LONGEST_TIMEOUT} s" if needed > LONGEST_TIMEOUT else f"a time limit of {longest:g} s"
     within = needed <= (LONGEST_TIMEOUT if config.local else config.timeout)
     require(not longest or within, "timeout", config.timeout, wanted)
+
+
+def _require_begun(declared: Declared, config: StageConfig) -> None:
+    """Refuse a guard that leaves a worker no time: it would begin nothing, and give each message back until it is a dead letter."""
+    guard = declared.worker.get("guard", 0.0)
+    needed = math.floor(guard) + 1
+    expected = f"at least {needed}, or a shorter guard than {guard:g} s in Sedano(worker=WorkerSettings(guard=…)): a worker begins no task "
+    require(not guard or needed <= config.timeout, "timeout", config.timeout, f"{expected}in the last {guard:g} s of an invocation")
 
 
 def _require_connected(app: str, declared: Declared, config: StageConfig) -> None:
@@ -182,4 +194,5 @@ def _discover(app: str, code: Path, packages: Path | None) -> Declared:
     schedules, tended, webhooks = tuple(found["schedules"]), found.get("tended", False), found.get("webhooks", {})
     streams = {name: {task: tuple(some) for task, some in tasks.items()} for name, tasks in found.get("streams", {}).items()}
     files = tuple(found.get("files", ()))
-    return Declared(tuple(found["queues"]), found["tasks"], heard, schedules, tended, webhooks, streams, files)
+    connect, worker = found.get("connect", ""), found.get("worker", {})
+    return Declared(tuple(found["queues"]), found["tasks"], heard, schedules, tended, webhooks, streams, files, connect, worker)

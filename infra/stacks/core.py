@@ -57,6 +57,7 @@ class CoreStack(StageStack):
     def __init__(self, scope: Construct, *, config: StageConfig, application: Application, state: StateStack) -> None:
         super().__init__(scope, "core", config=config, about="what runs", protected=config.permanent)
         self._config, self._app = config, application.reference
+        self._connect = application.declared.connect
         self._scheduled = config.schedules or bool(application.declared.schedules)
         self._ledger = dynamodb.Table.from_table_name(self, "Ledger", state.output(LEDGER))
         self._control = dynamodb.Table.from_table_name(self, "Control", state.output(CONTROL))
@@ -110,6 +111,7 @@ class CoreStack(StageStack):
             "SEDANO_SCHEDULER": self._scheduler_state(),
             **self._counted_by_task(),
             **self._ceiling(),
+            **({"SEDANO_CONNECT": self._connect} if self._connect else {}),
         }
 
     def _ceiling(self) -> dict[str, str]:

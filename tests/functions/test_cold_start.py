@@ -34,7 +34,7 @@ RARE = (
     "health", "task_options", "engine.circuits", "engine.checking", "engine.pausing", "model.breaker", "model.budget", "model.health",
     "model.memo", "model.pauses", "model.ranges", "aws.memos", "aws.expressions.memos",
     "consumers", "inspecting", "engine.explaining", "engine.redriving", "engine.controller", "engine.threads", "budgeting",
-    "checks",
+    "checks", "worker_options", "connector",
     "model.rounds", "aws.consumers",
     "model.election", "model.lease", "model.live", "model.order", "model.partitions", "model.registers", "model.snapshot",
     "model.store_clock", "model.workflow", "aws.dated", "aws.elections", "aws.fencing", "aws.flow_runs", "aws.leases",

@@ -41,6 +41,7 @@ LATE = {
     "layers/sedano/python/sedano/aws_ports.py": "a port that few invocations use is loaded by the first",
     "layers/sedano/python/sedano/backlog.py": "a program whose messages all get through never loads a database",
     "layers/sedano/python/sedano/bootstrap.py": "a function loads what it runs",
+    "layers/sedano/python/sedano/connector.py": "the function that brings an app's ports is named by text",
     "layers/sedano/python/sedano/cli/__init__.py": "loads the one verb that was asked for",
     "layers/sedano/python/sedano/cli/desk.py": "the app that it is about is named on the command line",
     "layers/sedano/python/sedano/cli/history.py": "Spark is an extra, and the job stands beside the library",

@@ -153,3 +153,9 @@ def test_a_stage_tells_its_functions_and_its_programs_the_ceiling_of_a_budget(fo
         if name in ("worker", "router"):
             assert function["Environment"]["Variables"]["SEDANO_MOST_BUDGET"] == "50000", name
     assert foreign.outputs["SedanoMostBudget"] == "50000"
+
+
+def test_every_function_is_told_what_brings_the_ports_of_the_app(foreign: Templates) -> None:
+    functions = foreign.functions()
+    for name in ("worker", "router", "recorder", "stream"):
+        assert functions[name]["Environment"]["Variables"]["SEDANO_CONNECT"] == "sedano.memory:ports", name

@@ -40,6 +40,25 @@ def test_a_time_limit_that_the_functions_cannot_keep_is_refused(code: Path, limi
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("guard", "timeout", "said"),
+    [
+        (60, 60, "timeout: 60 cannot be used; expected at least 61, or a shorter guard than 60 s in Sedano(worker="),
+        (59.5, 59, "timeout: 59 cannot be used; expected at least 60, or a shorter guard"),
+        (59.5, 60, ""),
+    ],
+)
+def test_a_guard_that_leaves_a_worker_no_time_is_refused(code: Path, guard: float, timeout: int, said: str) -> None:
+    source = SOURCE.format(limit="").replace("('shop')", f"('shop', worker=WorkerSettings(guard={guard}))")
+    (code / "shop.py").write_text(source.replace("import Sedano", "import Sedano, WorkerSettings"))
+    if not said:
+        assert application("shop:app", code, StageConfig(timeout=timeout)).declared.worker["guard"] == guard
+        return
+    with pytest.raises(ConfigError) as refused:
+        application("shop:app", code, StageConfig(timeout=timeout))
+    assert said in str(refused.value)
+
+
 def test_on_this_machine_the_task_is_given_the_time(code: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     (code / "shop.py").write_text(SOURCE.format(limit="time_limit=30"))
     found = read(synthesise(stage_context("shop:app", code), tmp_path_factory.mktemp("timed") / "cdk.out"))

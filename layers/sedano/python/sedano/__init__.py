@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sedano.app import Sedano
     from sedano.canvas import Sig, chain, chord, chunks, fork, group, signature
     from sedano.engine.context import TaskContext, current
+    from sedano.engine.registry import WorkerSettings
     from sedano.engine.sections import optional, poisonous, retry
     from sedano.errors import Ignore, Reject, SedanoError
     from sedano.event import DomainEvent
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AsyncResult", "Breaker", "Call", "Candidate", "DomainEvent", "GroupResult", "Ignore", "Range", "Reject", "ResultSet", "Retry",
-    "Sedano", "SedanoError", "Sig", "TaskContext", "at", "chain", "chord", "chunks", "cron", "current", "every", "fork", "group",
-    "optional", "poisonous", "retry", "signature",
+    "Sedano", "SedanoError", "Sig", "TaskContext", "WorkerSettings", "at", "chain", "chord", "chunks", "cron", "current", "every", "fork",
+    "group", "optional", "poisonous", "retry", "signature",
 ]  # fmt: skip
 _ROOMS = {
     "Sedano": "app", "Sig": "canvas", "chain": "canvas", "chord": "canvas", "chunks": "canvas", "fork": "canvas", "group": "canvas",
@@ -43,6 +44,7 @@ _ROOMS = {
     "DomainEvent": "event", "Breaker": "model.breaker", "Call": "model.holding", "Candidate": "model.priority", "Range": "model.limiting",
     "Retry": "model.retry", "at": "model.timetable", "cron": "model.timetable",
     "every": "model.timetable", "AsyncResult": "result", "GroupResult": "result", "ResultSet": "result",
+    "WorkerSettings": "engine.registry",
 }  # fmt: skip
 """Where each name lives. A function that runs tasks loads no canvas and no results, one that writes history loads no app."""
 

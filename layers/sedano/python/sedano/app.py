@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, Never, TypeVar, Unp
 
 from sedano import deadlines
 from sedano.declaration import Declaration, app_name, declared, queue_names
-from sedano.engine.registry import Registry
+from sedano.engine.registry import Registry, WorkerSettings
 from sedano.errors import ConfigurationError, OptionError, UnknownOption
 from sedano.event import EventType
 from sedano.guarding import Guarded
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 C = TypeVar("C")
 AWS = "sedano.bootstrap:connect"
 """What binds an app to AWS, by name: `import sedano` does not import boto3."""
-OPTIONS = ("queues", "retry", "connect", "call_timeout")
+OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker")
 
 
 class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
@@ -64,14 +64,16 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         queues: the names of the command queues that its tasks may use; each must exist in the deployment. One whose name ends in ``.fifo``
             keeps order within a key (``serial_key=``); the first must be one that does not.
         retry: the retry policy of tasks that declare none.
-        connect: ``module:function`` that returns the ports at the first use; the default binds to AWS.
+        connect: ``module:function`` that returns the ports at the first use, also in every deployed function; the default,
+            `sedano.bootstrap:connect`, binds to AWS, and a function of yours may replace some of the ports that it returns.
         call_timeout: seconds within which each publication and each read of a program ends (0.05 to 300), whatever AWS does; by default
             what SEDANO_CALL_TIMEOUT says, else 5.
+        worker: how its workers work, wherever they are deployed.
     """
 
     def __init__(
         self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry = DEFAULT, connect: str = AWS,
-        call_timeout: float | None = None, **unknown: Never,
+        call_timeout: float | None = None, worker: WorkerSettings | None = None, **unknown: Never,
     ) -> None:  # fmt: skip
         """Declare an app; nothing is imported, read or connected before the first use.
 
@@ -82,6 +84,9 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
             raise UnknownOption(option, OPTIONS, "an app")
         self.name, self.queues, self.retry, self.connect = app_name(name), queue_names(queues), retry, connect
         self.call_timeout = deadlines.checked(call_timeout)
+        self.worker: WorkerSettings | None = worker
+        if worker is not None:
+            importlib.import_module("sedano.worker_options").check(worker)
         self.registry = Registry()
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()

@@ -6,6 +6,7 @@ import importlib
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sedano.aws.deliveries import delivery
@@ -41,11 +42,17 @@ class LambdaContext(Protocol):
 
 
 Handler = Callable[[Event, LambdaContext], dict[str, Any]]
+OWN = f"{__name__}:connect"
+"""What an app names with `connect=` that names nothing."""
+CONNECT = "SEDANO_CONNECT"
+"""What the app names, where a function does not load the app; the stack sets it."""
+_COMPONENT: ContextVar[tuple[str, Session | None]] = ContextVar("sedano_component", default=("client", None))
+"""The function that starts, while it asks for its ports; anything else is a program."""
 
 
 def connect() -> Ports:
-    """Return the ports of the deployment that the environment describes."""
-    return ports_of(from_environment(os.environ), "client")
+    """Return the ports over AWS of the deployment that the environment describes: a program's, or those of the function that starts."""
+    return ports_of(from_environment(os.environ), *_COMPONENT.get())
 
 
 def worker() -> Handler:
@@ -53,7 +60,7 @@ def worker() -> Handler:
     app, settings, ports = _deployed("worker")
     importlib.import_module("sedano.workflow.enlisting").enlist(app)
     engine = importlib.import_module("sedano.engine.worker")
-    built: Worker = engine.Worker(app.registry, ports, _host(ports), engine.WorkerSettings(), app.run_loop())
+    built: Worker = engine.Worker(app.registry, ports, _host(ports), app.worker or engine.WorkerSettings(), app.run_loop())
     keys = {url.rpartition("/")[2]: key for key, url in settings.queues.items()}
     overtime: Overtime = importlib.import_module("sedano.engine.overtime").Overtime(built.running, ports.clock, ports.telemetry)
 
@@ -76,7 +83,7 @@ def router() -> Handler:
 
 def recorder() -> Handler:
     """Return the handler of the recorder function."""
-    ports = ports_of(from_environment(os.environ), "recorder")
+    ports = _connected(os.environ.get(CONNECT) or OWN, "recorder", None)
     costs = importlib.import_module("sedano.aws.events").COSTS
     built: Recorder = importlib.import_module("sedano.engine.recorder").Recorder(ports, _host(ports), costs)
     return _handler(built.record, ports, {}, RECORDS)
@@ -158,9 +165,21 @@ def _deployed(service: str, session: Session | None = None) -> tuple[Sedano, Set
     if FUNCTION in os.environ:
         write_lines(f"sedano-{service}", os.environ)
     app: Sedano = importlib.import_module("sedano.app").load(settings.app)
-    ports = ports_of(settings, service, session)
+    ports = _connected(app.connect, service, session)
     app.attach(ports)
     return app, settings, ports
+
+
+def _connected(reference: str, service: str, session: Session | None) -> Ports:
+    """Return the ports of the function *service*, brought by what *reference* names."""
+    token = _COMPONENT.set((service, session))
+    try:
+        if reference == OWN:
+            return connect()
+        ports: Ports = importlib.import_module("sedano.connector").brought(reference)
+        return ports
+    finally:
+        _COMPONENT.reset(token)
 
 
 def _host(ports: Ports) -> Host:

@@ -269,10 +269,10 @@ def world(
     Args:
         app: the app under test.
         seed: decides every random choice, so that a failing test fails again.
-        settings: the worker's; by default without threads, so that a run is deterministic.
+        settings: the worker's; by default those of the app, but without threads, so that a run is deterministic.
         most_budget: the setting of the stage: the largest budget of a message without a mark.
     """
-    built = World(app, seed, settings or WorkerSettings(lanes=0), most_budget)
+    built = World(app, seed, settings or (app.worker or WorkerSettings())._replace(lanes=0, concurrency=1), most_budget)
     app.attach(built.ports)
     built.clock.work = built.step
     try:

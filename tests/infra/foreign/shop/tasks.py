@@ -3,7 +3,7 @@
 from sedano import DomainEvent, Sedano
 from sedano.streams import StreamRecord, TableChange
 
-app = Sedano("shop", queues=("default", "mail"))
+app = Sedano("shop", queues=("default", "mail"), connect="sedano.memory:ports")
 
 
 @app.event

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from sedano.cli.desk import app_of, table, takes_app
 from sedano.cli.printer import say
+from sedano.connector import connector
 from sedano.views.discovered import Discovered, discovered, over
 
 
@@ -31,6 +32,8 @@ def main(arguments: Sequence[str]) -> int:
     for schedule in over(app, time.time()):
         say(f"sedano: the schedule {schedule} comes no more: its last moment is over", err=True)
     found = discovered(app)
+    if found.connect:
+        connector(found.connect)  # here, and not in each function when it starts
     say(as_json(found, imported(asked.code))) if asked.json else _show(found)
     return 0
 
@@ -49,6 +52,10 @@ def imported(code: Path) -> list[str]:
 
 def _show(found: Discovered) -> None:
     say(f"{found.name}: queues {', '.join(found.queues)}", "")
+    if found.connect:
+        say(f"its ports come from {found.connect}", "")
+    if found.worker:
+        say("its workers: " + ", ".join(f"{name}={value:g}" for name, value in found.worker.items()), "")
     rows = [(name, task.queue, task.delivery, "kept" if task.keeps_result else "") for name, task in found.tasks.items()]
     table(("task", "queue", "delivery", "result"), rows)
     for event, tasks in found.subscriptions.items():

@@ -116,6 +116,23 @@ COLLECT_TASK = TaskSpec(COLLECT, _collected, Parameters(_collected))
 BUILT_IN = {LAUNCH: LAUNCH_TASK, COLLECT: COLLECT_TASK, ELECT: ELECT_TASK}
 
 
+class WorkerSettings(NamedTuple):
+    """How a worker works.
+
+    *concurrency*: `def` bodies at once (1: inline); *lanes*: outcomes recorded at once while bodies run (0: none, on the caller's
+    thread); *window*: message ids remembered by the idempotent receiver; *guard*: seconds before the deadline after which nothing is
+    started; *poison_after*: claims of one attempt, or receives of an unclaimed message, that end without a record; *heartbeat*: seconds
+    between membership writes, and between looks at pauses, revocations and limits.
+    """
+
+    concurrency: int = 1
+    lanes: int = 4
+    window: int = 100
+    guard: float = 1.0
+    poison_after: int = 5
+    heartbeat: float = 60.0
+
+
 @dataclass(slots=True)
 class Registry:
     """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health

@@ -50,6 +50,7 @@ from sedano.engine.parking import ParkingLot
 from sedano.engine.plans import Plans
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry
+from sedano.engine.registry import WorkerSettings as WorkerSettings
 from sedano.engine.second_look import SecondLook
 from sedano.engine.sparing import Spared
 from sedano.engine.telling import count_at_once, tell
@@ -59,23 +60,6 @@ from sedano.model.clock import LamportClock
 from sedano.model.records import TaskRecord
 from sedano.model.window import Window
 from sedano.ports import Delivery, Ports
-
-
-class WorkerSettings(NamedTuple):
-    """How a worker works.
-
-    *concurrency*: `def` bodies at once (1: inline); *lanes*: outcomes recorded at once while bodies run (0: none, on the caller's
-    thread); *window*: message ids remembered by the idempotent receiver; *guard*: seconds before the deadline after which nothing is
-    started; *poison_after*: claims of one attempt, or receives of an unclaimed message, that end without a record; *heartbeat*: seconds
-    between membership writes.
-    """
-
-    concurrency: int = 1
-    lanes: int = 4
-    window: int = 100
-    guard: float = 1.0
-    poison_after: int = 5
-    heartbeat: float = 60.0
 
 
 def rounds(jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from sedano.app import Sedano
+from sedano.app import AWS, Sedano
 from sedano.engine.registry import TaskSpec
 from sedano.model.messages import NOTHING
 from sedano.model.signature import Delivery
@@ -29,7 +29,7 @@ class Discovered(NamedTuple):
 
     *tended*: a controller has to look after it, for a queue has a budget or a health check is shared. *webhooks*: their names, each with
     whether its sender signs. *streams*: their names, each with the tasks that stand on it and the operations that each wants (none named:
-    all).
+    all). *connect*: what brings its ports, where that is not the library's own. *worker*: the settings of its workers, where it names any.
 
     Everything is in order of name, so that the same declarations in another order are the same record.
     """
@@ -42,6 +42,8 @@ class Discovered(NamedTuple):
     tended: bool = False
     webhooks: Mapping[str, bool] = NOTHING
     streams: Mapping[str, Mapping[str, tuple[str, ...]]] = NOTHING
+    connect: str = ""
+    worker: Mapping[str, float] = NOTHING
 
 
 def discovered(app: Sedano) -> Discovered:
@@ -57,6 +59,8 @@ def discovered(app: Sedano) -> Discovered:
         bool(registry.budgets) or any(check.spec.shared for check in registry.checks.values()),
         {name: app.webhooks[name].scheme.signs for name in sorted(app.webhooks)},
         {name: {task: app.streams[name][task] for task in sorted(app.streams[name])} for name in sorted(app.streams)},
+        app.connect if app.connect != AWS else "",
+        app.worker._asdict() if app.worker is not None else {},
     )
 
 
