@@ -56,6 +56,12 @@ def test_what_a_newer_version_wrote_is_left_alone():
     assert without_pause(newer, "task", "a", NOW) == newer
 
 
+@pytest.mark.parametrize("window", ["² 1", "1 ²", "1 " + "9" * 19, "-1 1", "1e3 2"])
+def test_a_window_that_is_no_two_numbers_stops_nothing_and_raises_nothing(window):
+    """Some letters are digits to Python and no numbers to it."""
+    assert in_force(frozenset({f"task=a {window}", f"mail {window}", "tenant=x"}), NOW) == [pause("tenant", "x")]
+
+
 @pytest.mark.parametrize(("kind", "name"), [("colour", "red"), ("task", ""), ("task", "a b"), ("tenant", "a=b")])
 def test_what_cannot_be_paused_is_named(kind, name):
     with pytest.raises(OptionError, match=f"^{kind}"):
