@@ -34,7 +34,7 @@ TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requir
 named = $(if $(filter file,$(origin $(1))),,$($(1)))
 ON_AWS = $(RUN) -m infra.command $@ --app "$(call named,APP)" --code "$(call named,CODE)" --stage "$(STAGE)" $(SET) $(if $(CDK),-- $(CDK))
 
-.PHONY: names-app help demo test fuzz test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins clean setup setup-all
+.PHONY: names-app help demo test fuzz mutants test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -56,6 +56,9 @@ bench: setup-all ## the numbers the design is held to, with the peers measured i
 
 fuzz: setup ## hostile messages, files and texts for every reader and engine (MINUTES=10 SEED=n TARGET=worker)
 	@$(RUN) -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES)) --seed $(SEED) $(foreach target,$(TARGET),--target $(target))
+
+mutants: setup ## change the code in thousands of places: which changes does no test notice? (MINUTES=30 SEED=n TARGET="leases claim")
+	@$(RUN) -m tests.mutants $(if $(MINUTES),--minutes $(MINUTES)) --seed $(SEED) $(foreach target,$(TARGET),--target $(target))
 
 test-deploy: setup-all ## what is deployed can be trusted: every grant, two versions, faults, on a local AWS that enforces IAM (SCALE=0.1)
 	@SEDANO_TRUST=$(SCALE) $(RUN) -m pytest tests/infra tests/deploy tests/trust

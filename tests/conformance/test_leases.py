@@ -9,7 +9,8 @@ from sedano.errors import OptionError, Unavailable
 from sedano.model.lease import LeaseRecord, Term, term
 from sedano.model.store_clock import Moment
 from sedano.ports import Leases
-from tests.conformance.worlds import World, in_memory
+from tests.conformance.worlds import World, in_memory, over_aws
+from tests.plugins.resources import Resources
 
 NOW = 1_767_225_600_000
 THEN = Moment(NOW, 0.0)
@@ -231,6 +232,24 @@ def test_a_proof_is_the_condition_that_the_term_still_holds(aws_world: World) ->
     check = aws_world.leases.proof(mine)["ConditionCheck"]
     assert check["ExpressionAttributeValues"][":tok"] == {"N": str(mine.token)}
     assert check["Key"]["pk"]["S"].startswith("LEASE#")
+
+
+def test_a_proof_holds_for_the_term_that_holds_and_for_no_other(resources: Resources) -> None:
+    leases, client = over_aws(resources).leases, resources.session.client("dynamodb")
+    mine = held(leases)
+
+    def proven(holder: Term) -> bool:
+        try:
+            client.transact_write_items(TransactItems=[leases.proof(holder)])
+        except client.exceptions.TransactionCanceledException:
+            return False
+        return True
+
+    assert proven(mine)
+    assert not proven(mine._replace(nonce="clone"))
+    assert not proven(mine._replace(token=mine.token - 1))
+    leases.release(mine, NOW)
+    assert not proven(mine), "a term that was given back proves nothing"
 
 
 def test_memory_has_no_transactions_to_prove_a_term_to() -> None:

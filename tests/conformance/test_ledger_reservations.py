@@ -60,3 +60,14 @@ def test_a_task_that_began_can_no_longer_be_reserved(world: World, outcome: Outc
     for message_id in ("message-1", "message-2"):
         assert reserve(world, message_id, now=NOW + 10_000, until=NOW + 20_000) == began
     assert stored(world.ledger) == began
+
+
+@pytest.mark.parametrize("outcome", [None, retry(), success()])
+def test_a_reservation_that_lapsed_after_its_task_began_is_not_taken_over(world: World, outcome: Outcome | None) -> None:
+    reserve(world, until=NOW + 1)
+    claimed(world.ledger)
+    if outcome is not None:
+        world.ledger.record([outcome])
+    began = stored(world.ledger)
+    assert began.reserved == NOW + 1
+    assert reserve(world, "message-2", now=NOW + 10_000, until=NOW + 20_000) == began == stored(world.ledger)

@@ -70,6 +70,14 @@ def test_a_running_task_is_asked_and_what_was_asked_is_never_taken_back(world: W
     assert record(world) == held._replace(asked=TERMINATE)
 
 
+def test_a_running_task_that_was_asked_can_be_asked_more(world: World) -> None:
+    held = claimed(world.ledger)
+    assert world.ledger.ask(CLAIM.task_id, NO_RETRY)
+    assert world.ledger.ask(CLAIM.task_id, NO_RETRY)
+    assert world.ledger.ask(CLAIM.task_id, TERMINATE)
+    assert record(world) == held._replace(asked=TERMINATE)
+
+
 def test_only_a_running_task_is_asked(world: World) -> None:
     assert not world.ledger.ask(CLAIM.task_id, TERMINATE)
     world.ledger.reserve(CLAIM.task_id, "m", NOW, NOW + 60)

@@ -5,6 +5,7 @@
 `ministack_resources` tables, queues and buckets of the same shape on that endpoint, which no function consumes
 """
 
+import os
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -37,7 +38,9 @@ class Resources:
 
 @pytest.fixture(scope="session")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The cloud assembly of a local stage, synthesised once a test run."""
+    """The cloud assembly of a local stage, synthesised once a test run; a run that another one started is handed it."""
+    if handed := os.environ.get("SEDANO_ASSEMBLY"):
+        return Path(handed)
     return synthesise(stage_context(APP, CODE), tmp_path_factory.mktemp("local") / "cdk.out")
 
 

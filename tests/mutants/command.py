@@ -1,0 +1,168 @@
+"""The command `python -m tests.mutants`: the targets in turn, each in a process of its own, and what they say together."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mutants.judging import KILLED, UNPLANTED, Judges, Verdict
+from tests.mutants.mutant import Mutant
+from tests.mutants.targets import BY_NAME, PLANTED, ROOT, TARGETS, Target
+
+BUILD = ROOT / "build" / "mutants"
+COUNTS = ("mutants", "killed", "survived", "equivalent", "not_run")
+Key = tuple[str, str, str, str]
+
+
+def arguments(given: Sequence[str]) -> argparse.Namespace:
+    """Return what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description="Change the code of sedano; do its tests notice?")
+    parser.add_argument("--minutes", type=float, default=None, help="end after this time; the mutants are drawn by the seed (default: all)")
+    parser.add_argument("--most", type=int, default=None, help="so many mutants of each target, drawn by the seed")
+    parser.add_argument("--seed", type=int, default=20261120)
+    parser.add_argument("--target", action="append", default=[], choices=BY_NAME, help="one target alone; may be repeated")
+    parser.add_argument("--place", action="append", default=[], help="only mutants whose module or place contains this; may be repeated")
+    parser.add_argument("--equivalents", default="tests.mutants.equivalents", help="the module whose EQUIVALENT names mutants with reasons")
+    parser.add_argument("--build", type=Path, default=BUILD, help="where summary.json is written")
+    parser.add_argument("--list", action="store_true", help="list the targets and how many mutants each has")
+    return parser.parse_args(given)
+
+
+def main(asked: argparse.Namespace) -> int:
+    """Run the campaign and return the exit status: 1 when a mutant survived, or a named equivalent is none."""
+    names = asked.target or [target.name for target in TARGETS if target.name != PLANTED]
+    if asked.list:
+        print("\n".join(f"{name:14} {len(BY_NAME[name].mutants()):5}  {', '.join(BY_NAME[name].modules)}" for name in names))
+        return 0
+    asked.build.mkdir(parents=True, exist_ok=True)
+    if len(names) == 1:
+        told = [Campaign(BY_NAME[names[0]], asked, importlib.import_module(asked.equivalents).EQUIVALENT).run()]
+    else:
+        told = list(_in_turns(names, asked))
+    summary = summed(told)
+    (asked.build / "summary.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+    print(", ".join(f"{summary[name]} {name.replace('_', ' ')}" for name in COUNTS) + f": {asked.build}/summary.json", flush=True)
+    return 1 if summary["survived"] or summary["errors"] else 0
+
+
+def _in_turns(names: Sequence[str], asked: argparse.Namespace) -> Any:
+    """Run each target in a process of its own, with its share of the time that is left."""
+    until = time.monotonic() + asked.minutes * 60 if asked.minutes is not None else None
+    counts = {name: len(BY_NAME[name].mutants()) for name in names}
+    for index, name in enumerate(names):
+        build = asked.build / name
+        given = ["--target", name, "--seed", str(asked.seed), "--build", str(build), "--equivalents", asked.equivalents]
+        given += [part for place in asked.place for part in ("--place", place)]
+        given += ["--most", str(asked.most)] if asked.most is not None else []
+        if until is not None:
+            share = counts[name] / sum(counts[other] for other in names[index:])
+            given += ["--minutes", str(max(until - time.monotonic(), 0) * share / 60)]
+        status = subprocess.run([sys.executable, "-m", "tests.mutants", *given], check=False, cwd=ROOT).returncode
+        if status not in (0, 1):
+            yield dict.fromkeys(COUNTS, 0) | {"by_module": {}, "survivors": [], "errors": [f"{name}: the judges are red"]}
+            continue
+        yield json.loads((build / "summary.json").read_text())
+
+
+@dataclass
+class Campaign:
+    """The mutants of one target before their judges."""
+
+    target: Target
+    asked: argparse.Namespace
+    equivalent: Mapping[Key, str]
+    verdicts: dict[Key, Verdict] = field(default_factory=dict)
+    mutants: list[Mutant] = field(default_factory=list)
+
+    def run(self) -> dict[str, Any]:
+        """Judge the mutants and return the figures."""
+        began = time.monotonic()
+        until = began + self.asked.minutes * 60 if self.asked.minutes is not None else float("inf")
+        self.mutants = [one for one in self.target.mutants() if self._asked(one.module, one.place)]
+        drawn = list(self.mutants)
+        random.Random(self.asked.seed).shuffle(drawn)
+        drawn = drawn[: self.asked.most]
+        if until == float("inf"):
+            drawn.sort(key=lambda mutant: (mutant.module, mutant.line, mutant.place))
+        paths = {module: str(importlib.import_module(module).__file__) for module in {mutant.module for mutant in self.mutants}}
+        with os.fdopen(os.dup(1), "w") as out:
+            judges = Judges(paths.values(), lambda ready: self._each(ready, drawn, paths, until, out))
+            quiet = ["-q", "--disable-warnings", "-p", "no:cacheprovider"]
+            pytest.main([*self.target.files(), *quiet, "-m", "not ministack", f"--hypothesis-seed={self.asked.seed}"], plugins=[judges])
+        if judges.red or not judges.items:
+            print("\n".join(judges.red))
+            raise SystemExit(f"{self.target.name}: the judges are red without any mutant; make them green first")
+        return self.figures(time.monotonic() - began)
+
+    def _each(self, judges: Judges, drawn: Sequence[Mutant], paths: Mapping[str, str], until: float, out: Any) -> None:
+        for number, mutant in enumerate(drawn, 1):
+            if time.monotonic() > until:
+                return
+            verdict = self.verdicts[mutant.key] = judges.judge(mutant, paths[mutant.module])
+            if verdict.status != KILLED and mutant.key not in self.equivalent:
+                print(f"{self.target.name} {number}/{len(drawn)} {verdict.status}: {mutant}", file=out, flush=True)
+            elif number % 100 == 0:
+                print(f"{self.target.name} {number}/{len(drawn)}", file=out, flush=True)
+
+    def figures(self, seconds: float) -> dict[str, Any]:
+        """Return the counts, by module too, the survivors, and what is wrong with the list of equivalents."""
+        by_module: dict[str, Counter[str]] = {}
+        for mutant in self.mutants:
+            by_module.setdefault(mutant.module, Counter(dict.fromkeys(COUNTS, 0))).update(["mutants", self._class(mutant)])
+        survivors = [mutant for mutant in self.mutants if self._class(mutant) == "survived"]
+        return {
+            **sum(by_module.values(), Counter()),
+            "seconds": round(seconds, 1),
+            "by_module": {module: dict(counts) for module, counts in by_module.items()},
+            "survivors": [{"line": one.line, "key": one.key, "status": self.verdicts[one.key].status} for one in survivors],
+            "errors": self._wrong(),
+            "verdicts": [[*one.key, *self._said(one)] for one in self.mutants if one.key in self.verdicts],
+        }
+
+    def _asked(self, module: str, place: str) -> bool:
+        return not self.asked.place or any(part in f"{module} {place}" for part in self.asked.place)
+
+    def _said(self, mutant: Mutant) -> list[str]:
+        verdict = self.verdicts[mutant.key]
+        return [verdict.status, verdict.judge, verdict.why]
+
+    def _class(self, mutant: Mutant) -> str:
+        verdict = self.verdicts.get(mutant.key)
+        if verdict is None:
+            return "not_run"
+        if verdict.status == UNPLANTED:
+            return UNPLANTED
+        return "killed" if verdict.status == KILLED else "equivalent" if mutant.key in self.equivalent else "survived"
+
+    def _wrong(self) -> list[str]:
+        """Return the entries of the list of equivalents that are none."""
+        modules, known = {one.module for one in self.mutants}, {one.key for one in self.mutants}
+        own = [key for key in self.equivalent if key[0] in modules and self._asked(key[0], key[1])]
+        gone = [f"no mutant is named so any more; take it off the list of equivalents: {key}" for key in own if key not in known]
+        killed = [key for key in own if key in self.verdicts and self.verdicts[key].status == KILLED]
+        unplanted = [f"cannot be planted: {one}: {self.verdicts[one.key].why}" for one in self.mutants if self._class(one) == UNPLANTED]
+        return gone + unplanted + [f"named equivalent but killed by {self.verdicts[key].judge}: {key}" for key in killed]
+
+
+def summed(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the figures of all targets together."""
+    whole: dict[str, Any] = {name: sum(one.get(name, 0) for one in told) for name in COUNTS}
+    whole["by_module"] = {module: counts for one in told for module, counts in one["by_module"].items()}
+    for name in ("survivors", "errors", "verdicts"):
+        whole[name] = [entry for one in told for entry in one.get(name, ())]
+    for error in whole["errors"]:
+        print(error)
+    return whole

@@ -1,0 +1,36 @@
+"""Mutants that no test can notice, because what they change makes no difference; each with the reason.
+
+The key is (module, place, source line or text of the expression, change), as `summary.json` gives it. An entry that fits no mutant
+any more, because its line was changed, is an error of the campaign, and so is one whose mutant was killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Key = tuple[str, str, str, str]
+_PUT = (
+    "attribute_not_exists(pk) OR (attribute_not_exists(shut) AND num <= :left AND sz <= :room) "
+    "SET entries = list_append(if_not_exists(entries, :none), :entries), num = if_not_exists(num, :zero) + :count, "
+    "sz = if_not_exists(sz, :zero) + :bytes, #ttl = :ttl"
+)
+
+
+def _shut(*changes: str) -> dict[Key, str]:
+    text = "attribute_not_exists(shut) OR shut = :shut SET shut = :shut, #ttl = :ttl"
+    reason = "a basket that is shut stays so: the attribute is only looked for, and the refusal brings the basket back as the write does"
+    return {("sedano.aws.expressions.limits", "SHUT", text, change): reason for change in changes}
+
+
+EQUIVALENT: Mapping[Key, str] = {
+    **_shut(
+        "`attribute_not_exists(shut)` always holds",
+        "`shut = :shut` always holds",
+        "`shut = :shut` never holds",
+        "`shut = :shut` → `shut <> :shut`",
+        "`:shut` is 0",
+        "`:shut` is 2",
+    ),
+    ("sedano.aws.expressions.limits", "PUT", _PUT, "`sz <= :room` → `sz < :room`"): "a basket of exactly 300 000 bytes is "
+    "one byte smaller; the bound is a margin below the 400 KB of an item, and the next basket takes the call",
+}

@@ -1,0 +1,28 @@
+"""The judges of `till`. They leave a hole: no test sells a thing of price 1, so a till that asks for more than 1 is not noticed."""
+
+import pytest
+
+from tests.mutants.planted.till import MOST, Till, change, larger
+
+
+def test_change_is_given_in_large_coins() -> None:
+    assert change(17, 5) == [5, 5, 1, 1]
+    assert change(7, 2) == [5]
+    assert change(9, 5) == [1, 1, 1, 1]
+    assert change(5, 5) == []
+
+
+def test_too_little_is_refused() -> None:
+    with pytest.raises(ValueError, match="too little"):
+        change(4, 5)
+
+
+def test_the_larger_one_is_found() -> None:
+    assert [larger(1, 2), larger(2, 1), larger(2, 2)] == [2, 2, 2]
+
+
+def test_a_till_sells_three_things() -> None:
+    till = Till()
+    assert [till.sell(2) for _ in range(4)] == [True, True, True, False]
+    assert not Till().sell(0)
+    assert MOST == 3

@@ -1,0 +1,40 @@
+"""A small module for the test of the runner: some of its mutants are noticed by `judge_till`, one never ends, one survives."""
+
+MOST = 3
+
+
+def change(paid: int, price: int) -> list[int]:
+    """Return the coins of 5 and 1 for what was paid above the price."""
+    if paid < price:
+        raise ValueError("too little")
+    left, coins = paid - price, []
+    while left > 0:
+        coin = 5 if left >= 5 else 1
+        coins.append(coin)
+        left -= coin
+    return coins
+
+
+def larger(one: int, two: int) -> int:
+    """Return the larger one; of equal ones either will do, so a mutant of this is equivalent."""
+    if one > two:
+        return one
+    return two
+
+
+class Till:
+    """Counts sales."""
+
+    def __init__(self) -> None:
+        self.sales = 0
+
+    def sell(self, price: int) -> bool:
+        """Sell at most so many things, none of them for nothing."""
+        if self.sales < MOST and price > 0:
+            self.sales += 1
+            return True
+        return False
+
+    def never_asked(self) -> int:
+        """No judge calls this."""
+        return self.sales + 1

@@ -1,0 +1,144 @@
+"""Mutants of functions and of constants of a module.
+
+A change of a function is planted by exchanging the code of every function object that was made from it, so that it holds wherever the
+function was imported, decorated or bound. A constant is bound anew in each module that has it by its own name. What is computed when a
+module is imported (tables, default values) is not changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import gc
+import importlib
+import sys
+from collections.abc import Collection, Iterator
+from functools import partial
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+from tests.mutants.mutant import Mutant, numbered, shortened
+from tests.mutants.operators import changes, nodes, swapped
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Mark = tuple[str, int, str]
+SWAP = -1
+"""The number of the change that swaps a statement with the next one."""
+ALIVE: dict[Mark, list[FunctionType]] = {}
+"""The functions that a change can be planted in, by file, line and name; see `find`."""
+
+
+def find(files: Collection[str]) -> None:
+    """Find every function that was made from these files. A child inherits the list; looking costs as much as a small test."""
+    ALIVE.clear()
+    for one in gc.get_objects():
+        if isinstance(one, FunctionType) and one.__code__.co_filename in files:
+            ALIVE.setdefault(_mark(one.__code__), []).append(one)
+
+
+def of_module(module: str) -> list[Mutant]:
+    """Return every mutant of the functions and constants of *module*, in the order of its lines."""
+    path = Path(str(importlib.import_module(module).__file__))
+    lines = path.read_text().splitlines()
+    tree = ast.parse("\n".join(lines), str(path))
+    found = [mutant for function, around in _functions(tree, ()) for mutant in _of_function(module, path, lines, function, around)]
+    return list(numbered([*_constants(module, tree, lines), *found]))
+
+
+def _functions(inside: ast.Module | ast.ClassDef, around: tuple[ast.ClassDef, ...]) -> Iterator[tuple[Function, tuple[ast.ClassDef, ...]]]:
+    """Yield the outermost functions with the classes around them."""
+    for node in inside.body:
+        if isinstance(node, Function):
+            yield node, around
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node, (*around, node))
+
+
+def _of_function(module: str, path: Path, lines: list[str], function: Function, around: tuple[ast.ClassDef, ...]) -> Iterator[Mutant]:
+    place = ".".join([*(one.name for one in around), function.name])
+    first, last = function.lineno, function.lineno
+    for index, (parent, field, at, node) in enumerate(nodes(function)):
+        if isinstance(node, ast.stmt) and field in ("body", "orelse", "finalbody"):
+            first, last = _reach(node)
+        for number, (change, _) in enumerate(changes(node)):
+            plant = partial(_plant, path, function, around, index, number)
+            line = getattr(node, "lineno", first)
+            yield Mutant(module, place, lines[line - 1].strip(), change, plant, first, last)
+        if (other := swapped(parent, field, at)) is not None:
+            change = f"`{shortened(ast.unparse(node))}` after `{shortened(ast.unparse(other))}`"
+            plant = partial(_plant, path, function, around, index, SWAP)
+            yield Mutant(module, place, lines[node.lineno - 1].strip(), change, plant, first, last)
+
+
+def _reach(node: ast.stmt) -> tuple[int, int]:
+    """Return the first and the last line of a statement, of one that holds others only its head."""
+    held: list[ast.stmt] = getattr(node, "body", [])
+    return node.lineno, max(node.lineno, held[0].lineno - 1) if held else (node.end_lineno or node.lineno)
+
+
+def _plant(path: Path, function: Function, around: tuple[ast.ClassDef, ...], index: int, number: int) -> None:
+    """Exchange the code of the function for the changed one."""
+    changed = copy.deepcopy(function)
+    parent, field, place, node = next(one for at, one in enumerate(nodes(changed)) if at == index)
+    if number == SWAP:
+        block = getattr(parent, field)
+        block[place], block[place + 1] = block[place + 1], block[place]
+    else:
+        new = next(one for at, (_, one) in enumerate(changes(node)) if at == number)
+        if place is None:
+            setattr(parent, field, new)
+        else:
+            getattr(parent, field)[place] = new
+    code = _compiled(path, changed, around)
+    for one in ALIVE[_mark(code)]:
+        one.__code__ = code
+
+
+def _mark(code: CodeType) -> Mark:
+    return code.co_filename, code.co_firstlineno, code.co_name
+
+
+def _compiled(path: Path, function: Function, around: tuple[ast.ClassDef, ...]) -> CodeType:
+    """Return the code of *function*, compiled inside its classes."""
+    body: ast.stmt = function
+    for outer in reversed(around):
+        body = ast.copy_location(ast.ClassDef(outer.name, [], [], [body], []), outer)
+    future = ast.ImportFrom("__future__", [ast.alias("annotations")], 0)
+    whole = ast.fix_missing_locations(ast.Module([future, body], []))
+    code = compile(whole, str(path), "exec", dont_inherit=True)
+    for name in (*(outer.name for outer in around), function.name):
+        code = next(one for one in code.co_consts if isinstance(one, CodeType) and one.co_name == name)
+    return code
+
+
+def _constants(module: str, tree: ast.Module, lines: list[str]) -> Iterator[Mutant]:
+    """Yield each numeric constant of the module one higher and one lower."""
+    for node in tree.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target if isinstance(node, ast.AnnAssign) else None
+        if not isinstance(target, ast.Name):
+            continue
+        value = getattr(sys.modules[module], target.id, None)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        for new in (value + 1, value - 1):
+            plant = partial(_bind, module, target.id, value, new)
+            yield Mutant(module, target.id, lines[node.lineno - 1].strip(), f"`{target.id}` + {new - value}".replace("+ -", "- "), plant)
+
+
+def _bind(module: str, name: str, old: Any, new: Any) -> None:
+    """Give the constant its new value in its module and wherever it was imported under its name."""
+    for other in list(sys.modules.values()):
+        known = getattr(other, "__dict__", {})
+        same = name in known and type(known[name]) is type(old) and known[name] == old
+        if same and (other.__name__ == module or _imports(other, module, name)):
+            known[name] = new
+
+
+def _imports(other: Any, module: str, name: str) -> bool:
+    path = getattr(other, "__file__", None)
+    if not path or not path.endswith(".py") or "site-packages" in path:
+        return False
+    tree = ast.parse(Path(path).read_text())
+    taken = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == module]
+    return any(alias.name == name for node in taken for alias in node.names)

@@ -1,0 +1,117 @@
+"""What is mutated, and which tests judge it: a row for each group of modules that the same tests stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutants.mutant import Mutant
+from tests.mutants.syntax import of_module
+from tests.mutants.writes import modules, of_writes
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Modules, by their names below `sedano`, and the test files that judge them, below `tests`. *holds*: no mutant of it survives."""
+
+    name: str
+    modules: tuple[str, ...]
+    judges: tuple[str, ...]
+    holds: bool = False
+
+    def mutants(self) -> list[Mutant]:
+        """Return every mutant of the target."""
+        found: list[Mutant] = []
+        for module in self.modules:
+            full = module if module.startswith("tests.") else f"sedano.{module}"
+            found += of_writes(full) if full in modules() else of_module(full)
+        return found
+
+    def files(self) -> list[str]:
+        """Return the paths of the judges."""
+        return [str(ROOT / "tests" / judge) for judge in self.judges]
+
+
+def _conformance(*names: str) -> tuple[str, ...]:
+    return tuple(f"conformance/test_{name}.py" for name in names)
+
+
+def _unit(*names: str) -> tuple[str, ...]:
+    return tuple(f"unit/test_{name}.py" for name in names)
+
+
+def _stories(*names: str) -> tuple[str, ...]:
+    return tuple(f"stories/test_{name}.py" for name in names)
+
+
+def _each(room: str, names: str) -> tuple[str, ...]:
+    return tuple(f"{room}.{name}" for name in names.split())
+
+
+_LEDGER = _conformance("ledger_claims", "ledger_records", "ledger_reservations", "ledger_revocations", "ledger_joins")
+_LEASES = _conformance("leases")
+
+TARGETS: Sequence[Target] = (
+    Target("tasks", ("aws.expressions.tasks",), (*_LEDGER, *_conformance("elections", "lifetimes"))),
+    Target("leases", ("aws.expressions.leases",), (*_LEASES, *_conformance("lifetimes"))),
+    Target("limits", ("aws.expressions.limits",), _conformance("limits", "lifetimes"), holds=True),
+    Target("elections", ("aws.expressions.elections",), _conformance("elections")),
+    Target("fencing", ("aws.expressions.fencing", "aws.fencing"), (*_LEASES, "docs/test_fencing.py")),
+    Target(
+        "other-writes",
+        _each("aws.expressions", "control flow_runs members memos schedules"),
+        _conformance("control", "flow_runs", "members", "memos", "schedules"),
+    ),
+    Target("memory-tasks", ("memory.ledger",), (*_LEDGER, *_conformance("elections"), *_unit("memory"))),
+    Target("memory-leases", ("memory.leases",), _LEASES),
+    Target("memory-limits", ("memory.limits",), _conformance("limits")),
+    Target(
+        "memory-other",
+        _each("memory", "elections control flow_runs memos schedules stores"),
+        (*_conformance("elections", "control", "flow_runs", "memos", "schedules", "members", "blobs", "history"), *_unit("memory")),
+    ),
+    Target("claim", ("model.claim", "model.outcome"), (*_unit("claim", "outcome"), *_stories("retries", "given_back", "poison"))),
+    Target("lease", ("model.lease", "model.store_clock"), (*_unit("lease_rule"), *_LEASES, *_stories("leases"))),
+    Target("join", ("model.join", "model.lineage"), (*_unit("join", "lineage"), *_stories("canvas"))),
+    Target("election", ("model.election",), (*_unit("election"), *_stories("elections", "preferences"))),
+    Target(
+        "rates",
+        _each("model", "permits rates holding limiting"),
+        (*_unit("permits", "rates", "limit_options"), *_conformance("limits"), *_stories("limits", "concurrency", "collected_calls")),
+    ),
+    Target("strict", _each("model", "strict seal signed"), (*_unit("seal", "seals", "signed", "codec_strictness", "codec_round_trip"),)),
+    Target("order", _each("model", "keyed order waits pauses"), (*_unit("waits", "pauses"), *_stories("in_order", "paused_queues"))),
+    Target("retry", _each("model", "retry budget breaker connection"), _unit("retry", "budget", "breaker", "connection")),
+    Target(
+        "timer",
+        _each("model", "timer window priority rounds partitions"),
+        _unit("timer", "window", "priority", "rounds", "partitions"),
+    ),
+    Target(
+        "claiming",
+        _each("engine", "claiming intake judging recorder containment"),
+        (*_unit("claim"), *_stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation")),
+    ),
+    Target(
+        "following",
+        _each("engine", "following joining gathering conducting"),
+        _stories("comes_again", "canvas", "canvas_results", "lost_plans", "group_results", "canvas_replaced"),
+    ),
+    Target(
+        "publisher",
+        _each("engine", "publisher timing deferrals resending"),
+        ("unit/engine/test_publisher.py", "unit/engine/test_publisher_backlog.py", *_stories("comes_again", "timers")),
+    ),
+    Target(
+        "worker",
+        _each("engine", "worker"),
+        _stories("comes_again", "represented", "revocation", "failures_logged", "given_back"),
+    ),
+    Target("planted", ("tests.mutants.planted.till",), ("mutants/planted/judge_till.py",)),
+)  # fmt: skip
+BY_NAME = {target.name: target for target in TARGETS}
+PLANTED = "planted"
+"""The target that shows what the runner does; it is no part of a campaign."""

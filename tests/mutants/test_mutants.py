@@ -1,0 +1,111 @@
+"""The runner notices what it should: planted survivors are reported, the others are killed, and so is a sample of the real ones."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mutants.command import COUNTS
+from tests.mutants.equivalents import EQUIVALENT
+from tests.mutants.mutant import Mutant
+from tests.mutants.targets import PLANTED, TARGETS
+from tests.mutants.writes import changes, modules, writes
+from tests.strict_aws import dynamodb
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = "6"
+HELD = [target for target in TARGETS if target.holds]
+ALL = [mutant for target in TARGETS for mutant in target.mutants()]
+
+
+def campaign(folder: Path, *arguments: str, **settings: str) -> tuple[int, dict[str, Any], str]:
+    """Run the runner in a process of its own; return its status, its summary and what it printed."""
+    command = [sys.executable, "-m", "tests.mutants", "--build", str(folder), *arguments]
+    environment = {**os.environ, "PYTHONHASHSEED": "0", **settings}
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    summary = folder / "summary.json"
+    assert summary.exists(), run.stdout + run.stderr
+    return run.returncode, json.loads(summary.read_text()), run.stdout
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any], str]:
+    """One campaign over the planted module, with a list of equivalents that has mistakes."""
+    given = ("--target", PLANTED, "--equivalents", "tests.mutants.planted.equivalents")
+    return campaign(tmp_path_factory.mktemp("planted"), *given)
+
+
+Told = tuple[int, dict[str, Any], str]
+
+
+def test_a_change_that_no_test_notices_is_reported(planted: Told) -> None:
+    status, summary, printed = planted
+    survivors = {(key[1], key[3], one["status"]) for one in summary["survivors"] for key in [one["key"]]}
+    asked = {change for place, change, status in survivors if place == "Till.never_asked" and status == "unreached"}
+    assert survivors - {("Till.never_asked", change, "unreached") for change in asked} == {("Till.sell", "`0` → `1`", "survived")}
+    assert asked == {"`self.sales + 1` → `self.sales - 1`", "`1` → `2`", "`1` → `0`", "`return self.sales + 1` → `return None`"}
+    assert status == 1
+    assert "survived: tests.mutants.planted.till:33 Till.sell: `0` → `1`" in printed
+
+
+def test_every_other_change_is_killed_and_the_figures_add_up(planted: Told) -> None:
+    _, summary, _ = planted
+    assert (summary["survived"], summary["equivalent"], summary["not_run"]) == (5, 1, 0)
+    assert summary["mutants"] == summary["killed"] + 6 == len(summary["verdicts"])
+    assert summary["by_module"]["tests.mutants.planted.till"] == {name: summary[name] for name in COUNTS}
+
+
+def test_an_endless_loop_is_killed(planted: Told) -> None:
+    endless = {(entry[3], entry[4]) for entry in planted[1]["verdicts"] if entry[6] == "it does not end"}
+    assert endless == {("`left -= coin` → `pass`", "killed"), ("`1` → `0`", "killed")}
+
+
+def test_a_change_of_a_constant_holds_wherever_it_is_imported(planted: Told) -> None:
+    verdicts = {entry[3]: entry[4] for entry in planted[1]["verdicts"] if entry[1] == "MOST"}
+    assert verdicts == {"`MOST` + 1": "killed", "`MOST` - 1": "killed"}
+
+
+def test_an_equivalent_whose_line_changed_or_that_is_killed_is_an_error(planted: Told) -> None:
+    gone, killed = sorted(planted[1]["errors"], reverse=True)
+    assert "no mutant is named so any more" in gone
+    assert "if one < two:" in gone
+    assert "named equivalent but killed by tests/mutants/planted/judge_till.py::test_a_till_sells_three_things" in killed
+
+
+def test_each_equivalent_is_a_mutant_of_today_with_a_reason() -> None:
+    known = {mutant.key for mutant in ALL}
+    assert [key for key in EQUIVALENT if key not in known] == []
+    assert all(len(reason) > 20 for reason in EQUIVALENT.values())
+
+
+def test_mutants_are_told_apart_by_their_keys() -> None:
+    assert len({mutant.key for mutant in ALL}) == len(ALL)
+
+
+def test_every_judge_is_a_file_of_tests() -> None:
+    assert [file for target in TARGETS for file in target.files() if not Path(file).is_file()] == []
+
+
+@pytest.mark.parametrize("module", modules())
+def test_a_changed_expression_is_one_that_dynamodb_accepts(module: str) -> None:
+    for _, write in writes(module):
+        for change, new in changes(write):
+            given = dict(new.parameters)
+            if values := {name: {"S": "x"} for name in re.findall(r":\w+", f"{new.condition} {new.update}")}:
+                given["ExpressionAttributeValues"] = values
+            if "#e" in new.names:  # the adapter numbers these
+                given["ExpressionAttributeNames"] = {name: attribute.replace("0", "7") for name, attribute in new.names.items()}
+            assert [*dynamodb.problems("UpdateItem", {"TableName": "t", "Key": {"pk": {"S": "k"}}, **given})] == [], change
+
+
+def test_a_sample_of_the_changes_of_modules_that_hold_is_killed(tmp_path: Path, assembly: Path, request: pytest.FixtureRequest) -> None:
+    seed = str(request.config.getoption("hypothesis_seed") or 1)
+    names = [argument for target in HELD for argument in ("--target", target.name)]
+    status, summary, printed = campaign(tmp_path, *names, "--most", SAMPLE, "--seed", seed, SEDANO_ASSEMBLY=str(assembly))
+    assert status == 0, printed
+    assert summary["killed"] + summary["equivalent"] == sum(min(int(SAMPLE), len(list[Mutant](target.mutants()))) for target in HELD)
