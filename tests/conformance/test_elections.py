@@ -1,5 +1,6 @@
 """Elections: registered once, closed once among exactly those who were seen, dispatched with the close, led by one a term."""
 
+from typing import Any
 
 import pytest
 
@@ -148,3 +149,17 @@ def test_nobody_leads_an_election_that_is_open(world: World) -> None:
     before = opened(world, a=1)
     assert not world.elections.advance(before._replace(state=CLOSED, winner="a"), before).done
     assert seen(world) == before
+
+
+@pytest.mark.parametrize("change", [{"winner": "b"}, {"term": 7}, {"until": MS - 1}])
+def test_the_lead_is_passed_on_only_as_it_was_seen(world: World, change: dict[str, Any]) -> None:
+    end = closed(opened(world, a=1, b=2), "closer", MS)
+    close(world, end)
+    assert world.elections.advance(successor(end, "c", MS + 60_000), end._replace(**change)) == Ballot(False, end)
+    assert seen(world) == end
+
+
+def test_a_dispatched_task_that_nobody_published_can_be_reserved(world: World) -> None:
+    close(world, closed(opened(world, a=5), "closer", MS))
+    assert world.ledger.reserve(CLAIM.task_id, "m-2", NOW, NOW + 60) is None
+    assert world.ledger.read([CLAIM.task_id])[CLAIM.task_id].message_id == "m-2"

@@ -128,6 +128,32 @@ def test_a_term_of_the_same_token_and_another_nonce_has_no_say(world: World) -> 
     assert stored(world.leases) == FIRST
 
 
+@pytest.mark.parametrize("change", [{"token": NOW + 7}, {"version": 7}])
+def test_a_lease_is_taken_only_as_it_was_seen(world: World, change: dict[str, int]) -> None:
+    held(world.leases)
+    assert world.leases.take(SECOND, FIRST._replace(**change)) == (False, FIRST)
+    assert stored(world.leases) == FIRST
+
+
+def test_a_term_of_the_same_nonce_and_another_token_has_no_say(world: World) -> None:
+    mine = held(world.leases)
+    assert not world.leases.renew(mine._replace(token=mine.token - 1), NOW + 90_000).done
+    assert not world.leases.release(mine._replace(token=mine.token - 1), NOW).done
+    assert stored(world.leases) == FIRST
+
+
+def test_a_renewal_to_the_same_end_is_seen_by_whoever_watches(world: World) -> None:
+    mine = held(world.leases)
+    assert world.leases.renew(mine, FIRST.expires).done
+    assert stored(world.leases) == FIRST._replace(version=2)
+
+
+def test_no_message_waits_for_a_holder_that_was_not_seen(world: World) -> None:
+    held(world.leases)
+    assert not world.leases.wait(FIRST._replace(token=1), "m")
+    assert stored(world.leases).waiting == ()
+
+
 def test_a_released_lease_keeps_its_token_and_cannot_be_renewed(world: World) -> None:
     mine = held(world.leases)
     released = world.leases.release(mine, NOW + 2_000)

@@ -78,7 +78,8 @@ def test_a_retry_is_granted_at_its_own_attempt_only(world: World) -> None:
     world.ledger.record([retry()])
     waiting = stored(world.ledger)
     for attempt in (0, 2):
-        assert in_the_way(world.ledger.claim([rival(attempt=attempt, must_exist=True)])[0]) == waiting
+        for must_exist in (True, False):
+            assert in_the_way(world.ledger.claim([rival(attempt=attempt, must_exist=must_exist)])[0]) == waiting
     held = claimed(world.ledger, rival(attempt=1, must_exist=True))
     assert (held.state, held.attempt, held.fence, held.claims) == (states.RUNNING, 1, 2, 1)
 

@@ -95,9 +95,10 @@ def test_a_retry_of_a_task_that_was_asked_is_not_granted_and_can_be_ended(world:
     claimed(world.ledger)
     world.ledger.ask(CLAIM.task_id, NO_RETRY)
     world.ledger.record([retry()])
-    met = in_the_way(world.ledger.claim([rival(attempt=1, must_exist=True)])[0])
-    assert met is not None
-    assert (met.state, met.asked) == (states.RETRY, NO_RETRY)
+    for must_exist in (True, False):
+        met = in_the_way(world.ledger.claim([rival(attempt=1, must_exist=must_exist)])[0])
+        assert met is not None
+        assert (met.state, met.asked) == (states.RETRY, NO_RETRY)
     assert world.ledger.revoke(CLAIM.task_id, CLOCK, NOW) is None
 
 

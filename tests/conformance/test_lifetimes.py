@@ -7,14 +7,18 @@ import pytest
 
 from sedano.aws import keys
 from sedano.model import states
+from sedano.model.election import Election, closed
 from sedano.model.holding import Latest, written
 from sedano.model.join import Arrival, Node
 from sedano.model.lease import LeaseRecord, Term
+from sedano.model.messages import BlobRef
 from sedano.model.permits import Permit
 from sedano.model.rates import Line, Pace
 from sedano.model.records import Claim, Outcome
 from sedano.model.store_clock import Moment
-from tests.conformance.tasks import NOW
+from sedano.model.workflow.flow_run import FlowRun
+from sedano.ports import MemberRecord
+from tests.conformance.tasks import NOW, holding
 from tests.conformance.worlds import World, over_aws
 from tests.plugins.resources import Resources
 
@@ -31,6 +35,11 @@ class Life(NamedTuple):
     table: str
     key: str
     writes: tuple[Callable[[World, float], Any], ...]
+    days: int = 7
+    """How long after a write it must live at least."""
+
+
+RUN = FlowRun("k", "fulfil", "3", BlobRef("ab" * 32, 812), NOW, "{}", nonce="a")
 
 
 def at(day: float) -> int:
@@ -76,6 +85,14 @@ LIVES = {
         lambda world, day: world.ledger.reserve("t", "m", NOW, NOW + day * DAY),
         lambda world, day: world.ledger.revoke("t", 1, NOW + day * DAY),
     )),
+    "a member": Life(CONTROL, keys.member("k"), (
+        lambda world, day: world.members.beat(MemberRecord("k", 1, "ACTIVE", 0, NOW + day * DAY, ())),
+        lambda world, day: world.members.beat(MemberRecord("k", 2, "ACTIVE", 0, NOW + day * DAY, ())),
+    ), days=3),
+    "a run of a workflow": Life(CONTROL, keys.flow_run("k"), (
+        lambda world, day: world.flow_runs.begin(RUN, NOW + day * DAY),
+        lambda world, day: world.flow_runs.change(RUN._replace(nonce="b"), RUN, NOW + day * DAY),
+    )),
     "a line": Life(CONTROL, keys.rate("k"), (
         lambda world, day: world.limits.begin("k", line(day, "a"), PACES),
         lambda world, day: world.limits.begin("k", line(day, "b"), PACES),
@@ -100,7 +117,7 @@ LIVES = {
 
 @pytest.mark.parametrize("name", LIVES)
 def test_each_write_lets_its_item_live_longer(name: str, resources: Resources) -> None:
-    table, key, writes = LIVES[name]
+    table, key, writes, days = LIVES[name]
     client, world = resources.session.client("dynamodb"), over_aws(resources)
     before = 0
     for number, write in enumerate(writes):
@@ -108,7 +125,7 @@ def test_each_write_lets_its_item_live_longer(name: str, resources: Resources) -
         write(world, day)
         item = client.get_item(TableName=resources.settings[table], Key={"pk": {"S": key}})["Item"]
         ttl = int(item["ttl"]["N"])
-        assert max(before + 1, NOW + (day + 7) * DAY) <= ttl < NOW + (day + 60) * DAY, f"write {number}"
+        assert max(before + 1, NOW + (day + days) * DAY) <= ttl < NOW + (day + 100) * DAY, f"write {number}"
         before = ttl
 
 
@@ -118,6 +135,19 @@ def test_a_node_of_a_join_lives_from_its_last_arrival_on(failed: bool, resources
     over_aws(resources).ledger.arrive([arrival])
     items = resources.session.client("dynamodb").scan(TableName=resources.settings[LEDGER])["Items"]
     assert [int(item["ttl"]["N"]) > 7 * DAY for item in items] == [True]
+
+
+def test_what_an_election_dispatched_is_remembered(resources: Resources) -> None:
+    world = over_aws(resources)
+    world.elections.open(election := Election("e", "task", "t", "{}", "n"), NOW)
+    world.elections.register("e", "a", 1)
+    found = world.elections.read("e")
+    assert found is not None
+    fence = holding(world.ledger, "closer")
+    assert world.elections.close(closed(found, "closer", round(NOW * 1000)), NOW, fence).done
+    key = {"pk": {"S": keys.task(election.task_id)}}
+    item = resources.session.client("dynamodb").get_item(TableName=resources.settings[LEDGER], Key=key)["Item"]
+    assert int(item["ttl"]["N"]) >= NOW + 7 * DAY
 
 
 def test_a_lease_ages_out_only_while_it_is_free(resources: Resources) -> None:

@@ -46,6 +46,7 @@ def test_a_member_that_has_spoken_since_is_not_lost(world: World) -> None:
     world.members.beat(MEMBER)
     assert not world.members.lose(MEMBER.name, MEMBER.clock + 5, MEMBER.seen)
     assert not world.members.lose(MEMBER.name, MEMBER.clock - 1, MEMBER.seen + 30)
+    assert not world.members.lose(MEMBER.name, MEMBER.clock, MEMBER.seen + 30)
     assert world.members.read() == [MEMBER]
 
 
