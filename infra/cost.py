@@ -8,6 +8,7 @@ where there is less than one message for each poller at a time.
 """
 
 import json
+import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,6 +35,10 @@ ORDINARY = ("TasksSucceeded", "TasksFailed", "TasksRetried")
 #: The metrics that Lambda emits of a stream's mapping beside the one of its reading, at most; it says that they cost, and not how much:
 #: what a metric of one's own does is assumed.
 MORE_METRICS = 5
+#: SQS counts each started 64 KB of a call as a request, and Lambda receives and deletes at most ten messages by a call.
+CHUNK, A_CALL = 64 * 1024, 10
+#: A page of a canvas holds so many bytes or members at most. One task publishes the members of a page, which lies in S3.
+PAGE_BYTES, PAGE_MEMBERS = 30_000, 500
 _STACK = re.compile(r"((?:.*/)?)sedano-([a-z][a-z0-9-]{0,15})-(?:state|core|observability|pipeline)")
 _RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 _ASKED = re.compile(r"SELECT \w+\((\w+)\) FROM")
@@ -58,6 +63,22 @@ class Stage(NamedTuple):
     records: int
     memory_gb: float
     by_task: bool = False
+
+
+class Shape(NamedTuple):
+    """What one task of many is like.
+
+    *message_bytes*: of its message. *record_kb*: of its record, with its result and the messages that its body published; each started KB
+    is a write unit. *in_chords*: the share of the tasks that are members of chords. *in_s3*: the share whose arguments or result lie in S3.
+    """
+
+    message_bytes: float = 700
+    record_kb: float = 1
+    in_chords: float = 0
+    in_s3: float = 0
+
+
+SMALL = Shape()
 
 
 def stages(assembly: Path) -> dict[str, Stage]:
@@ -122,29 +143,57 @@ def working(stage: Stage) -> list[Item]:
     )
 
 
-def tasks(stage: Stage, delivery: str, together: int, batch: int | None = None, records: int | None = None) -> list[Item]:
-    """Return what a million tasks cost of which *together* are published in one call; their own code takes no time.
+def tasks(
+    stage: Stage, delivery: str, together: float, batch: float | None = None, records: float | None = None, shape: Shape = SMALL,
+) -> list[Item]:  # fmt: skip
+    """Return what a million tasks of this *shape* cost of which *together* are published in one call; their own code takes no time.
 
     *batch*: so many are received in one invocation, by default as many as the stage takes. *records*: the history of so many invocations
     becomes one object, by default likewise; that is one where less than one task a minute comes.
     """
     batch, records = batch or stage.batch, records or stage.records
-    batches = MILLION / batch
+    pages = MILLION * shape.in_chords * max(shape.message_bytes / PAGE_BYTES, 1 / PAGE_MEMBERS)
+    batches = (MILLION + pages) / batch
     told = batches * SENDS_A_BATCH
     objects = told / records
+    written = WRITES[delivery] and WRITES[delivery] - 1 + shape.record_kb
     seconds = WAIT + (CORE_INVOCATION + batch * CORE_TASK) / min(1.0, stage.memory_gb / FULL_CORE_GB)
     return _priced(
-        ("published", MILLION / together, LIST.sqs_request / MILLION),
-        ("received and deleted", 2 * batches, LIST.sqs_request / MILLION),
+        ("published", MILLION / together * _requests(together, shape) + pages, LIST.sqs_request / MILLION),
+        ("received and deleted", _taken(MILLION + pages, batch) * (1 + _requests(min(batch, A_CALL), shape)), LIST.sqs_request / MILLION),
         ("worker invoked", batches, LIST.lambda_request / MILLION),
         ("worker runs and waits for AWS, GB·s", batches * seconds * stage.memory_gb, LIST.lambda_gb_s / MILLION),
-        ("ledger written", MILLION * WRITES[delivery], LIST.dynamodb_write / MILLION),
-        ("history told and taken in", told + 2 * objects, LIST.sqs_request / MILLION),
+        ("ledger written", MILLION * written, LIST.dynamodb_write / MILLION),
+        ("joins and launches of chords written", MILLION * shape.in_chords / batch + 2 * pages, LIST.dynamodb_write / MILLION),
+        ("results of chords read", MILLION * shape.in_chords, LIST.dynamodb_read / MILLION),
+        ("arguments, results and pages in S3", MILLION * shape.in_s3 + pages, (LIST.s3_put + LIST.s3_get) / MILLION),
+        ("history told and taken in", told + 2 * _taken(told, records), LIST.sqs_request / MILLION),
         ("history kept, objects", objects, LIST.s3_put / MILLION),
         ("recorder invoked", objects, LIST.lambda_request / MILLION),
         ("recorder waits for AWS, GB·s", objects * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
         ("metrics logged, GB", batches * LOGGED / 1e9, LIST.log_gb),
     )
+
+
+def events(stage: Stage, together: float, batch: float | None = None) -> list[Item]:
+    """Return what a million events cost beside the tasks that they call, if so many are published *together* and routed in one *batch*."""
+    batch = batch or stage.batch
+    batches = MILLION / batch
+    return _priced(
+        ("published, received and deleted", MILLION / together + 2 * _taken(MILLION, batch), LIST.sqs_request / MILLION),
+        ("router invoked", batches, LIST.lambda_request / MILLION),
+        ("router waits for AWS, GB·s", batches * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
+    )
+
+
+def _requests(together: float, shape: Shape) -> int:
+    """Return how many requests SQS counts of a call with so many messages."""
+    return max(1, math.ceil(together * shape.message_bytes / CHUNK))
+
+
+def _taken(messages: float, together: float) -> float:
+    """Return in how many calls Lambda receives, and deletes, messages of which *together* come in one invocation."""
+    return messages / min(together, A_CALL)
 
 
 def webhooks(stage: Stage) -> list[Item]:
@@ -193,6 +242,7 @@ def page(stage: Stage) -> str:
         "|---|---:|---:|---:|",
         *(f"| {way} | {' | '.join(f'{total(items):.2f}' for items in _ways(stage, way))} |" for way in WRITES), "",
         *_when_rare(stage),
+        *_by_shape(stage),
         *(_table("A million requests to webhooks, beside the tasks that they cause", webhooks(stage)) if webhooks(stage) else ()),
         *_of_streams(stage),
         *_of_the_job(stage),
@@ -215,6 +265,23 @@ def _of_each_task(stage: Stage) -> Iterator[str]:
     if stage.by_task:
         each = f"each task adds up to {len(ORDINARY) * LIST.metric:.2f} a month, and {LIST.metric:.2f} for each further metric in trouble."
         yield f"Metrics are counted by task (`task_metrics=true`): {each}"
+
+
+def _by_shape(stage: Stage) -> Iterator[str]:
+    """Yield sentences about tasks that are not small, not alone, or caused by events."""
+    joined, small = Shape(in_chords=1), _in_tens(stage, SMALL)
+    more = [_in_tens(stage, joined, batch) - _in_tens(stage, SMALL, batch) for batch in (1, None)]
+    yield f"As members of chords a million tasks cost {more[0]:.2f} more received alone, {more[1]:.2f} in batches of {stage.batch}."
+    alone, full = total(events(stage, 1, 1)), total(events(stage, 10))
+    yield f"A million events add {alone:.2f} to the tasks that they call when each comes alone, and {full:.2f} in tens."
+    stored = _in_tens(stage, Shape(in_s3=1)) - small
+    yield f"Arguments above 60 KB (in a canvas 8 KB) and results above 100 KB lie in S3: {stored:.2f} a million. A record holds the result"
+    kb = _in_tens(stage, Shape(record_kb=2)) - small
+    yield f"and what the body published: each KB after the first adds {kb:.3f} a million. SQS counts each started 64 KB of a call."
+
+
+def _in_tens(stage: Stage, shape: Shape, batch: int | None = None) -> float:
+    return total(tasks(stage, "claimed", 10, batch, shape=shape))
 
 
 def _when_rare(stage: Stage) -> Iterator[str]:

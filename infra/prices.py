@@ -20,6 +20,7 @@ class Prices(NamedTuple):
     dynamodb_write: float = 0.625
     dynamodb_read: float = 0.125
     s3_put: float = 5.00
+    s3_get: float = 0.40
     scheduler_invocation: float = 1.00
     #: A worker of the type G.1X for an hour, of spare capacity; a run is asked for one minute at least.
     glue_worker: float = 0.29

@@ -93,12 +93,15 @@ def check(page: str, known: Sequence[Entry], measured: Mapping[str, float]) -> F
 
 
 def figures(page: str) -> Iterator[tuple[int, str]]:
-    """Yield each figure of *page* with its place: a number with a unit, a decimal, a grouped number, a number in a table."""
+    """Yield each figure of *page* with its place.
+
+    A figure is a number with a unit, a decimal, a grouped number, or a number in a table beyond its first column.
+    """
     text = _prose(page)
     for match in FIGURE.finditer(text):
-        line = text[text.rfind("\n", 0, match.start()) + 1 :]
-        number = match["number"]
-        if match["unit"] or match["dollar"] or " " in number or "." in number or line.startswith("|"):
+        line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        number, in_cell = match["number"], line.startswith("|") and line.count("|") > 1
+        if match["unit"] or match["dollar"] or " " in number or "." in number or in_cell:
             yield match.start("number"), " ".join(page[max(0, match.start() - 40) : match.end() + 20].split())
 
 

@@ -104,6 +104,7 @@ def test_an_entry_has_one_source() -> None:
 
 def test_versions_code_and_targets_of_links_are_no_figures() -> None:
     assert list(figures("Spark 4.1 and 3.5, [a page](a/b-3.5.md), `13 s`\n\n    make test WAIT=2.5\n")) == []
+    assert list(figures("| exit code | means |\n|---|---|\n| 130, 141 | Ctrl-C; the reader went away |\n")) == []
     assert [words for _, words in figures("3 ms and 1 000")] == ["3 ms and 1 000", "3 ms and 1 000"]
 
 
