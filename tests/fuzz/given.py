@@ -26,9 +26,10 @@ _ENVIRONMENT = {
     "SEDANO_QUEUES": _URLS, "SEDANO_EVENTS_QUEUE": "https://sqs.eu-west-1.amazonaws.com/123456789012/s-dev-events",
     "SEDANO_RECORDS_QUEUE": "u", "SEDANO_PARKED_QUEUE": "u", "SEDANO_LEDGER_TABLE": "l", "SEDANO_CONTROL_TABLE": "c",
     "SEDANO_BLOBS_BUCKET": "b", "SEDANO_HISTORY_BUCKET": "h",
-    "SEDANO_MAPPINGS": '{"default":"uuid"}', "SEDANO_STREAMS": '{"orders":"arn:x"}',
+    "SEDANO_MAPPINGS": '{"default":"uuid"}', "SEDANO_STREAMS": '{"orders":"arn:x"}', "SEDANO_MOST_BUDGET": "50000",
 }  # fmt: skip
 _KEYS = key_set.written(key_set.added(key_set.first("00" * 32), "11" * 32)).encode()
+_DATED = key_set.signing(key_set.added(key_set.first("00" * 32, 1.8e9), "11" * 32, 1.8e9), "k2", 1.8e9)
 _RECORD = {
     "messageId": "m", "receiptHandle": "r", "body": "{}", "eventSourceARN": "arn:aws:sqs:eu-west-1:123456789012:s-dev-default",
     "attributes": {"ApproximateReceiveCount": "1", "SentTimestamp": "1767225600000", "MessageGroupId": "g"},
@@ -50,8 +51,8 @@ def every() -> list[Target]:
     return [
         reader("settings", _settings, [json.dumps(_ENVIRONMENT).encode(), *(json.dumps({**_ENVIRONMENT, "SEDANO_QUEUES": text}).encode()
             for text in ("[]", '{"a":1}', "{"))], words=(*_ENVIRONMENT, "default", "orders.fifo")),
-        reader("keys", lambda d: key_set.read(text_of(d)), [_KEYS], lambda k: key_set.written(k).encode(),
-            words=("sign", "keys", "k1", "ab")),
+        reader("keys", lambda d: key_set.read(text_of(d)), [_KEYS, key_set.written(_DATED).encode()], lambda k: key_set.written(k).encode(),
+            words=("sign", "keys", "times", "k1", "ab")),
         reader("secrets", lambda d: lines_of(text_of(d)), [b"one\ntwo\n", b""], is_text=True),
         reader("sqs-record", _record, [json.dumps(_RECORD).encode()], words=("stringValue", "messageAttributes", "body")),
         reader("request", _called, [json.dumps(_CALL).encode(), json.dumps({**_CALL, "isBase64Encoded": False}).encode()],
