@@ -25,7 +25,7 @@ from .config import ConfigError, require
 from .context import Deployment, from_context
 from .discovery import DiscoveryError
 from .places import ROOT
-from .standing import require_empty, require_same, standing
+from .standing import require_empty, require_free, require_same, standing
 
 ASSEMBLY = ROOT / "build" / "cdk.out"
 TOOLCHAIN = ROOT / "requirements" / "toolchain.py"
@@ -91,10 +91,12 @@ def _require_ready(verb: str, session: boto3.Session, where: Target, wanted: Dep
     if verb == "deploy" and declared:
         if declared.webhooks:
             require_room(session, where, wanted.config.webhook_concurrency)
-        found = None if wanted.replace else standing(session, where, wanted.config.stage)
-        if found is not None:
+        found = standing(session, where, wanted.config.stage)
+        if found is not None and not wanted.replace:
             require_same(found, wanted.config.stage, wanted.app)
             require_empty(session, where, found, declared.queues)
+        if found is not None:
+            require_free(session, where, found, declared.queues)
 
 
 def _cdk(verb: str, words: Sequence[str], region: str) -> int:

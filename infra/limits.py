@@ -17,6 +17,8 @@ MOST_ENVIRONMENT = 4096
 #: A queue's address is that of its Region and account and a name; CloudFormation makes the name of the stack's, the logical id and
 #: 12 characters, at most 80 in all.
 _ADDRESS, _NAME, _STACK, _MADE = len("https://sqs.ap-southeast-1.amazonaws.com/123456789012/"), 80, 28, 14
+#: A mapping is referred to by its UUID.
+_UUID = 36
 #: How long the name or the ARN of anything else is at most.
 _LONGEST = 100
 
@@ -53,4 +55,6 @@ def _length(value: object, resources: Mapping[str, Any]) -> int:
             return sum(_length(part, resources) for part in parts) + len(between) * max(0, len(parts) - 1)
         case {"Ref": str(name)} if resources.get(name, {}).get("Type") == "AWS::SQS::Queue":
             return _ADDRESS + min(_NAME, _STACK + len(name) + _MADE)
+        case {"Ref": str(name)} if resources.get(name, {}).get("Type") == "AWS::Lambda::EventSourceMapping":
+            return _UUID
     return _LONGEST

@@ -17,10 +17,14 @@ COUNTED = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible
 
 
 class Standing(NamedTuple):
-    """A stage as it is deployed: its *app* (`module:attribute`), and the addresses of its command queues by name."""
+    """A stage as it is deployed: its *app* (`module:attribute`), and the addresses of its command queues by name.
+
+    *begin*: what the addresses begin with, all but the name; empty where an earlier version let CloudFormation name the queues.
+    """
 
     app: str
     queues: Mapping[str, str]
+    begin: str = ""
 
 
 def standing(session: boto3.Session, where: Target, stage: str) -> Standing | None:
@@ -33,7 +37,16 @@ def standing(session: boto3.Session, where: Target, stage: str) -> Standing | No
     outputs = {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
     if "SedanoApp" not in outputs:
         return None
-    return Standing(outputs["SedanoApp"], json.loads(outputs.get("SedanoQueues", "{}")))
+    place = outputs.get("SedanoEventsQueue", "").rpartition("/")[0]
+    return _standing(outputs["SedanoApp"], json.loads(outputs.get("SedanoQueues", "{}")), place)
+
+
+def _standing(app: str, queues: Mapping[str, Any], place: str) -> Standing:
+    """Return the stage of *app* whose output names *queues*: what their names begin with and the names, or addresses by name."""
+    begin, names = next(iter(queues.items()), ("", ""))
+    if isinstance(names, list):
+        return Standing(app, {name: f"{place}/{begin}{name}" for name in names}, f"{place}/{begin}")
+    return Standing(app, queues)
 
 
 def require_same(found: Standing, stage: str, app: str) -> None:
@@ -52,19 +65,55 @@ def require_same(found: Standing, stage: str, app: str) -> None:
 def require_empty(session: boto3.Session, where: Target, found: Standing, queues: Iterable[str]) -> None:
     """Refuse to take away a queue that is not among *queues* any more while messages are in it or in its dead letters.
 
+    A queue that CloudFormation named is replaced by one with a name of its own, and so is taken away as well.
+
     Raises:
         AccountError: names each such queue, and how many messages it holds.
     """
     sqs = session.client("sqs", region_name=where.region)
-    gone = {name: _held(sqs, url) for name, url in found.queues.items() if name not in set(queues)}
+    stay = set(queues) if found.begin else set()
+    gone = {name: _held(sqs, url) for name, url in found.queues.items() if name not in stay}
     held = {name: number for name, number in gone.items() if number}
+    told = ", ".join(f"{name} ({number})" for name, number in held.items())
+    if held and not found.begin:
+        raise AccountError(
+            f"queues: this version of sedano replaces the queues {told} by others. The number is that of the messages in each and in its "
+            "dead letters. Stop what publishes, wait until they are empty, and deploy again; or say "
+            'SET="replace=true" if they are not wanted'
+        )
     if held:
-        told = ", ".join(f"{name} ({number})" for name, number in held.items())
         raise AccountError(
             f"queues: the application no longer names {told}. The number is that of the messages in it and in its dead letters: they "
             "would be deleted, or in production wait where nothing consumes them. Name the queue in Sedano(queues=…) until it is empty, or "
             'say SET="replace=true" if they are not wanted'
         )
+
+
+def require_free(session: boto3.Session, where: Target, found: Standing, queues: Iterable[str]) -> None:
+    """Refuse to make a queue under a name that is taken: production keeps a queue that the application no longer named.
+
+    Raises:
+        AccountError: names each such queue, how many messages it holds, and what to do.
+    """
+    sqs = session.client("sqs", region_name=where.region)
+    new = [name for name in queues if found.begin and name not in found.queues]
+    kept = {name: _held(sqs, f"{found.begin}{name}") for name in new if _is_there(sqs, f"{found.begin}{name}")}
+    if kept:
+        told = ", ".join(f"{name} ({number})" for name, number in kept.items())
+        raise AccountError(
+            f"queues: {told} stayed when the application no longer named it, and CloudFormation cannot make a second queue of that name. "
+            "The number is that of the messages in it and in its dead letters. Move them elsewhere if they are wanted, delete the queue "
+            f"(`aws sqs delete-queue --queue-url {found.begin}{next(iter(kept))}`), and deploy again after a minute"
+        )
+
+
+def _is_there(sqs: Any, url: str) -> bool:
+    """Tell whether a queue has this address; one that cannot be looked at counts as absent, and CloudFormation has the last word."""
+    try:
+        sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+    except (BotoCoreError, ClientError):
+        return False
+    return True
 
 
 def _held(sqs: Any, url: str) -> int:

@@ -5,6 +5,7 @@ dead-letter queues as a deployed stage. Everything else in them (functions, role
 """
 
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +35,7 @@ def create_resources(
     settings: dict[str, str] = {}
     for stack in assembly.stacks(template_dir):
         template = json.loads(stack.template)
-        known = _Known()
+        known = _Known({"AWS::StackId": f"arn:aws:cloudformation:eu-central-1:123456789012:stack/{stack.name}/{secrets.token_hex(4)}-0000"})
         for logical_id, resource in sorted(template["Resources"].items(), key=_dead_letters_first):
             if resource["Type"] in makers:
                 made = makers[resource["Type"]].make(prefix + logical_id, known.resolved(resource["Properties"]))
@@ -52,7 +53,7 @@ def _dead_letters_first(entry: tuple[str, Properties]) -> bool:
 class _Known:
     """What was made so far, by logical id; what else a template refers to has no value here."""
 
-    refs: dict[str, str] = field(default_factory=dict)
+    refs: dict[str, str]
     arns: dict[str, str] = field(default_factory=dict)
 
     def resolved(self, value: Any) -> Any:
@@ -62,6 +63,10 @@ class _Known:
                 return self.refs.get(logical_id)
             case {"Fn::GetAtt": [logical_id, "Arn"]}:
                 return self.arns.get(logical_id)
+            case {"Fn::Split": [glue, whole]}:
+                return str(self.resolved(whole)).split(glue)
+            case {"Fn::Select": [number, parts]}:
+                return self.resolved(parts)[number]
             case {"Fn::Join": [glue, parts]}:
                 return glue.join(str(self.resolved(part)) for part in parts)
             case dict():
@@ -82,8 +87,8 @@ class _Queues:
             for attribute in ("VisibilityTimeout", "MessageRetentionPeriod", "RedrivePolicy", *IN_ORDER)
             if attribute in properties
         }
-        suffix = ".fifo" if properties.get("FifoQueue") else ""
-        url = self.client.create_queue(QueueName=name + suffix, Attributes=attributes)["QueueUrl"]
+        made = name + (".fifo" if properties.get("FifoQueue") else "")
+        url = self.client.create_queue(QueueName=properties.get("QueueName", made), Attributes=attributes)["QueueUrl"]
         arn = self.client.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
         return url, arn
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +24,7 @@ from examples.census.watching import Look, depths, scan, settled, watch
 from sedano import AsyncResult, SedanoError, chord
 from sedano.errors import Unavailable
 from sedano.local import LocalStage
+from sedano.settings import command_addresses
 
 SHARE_TWICE = 0.1
 MOST_KILLS, FILES_A_KILL = 3, 25
@@ -131,7 +131,7 @@ class Census:
 
     def _depths(self) -> dict[str, int]:
         """Return what each queue holds, but for the ticks that are still held back: those of moments to come."""
-        return depths(self._clients.sqs, ahead=json.loads(self._stage.environment["SEDANO_QUEUES"])[tasks.tick.spec.queue])
+        return depths(self._clients.sqs, ahead=command_addresses(self._stage.environment)[tasks.tick.spec.queue])
 
     def _census(self, result: AsyncResult[Any]) -> Mapping[str, Any] | None:
         """Return the chord's result as any client would read it, or None when there is none."""
@@ -145,7 +145,7 @@ class Census:
 
 def work_queues(environment: Mapping[str, str]) -> dict[str, str]:
     """Return what the queues hold that workers, router and recorder read, by the queue's URL."""
-    commands = {url: "commands" if name == "default" else name for name, url in json.loads(environment["SEDANO_QUEUES"]).items()}
+    commands = {url: "commands" if name == "default" else name for name, url in command_addresses(environment).items()}
     return {**commands, environment["SEDANO_EVENTS_QUEUE"]: "events", environment["SEDANO_RECORDS_QUEUE"]: "records"}
 
 

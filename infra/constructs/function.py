@@ -15,6 +15,7 @@ from constructs import Construct
 from ..config import StageConfig
 from ..nag import acknowledge, acknowledge_wildcard
 from .release import Release
+from .role import statements
 from .streams import READS, StreamMapping
 
 _NOT_CODE = ["README.md", "__pycache__", "*.pyc"]
@@ -35,9 +36,6 @@ _LOCALLY = {
     "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
     "lambda:GetEventSourceMapping": "lambda:ListEventSourceMappings",
 }
-#: The CDK splits a policy that is too large for IAM between its statements only. A managed policy has at most 6 144 characters, and the ARN
-#: of a queue at most 125.
-MOST_IN_A_STATEMENT = 20
 _PYTHON = "Python 3.13 is what Glue 6 runs, and one library serves the functions and the Glue jobs."
 #: Why what a function fails at is not lost without dead letters of the function's own, where queues feed it.
 FED_BY_QUEUES = "Nobody invokes it asynchronously: what fails stays in the queue that fed it, which has a dead-letter queue."
@@ -126,9 +124,8 @@ class Function(Construct):
     def allow(self, actions: Sequence[str], *resources: str, where: Mapping[str, Any] | None = None) -> None:
         """Lets the function's role call `actions` on `resources` (ARNs), `where` these conditions hold, and on nothing else."""
         named = [*actions, *(other for action, other in _LOCALLY.items() if action in actions and self._config.local)]
-        for first in range(0, len(resources), MOST_IN_A_STATEMENT):
-            some = resources[first : first + MOST_IN_A_STATEMENT]
-            self._role.add_to_policy(iam.PolicyStatement(actions=named, resources=[*some], conditions=where))
+        for statement in statements(named, resources, where):
+            self._role.add_to_policy(statement)
 
     def may_pass(self, role: str, to: str) -> None:
         """Lets the function's role hand the role of this ARN to the service *to*, such as `scheduler.amazonaws.com`, and to no other."""

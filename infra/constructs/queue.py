@@ -2,11 +2,15 @@
 
 *key* is always what they are encrypted with; None: SQS's own. *permanent*: in production a queue that leaves its template, because its
 stack is deleted or because the application no longer names it, is kept with the messages that wait in it.
+
+A command queue has a name of its own, `sedano-STAGE-ID-QUEUE`, of which functions and clients are given the last part only: Lambda takes
+4 KB of environment variables, in which 18 whole addresses had room. The ID is that of the stack, and new with each new stack, so a stage
+that was destroyed can be deployed again at once. All other queues have the names that CloudFormation gives them.
 """
 
 from typing import Any
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Aws, Duration, Fn, RemovalPolicy
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
@@ -26,10 +30,18 @@ RETENTION = Duration.days(14)
 _REDRIVE = "Serverless-SQSRedrivePolicy"
 
 
+def names_begin(stage: str) -> str:
+    """Return what the names of the command queues of *stage* begin with; the first eight digits of the stack's id tell stacks apart."""
+    return f"sedano-{stage}-{Fn.select(0, Fn.split('-', Fn.select(2, Fn.split('/', Aws.STACK_ID))))}-"
+
+
 class WorkQueue(Construct):
     """A queue that a function consumes, with the dead-letter queue for what it could not; it keeps order when its name says so."""
 
-    def __init__(self, scope: Construct, name: str, *, visibility: int, permanent: bool, key: kms.IKey | None = None) -> None:
+    def __init__(
+        self, scope: Construct, name: str, *, visibility: int, permanent: bool, key: kms.IKey | None = None, called: str | None = None
+    ) -> None:
+        """`called`: the name on SQS, which CloudFormation makes otherwise."""
         super().__init__(scope, name)
         in_order = name.endswith(FIFO)
         #: Where a message rests that was handed out too often.
@@ -39,7 +51,7 @@ class WorkQueue(Construct):
         dead_letters = sqs.DeadLetterQueue(queue=self.dead, max_receive_count=most)
         hidden = Duration.seconds(visibility)
         self.queue = _queue(
-            self, "Queue", key, permanent=permanent, visibility=hidden, dead_letters=dead_letters, in_order=in_order
+            self, "Queue", key, permanent=permanent, visibility=hidden, dead_letters=dead_letters, in_order=in_order, called=called
         )
 
 
@@ -64,6 +76,7 @@ def _queue(
     visibility: Duration | None = None,
     dead_letters: sqs.DeadLetterQueue | None = None,
     in_order: bool = False,
+    called: str | None = None,
 ) -> sqs.Queue:
     # Within each key: copies are told apart by their bodies, which bear an id, and keys do not share a limit of calls.
     order: dict[str, Any] = {
@@ -72,15 +85,18 @@ def _queue(
         "deduplication_scope": sqs.DeduplicationScope.MESSAGE_GROUP,
         "fifo_throughput_limit": sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
     }
+    # One that has a name goes when its creation is rolled back: it is empty, and would be in the way of the next attempt.
+    kept = RemovalPolicy.RETAIN if called is None else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
     return sqs.Queue(
         scope,
         name,
+        queue_name=called,
         enforce_ssl=True,
         encryption=sqs.QueueEncryption.SQS_MANAGED if key is None else sqs.QueueEncryption.KMS,
         encryption_master_key=key,
         retention_period=RETENTION,
         visibility_timeout=visibility,
         dead_letter_queue=dead_letters,
-        removal_policy=RemovalPolicy.RETAIN if permanent else RemovalPolicy.DESTROY,
+        removal_policy=kept if permanent else RemovalPolicy.DESTROY,
         **(order if in_order else {}),
     )

@@ -1,8 +1,22 @@
-"""Roles that one service takes on, for resources of this account alone."""
+"""Roles that one service takes on, for resources of this account alone; and statements that fit the policies of roles."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
+
+#: The CDK splits a policy that is too large for IAM between its statements only. A managed policy has at most 6 144 characters, and the ARN
+#: of a queue at most 125.
+MOST_IN_A_STATEMENT = 20
+
+
+def statements(actions: Sequence[str], arns: Sequence[str], where: Mapping[str, Any] | None = None) -> Iterator[iam.PolicyStatement]:
+    """Yield statements that allow `actions` on all of `arns` together, `where` these conditions hold; none is too large for a policy."""
+    for first in range(0, len(arns), MOST_IN_A_STATEMENT):
+        some = arns[first : first + MOST_IN_A_STATEMENT]
+        yield iam.PolicyStatement(actions=[*actions], resources=[*some], conditions=where)
 
 
 def role_for(scope: Construct, name: str, service: str, *, local: bool = False) -> iam.Role:

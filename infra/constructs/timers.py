@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from aws_cdk import RemovalPolicy, Stack
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from .role import role_for
+from .role import role_for, statements
 
 
 class TimersGroup(Construct):
@@ -40,4 +39,5 @@ class Timers(Construct):
         #: What sends.
         self.role = role_for(self, "Role", "scheduler.amazonaws.com", local=local)
         queues = [queue.queue_arn for queue in (*targets, undelivered)]
-        self.role.add_to_policy(iam.PolicyStatement(actions=["sqs:SendMessage"], resources=queues))
+        for statement in statements(["sqs:SendMessage"], queues):
+            self.role.add_to_policy(statement)

@@ -30,7 +30,8 @@ from ..constructs.function import FED_BY_QUEUES, Content, Function
 from ..constructs.layers import application_layers, library_layers, require_that_they_fit
 from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
-from ..constructs.queue import FIFO, WorkQueue
+from ..constructs.queue import FIFO, WorkQueue, names_begin
+from ..constructs.role import statements
 from ..constructs.streams import StreamTable, service_of
 from ..constructs.table import MEMBERS
 from ..constructs.timers import Timers
@@ -68,7 +69,8 @@ class CoreStack(StageStack):
         self._functions: dict[str, Function] = {}
         self._mappings: dict[str, str] = {}
         self._followed: dict[str, str] = {}
-        self._commands = {queue: self._work_queue(f"Commands-{queue}") for queue in application.declared.queues}
+        self._begin = names_begin(config.stage)
+        self._commands = {name: self._work_queue(f"Commands-{name}", called=f"{self._begin}{name}") for name in application.declared.queues}
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
         self._parked = self._parked_of(state)
@@ -85,10 +87,10 @@ class CoreStack(StageStack):
         self._add_what_is_declared(environment, application.declared)
         self._add_outputs()
 
-    def _work_queue(self, name: str, wait: int = 0) -> sqs.Queue:
-        """A queue whose messages may wait so many seconds for others of their batch."""
-        hidden = self._config.visibility + wait
-        self._work_queues[name] = made = WorkQueue(self, name, visibility=hidden, permanent=self._config.permanent, key=self._key)
+    def _work_queue(self, name: str, wait: int = 0, called: str | None = None) -> sqs.Queue:
+        """A queue whose messages may wait so many seconds for others of their batch; *called*: its name on SQS."""
+        hidden, kept = self._config.visibility + wait, self._config.permanent
+        self._work_queues[name] = made = WorkQueue(self, name, visibility=hidden, permanent=kept, key=self._key, called=called)
         return made.queue
 
     def _timers_of(self, state: StateStack) -> Timers:
@@ -104,7 +106,7 @@ class CoreStack(StageStack):
         return {
             "SEDANO_APP": self._app,
             "SEDANO_STAGE": self._config.stage,
-            "SEDANO_QUEUES": self._command_urls(),
+            "SEDANO_QUEUES": self._command_names(),
             "SEDANO_EVENTS_QUEUE": self._events.queue_url,
             "SEDANO_RECORDS_QUEUE": self._records.queue_url,
             "SEDANO_TIMERS_ROLE": self._timers.role.role_arn,
@@ -126,8 +128,9 @@ class CoreStack(StageStack):
         """Whether periodic tasks may be added at run time: a client that adds one where nobody looks must be told so."""
         return "on" if self._scheduled else "off"
 
-    def _command_urls(self) -> str:
-        return self.to_json_string({name: queue.queue_url for name, queue in self._commands.items()})
+    def _command_names(self) -> str:
+        """The names of the command queues; the library completes their addresses (`sedano.settings`)."""
+        return self.to_json_string({self._begin: list(self._commands)})
 
     def _command_arns(self) -> list[str]:
         return [queue.queue_arn for queue in self._commands.values()]
@@ -218,7 +221,7 @@ class CoreStack(StageStack):
         )
 
     def _add_controller(self, environment: Mapping[str, str]) -> None:
-        known = {"SEDANO_MAPPINGS": self.to_json_string(self._mappings)}
+        known = {"SEDANO_MAPPINGS": self.to_json_string([self._mappings[name] for name in self._commands])}
         made = self._function("controller", {**environment, **known}, loses_nothing=NEXT_ROUND)
         Minute(self, "ControlEachMinute", function=made.target, local=self._config.local)
         made.allow(["sqs:GetQueueAttributes"], *self._command_arns())
@@ -306,8 +309,8 @@ class CoreStack(StageStack):
         self._grant(grantee, ["s3:ListBucket"], self._blobs.bucket_arn)  # without it S3 answers "access denied" for what is not there
 
     def _grant(self, grantee: iam.IGrantable, actions: list[str], *arns: str, conditions: Mapping[str, Any] | None = None) -> None:
-        said = iam.PolicyStatement(actions=actions, resources=list(arns), conditions=conditions)
-        grantee.grant_principal.add_to_principal_policy(said)
+        for statement in statements(actions, arns, conditions):
+            grantee.grant_principal.add_to_principal_policy(statement)
 
     @property
     def worker(self) -> iam.IRole:
@@ -335,7 +338,7 @@ class CoreStack(StageStack):
     def _add_outputs(self) -> None:
         CfnOutput(self, "SedanoStage", value=self._config.stage)
         CfnOutput(self, "SedanoApp", value=self._app)
-        CfnOutput(self, "SedanoQueues", value=self._command_urls())
+        CfnOutput(self, "SedanoQueues", value=self._command_names())
         CfnOutput(self, "SedanoEventsQueue", value=self._events.queue_url)
         CfnOutput(self, "SedanoRecordsQueue", value=self._records.queue_url)
         CfnOutput(self, "SedanoTimersRole", value=self._timers.role.role_arn)

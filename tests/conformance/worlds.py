@@ -54,6 +54,7 @@ from sedano.ports import (
     Timers,
     command_queue,
 )
+from sedano.settings import command_addresses
 from tests.plugins.resources import QUEUES, Resources
 
 COMMANDS = command_queue("default")
@@ -185,7 +186,7 @@ def _session(endpoint_url: str | None, access_key: str, secret_key: str, region:
 def queue_urls(resources: Resources) -> dict[str, str]:
     """The queues' addresses by the keys of `sedano.ports`."""
     settings = resources.settings
-    commands = {command_queue(name): url for name, url in json.loads(settings["SEDANO_QUEUES"]).items()}
+    commands = {command_queue(name): url for name, url in command_addresses(settings).items()}
     return {
         **commands,
         EVENTS: settings["SEDANO_EVENTS_QUEUE"],

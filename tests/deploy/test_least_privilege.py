@@ -11,6 +11,7 @@ import pytest
 
 from sedano.local import LocalStage, local_stage
 from sedano.local.synth import ROOT
+from sedano.settings import command_addresses
 from tests.plugins.resources import CODE
 
 CLIENT = """
@@ -73,7 +74,7 @@ def test_every_road_of_a_message_is_open_to_the_function_that_takes_it(enforced:
 
 def test_what_no_function_can_read_is_parked_by_each_of_them(enforced: LocalStage) -> None:
     sqs = _client(enforced, "sqs")
-    commands = json.loads(enforced.environment["SEDANO_QUEUES"])["default"]
+    commands = command_addresses(enforced.environment)["default"]
     for url in (commands, enforced.environment["SEDANO_EVENTS_QUEUE"], enforced.environment["SEDANO_RECORDS_QUEUE"]):
         sqs.send_message(QueueUrl=url, MessageBody="{")
     assert sorted(_parked_reasons(enforced, 3)) == ["commands:default", "events", "records"]

@@ -18,6 +18,7 @@ from sedano.local.deploy import deploy
 from sedano.local.stage import ENDPOINT_PYTHON
 from sedano.local.synth import ROOT
 from sedano.local.time_limits import Tail, notices
+from sedano.settings import command_addresses
 from tests.ctrl_c import HEARS_CTRL_C
 from tests.plugins.resources import APP, CODE, QUEUES, Resources
 
@@ -46,7 +47,7 @@ def test_the_environment_names_the_endpoint_and_every_resource(ministack: LocalS
     assert ministack.environment["AWS_ENDPOINT_URL"].startswith("http://127.0.0.1:")
     assert ministack.environment["SEDANO_APP"] == APP
     sqs = ministack.endpoint.session().client("sqs", endpoint_url=ministack.endpoint.url)
-    urls = [*json.loads(ministack.environment["SEDANO_QUEUES"]).values(), ministack.environment["SEDANO_PARKED_QUEUE"]]
+    urls = [*command_addresses(ministack.environment).values(), ministack.environment["SEDANO_PARKED_QUEUE"]]
     for url in urls:
         assert sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
 
@@ -91,7 +92,7 @@ def test_a_tests_own_resources_have_the_shape_of_the_stage_but_not_its_consumers
     assert all(ministack_resources.settings[name] != ministack.environment[name] for name in names)
     session, url = ministack_resources.session, ministack_resources.endpoint_url
     mappings = session.client("lambda", endpoint_url=url).list_event_source_mappings()["EventSourceMappings"]
-    own = {address.split("/")[-1] for address in json.loads(ministack_resources.settings["SEDANO_QUEUES"]).values()}
+    own = {address.split("/")[-1] for address in command_addresses(ministack_resources.settings).values()}
     assert own.isdisjoint(mapping["EventSourceArn"].split(":")[-1] for mapping in mappings)
 
 

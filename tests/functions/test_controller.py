@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sedano.settings import command_addresses
 from tests.functions.conftest import Handler, Remaining, environment, handler_of
 from tests.plugins.resources import Resources
 
@@ -31,7 +32,7 @@ def mapping(resources: Resources, settings: Mapping[str, str], lambdas: Any) -> 
     code = {"ZipFile": archive.getvalue()}
     lambdas.create_function(FunctionName="worker", Runtime="python3.13", Role=role, Handler="handler.handler", Code=code)
     sqs = resources.session.client("sqs")
-    url = json.loads(settings["SEDANO_QUEUES"])["default"]
+    url = command_addresses(settings)["default"]
     arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     made = lambdas.create_event_source_mapping(
         EventSourceArn=arn, FunctionName="worker", Enabled=False, ScalingConfig={"MaximumConcurrency": 10}

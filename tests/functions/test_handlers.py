@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sedano.model import states
+from sedano.settings import command_addresses
 from tests.functions.conftest import Functions, environment
 from tests.functions.corner import Sold, add, app, big
 from tests.plugins.resources import Resources
@@ -16,7 +17,7 @@ from tests.plugins.resources import Resources
 def queues(functions: Functions) -> dict[str, str]:
     """The URLs of all queues by name."""
     settings = functions.resources.settings
-    named: dict[str, str] = json.loads(settings["SEDANO_QUEUES"])
+    named: dict[str, str] = command_addresses(settings)
     return {
         **named, "events": settings["SEDANO_EVENTS_QUEUE"], "records": settings["SEDANO_RECORDS_QUEUE"],
         "parked": settings["SEDANO_PARKED_QUEUE"],

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sedano.aws.log_lines import LineFormatter, write_lines
+from sedano.settings import command_addresses
 from tests.functions.conftest import Functions, environment, handler_of
 from tests.functions.corner import note
 
@@ -61,7 +62,7 @@ def on_lambda(settings: Mapping[str, str]) -> Iterator[LambdaLoggerHandler]:
 def work(functions: Functions) -> None:
     """Start the worker, which of all functions is the one of this process, and let it work off its queue."""
     functions.handlers["worker"] = handler_of("worker")
-    url = json.loads(functions.resources.settings["SEDANO_QUEUES"])["default"]
+    url = command_addresses(functions.resources.settings)["default"]
     assert functions.run("worker", functions.event(url)) == []
 
 

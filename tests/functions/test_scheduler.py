@@ -1,13 +1,12 @@
 """The scheduler function over DynamoDB and SQS on moto: what the app declares is published ahead, once however often it is invoked."""
 
-import json
 from collections.abc import Iterator, Mapping
 
 import pytest
 
 from sedano.aws_ports import ports_of
 from sedano.errors import ConfigurationError
-from sedano.settings import from_environment
+from sedano.settings import command_addresses, from_environment
 from tests.functions.clockwork import app
 from tests.functions.conftest import Handler, Remaining, environment, handler_of
 from tests.plugins.resources import Resources
@@ -26,7 +25,7 @@ def handler(settings: Mapping[str, str]) -> Iterator[Handler]:
 def waiting(resources: Resources, settings: Mapping[str, str]) -> int:
     """How many messages the command queue holds back."""
     names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")
-    url = json.loads(settings["SEDANO_QUEUES"])["default"]
+    url = command_addresses(settings)["default"]
     found = resources.session.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)
     return sum(int(found["Attributes"][name]) for name in names)
 

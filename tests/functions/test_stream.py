@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sedano.errors import ConfigurationError
+from sedano.settings import command_addresses
 from tests.functions.conftest import Remaining, environment, handler_of
 from tests.functions.test_cold_start import start
 from tests.plugins.resources import Resources
@@ -73,7 +74,7 @@ def waiting(resources: Resources, url: str) -> list[dict[str, Any]]:
 
 def commands(resources: Resources, settings: Mapping[str, str]) -> list[dict[str, Any]]:
     """The commands that were published."""
-    return [message["Body"] for message in waiting(resources, json.loads(settings["SEDANO_QUEUES"])["default"])]
+    return [message["Body"] for message in waiting(resources, command_addresses(settings)["default"])]
 
 
 def test_each_record_of_a_table_is_a_call_with_what_it_says(take: Take, resources: Resources, known: dict[str, str]) -> None:
@@ -98,7 +99,7 @@ def test_of_each_key_the_calls_stand_in_the_queue_as_in_the_shard(take: Take, re
     records = [changed(number, str(number), order) for number, order in enumerate(orders)]
     assert take(*records[:17]) == take(*records[11:]) == []
     seen: dict[str, list[int]] = {}
-    url, sqs = json.loads(known["SEDANO_QUEUES"])["orders.fifo"], resources.session.client("sqs")
+    url, sqs = command_addresses(known)["orders.fifo"], resources.session.client("sqs")
     asked: Any = {"QueueUrl": url, "MaxNumberOfMessages": 10, "MessageSystemAttributeNames": ["MessageGroupId"]}
     while found := sqs.receive_message(**asked).get("Messages"):
         for message in found:
@@ -141,7 +142,7 @@ def test_where_parking_is_not_possible_it_begins_there_again(
 
 
 def test_where_the_first_cannot_be_sent_the_invocation_fails(known: dict[str, str]) -> None:
-    gone = json.dumps({name: f"{url}-gone" for name, url in json.loads(known["SEDANO_QUEUES"]).items()})
+    gone = json.dumps({name: f"{url}-gone" for name, url in command_addresses(known).items()})
     with environment({**known, "SEDANO_QUEUES": gone}), pytest.raises(ConfigurationError, match="does not exist"):
         handler_of("stream")({"Records": [changed(1, "packed")]}, Remaining(60))
 

@@ -4,8 +4,12 @@ import json
 
 from tests.infra.template import Templates
 
+#: The id of the stack, which no other stack has, in a name.
+OF_THE_STACK = "AWS::StackId"
 #: Kinds whose name AWS asks for, or that AWS shows to people by their name, and what the name must hold beside the stage.
-NAMED_BY_US = {"Glue::SecurityConfiguration": "", "CloudWatch::Dashboard": "AWS::Region", "Logs::LogGroup": "/history/"}
+NAMED_BY_US = {
+    "Glue::SecurityConfiguration": "", "CloudWatch::Dashboard": "AWS::Region", "Logs::LogGroup": "/history/", "SQS::Queue": OF_THE_STACK,
+}  # fmt: skip
 #: The property that is a resource's own name in its account and Region; IAM's inline policies have one within their role.
 NAMES = {
     "CloudWatch::Dashboard": "DashboardName", "CloudWatch::Alarm": "AlarmName", "CodeDeploy::Application": "ApplicationName",
@@ -34,9 +38,14 @@ def can_stand_twice(templates: Templates, name: str) -> str | None:
 
 
 def keeps_nothing_back_that_has_a_name(templates: Templates, name: str) -> str | None:
-    """In production too: what is retained under a name of its own is in the way of the next deployment."""
+    """In production too: what is retained under a name of its own is in the way of the next deployment.
+
+    A name that holds the stack's id is in the way of the same stack alone: there a resource must not stay when its creation is rolled back.
+    """
     if goes_with_its_stack(templates, name) is None:
         return None
     resource = templates.resources[name]
     called = resource.get("Properties", {}).get(NAMES.get(resource["Type"].removeprefix("AWS::"), ""))
+    if OF_THE_STACK in json.dumps(called) and resource.get("DeletionPolicy") == "RetainExceptOnCreate":
+        return None
     return None if called is None else f"is kept under the name {called}"

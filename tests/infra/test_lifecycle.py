@@ -72,6 +72,7 @@ def _call(kind: str, key: str, called: str, **more: str) -> Callable[[dict[str, 
         (rules.can_stand_twice, _call("CloudWatch::Dashboard", "DashboardName", "sedano-dev")),
         (rules.keeps_nothing_back_that_has_a_name, _retain("Glue::SecurityConfiguration", "DeletionPolicy")),
         (rules.keeps_nothing_back_that_has_a_name, _call("S3::Bucket", "BucketName", "blobs", DeletionPolicy="Retain")),
+        (rules.keeps_nothing_back_that_has_a_name, _call("SQS::Queue", "QueueName", "AWS::StackId", DeletionPolicy="Retain")),
     ],
 )
 def test_a_rule_names_the_resource_that_breaks_it(rule: Rule, plant: Callable[[dict[str, Any]], str], development: Templates) -> None:
@@ -104,5 +105,5 @@ def test_in_production_no_queue_is_deleted_with_what_waits_in_it(production: Tem
         kinds = ("AWS::SQS::Queue", "AWS::Scheduler::ScheduleGroup")
         return {(one["DeletionPolicy"], one["UpdateReplacePolicy"]) for one in templates.resources.values() if one["Type"] in kinds}
 
-    assert policies(production) == {("Retain", "Retain")}
+    assert policies(production) == {("Retain", "Retain"), ("RetainExceptOnCreate", "Retain")}
     assert policies(development) == {("Delete", "Delete")}

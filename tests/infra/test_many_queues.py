@@ -1,7 +1,6 @@
 """An application with many queues is deployable or refused in words: no policy of it is too large, no finding of it without a reason."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from tests.plugins.resources import CODE
 from tests.strict_aws.templates import problems
 
 COUNTS = range(18, 61)
-PROD = StageConfig(stage="prod")
+PROD = StageConfig(stage="prod", account="123456789012", region="ap-southeast-1")
 
 
 def _names(count: int) -> tuple[str, ...]:
@@ -62,26 +61,36 @@ def _split_into(text: str) -> int:
     return [one["Type"] for one in json.loads(text)["Resources"].values()].count("AWS::IAM::ManagedPolicy")
 
 
-@pytest.fixture(scope="module")
-def declared() -> Application:
-    """An application that declares tasks and schedules, and has a controller."""
-    found = application("tiny:app", CODE, PROD)
-    return replace(found, declared=replace(found.declared, tended=True, schedules=("each-hour",)))
+#: How many queues of a stage are deployable: what an app with a controller and schedules may have, and one without.
+CASES = {(26, True): True, (45, True): True, (50, True): False, (60, False): True, (80, False): True, (90, False): False}
 
 
-def _production(app: cdk.App, declared: Application, names: Iterable[str]) -> None:
-    """Add the stacks of a production stage with the queues of these *names*."""
-    scope = cdk.Stage(app, f"n{len(app.node.children)}")
-    queues = tuple(names)
+def _production(app: cdk.App, declared: Application, count: int, tended: bool) -> None:
+    """Add the stacks of a production stage with *count* queues."""
+    scope = cdk.Stage(app, f"{'tended' if tended else 'plain'}-{count}")
+    schedules = ("each-hour",) if tended else ()
+    asked = replace(declared.declared, queues=_names(count), tended=tended, schedules=schedules)
     state = StateStack(scope, config=PROD)
-    CoreStack(scope, config=PROD, application=replace(declared, declared=replace(declared.declared, queues=queues)), state=state)
+    CoreStack(scope, config=PROD, application=replace(declared, declared=asked), state=state)
 
 
-@pytest.mark.parametrize("count", [18, 26, 42, 60])
-def test_production_with_many_queues_is_deployable_or_refused_in_words(declared: Application, tmp_path: Path, count: int) -> None:
-    app = _app(tmp_path)
-    _production(app, declared, _names(count))
+@pytest.fixture(scope="module")
+def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Production of one application with many queues, in several numbers. Judged: a finding without a reason fails the synthesis."""
+    directory, declared = tmp_path_factory.mktemp("many"), application("tiny:app", CODE, PROD)
+    app = _app(directory)
+    for count, tended in CASES:
+        _production(app, declared, count, tended)
     app.synth()
-    refused, beyond = list(limits.problems(tmp_path)), [trip for text in templates(tmp_path).values() for trip in problems(text)]
+    return directory
+
+
+@pytest.mark.parametrize(("count", "tended"), CASES)
+def test_production_with_many_queues_is_deployable_or_refused_in_words(assembly: Path, count: int, tended: bool) -> None:
+    stage = f"{'tended' if tended else 'plain'}-{count}/"
+    found = {name: text for name, text in templates(assembly).items() if name.startswith(stage)}
+    refused = [one for name, text in found.items() for one in limits.of_template(name, json.loads(text), len(text.encode()))]
+    beyond = [trip for text in found.values() for trip in problems(text)]
+    assert bool(refused) != CASES[count, tended], refused
     assert refused or not beyond, "what AWS would refuse is refused beforehand"
     assert all("declare fewer queues, or deploy two applications" in problem for problem in refused)

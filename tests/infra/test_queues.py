@@ -1,6 +1,8 @@
 """No message is readable on its way, handed out while it is still worked on, or lost when it cannot be handled."""
 
 import json
+import re
+from typing import Any
 
 import pytest
 
@@ -66,8 +68,15 @@ def test_every_mapping_says_its_batch_its_concurrency_and_that_one_message_may_f
 
 
 def test_each_command_queue_has_its_name_in_the_outputs(templates: Templates) -> None:
-    parts = templates.outputs["SedanoQueues"]["Fn::Join"][1]
-    named = json.loads("".join(part if isinstance(part, str) else target(part) for part in parts))
-    workers_queues = {queue for queue, function in templates.sources() if function == "worker"}
-    assert set(named) == {"default", "bulk", "orders.fifo"}
-    assert set(named.values()) == workers_queues
+    queues = templates.of_type("SQS::Queue")
+    named = json.loads(_filled(templates.outputs["SedanoQueues"]))
+    assert [set(names) for names in named.values()] == [{"default", "bulk", "orders.fifo"}]
+    assert all(re.fullmatch("sedano-[a-z]+-1a2b3c4d-", begin) for begin in named)
+    called = [_filled(queues[queue]["QueueName"]) for queue, function in templates.sources() if function == "worker"]
+    assert sorted(called) == sorted(f"{begin}{name}" for begin, names in named.items() for name in names)
+    assert all(len(name) <= 80 for name in called)
+
+
+def _filled(value: Any) -> str:
+    """A text of the template, with the first part of the stack's id in it as CloudFormation fills it in."""
+    return "".join(part if isinstance(part, str) else "1a2b3c4d" for part in value["Fn::Join"][1])

@@ -137,11 +137,12 @@ def test_an_index_that_does_not_answer_is_not_taken_for_one_that_has_nothing(tmp
 
 
 def test_more_queues_than_one_template_takes(tmp_path: Path) -> None:
-    source = GOOD.replace("'shop'", "'shop', queues=('default', *(f'q{n}' for n in range(60)))")
+    source = GOOD.replace("'shop'", "'shop', queues=('default', *(f'q{n}' for n in range(100)))")
     (tmp_path / "shop.py").write_text(source)
     quick = {**NOBODY, "CDK_VALIDATION": "false"}
     told = _make("synth", "APP=shop:app", f"CODE={tmp_path}", "STAGE=prod", environment=quick)
-    assert "bytes of environment variables, and Lambda takes 4096: declare fewer queues, or deploy two applications" in told
+    assert "resources, and CloudFormation takes 500 in a stack: declare fewer queues, or deploy two applications" in told
+    assert "Traceback" not in told
 
 
 def test_no_credentials(tmp_path: Path) -> None:

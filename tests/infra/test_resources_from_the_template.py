@@ -8,6 +8,7 @@ from sedano.aws import members as library
 from sedano.aws.expressions.members import BEAT
 from sedano.model import serial, transport
 from sedano.model.cluster import MemberRecord
+from sedano.settings import command_addresses
 from tests.infra.template import Templates
 from tests.plugins.resources import QUEUES, Resources
 
@@ -26,11 +27,11 @@ def test_every_setting_of_the_library_is_there(resources: Resources) -> None:
         "SEDANO_HISTORY_BUCKET",
         "SEDANO_SCHEDULER",
     }
-    assert set(json.loads(resources.settings["SEDANO_QUEUES"])) == set(QUEUES)
+    assert set(command_addresses(resources.settings)) == set(QUEUES)
 
 
 def test_a_queue_on_moto_keeps_the_times_and_the_dead_letters_of_the_template(resources: Resources) -> None:
-    url = json.loads(resources.settings["SEDANO_QUEUES"])["default"]
+    url = command_addresses(resources.settings)["default"]
     attributes = resources.session.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
     assert attributes["VisibilityTimeout"] == "36"
     assert json.loads(attributes["RedrivePolicy"])["maxReceiveCount"] == MAX_RECEIVES
@@ -69,7 +70,7 @@ def test_the_index_of_the_members_is_the_one_that_the_library_asks(production: T
 
 
 def test_a_queue_that_keeps_order_keeps_it_on_moto(resources: Resources) -> None:
-    url = json.loads(resources.settings["SEDANO_QUEUES"])["orders.fifo"]
+    url = command_addresses(resources.settings)["orders.fifo"]
     attributes = resources.session.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
     assert (attributes["FifoQueue"], attributes["ContentBasedDeduplication"]) == ("true", "true")
     assert json.loads(attributes["RedrivePolicy"])["maxReceiveCount"] == MAX_RECEIVES_IN_ORDER

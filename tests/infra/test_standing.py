@@ -10,10 +10,11 @@ from moto import mock_aws
 from infra.account import AccountError, Target
 from infra.config import ConfigError
 from infra.context import from_context
-from infra.standing import require_empty, require_same, standing
+from infra.standing import require_empty, require_free, require_same, standing
 from tests.plugins.resources import APP, CODE
 
 WHERE = Target("123456789012", "eu-central-1")
+BEGIN = "sedano-dev-1a2b3c4d-"
 
 
 @pytest.fixture
@@ -21,15 +22,26 @@ def session() -> Iterator[boto3.Session]:
     """An account in which the stage dev runs `shop:app` with the queues `default` and `mail`."""
     with mock_aws():
         session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=WHERE.region)
-        sqs = session.client("sqs")
-        dead = sqs.create_queue(QueueName="mail-dead")["QueueUrl"]
-        arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-        redrive = {"RedrivePolicy": json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": "25"})}
-        queues = {name: sqs.create_queue(QueueName=name, Attributes=redrive)["QueueUrl"] for name in ("default", "mail")}
-        outputs = {"SedanoApp": {"Value": "shop:app"}, "SedanoQueues": {"Value": json.dumps(queues)}}
-        template = {"Resources": {"T": {"Type": "AWS::SNS::Topic"}}, "Outputs": outputs}
-        session.client("cloudformation").create_stack(StackName="sedano-dev-core", TemplateBody=json.dumps(template))
+        queues = {name: _queue(session, f"{BEGIN}{name}") for name in ("default", "mail")}
+        _deployed(session, {BEGIN: list(queues)}, queues["default"].replace(f"{BEGIN}default", "core-Events-1"))
         yield session
+
+
+def _queue(session: boto3.Session, name: str) -> str:
+    """Make a queue with dead letters; return its URL."""
+    sqs = session.client("sqs")
+    dead = sqs.create_queue(QueueName=f"{name}-dead")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    redrive = {"RedrivePolicy": json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": "25"})}
+    return sqs.create_queue(QueueName=name, Attributes=redrive)["QueueUrl"]
+
+
+def _deployed(session: boto3.Session, queues: object, events: str) -> None:
+    """Make the stack of the stage dev, with the output that names its *queues*."""
+    said = {"SedanoApp": "shop:app", "SedanoQueues": json.dumps(queues), "SedanoEventsQueue": events}
+    outputs = {name: {"Value": value} for name, value in said.items()}
+    template = {"Resources": {"T": {"Type": "AWS::SNS::Topic"}}, "Outputs": outputs}
+    session.client("cloudformation").create_stack(StackName="sedano-dev-core", TemplateBody=json.dumps(template))
 
 
 def test_another_application_does_not_take_the_place_of_the_first(session: boto3.Session) -> None:
@@ -44,7 +56,7 @@ def test_a_stage_that_is_not_there_has_nothing_to_lose(session: boto3.Session) -
     assert standing(session, WHERE, "prod") is None
 
 
-@pytest.mark.parametrize("where", ["mail", "mail-dead"])
+@pytest.mark.parametrize("where", [f"{BEGIN}mail", f"{BEGIN}mail-dead"])
 def test_a_queue_is_not_taken_away_with_what_waits_in_it(session: boto3.Session, where: str) -> None:
     found, sqs = standing(session, WHERE, "dev"), session.client("sqs")
     assert found is not None
@@ -64,6 +76,30 @@ def test_delayed_messages_and_those_that_are_worked_on_count(session: boto3.Sess
     sqs.receive_message(QueueUrl=found.queues["mail"])
     with pytest.raises(AccountError, match=r"mail \(2\)"):
         require_empty(session, WHERE, found, ["default"])
+
+
+def test_queues_that_an_earlier_version_named_are_not_replaced_with_what_waits_in_them(session: boto3.Session) -> None:
+    cloudformation, url = session.client("cloudformation"), _queue(session, "sedano-dev-core-CommandsmailQueue-x")
+    cloudformation.delete_stack(StackName="sedano-dev-core")
+    _deployed(session, {"mail": url}, "")
+    found = standing(session, WHERE, "dev")
+    assert found is not None
+    require_empty(session, WHERE, found, ["mail"])
+    session.client("sqs").send_message(QueueUrl=url, MessageBody="one")
+    with pytest.raises(AccountError, match=r"^queues: this version of sedano replaces the queues mail \(1\) by others\..* SET="):
+        require_empty(session, WHERE, found, ["mail"])
+    require_free(session, WHERE, found, ["mail", "bulk"])
+
+
+def test_a_queue_that_production_kept_is_not_in_the_way_without_a_word(session: boto3.Session) -> None:
+    found, sqs = standing(session, WHERE, "dev"), session.client("sqs")
+    assert found is not None
+    require_free(session, WHERE, found, ["default", "mail", "bulk"])
+    url = _queue(session, f"{BEGIN}bulk")
+    sqs.send_message(QueueUrl=url, MessageBody="one")
+    require_free(session, WHERE, found, ["default", "mail"])
+    with pytest.raises(AccountError, match=rf"^queues: bulk \(1\) stayed when .* \(`aws sqs delete-queue --queue-url {url}`"):
+        require_free(session, WHERE, found, ["default", "mail", "bulk"])
 
 
 def test_what_is_meant_is_said_in_a_setting() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from tests.strict_aws.limits import Trip, bytes_of, over
 
 _REFERENCE = 60
+_UUID = "00000000-0000-0000-0000-000000000000"
 _REFERENCES = frozenset({"Ref", "Fn::GetAtt", "Fn::Sub", "Fn::ImportValue", "Fn::GetStackOutput", "Fn::Select"})
 _COUNTED = ("Resources", "Outputs", "Parameters", "Mappings")
 _POLICIES = {
@@ -24,11 +25,24 @@ def problems(text: str) -> Iterator[Trip]:
     yield from over("cloudformation.template", "bytes of the template", bytes_of(text))
     for what in _COUNTED:
         yield from over(f"cloudformation.{what.lower()}", what, len(template.get(what, {})))
+    mappings = [name for name, one in template.get("Resources", {}).items() if one["Type"] == "AWS::Lambda::EventSourceMapping"]
+    template = _filled_in(template, dict.fromkeys(mappings, _UUID))
     resources = {name: (resource["Type"], resource.get("Properties", {})) for name, resource in template.get("Resources", {}).items()}
     for name, (kind, given) in resources.items():
         yield from _resource_problems(name, kind, given)
     for role, size in _inline(resources).items():
         yield from over("iam.inline", f"characters of all inline policies of {role}", size)
+
+
+def _filled_in(value: Any, known: Mapping[str, str]) -> Any:
+    """Return *value* with each reference to one of the *known* names replaced by what stands for it."""
+    if isinstance(value, list):
+        return [_filled_in(one, known) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(value.get("Ref"), str) and value["Ref"] in known:
+        return known[value["Ref"]]
+    return {key: _filled_in(one, known) for key, one in value.items()}
 
 
 def _resource_problems(name: str, kind: str, given: Mapping[str, Any]) -> Iterator[Trip]:

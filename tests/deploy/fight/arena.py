@@ -5,7 +5,6 @@ The endpoint's tables have streams here, so every write that was carried out is 
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import random
 import time
@@ -21,6 +20,7 @@ import boto3
 from sedano.local.endpoint import Endpoint
 from sedano.local.stage import ENDPOINT_PYTHON, stage_context
 from sedano.local.synth import synthesise
+from sedano.settings import command_addresses
 from tests.aws_from_template import create_resources
 from tests.deploy.fight import fighter
 from tests.deploy.fight.journal import lines
@@ -49,7 +49,7 @@ class Arena:
     @property
     def queue(self) -> str:
         """The URL of the command queue."""
-        return str(json.loads(self.settings["SEDANO_QUEUES"])["default"])
+        return str(command_addresses(self.settings)["default"])
 
 
 @dataclass(frozen=True, slots=True)

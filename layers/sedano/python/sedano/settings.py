@@ -1,11 +1,16 @@
-"""Where this deployment keeps its things: read once from the environment, validated, frozen."""
+"""Where this deployment keeps its things: read once from the environment, validated, frozen.
+
+Lambda takes 4 KB of environment variables, so a stage does not repeat what its queues' addresses have in common: SEDANO_QUEUES gives the
+names of the command queues, and what their names on SQS begin with: `{"sedano-prod-1a2b3c4d-": ["default", "mail"]}`. The rest of an
+address is that of SEDANO_EVENTS_QUEUE. An object of addresses by name, `{"default": "https://…"}`, is taken as well.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from sedano.errors import ConfigurationError
 from sedano.model.lineage import DEFAULT_BUDGET
@@ -63,6 +68,29 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
     )
 
 
+def command_addresses(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the URL of each command queue by its name, as SEDANO_QUEUES and SEDANO_EVENTS_QUEUE of *environment* describe them.
+
+    Raises:
+        ConfigurationError: one of the two is missing or malformed.
+    """
+    found: dict[str, str] = {}
+    place, example = environment.get("SEDANO_EVENTS_QUEUE", "").rpartition("/")[0], '{"sedano-dev-": ["default"]}'
+    given = _json(environment, "SEDANO_QUEUES", example)
+    if not isinstance(given, dict):
+        raise ConfigurationError(f"SEDANO_QUEUES must be an object such as {example}, or give URLs by name")
+    for key, value in given.items():
+        if _is_text(value):
+            found[key] = value
+        elif isinstance(value, list) and value and all(map(_is_text, value)):
+            if not place:
+                raise ConfigurationError("SEDANO_EVENTS_QUEUE is not the address of a queue, https://…/…; SEDANO_QUEUES is completed by it")
+            found |= {name: f"{place}/{key}{name}" for name in value}
+        else:
+            raise ConfigurationError(f"SEDANO_QUEUES must be an object such as {example}, or give URLs by name")
+    return found
+
+
 def _required(environment: Mapping[str, str], name: str) -> str:
     value = environment.get(name, "")
     if not value:
@@ -80,24 +108,39 @@ def _count(environment: Mapping[str, str], variable: str, default: int) -> int:
 
 
 def _queues(environment: Mapping[str, str]) -> dict[str, str]:
-    queues = {command_queue(name): url for name, url in _named(environment, "SEDANO_QUEUES", "<queue url>").items()}
+    aside = {}
     for key, variable in ((EVENTS, "SEDANO_EVENTS_QUEUE"), (RECORDS, "SEDANO_RECORDS_QUEUE"), (PARKED, "SEDANO_PARKED_QUEUE")):
-        queues[key] = _required(environment, variable)
-    return queues
+        aside[key] = _required(environment, variable)
+    return {command_queue(name): url for name, url in command_addresses(environment).items()} | aside
 
 
 def _mappings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the mappings' UUIDs, which the variable gives by name, or in the order of the queues in SEDANO_QUEUES."""
     if not environment.get("SEDANO_MAPPINGS"):
         return {}
-    return {command_queue(name): uuid for name, uuid in _named(environment, "SEDANO_MAPPINGS", "<uuid>").items()}
+    example = '["<uuid>", …], one for each queue in SEDANO_QUEUES'
+    given = _json(environment, "SEDANO_MAPPINGS", example)
+    if isinstance(given, dict):
+        return {command_queue(name): uuid for name, uuid in _named(environment, "SEDANO_MAPPINGS", "<uuid>", "default").items()}
+    queues = command_addresses(environment)
+    if not isinstance(given, list) or len(given) != len(queues) or not all(map(_is_text, given)):
+        raise ConfigurationError(f"SEDANO_MAPPINGS must be {example}")
+    return {command_queue(name): uuid for name, uuid in zip(queues, given, strict=True)}
 
 
-def _named(environment: Mapping[str, str], variable: str, what: str, which: str = "default") -> dict[str, str]:
-    text = _required(environment, variable)
-    try:
-        named = json.loads(text)
-    except (ValueError, RecursionError) as wrong:
-        raise ConfigurationError(f'{variable} is not JSON such as {{"{which}": "{what}"}}: {wrong}') from None
-    if not isinstance(named, dict) or not all(isinstance(found, str) and found for found in named.values()):
+def _named(environment: Mapping[str, str], variable: str, what: str, which: str) -> dict[str, str]:
+    named = _json(environment, variable, f'{{"{which}": "{what}"}}')
+    if not isinstance(named, dict) or not all(map(_is_text, named.values())):
         raise ConfigurationError(f"{variable} must map names to texts such as {what}")
     return named
+
+
+def _json(environment: Mapping[str, str], variable: str, example: str) -> object:
+    try:
+        return json.loads(_required(environment, variable))
+    except (ValueError, RecursionError) as wrong:
+        raise ConfigurationError(f"{variable} is not JSON such as {example}: {wrong}") from None
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value != ""
