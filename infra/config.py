@@ -30,6 +30,8 @@ DEFAULT_BUDGET = 10_000
 WRITES_A_TASK = 2
 #: The shortest life in days of a large argument or result: a message lives 14 in its queue and 14 as a dead letter.
 SHORTEST_BLOB_LIFE = 29
+#: The fewest days that event lines are kept: a history job that is off or failing has a month in which to take them in.
+SHORTEST_HISTORY = 30
 #: What runs the history job.
 PIPELINES = ("glue", "emr", "none")
 #: How production lets new code in.
@@ -72,6 +74,9 @@ class StageConfig:
         queue_concurrency: the same for single queues, by name.
         retention: days that logs are kept.
         blob_days: days that large arguments and results are kept (29 to 3 650).
+        history_days: days that event lines are kept in the history bucket's `events/` (30 to 3 650); by default for ever. The tables that
+            were made of them stay, with all that a run needs to write them again; `build --rebuild`, which reads every line anew, is
+            refused once a file is gone.
         most_reads, most_writes: the ceiling of each table, request units a second: what comes beyond is throttled and tried again.
             By default a tenth of what an account has: a runaway then costs at most 9 USD an hour in writes.
         most_budget: the most descendants that a message may claim which bears no mark by a key of the stage (1 to 2 147 483 647): what one
@@ -117,6 +122,7 @@ class StageConfig:
     queue_concurrency: Mapping[str, int] = field(default_factory=dict)
     retention: int = 30
     blob_days: int = 60
+    history_days: int | None = None
     most_reads: int = 4_000
     most_writes: int = 4_000
     most_budget: int = DEFAULT_BUDGET
@@ -178,6 +184,8 @@ class StageConfig:
         _require_within("batch", self.batch, 1, 10)
         require(self.retention in LOG_RETENTIONS, "retention", self.retention, f"one of {LOG_RETENTIONS} days")
         _require_within("blob_days", self.blob_days, SHORTEST_BLOB_LIFE, 3650)
+        if self.history_days is not None:
+            _require_within("history_days", self.history_days, SHORTEST_HISTORY, 3650)
         _require_within("most_reads", self.most_reads, 1, 1_000_000)
         _require_within("most_writes", self.most_writes, 1, 1_000_000)
         _require_within("most_budget", self.most_budget, 1, 2**31 - 1)

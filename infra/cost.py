@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .places import HISTORY_PREFIX
 from .prices import DAY, LIST, MILLION, REGION
 from .templates import templates
 
@@ -245,6 +246,7 @@ def page(stage: Stage) -> str:
         *_by_shape(stage),
         *(_table("A million requests to webhooks, beside the tasks that they cause", webhooks(stage)) if webhooks(stage) else ()),
         *_of_streams(stage),
+        *_of_the_history(stage),
         *_of_the_job(stage),
         *_of_each_task(stage),
         f"Each second that a task's own code takes adds {second:.2f} to a million at {stage.memory_gb:g} GB, if nothing shares its wait.",
@@ -318,6 +320,14 @@ def _of_streams(stage: Stage) -> Iterator[str]:
         words = f"when each comes alone, {total(streams(stage, most)):.2f} in batches of {most}."
         yield f"A million records of streams add {alone:.2f} to the tasks that they call {words}"
         yield "Reading a DynamoDB stream is free, and Kinesis asks for its shards, read or not."
+
+
+def _of_the_history(stage: Stage) -> Iterator[str]:
+    """Yield a sentence about how long event lines are kept, and what they cost until then."""
+    rules = [rule for one in stage.resources for rule in _properties(one).get("LifecycleConfiguration", {}).get("Rules", [])]
+    days = [rule["ExpirationInDays"] for rule in rules if rule.get("Prefix") == HISTORY_PREFIX and "ExpirationInDays" in rule]
+    kept = f"for {days[0]} days" if days else "for ever, unless the setting history_days= says for how many days"
+    yield f"Event lines are kept {kept}, and the tables made of them for ever: {LIST.s3_gb:.3f} a month for each GB."
 
 
 def _of_the_job(stage: Stage) -> Iterator[str]:

@@ -18,3 +18,6 @@ JOBS = ROOT / "glue_jobs"
 LAYER_PINS = ROOT / "requirements" / "layer.txt"
 #: Where packages are unpacked once: beside the other things that are built, or in the user's cache.
 PACKAGES = Path.home() / ".cache" / "sedano" / "packages" if ROOT == _CARRIED else ROOT / "build" / "packages"
+
+#: The prefix of the history bucket below which the recorder writes, and which may age; the tables that the pipeline makes stand beside it.
+HISTORY_PREFIX = "events/"

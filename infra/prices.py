@@ -21,6 +21,8 @@ class Prices(NamedTuple):
     dynamodb_read: float = 0.125
     s3_put: float = 5.00
     s3_get: float = 0.40
+    #: A gigabyte for a month, of the first 50 TB.
+    s3_gb: float = 0.023
     scheduler_invocation: float = 1.00
     #: A worker of the type G.1X for an hour, of spare capacity; a run is asked for one minute at least.
     glue_worker: float = 0.29

@@ -12,7 +12,7 @@ DAYS_TO_RESTORE = 14
 
 
 class Bucket(Construct):
-    """One kind of objects, kept for ever or for `days`, encrypted with `key` or with S3's own."""
+    """Objects that are encrypted with `key` or with S3's own, and kept for ever; those below the prefix `aged` (all: "") for `days`."""
 
     def __init__(
         self,
@@ -23,6 +23,7 @@ class Bucket(Construct):
         emptied: bool = False,
         key: kms.IKey | None = None,
         days: int | None = None,
+        aged: str = "",
     ) -> None:
         """`emptied`: a function that the CDK adds to the stack empties it when the stack is deleted; else that has to be done before."""
         super().__init__(scope, name)
@@ -37,7 +38,7 @@ class Bucket(Construct):
             enforce_ssl=True,
             minimum_tls_version=1.2,
             versioned=True,
-            lifecycle_rules=self._lifecycle(days),
+            lifecycle_rules=self._lifecycle(days, aged),
             removal_policy=RemovalPolicy.RETAIN if permanent else RemovalPolicy.DESTROY,
             auto_delete_objects=emptied or None,
         )
@@ -45,11 +46,11 @@ class Bucket(Construct):
         acknowledge(self.bucket, "AwsSolutions-S1", reason)
 
     @staticmethod
-    def _lifecycle(days: int | None) -> list[s3.LifecycleRule]:
+    def _lifecycle(days: int | None, aged: str) -> list[s3.LifecycleRule]:
         """S3 takes the removal of delete markers only in a rule that does not expire objects by age."""
         leftovers = s3.LifecycleRule(
             noncurrent_version_expiration=Duration.days(DAYS_TO_RESTORE),
             expired_object_delete_marker=True,
             abort_incomplete_multipart_upload_after=Duration.days(1),
         )
-        return [leftovers] if days is None else [leftovers, s3.LifecycleRule(expiration=Duration.days(days))]
+        return [leftovers] if days is None else [leftovers, s3.LifecycleRule(expiration=Duration.days(days), prefix=aged or None)]

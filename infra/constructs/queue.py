@@ -28,6 +28,13 @@ MAX_RECEIVES_IN_ORDER = 1000
 FIFO = ".fifo"
 RETENTION = Duration.days(14)
 _REDRIVE = "Serverless-SQSRedrivePolicy"
+#: Within each key: copies are told apart by their bodies, which bear an id, and keys do not share a limit of calls.
+_ORDER: dict[str, Any] = {
+    "fifo": True,
+    "content_based_deduplication": True,
+    "deduplication_scope": sqs.DeduplicationScope.MESSAGE_GROUP,
+    "fifo_throughput_limit": sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
+}
 
 
 def names_begin(stage: str) -> str:
@@ -67,6 +74,12 @@ class ParkedQueue(Construct):
             )
 
 
+def _removal(permanent: bool, called: str | None) -> RemovalPolicy:
+    """One that has a name goes when its creation is rolled back: it is empty, and would be in the way of the next attempt."""
+    kept = RemovalPolicy.RETAIN if called is None else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+    return kept if permanent else RemovalPolicy.DESTROY
+
+
 def _queue(
     scope: Construct,
     name: str,
@@ -78,15 +91,6 @@ def _queue(
     in_order: bool = False,
     called: str | None = None,
 ) -> sqs.Queue:
-    # Within each key: copies are told apart by their bodies, which bear an id, and keys do not share a limit of calls.
-    order: dict[str, Any] = {
-        "fifo": True,
-        "content_based_deduplication": True,
-        "deduplication_scope": sqs.DeduplicationScope.MESSAGE_GROUP,
-        "fifo_throughput_limit": sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
-    }
-    # One that has a name goes when its creation is rolled back: it is empty, and would be in the way of the next attempt.
-    kept = RemovalPolicy.RETAIN if called is None else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
     return sqs.Queue(
         scope,
         name,
@@ -97,6 +101,6 @@ def _queue(
         retention_period=RETENTION,
         visibility_timeout=visibility,
         dead_letter_queue=dead_letters,
-        removal_policy=kept if permanent else RemovalPolicy.DESTROY,
-        **(order if in_order else {}),
+        removal_policy=_removal(permanent, called),
+        **(_ORDER if in_order else {}),
     )

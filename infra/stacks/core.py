@@ -36,7 +36,7 @@ from ..constructs.streams import StreamTable, service_of
 from ..constructs.table import MEMBERS
 from ..constructs.timers import Timers
 from ..constructs.webhook_url import WebhookUrl
-from ..places import FUNCTIONS
+from ..places import FUNCTIONS, HISTORY_PREFIX
 from ..stream_arns import DYNAMODB
 from .stage_stack import StageStack
 from .state import BLOBS, CONTROL, HISTORY, KEY, LEDGER, PARKED, PARKED_ARN, PARKED_NAME, SETTINGS, TIMERS, StateStack
@@ -48,8 +48,6 @@ RECORDS_TOGETHER, RECORDS_WAIT = 100, 60
 NEXT_ROUND = "What a round does not do, the round of the next minute does: nothing is lost."
 #: To whom the timers' role may be handed.
 SCHEDULER = "scheduler.amazonaws.com"
-#: The prefix under which the recorder writes; the pipeline reads the same one.
-HISTORY_PREFIX = "events/"
 
 
 class CoreStack(StageStack):
@@ -57,7 +55,7 @@ class CoreStack(StageStack):
 
     def __init__(self, scope: Construct, *, config: StageConfig, application: Application, state: StateStack) -> None:
         super().__init__(scope, "core", config=config, about="what runs", protected=config.permanent)
-        self._config, self._app = config, application.reference
+        self._config, self._app, self._begin = config, application.reference, names_begin(config.stage)
         self._connect = application.declared.connect
         self._scheduled = config.schedules or bool(application.declared.schedules)
         self._ledger = dynamodb.Table.from_table_name(self, "Ledger", state.output(LEDGER))
@@ -69,7 +67,6 @@ class CoreStack(StageStack):
         self._functions: dict[str, Function] = {}
         self._mappings: dict[str, str] = {}
         self._followed: dict[str, str] = {}
-        self._begin = names_begin(config.stage)
         self._commands = {name: self._work_queue(f"Commands-{name}", called=f"{self._begin}{name}") for name in application.declared.queues}
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)

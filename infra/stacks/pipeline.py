@@ -27,8 +27,7 @@ from ..config import StageConfig
 from ..constructs.function import RETENTION
 from ..constructs.role import role_for
 from ..nag import acknowledge, acknowledge_wildcard
-from ..places import JOBS, LIBRARY
-from .core import HISTORY_PREFIX
+from ..places import HISTORY_PREFIX, JOBS, LIBRARY
 from .stage_stack import StageStack
 from .state import CONTROL, HISTORY, KEY, StateStack
 

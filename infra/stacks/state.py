@@ -17,6 +17,7 @@ from ..constructs.key import Key
 from ..constructs.queue import ParkedQueue
 from ..constructs.table import Ceiling, Table
 from ..constructs.timers import TimersGroup
+from ..places import HISTORY_PREFIX
 from .stage_stack import StageStack
 
 LEDGER = "SedanoLedgerTable"
@@ -56,7 +57,9 @@ class StateStack(StageStack):
         control.index_members()
         CfnOutput(self, CONTROL, value=control.table.table_name)
         blobs = Bucket(self, "Blobs", permanent=permanent, emptied=config.empty_buckets, key=key, days=config.blob_days)
-        history = Bucket(self, "History", permanent=permanent, emptied=config.empty_buckets, key=key)
+        history = Bucket(
+            self, "History", permanent=permanent, emptied=config.empty_buckets, key=key, days=config.history_days, aged=HISTORY_PREFIX
+        )
         CfnOutput(self, BLOBS, value=blobs.bucket.bucket_name)
         CfnOutput(self, HISTORY, value=history.bucket.bucket_name)
         parked = ParkedQueue(self, "Parked", permanent=permanent, key=key).queue

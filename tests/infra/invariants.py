@@ -263,6 +263,16 @@ def keeps_versions_for_a_while(templates: Templates, name: str) -> str | None:
     return None if versioned and forgets else "has no versions, or keeps old ones for ever"
 
 
+def ages_event_lines_alone(templates: Templates, name: str) -> str | None:
+    """Of the history's bucket only the event lines may age, after a month at least: the tables made of them are never deleted by age."""
+    if "History" not in name:
+        return None
+    rules = _of(templates, name).get("LifecycleConfiguration", {}).get("Rules", [])
+    wrong = [rule for rule in rules if {"ExpirationInDays", "ExpirationDate"} & rule.keys()]
+    wrong = [rule for rule in wrong if rule.get("Prefix") != "events/" or rule.get("ExpirationInDays", 0) < 30]
+    return f"deletes by age {wrong}" if wrong else None
+
+
 def forgets_in_time(templates: Templates, name: str) -> str | None:
     """Logs are kept for as long as was said."""
     return None if _of(templates, name).get("RetentionInDays", 0) > 0 else "keeps logs for ever"

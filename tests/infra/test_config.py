@@ -136,6 +136,7 @@ def test_the_edges_of_every_range_are_usable() -> None:
         "webhook_concurrency": ("0", "1", "1000"),
         "retention": ("1", "365"),
         "blob_days": ("29", "3650"),
+        "history_days": ("30", "3650"),
         "stage": ("a", "a" * 16),
         "alarm_topic": (TOPIC,),
         "permissions_boundary": ("arn:aws:iam::123456789012:policy/team/developers", "arn:aws:iam::aws:policy/PowerUserAccess"),
@@ -156,7 +157,7 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
         "streams": f"clicks={CLICKS}", "stream_keys": f"clicks={KEY}", "own_key": "yes", "release": "all-at-once",
     }  # fmt: skip
     numbers = {"memory": "200", "timeout": "9", "batch": "9", "concurrency": "10", "blob_days": "40", "most_reads": "9", "most_writes": "9",
-               "most_budget": "9", "pipeline_lag": "9", "webhook_concurrency": "9"}  # fmt: skip
+               "most_budget": "9", "pipeline_lag": "9", "webhook_concurrency": "9", "history_days": "400"}  # fmt: skip
     assert set(texts) | set(numbers) == {field.name for field in fields(StageConfig)}
     config = _deployment(**texts, **numbers).config
     assert dict(config.queue_concurrency) == {"mail": 2, "bulk": 50}

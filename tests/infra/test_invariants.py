@@ -32,6 +32,7 @@ EVERYWHERE: dict[Rule, tuple[str, ...]] = {
     rules.can_be_restored_and_forgets: TABLE,
     rules.is_private: BUCKET,
     rules.keeps_versions_for_a_while: BUCKET,
+    rules.ages_event_lines_alone: BUCKET,
     rules.forgets_in_time: ("Logs::LogGroup",),
     rules.names_what_it_allows: ("IAM::Policy",),
     rules.trusts_one_service: ("IAM::Role",),
@@ -196,6 +197,10 @@ def _pass_to_anybody(resources: dict[str, Any]) -> str:
     return name
 
 
+def _aged(**rule: object) -> dict[str, list[dict[str, object]]]:
+    return {"Rules": [{"Status": "Enabled", **rule}]}
+
+
 PLANTED: list[tuple[Rule, Callable[[dict[str, Any]], str]]] = [
     (rules.has_a_role_of_its_own, _share_a_role),
     (rules.logs_json_to_a_group_of_its_own, _share_logs),
@@ -231,6 +236,9 @@ PLANTED: list[tuple[Rule, Callable[[dict[str, Any]], str]]] = [
     (rules.is_private, _change("S3::Bucket", PublicAccessBlockConfiguration={"BlockPublicAcls": True})),
     (rules.keeps_versions_for_a_while, _change("S3::Bucket", VersioningConfiguration=None)),
     (rules.keeps_versions_for_a_while, _change("S3::Bucket", LifecycleConfiguration={"Rules": [{"ExpirationInDays": 1}]})),
+    (rules.ages_event_lines_alone, _change("S3::Bucket", "History", LifecycleConfiguration=_aged(ExpirationInDays=400))),
+    (rules.ages_event_lines_alone, _change("S3::Bucket", "History", LifecycleConfiguration=_aged(Prefix="history/", ExpirationInDays=400))),
+    (rules.ages_event_lines_alone, _change("S3::Bucket", "History", LifecycleConfiguration=_aged(Prefix="events/", ExpirationInDays=29))),
     (rules.forgets_in_time, _change("Logs::LogGroup", RetentionInDays=None)),
     (rules.names_what_it_allows, _allow("sqs:*", {"Ref": "x"})),
     (rules.names_what_it_allows, _allow("sqs:SendMessage", "*")),

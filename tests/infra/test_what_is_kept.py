@@ -1,5 +1,17 @@
 """Tables and buckets: one item a key, restorable, private; and in production nothing is deleted with its stack."""
 
+import json
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+
+from infra import cost
+from infra.config import ConfigError, StageConfig
+from infra.stacks.state import StateStack
+from infra.templates import templates as stacks
+from tests.infra.invariants import ages_event_lines_alone
 from tests.infra.template import Templates, target
 
 KEPT = ("AWS::DynamoDB::Table", "AWS::S3::Bucket")
@@ -37,6 +49,25 @@ def test_large_values_outlive_every_message_that_names_them_and_history_is_kept_
         if setting.endswith("Bucket")
     }
     assert expiry == {"SedanoBlobsBucket": [60], "SedanoHistoryBucket": []}
+
+
+def test_event_lines_age_where_that_is_asked_for_and_nothing_else_does(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    StateStack(app, config=StageConfig(stage="prod", history_days=400))
+    app.synth()
+    (template,) = map(json.loads, stacks(tmp_path).values())
+    buckets = {name: one for name, one in template["Resources"].items() if one["Type"] == "AWS::S3::Bucket"}
+    ages = [rule for name in buckets if "History" in name for rule in _rules(buckets[name]["Properties"]) if "ExpirationInDays" in rule]
+    assert ages == [{"ExpirationInDays": 400, "Prefix": "events/", "Status": "Enabled"}]
+    aged = Templates(tmp_path, template["Resources"], {})
+    assert [ages_event_lines_alone(aged, name) for name in buckets] == [None, None]
+    assert "Event lines are kept for 400 days, and the tables made of them for ever: 0.023 a month" in cost.page(cost.read(tmp_path))
+
+
+@pytest.mark.parametrize("days", [29, 3651, 0, True, "400"])
+def test_event_lines_are_kept_for_a_month_at_least(days: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^history_days: .* cannot be used; expected a whole number from 30 to 3650"):
+        StageConfig(history_days=days)
 
 
 def test_production_data_outlives_its_stack(production: Templates) -> None:
