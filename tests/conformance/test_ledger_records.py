@@ -180,6 +180,14 @@ def test_forgetting_drops_what_a_task_said_and_not_that_it_ended(world: World) -
     assert world.ledger.read(["task-unknown"]) == {}
 
 
+@pytest.mark.parametrize("state", sorted(states.TERMINAL))
+def test_whatever_a_task_ended_as_is_forgotten(world: World, state: str) -> None:
+    held = claimed(world.ledger)
+    world.ledger.record([success(state=state, error=ErrorRecord("E", "m"))])
+    world.ledger.forget(["task-1"])
+    assert stored(world.ledger) == held._replace(state=state, clock=CLAIM.clock + 7, forgotten=True)
+
+
 def test_forgetting_leaves_a_task_that_has_not_ended_alone(world: World) -> None:
     claimed(world.ledger)
     world.ledger.record([retry(error=ErrorRecord("E", "m"))])

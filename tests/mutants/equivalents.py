@@ -14,6 +14,8 @@ _PUT = (
     "SET entries = list_append(if_not_exists(entries, :none), :entries), num = if_not_exists(num, :zero) + :count, "
     "sz = if_not_exists(sz, :zero) + :bytes, #ttl = :ttl"
 )
+_ASK = "st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk) SET rvk = :rvk"
+_FORGET = "st IN (:success, :failure, :revoked, :poison) SET res = :none, tail = :none, fgt = :one"
 
 
 def _shut(*changes: str) -> dict[Key, str]:
@@ -31,6 +33,11 @@ EQUIVALENT: Mapping[Key, str] = {
         "`:shut` is 0",
         "`:shut` is 2",
     ),
+    ("sedano.aws.expressions.tasks", "ASK", _ASK, "`rvk < :rvk` → `rvk <= :rvk`"): "the mark that stands is written once more",
+    **{
+        ("sedano.aws.expressions.tasks", "FORGET", _FORGET, f"`:one` is {number}"): "that the attribute is there says it, not its value"
+        for number in (0, 2)
+    },
     ("sedano.aws.expressions.limits", "PUT", _PUT, "`sz <= :room` → `sz < :room`"): "a basket of exactly 300 000 bytes is "
     "one byte smaller; the bound is a margin below the 400 KB of an item, and the next basket takes the call",
 }

@@ -22,7 +22,7 @@ from tests.stories.stage import Stage
 from tests.stories.taps import OUTSIDE, Crash, Watch, tapped
 
 LARGE = "x" * 200_000
-"""A result that lies in the blob store; an outbox of many messages does too."""
+"""A result that lies in the blob store; so do an outbox of many messages and what a large event says."""
 
 
 class Without:
@@ -140,12 +140,14 @@ def test_a_message_as_old_as_records_are_kept_runs(stage: Stage, shop: Shop, pro
     assert result.get() == 3
 
 
-@pytest.mark.parametrize("what", ["a result", "an outbox"])
+@pytest.mark.parametrize("what", ["a result", "an outbox", "an event"])
 def test_a_blob_store_that_is_away_makes_no_failure_of_a_success(stage: Stage, shop: Shop, what: str) -> None:
     def body() -> str:
         if what == "an outbox":
             for _ in range(60):
                 shop.big.delay("x" * 3_000)
+        if what == "an event":
+            shop.Bought.delay(what=LARGE)
         return LARGE if what == "a result" else "small"
 
     task = shop.task("large", body, retry=False)
