@@ -152,6 +152,19 @@ def test_a_rebuild_gives_the_same_bytes_and_needs_every_landed_file(spark, grown
         job.build(spark, grown, options(source=str(tmp_path), rebuild=True))
 
 
+def test_a_file_that_aged_after_it_was_taken_in_is_missed_by_a_rebuild_alone(spark, tmp_path):
+    source = written(tmp_path / "events", lives(SEED, 6), files=2)
+    history = open_history(str(tmp_path / "history"))
+    job.update(spark, history, options(source=str(source)))
+    before = contents(job.tables(spark, history))
+    next(source.rglob("*.jsonl.gz")).unlink()
+    job.update(spark, history, options(source=str(source)))
+    assert contents(job.tables(spark, history)) == before
+    with pytest.raises(ConfigurationError, match="a rebuild would lose it"):
+        job.build(spark, history, options(source=str(source), rebuild=True))
+    assert contents(job.tables(spark, history)) == before
+
+
 def test_what_was_taken_in_is_not_taken_in_again(spark, grown, landed):
     before = grown.current()
     assert job.build(spark, grown, options(source=str(landed)))["new_files"] == 0
