@@ -59,7 +59,7 @@ def chord_costs(counts: Sequence[int] = (100, 1_000, 10_000)) -> list[Entry]:
     join = costs[largest].calls["arrive"] + costs[largest].calls["open_join"]
     entries = [Entry(f"join, of a chord of {largest}", join / largest, "writes", Target(1.02))]
     for size, cost in costs.items():
-        more = {"sends": cost.calls["send"] / size, "CPU ms": 1e3 * cost.cpu / size}
+        more = {"sends": cost.calls["send"] / size, "reads": cost.calls["read"] / size, "CPU ms": 1e3 * cost.cpu / size}
         entries.append(Entry(f"all writes, a member of {size}", cost.writes / size, "writes", Target(3.02), more))
     for name, found in (("writes", "writes"), ("messages", "messages"), ("CPU", "cpu")):
         values = {size: float(getattr(cost, found)) for size, cost in costs.items()}

@@ -19,6 +19,8 @@ from sedano.engine.chronicle import Host
 from sedano.engine.worker import Worker, WorkerSettings
 from sedano.ports import RECORDS, Delivery, Outgoing, Ports, command_queue
 
+READ_AT_ONCE = 100
+"""Records that one call reads (BatchGetItem)."""
 QUEUE = command_queue("default")
 BATCH = 10
 app = Sedano("canvas")
@@ -81,6 +83,8 @@ class Counting:
                 self._measure(message)
         elif operation == "arrive":
             calls[operation] += len({(one.join_id, one.node) for one in args[0]})
+        elif operation in ("read", "read_nodes"):
+            calls[operation] += -(-len(args[-1]) // READ_AT_ONCE)
         elif operation in ("claim", "record", "keep"):
             calls[operation] += len(args[0])
         else:
