@@ -22,7 +22,7 @@ from sedano.model.keyed import is_of_another, keyed_by
 from sedano.model.messages import Command
 from sedano.model.place import ends_member
 from sedano.model.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
-from sedano.model.waits import SHORT_S, waited
+from sedano.model.waits import SHORT_S, WAITED, waited
 from sedano.ports import Ports
 
 GUARD_S = 1.0
@@ -47,26 +47,28 @@ class Claiming(NamedTuple):
     def claim(self, jobs: Sequence[Job], batch: Batch) -> list[Held]:
         """Return the jobs that may run, each with the record of its claim; decide the others in *batch*."""
         unclaimed = [job for job in jobs if job.mode != "claimed"]
-        plain = [Held(job, None, job.stillborn) for job in unclaimed if self._is_recordable(job, batch)]
+        plain = [
+            Held(job, None, job.stillborn) for job in unclaimed if WAITED not in job.delivery.attributes or self._is_recordable(job, batch)
+        ]
         if len(unclaimed) == len(jobs):
             return plain
         claimed = [job for job in jobs if job.mode == "claimed"]
         claims = [self._claim(job, batch) for job in claimed]
         answers = self._answers(claims)
         tries = map(self._in_place, claimed, claims, answers)
-        held = [self._contained(job, claim, answer, batch) for job, claim, answer in tries]
-        return plain + [h for h in held if h is not None]
+        for job, claim, answer in tries:
+            try:
+                held = self._settle(job, claim, answer, batch)
+            except Exception as error:  # noqa: BLE001 - the last resort
+                contain(self.ports.telemetry, error, job.delivery, batch)
+                continue
+            if held is not None:
+                plain.append(held)
+        return plain
 
     def _answers(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer | SedanoError]:
         """Claim all together; a claim that is repeated alone bears the same nonce, so none is claimed twice."""
         return answers_of(self.ports.telemetry, self.ports.ledger.claim, claims)
-
-    def _contained(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError, batch: Batch) -> Held | None:
-        try:
-            return self._settle(job, claim, answer, batch)
-        except Exception as error:  # noqa: BLE001 - the last resort
-            contain(self.ports.telemetry, error, job.delivery, batch)
-            return None
 
     def _claim(self, job: Job, batch: Batch) -> Claim:
         command = job.command

@@ -90,10 +90,15 @@ def passing(telemetry: Telemetry, step: str, call: Callable[[], R], instead: R) 
     try:
         return call()
     except Exception as error:  # noqa: BLE001 - the last resort
-        answer = unexpected(telemetry, error)
+        stumbled(telemetry, step, error)
+    return instead
+
+
+def stumbled(telemetry: Telemetry, step: str, error: Exception) -> None:
+    """Log and count the *error* of a *step* of the batch that is about no message."""
+    answer = unexpected(telemetry, error)
     with suppress(Exception):
         telemetry.log("error", "unexpected error in a step of the batch", step=step, error=str(answer))
-    return instead
 
 
 def answers_of(telemetry: Telemetry, call: Callable[[Sequence[I]], Sequence[R]], items: Sequence[I]) -> list[R | SedanoError]:

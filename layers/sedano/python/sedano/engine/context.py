@@ -44,7 +44,7 @@ class TaskContext:
     )  # fmt: skip
 
     def __init__(
-        self, command: Command, fence: int, deadline: float, clock: int, *, token: int = 0, permit: int = 0,
+        self, command: Command, fence: int, deadline: float, clock: int, token: int = 0, permit: int = 0,
         checkpoint: Callable[[], None] | None = None, vote: Vote | None = None, before: int = 0,
     ) -> None:  # fmt: skip
         """Run *command*; *checkpoint* is what `check` asks, *vote* how a task takes part in an election."""
@@ -52,7 +52,8 @@ class TaskContext:
         self.token, self.permit, self.checkpoint, self.vote, self.before = token, permit, checkpoint, vote, before
         self.outbox: list[Draft] = []
         self.added: list[CommandDraft] = []
-        self.published, self.sections = 0, dict[str, int]()
+        self.published = 0
+        self.sections: dict[str, int] = {}
         self.over = False
         self._span: Span | None = None
         self.again: Callable[[], None] | None = None

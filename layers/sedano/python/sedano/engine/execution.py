@@ -90,7 +90,12 @@ class Execution(NamedTuple):
         ready: list[Ready] = []
         unfit: list[Ran] = []
         for one in held:
-            prepared = self._prepared(one, batch)
+            try:
+                prepared = self._prepare(one, batch)
+            except Exception as error:  # noqa: BLE001 - the last resort: it has not begun, so its claim is released
+                contain(self.ports.telemetry, error, one.job.delivery, batch)
+                batch.unstarted.append(one)
+                continue
             if isinstance(prepared, Run):
                 unfit.append(self.ended(one, prepared, None))
             elif prepared is not None:
@@ -113,7 +118,14 @@ class Execution(NamedTuple):
 
     def _run_inline(self, plain: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         for held, arguments in plain:
-            self.finish(held, self._one(held, arguments, batch), batch, finished)
+            try:
+                ran = self._ran(held, arguments, batch)
+            except Exception as error:  # noqa: BLE001 - the last resort
+                ran = self.surprised(held, error)
+            if isinstance(ran, Ran):
+                finished(ran)
+            else:
+                self.finish(held, ran, batch, finished)
 
     def context(self, held: Held, deadline: float) -> TaskContext:
         """Return the context that the body of *held* sees."""
@@ -121,9 +133,7 @@ class Execution(NamedTuple):
         clock, before = self.lamport.forward(), self._before(job.command) if job.command.attempt else 0
         fence = record.fence if record is not None else 0
         asks = Checkpoint(self.ports, job.command.task_id, fence) if record is not None else None
-        made = TaskContext(
-            job.command, fence, deadline, clock, token=job.token, permit=job.permit, checkpoint=asks, vote=self.vote, before=before
-        )
+        made = TaskContext(job.command, fence, deadline, clock, job.token, job.permit, asks, self.vote, before)
         self.began.append(made)
         return made
 
@@ -163,14 +173,6 @@ class Execution(NamedTuple):
         except SedanoError as error:
             self.ports.telemetry.log("warning", "its canvas is out of reach", task_id=command.task_id, error=str(error))
             return 0
-
-    def _prepared(self, held: Held, batch: Batch) -> Arguments | Run | None:
-        try:
-            return self._prepare(held, batch)
-        except Exception as error:  # noqa: BLE001 - the last resort: it has not begun, so its claim is released
-            contain(self.ports.telemetry, error, held.job.delivery, batch)
-            batch.unstarted.append(held)
-            return None
 
     def _prepare(self, held: Held, batch: Batch) -> Arguments | Run | None:
         job, _, stillborn = held
@@ -258,7 +260,8 @@ class Execution(NamedTuple):
                 self.look.ask(started)
             if (hindered := self.hindered(held, started, batch)) is not None:
                 return hindered
-        if (limits.longest if limits is not None else 0.0) > batch.deadline - self.guard - started:
+        left = batch.deadline - self.guard - started
+        if left < 0.0 if limits is None else left < limits.longest:
             return None
         context = self.context(held, batch.deadline)
         body, telemetry = held.job.task.function, self.ports.telemetry

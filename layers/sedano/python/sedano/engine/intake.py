@@ -94,7 +94,8 @@ class Intake(NamedTuple):
             raise self._unknown(delivery, command, batch, now, clock)
         if delivery.serial_key is not None and (why := hindrance(task)):
             raise MessageRefused(refusals.ORDER, "subject", why)
-        command = self._completed(command, delivery.sent or now)
+        if not command.time or command.lineage.budget > self.ports.most_budget:
+            command = self._completed(command, delivery.sent or now)
         mode = task.mode(command)
         return Job(delivery, command, task, now, clock, mode, self._stillborn(delivery, command, mode, now))
 
@@ -123,7 +124,7 @@ class Intake(NamedTuple):
         revoked = revoked_by(control, command, queue_of(delivery.queue)) if control.revoked else None
         if revoked is not None:
             return Stillborn(states.REVOKED, refusals.REVOKED, revoked.partition("=")[0], f"revoked by {revoked}")
-        if mode != "claimed" and (spent := self._spent(delivery)) is not None:
+        if mode != "claimed" and delivery.attributes and (spent := self._spent(delivery)) is not None:
             return spent
         if delivery.receives == 1 or delivery.serial_key is not None:
             return None  # whatever waits for its turn is received again and again: there claims alone tell a poison
@@ -136,7 +137,7 @@ class Intake(NamedTuple):
 
     def _spent(self, delivery: Delivery) -> Stillborn | None:
         """Return why a task without a claim must not begin once more: its earlier messages and this one ended in too many executions."""
-        runs = waited(delivery.attributes).runs + delivery.receives - self.spared.count(delivery) if delivery.attributes else 0
+        runs = waited(delivery.attributes).runs + delivery.receives - self.spared.count(delivery)
         if runs <= MAX_EXECUTIONS:
             return None
         return Stillborn(states.POISON, refusals.EXECUTIONS, "receives", f"executed {runs - 1} times without an end")

@@ -67,9 +67,10 @@ class TaskSpec(NamedTuple):
 
     def mode(self, command: Command) -> Delivery:
         """Return how *command* is delivered: a member of a join always leaves a record, since the join's body needs its result."""
-        if self.delivery == "at_least_once" and (command.member is not None or self.keeps(command)):
+        delivery = self.delivery
+        if delivery == "at_least_once" and (command.member is not None or self.keeps(command)):
             return "record_once"
-        return self.delivery
+        return delivery
 
     def keeps(self, command: Command) -> bool:
         """Tell whether *command* keeps a result: as it says itself, else as the task was declared."""

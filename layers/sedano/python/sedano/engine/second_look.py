@@ -54,8 +54,9 @@ class SecondLook:
 
     def is_clear(self, job: Job, now: float) -> bool:
         """Tell, cheaply, that nothing can forbid the body of *job* at *now* that did not at its intake."""
-        calm = not self._fresh and 0.0 <= now - self._looked < LOOK_S
-        return calm and job.command.expires is None and job.task.circuit is None
+        if self._fresh or not 0.0 <= now - self._looked < LOOK_S:
+            return False
+        return job.command.expires is None and job.task.circuit is None
 
     def due(self, now: float) -> bool:
         """Tell whether the stores are to be asked before a body begins at *now*."""

@@ -32,7 +32,7 @@ from sedano.engine.batch import Batch, Job, Judged, Ran
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.claiming import Claiming
 from sedano.engine.conducting import Conducting
-from sedano.engine.containment import apart, contain, passing, settle, unexpected
+from sedano.engine.containment import apart, contain, passing, settle, stumbled, unexpected
 from sedano.engine.context import TaskContext
 from sedano.engine.drafts import Composer
 from sedano.engine.execution import Execution, RunLoop
@@ -132,7 +132,8 @@ class Worker:
         passing(telemetry, "hello", self.membership.hello, None)
         batch.limits = self.membership.control.limits
         going = passing(telemetry, "unpause", partial(self._unpaused, deliveries, batch), list(deliveries))
-        jobs = self._intake.open(self._admission.due([one for one in going if not batch.is_decided(one)], batch), batch)
+        left = [one for one in going if not batch.is_decided(one)] if batch.decided else going
+        jobs = self._intake.open(self._admission.due(left, batch), batch)
         passing(telemetry, "beat", partial(self.membership.beat, len(deliveries), jobs, batch.chronicle), None)
         try:
             self._walk_all(deliveries, jobs, batch)
@@ -164,7 +165,7 @@ class Worker:
         return self._admission.unpaused(deliveries, self.membership.control.paused, batch)
 
     def _walk_all(self, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch) -> None:
-        in_order = any(delivery.serial_key is not None for delivery in deliveries)
+        in_order = [True for delivery in deliveries if delivery.serial_key is not None]
         for together in self._admission.turns(deliveries, jobs, batch, self._parking) if in_order else rounds(jobs):
             if self.ports.clock.now() > batch.deadline - self.settings.guard:
                 self._put_off(together, batch)
@@ -215,21 +216,16 @@ class Worker:
         """Hand over a run whose body never began; first its message is set aside, where that was decided, so no crash can lose it."""
         self._parking.settle(batch)
         if ran.held.job.delivery not in batch.given_back:
-            self._recorded(stream, ran)
+            stream.put(ran)
         elif ran.held.stillborn is None or ran.held.stillborn.state != states.POISON:
             batch.unstarted.append(ran.held)
 
     def _ended(self, stream: Stream[Ran, RecordedRun], batch: Batch, ran: Ran) -> None:
-        """Hand over a run that ended."""
-        if ran.held.stillborn is not None:
+        """Hand over a run that ended, to be recorded by a lane unless nothing is written for it."""
+        held = ran.held
+        if held.stillborn is not None:
             self._unrun(stream, batch, ran)
-        else:
-            self._recorded(stream, ran)
-
-    def _recorded(self, stream: Stream[Ran, RecordedRun], ran: Ran) -> None:
-        """Let a run be recorded: by a lane, unless nothing is written for it."""
-        job = ran.held.job
-        if job.mode == "at_least_once" and ran.held.record is None:
+        elif held.record is None and held.job.mode == "at_least_once":
             stream.put_here(ran)
         else:
             stream.put(ran)
@@ -237,8 +233,7 @@ class Worker:
     def _conclude(self, ran: Ran) -> RecordedRun:
         """Judge and record one run; log it if its body failed."""
         answer = self._judge_and_record(ran)
-        judged = answer if isinstance(answer, Judged) else None
-        found = ran if judged is None else judged.ran
+        judged, found = (answer, answer.ran) if isinstance(answer, Judged) else (None, ran)
         if found.run.error is not None:
             tell_failure(found, judged, self.ports.telemetry)
         return answer
@@ -268,7 +263,10 @@ class Worker:
         for ran, answer in stream.close():
             if isinstance(answer, Judged):
                 accepted.append(answer)
-                passing(self.ports.telemetry, "tell", partial(tell, answer, batch, self.lamport), None)
+                try:
+                    tell(answer, batch, self.lamport)
+                except Exception as error:  # noqa: BLE001 - the last resort
+                    stumbled(self.ports.telemetry, "tell", error)
             elif isinstance(answer, Refused):
                 self._contained_refusal(ran.held.job, answer.record, batch)
             else:
