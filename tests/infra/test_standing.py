@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import boto3
 import pytest
 from moto import mock_aws
 
-from infra.account import AccountError, Target
+from infra import command
+from infra.account import BOOTSTRAPPED, AccountError, Target
+from infra.application import application
 from infra.config import ConfigError
 from infra.context import from_context
 from infra.standing import require_empty, require_free, require_same, standing
@@ -22,6 +25,7 @@ def session() -> Iterator[boto3.Session]:
     """An account in which the stage dev runs `shop:app` with the queues `default` and `mail`."""
     with mock_aws():
         session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=WHERE.region)
+        session.client("ssm").put_parameter(Name=BOOTSTRAPPED, Value="30", Type="String")
         queues = {name: _queue(session, f"{BEGIN}{name}") for name in ("default", "mail")}
         _deployed(session, {BEGIN: list(queues)}, queues["default"].replace(f"{BEGIN}default", "core-Events-1"))
         yield session
@@ -50,6 +54,27 @@ def test_another_application_does_not_take_the_place_of_the_first(session: boto3
     require_same(found, "dev", "shop:app")
     with pytest.raises(AccountError, match=r'^app: the stage dev runs shop:app, and bank:app would .*\(default, mail\).* SET="repl'):
         require_same(found, "dev", "bank:app")
+
+
+def _ready(session: boto3.Session, code: Path, app: str, **settings: str) -> None:
+    """Go as far as `make deploy` goes before it makes the templates of *app*, whose one queue is `default`."""
+    module, _, name = app.partition(":")
+    (code / f"{module}.py").write_text(f"from sedano import Sedano\n\n{name} = Sedano('{module}')\n")
+    wanted = from_context({"app": app, "code": str(code), "stage": "dev", **settings})
+    declared = application(wanted.app, wanted.code, wanted.config).declared
+    command._require_ready("deploy", session, WHERE, wanted, declared)
+
+
+def test_a_deployment_looks_at_what_stands_there_before_it_begins(session: boto3.Session, tmp_path: Path) -> None:
+    _ready(session, tmp_path, "shop:app")
+    with pytest.raises(AccountError, match=r"^app: the stage dev runs shop:app, and bank:app would take its place"):
+        _ready(session, tmp_path, "bank:app")
+    _ready(session, tmp_path, "bank:app", replace="true")
+    sqs = session.client("sqs")
+    sqs.send_message(QueueUrl=sqs.get_queue_url(QueueName=f"{BEGIN}mail")["QueueUrl"], MessageBody="one")
+    with pytest.raises(AccountError, match=r"^queues: the application no longer names mail \(1\)\."):
+        _ready(session, tmp_path, "shop:app")
+    _ready(session, tmp_path, "shop:app", replace="true")
 
 
 def test_a_stage_that_is_not_there_has_nothing_to_lose(session: boto3.Session) -> None:
