@@ -84,6 +84,14 @@ def test_a_retry_is_granted_at_its_own_attempt_only(world: World) -> None:
     assert (held.state, held.attempt, held.fence, held.claims) == (states.RUNNING, 1, 2, 1)
 
 
+@pytest.mark.parametrize("must_exist", [True, False])
+def test_a_claim_that_was_let_go_is_granted_to_the_next_message_of_its_attempt(world: World, must_exist: bool) -> None:
+    claimed(world.ledger)
+    world.ledger.record([retry(next_attempt=0)])
+    held = claimed(world.ledger, rival(must_exist=must_exist))
+    assert (held.attempt, held.fence, held.claims) == (0, 2, 1)
+
+
 @pytest.mark.parametrize("state", sorted(states.TERMINAL))
 def test_a_task_that_ended_is_never_granted_again(world: World, state: str) -> None:
     claimed(world.ledger)
@@ -95,7 +103,9 @@ def test_a_task_that_ended_is_never_granted_again(world: World, state: str) -> N
 
 def test_an_expired_claim_is_stolen_under_the_next_fence_and_counted(world: World) -> None:
     seen = claimed(world.ledger)
-    taken = granted(world.ledger.steal(rival(expires=NOW + 200.5), seen))
+    thief = rival(expires=NOW + 200.5, clock=CLAIM.clock + 9, name="shop.sum", owner="worker.2")
+    taken = granted(world.ledger.steal(thief, seen))
+    assert (taken.clock, taken.name, taken.owner, taken.state) == (CLAIM.clock + 9, "shop.sum", "worker.2", states.RUNNING)
     assert (taken.fence, taken.claims, taken.nonce, taken.message_id) == (2, 2, "b" * 32, "message-2")
     assert taken.expires == NOW + 200.5
     assert taken == stored(world.ledger)

@@ -31,12 +31,13 @@ def test_everything_an_outcome_says_is_read_back(world: World) -> None:
         outbox_ref=BlobRef(DIGEST, 0),
         not_before=NOW + 1.25,
         section=Section(2, 3),
+        name="shop.sum",
     )
     world.ledger.record([outcome])
     record = stored(world.ledger)
     assert (record.result, record.result_ref, record.error) == (None, outcome.result_ref, outcome.error)
     assert (record.outbox, record.outbox_ref) == (outcome.outbox, outcome.outbox_ref)
-    assert (record.not_before, record.section) == (NOW + 1.25, Section(2, 3))
+    assert (record.not_before, record.section, record.name) == (NOW + 1.25, Section(2, 3), "shop.sum")
 
 
 def test_recording_again_is_the_same_record(world: World) -> None:
@@ -143,6 +144,13 @@ def test_keeping_records_an_end_without_a_claim(world: World) -> None:
     assert accepted(world.ledger.keep([success(fence=0)])[0])
     record = stored(world.ledger)
     assert (record.state, record.result, record.message_id, record.fence) == (states.SUCCESS, "5", "message-1", 0)
+    assert (record.name, record.clock, record.nonce, record.attempt) == ("shop.add", CLAIM.clock + 7, CLAIM.nonce, 0)
+
+
+def test_keeping_keeps_why_a_task_ended(world: World) -> None:
+    error = ErrorRecord("E", "m", "Traceback…")
+    world.ledger.keep([success(fence=0, state=states.FAILURE, result=None, error=error)])
+    assert stored(world.ledger).error == error
 
 
 def test_keeping_never_overwrites_an_end(world: World) -> None:

@@ -46,6 +46,14 @@ def test_a_reserved_task_is_granted_to_its_message_even_late(world: World) -> No
     assert (held.state, held.fence, held.claims) == (states.RUNNING, 1, 1)
 
 
+def test_a_message_that_must_find_a_record_is_granted_what_was_reserved_for_it(world: World) -> None:
+    reserve(world)
+    held = claimed(world.ledger, CLAIM._replace(must_exist=True, owner="worker.1"))
+    assert (held.state, held.attempt, held.fence, held.claims) == (states.RUNNING, 0, 1, 1)
+    assert (held.clock, held.name, held.owner, held.nonce) == (CLAIM.clock, "shop.add", "worker.1", CLAIM.nonce)
+    assert (held.message_id, held.expires) == ("message-1", NOW + 60.124)
+
+
 def test_a_reserved_task_may_be_kept_without_a_claim(world: World) -> None:
     reserve(world)
     assert accepted(world.ledger.keep([success(fence=0)])[0])

@@ -76,6 +76,10 @@ LIVES = {
         lambda world, day: world.ledger.claim([claim(day)]),
         lambda world, day: world.ledger.steal(claim(day)._replace(nonce="n2"), world.ledger.read(["t"])["t"]),
     )),
+    "a reservation, its claim": Life(LEDGER, keys.task("t"), (
+        lambda world, day: world.ledger.reserve("t", "m", NOW, NOW + day * DAY),
+        lambda world, day: world.ledger.claim([claim(day)._replace(must_exist=True)]),
+    )),
     "a reservation, its repetition, its end": Life(LEDGER, keys.task("t"), (
         lambda world, day: world.ledger.reserve("t", "m", NOW, NOW + day * DAY),
         lambda world, day: world.ledger.reserve("t", "m2", NOW + day * DAY - 1, NOW + day * DAY),

@@ -16,6 +16,10 @@ _PUT = (
 )
 _ASK = "st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk) SET rvk = :rvk"
 _FORGET = "st IN (:success, :failure, :revoked, :poison) SET res = :none, tail = :none, fgt = :one"
+_RECLAIM = (
+    "st IN (:pending, :retry) AND try = :try AND attribute_not_exists(rvk) SET st = :running, nc = :nc, mid = :mid, exp = :exp, "
+    "clk = :clk, nm = :nm, own = :own, #ttl = :ttl, try = :try, cnt = :one, att = if_not_exists(att, :zero) + :one"
+)
 
 
 def _shut(*changes: str) -> dict[Key, str]:
@@ -34,6 +38,7 @@ EQUIVALENT: Mapping[Key, str] = {
         "`:shut` is 2",
     ),
     ("sedano.aws.expressions.tasks", "ASK", _ASK, "`rvk < :rvk` → `rvk <= :rvk`"): "the mark that stands is written once more",
+    ("sedano.aws.expressions.tasks", "RECLAIM", _RECLAIM, "`try` is not set"): "its condition says that the attempt is this one already",
     **{
         ("sedano.aws.expressions.tasks", "FORGET", _FORGET, f"`:one` is {number}"): "that the attribute is there says it, not its value"
         for number in (0, 2)

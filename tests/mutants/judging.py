@@ -35,7 +35,7 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.syntax import find
 
 KILLED, SURVIVED, UNREACHED, UNPLANTED = "killed", "survived", "unreached", "unplanted"
-CPU_S, WALL_S = 2, 30
+CPU_S, WALL_S = 1, 30
 """What each test of a mutant has beside five times what it took without one."""
 MOST_S = 40.0
 """The judges of one mutant end after tests that took so long without one; the fastest come first."""
