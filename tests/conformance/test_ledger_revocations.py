@@ -40,10 +40,10 @@ def test_a_reserved_task_is_revoked(world: World) -> None:
 
 def test_a_task_that_waits_for_its_retry_is_revoked_and_no_message_answers_for_it(world: World) -> None:
     claimed(world.ledger)
-    world.ledger.record([retry()])
+    world.ledger.record([retry(result="1")])
     assert world.ledger.revoke(CLAIM.task_id, CLOCK, NOW) is None
     after = record(world)
-    assert (after.state, after.message_id, after.attempt, after.not_before) == (states.REVOKED, "", 1, 0.0)
+    assert (after.state, after.message_id, after.attempt, after.not_before, after.result) == (states.REVOKED, "", 1, 0.0, None)
     assert in_the_way(world.ledger.claim([CLAIM._replace(attempt=1, must_exist=True)])[0]) == after
 
 

@@ -20,6 +20,10 @@ _RECLAIM = (
     "st IN (:pending, :retry) AND try = :try AND attribute_not_exists(rvk) SET st = :running, nc = :nc, mid = :mid, exp = :exp, "
     "clk = :clk, nm = :nm, own = :own, #ttl = :ttl, try = :try, cnt = :one, att = if_not_exists(att, :zero) + :one"
 )
+_STEAL = (
+    "st = :running AND try = :try AND att = :att AND nc = :seen AND exp = :lapsed SET st = :running, nc = :nc, mid = :mid, exp = :exp, "
+    "clk = :clk, nm = :nm, own = :own, #ttl = :ttl, cnt = cnt + :one, att = att + :one"
+)
 
 
 def _shut(*changes: str) -> dict[Key, str]:
@@ -39,6 +43,7 @@ EQUIVALENT: Mapping[Key, str] = {
     ),
     ("sedano.aws.expressions.tasks", "ASK", _ASK, "`rvk < :rvk` → `rvk <= :rvk`"): "the mark that stands is written once more",
     ("sedano.aws.expressions.tasks", "RECLAIM", _RECLAIM, "`try` is not set"): "its condition says that the attempt is this one already",
+    ("sedano.aws.expressions.tasks", "STEAL", _STEAL, "`st` is not set"): "its condition says that the task is running already",
     **{
         ("sedano.aws.expressions.tasks", "FORGET", _FORGET, f"`:one` is {number}"): "that the attribute is there says it, not its value"
         for number in (0, 2)
