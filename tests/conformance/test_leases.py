@@ -225,7 +225,7 @@ def test_waiting_messages_outlive_a_change_of_holder(world: World) -> None:
     free = stored(world.leases)
     taken = world.leases.take(SECOND._replace(version=3), free).record
     assert taken is not None
-    assert taken.waiting == ("m0",)
+    assert (taken.waiting, taken.held, taken.owner) == (("m0",), True, "host.2")
 
 
 def test_only_one_calls_the_first_waiting_message(world: World) -> None:

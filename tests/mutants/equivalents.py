@@ -24,6 +24,10 @@ _STEAL = (
     "st = :running AND try = :try AND att = :att AND nc = :seen AND exp = :lapsed SET st = :running, nc = :nc, mid = :mid, exp = :exp, "
     "clk = :clk, nm = :nm, own = :own, #ttl = :ttl, cnt = cnt + :one, att = att + :one"
 )
+_TAKE = (
+    "tok = :seen AND rv = :version SET lease = :name, tok = :tok, nc = :nc, own = :own, rv = :rv, st = :held, dur = :dur, exp = :exp "
+    "REMOVE want, #ttl"
+)
 
 
 def _shut(*changes: str) -> dict[Key, str]:
@@ -44,6 +48,7 @@ EQUIVALENT: Mapping[Key, str] = {
     ("sedano.aws.expressions.tasks", "ASK", _ASK, "`rvk < :rvk` → `rvk <= :rvk`"): "the mark that stands is written once more",
     ("sedano.aws.expressions.tasks", "RECLAIM", _RECLAIM, "`try` is not set"): "its condition says that the attempt is this one already",
     ("sedano.aws.expressions.tasks", "STEAL", _STEAL, "`st` is not set"): "its condition says that the task is running already",
+    ("sedano.aws.expressions.leases", "TAKE", _TAKE, "`lease` is not set"): "the name that stands there already is the lease's own",
     **{
         ("sedano.aws.expressions.tasks", "FORGET", _FORGET, f"`:one` is {number}"): "that the attribute is there says it, not its value"
         for number in (0, 2)
