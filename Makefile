@@ -24,6 +24,7 @@ STAGE ?= dev
 SCALE ?= 1.0
 EVENTS ?= 1000000 5000000
 SEED ?= 20261120
+JOBS ?= 2
 MINUTES ?=
 TARGET ?=
 ifeq ($(SEED),random)
@@ -44,8 +45,8 @@ help: ## this list
 demo: setup-all ## a census of Python sources on a local AWS, with duplicates and kills (SOURCES=dir FILES=n)
 	@$(RUN) -m examples.census.demo $(if $(SOURCES),--sources "$(SOURCES)") --files $(FILES)
 
-test: setup-all lint ## lint, types and every test, fast ones first (SEED=n, SEED=random)
-	@$(RUN) -m pytest --hypothesis-seed=$(SEED)
+test: setup-all lint ## lint, types and every test, fast ones first (SEED=n, SEED=random, JOBS=1 for one process)
+	@$(RUN) -m pytest --hypothesis-seed=$(SEED) --dist loadgroup -n $(JOBS:1=0)
 
 prove: setup-all ## coordination at release size: millions of schedules, whole searches, every planted fault (SCALE=0.01, MINUTES=30)
 	@$(RUN) -m tests.simulation.prove --scale $(SCALE) $(if $(MINUTES),--minutes $(MINUTES))

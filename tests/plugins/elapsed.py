@@ -1,10 +1,11 @@
-"""Says where a long run is: at the first test of each room, the minutes that the run has taken so far, of the clock and of CPU; at the end,
-which files took most CPU (`--costly=25`). CPU is that of the run's own process and of children that have ended, so that a busy machine does
-not change it; what a server that lives for the whole run takes is not in it.
+"""Says where a long run is: at the first test of each room, the minutes that the run has taken so far; at the end, on request
+(`--costly=25`), which files took most CPU. That is the CPU of the processes that run tests and of their children that have ended, so a busy
+machine does not change it; what a server that lives for the whole run takes is not in it.
 """
 
 import os
 import time
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to count, unless little shall be said."""
-    if config.get_verbosity() >= 0:
-        config.pluginmanager.register(Elapsed(config), "elapsed")
+    """Begin to count; a process that only hands tests out says more than one that runs them."""
+    config.pluginmanager.register(Costs(config), "costs")
+    if config.get_verbosity() >= 0 and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Rooms(config), "rooms")
 
 
 def cpu() -> float:
@@ -27,31 +29,52 @@ def cpu() -> float:
     return sum(os.times()[:4])
 
 
-class Elapsed:
-    """Knows the room and the file that the run is in, and what each file has taken."""
+class Rooms:
+    """Knows the rooms that the run has reached."""
 
     def __init__(self, config: pytest.Config) -> None:
         """Begin now."""
-        self.began, self.room, self.file, self.since, self._config = time.monotonic(), "", COLLECTING, cpu(), config
-        self.taken: dict[str, float] = {}
+        self.began, self.rooms, self._config = time.monotonic(), set[str](), config
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Say a line when a room begins."""
+        room = "/".join(nodeid.split("::", maxsplit=1)[0].split("/")[:2])
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if room not in self.rooms and terminal is not None:
+            self.rooms.add(room)
+            terminal.ensure_newline()
+            terminal.write_line(f"{room}: begins after {(time.monotonic() - self.began) / 60:.1f} min")
+
+
+class Costs:
+    """Counts the CPU that each file takes in this process, and takes over what other processes of the run have counted."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        """Begin now."""
+        self.file, self.since, self._config = COLLECTING, cpu(), config
+        self.taken: dict[str, float] = {}
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Note which file is run."""
         file = nodeid.split("::", maxsplit=1)[0]
-        room = "/".join(file.split("/")[:2])
         if file != self.file:
             self._count(file)
-        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
-        if room != self.room and terminal is not None:
-            self.room = room
-            minutes, busy = (time.monotonic() - self.began) / 60, cpu() / 60
-            terminal.ensure_newline()
-            terminal.write_line(f"{room}: begins after {minutes:.1f} min, {busy:.1f} min of CPU")
+
+    def pytest_sessionfinish(self) -> None:
+        """Hand the figures to the process that gives out the tests, where there is one."""
+        self._count("")
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput["taken"] = self.taken
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over the figures of a process that has ended."""
+        for file, seconds in getattr(node, "workeroutput", {}).get("taken", {}).items():
+            self.taken[file] = self.taken.get(file, 0.0) + seconds
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Name the files that took most."""
-        self._count("")
         most = self._config.getoption("costly")
         if most:
             terminalreporter.section("files that took most CPU")
