@@ -16,6 +16,7 @@ UV := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --gener
 
 SOURCES ?=
 FILES ?= 300
+PIPELINE ?= tests/pipeline
 APP ?= examples.census.tasks:app
 SET ?=
 CDK ?=
@@ -64,9 +65,9 @@ mutants: setup ## change the code in thousands of places: which changes does no 
 test-deploy: setup-all ## what is deployed can be trusted: every grant, two versions, faults, on a local AWS that enforces IAM (SCALE=0.1)
 	@SEDANO_TRUST=$(SCALE) $(RUN) -m pytest tests/infra tests/deploy tests/trust
 
-test-spark35: setup ## the pipeline's tests on Spark 3.5 (Glue 5.1, EMR 7)
+test-spark35: setup ## the pipeline's tests on Spark 3.5 (Glue 5.1, EMR 7; PIPELINE=files)
 	@$(SETUP) spark35
-	@SEDANO_SPARK=3.5 PYTHONPATH=$$(echo "$$PWD"/.venv-spark35/lib/python3*/site-packages) $(RUN) -m pytest tests/pipeline
+	@SEDANO_SPARK=3.5 PYTHONPATH=$$(echo "$$PWD"/.venv-spark35/lib/python3*/site-packages) $(RUN) -m pytest $(PIPELINE)
 
 bench-deploy: setup ## what a deployment weighs, and what a change of code touches
 	@$(RUN) -m benchmarks.deploy
