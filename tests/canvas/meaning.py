@@ -219,7 +219,20 @@ class _Evaluation:
             return Failure(why.first, stage.sketch.name)
         if isinstance(stage.sketch, Mapped) and not collected:
             self._call(stage.sketch.errors, COLLECTOR, stage.sketch.name)
+        if isinstance(stage.sketch, Group) and not collected:
+            self._members_never_begin(stage.sketch)
         return Failure(why.first, None)
+
+    def _members_never_begin(self, group: Group) -> None:
+        """The error callbacks of what each member would begin with are called."""
+        for member in group.members:
+            first = _stages(member, (), frozenset())[0].sketch
+            if isinstance(first, Group):
+                self._members_never_begin(first)
+            elif isinstance(first, Step):
+                self._call(first.errors, first.name)
+            elif isinstance(first, Mapped):
+                self._call(first.errors, COLLECTOR, f"{first.name}{first.items}")
 
     def _linked(self, links: Links, ended: Value) -> None:
         for link, stamps in links:

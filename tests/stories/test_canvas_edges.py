@@ -7,7 +7,8 @@ import pytest
 from sedano import chain, chord, fork, group
 from sedano.errors import CanvasError, RemoteError, TaskRevoked
 from sedano.model import states
-from tests.stories.kept import told
+from sedano.testing import world
+from tests.stories.kept import assert_view_agrees, told
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage
@@ -129,3 +130,41 @@ def test_a_body_that_is_too_late_tells_what_failed_in_its_header_before(shop: Sh
     assert result.state == states.REVOKED
     with pytest.raises(RemoteError, match="out of stock"):
         result.get()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda shop, told: group(told(shop.pack.s()), shop.label.s(), told(shop.mail.s())),
+        lambda shop, told: group(told(shop.pack.s()), chain(told(shop.label.s()), shop.mail.s())),
+        lambda shop, told: group(shop.pack.s(), group(told(shop.label.s()), told(shop.mail.s()))),
+        lambda shop, told: group(shop.pack.s(), chord([told(shop.label.s()), told(shop.mail.s())], shop.label.s())),
+        lambda shop, told: chain(group(told(shop.pack.s()), told(shop.mail.s())), shop.label.s()),
+        lambda shop, told: group(told(shop.pack.s()) if n in (3, 699) else shop.label.s() for n in range(700)),
+    ],
+    ids=["group", "chain in it", "group in it", "chord in it", "followed", "pages"],
+)
+def test_the_error_callbacks_of_a_group_that_is_a_body_are_called_with_its_ids_when_the_header_failed(shop, body) -> None:
+    calls: list[str] = []
+    heard = shop.task("heard", lambda task_id: calls.append(task_id) or task_id)
+    given = iter(("first", "second"))
+
+    def told(sig):
+        return sig.set(task_id=next(given)).on_error(heard.s())
+
+    with world(shop.app) as here:
+        result = chord([shop.fails.s(), shop.add.s(1, 1)], body(shop, told)).delay()
+        here.drain()
+        assert sorted(calls) == ["first", "second"]
+        assert [shop.app.result(one).state for one in ("first", "second")] == [states.FAILURE] * 2
+        with pytest.raises(RemoteError, match="out of stock"):
+            result.get()
+        assert here.parked() == []
+        assert_view_agrees(here.ports)
+
+
+def test_nothing_is_sent_for_the_members_of_a_body_that_tell_nobody(shop) -> None:
+    with world(shop.app) as here:
+        chord([shop.fails.s()], group(shop.pack.s() for _ in range(700))).delay()
+        here.drain()
+        assert len(here.sent("sedano.launch")) == 2  # of the header and of the body

@@ -42,7 +42,7 @@ from sedano.model.join import Join
 from sedano.model.lineage import Lineage, derived_id
 from sedano.model.messages import LAUNCH, NOTHING, BlobRef, Command, Member, Place
 from sedano.model.page import PAGE_MEMBERS, Item
-from sedano.model.place import Ask, Resume, Spot, branches, errbacks, find, following, is_aside, part_of, slot_id, told_to_errback
+from sedano.model.place import Ask, Resume, Spot, branches, errbacks, find, following, is_aside, members, part_of, slot_id, told_to_errback
 from sedano.model.records import ErrorRecord, Outcome, copy_of, end_of
 from sedano.model.stamps import read
 from sedano.model.transport import queue_of
@@ -136,8 +136,12 @@ class Conducting:
         """Return what follows from *job*, which ended as *state* without success."""
         command, found = job.command, Consequences()
         why = _why(command.task_id, error)
+        unled = command.task == LAUNCH and command.place is not None and command.gather is not None and why.cause != command.task_id
+        if unled:
+            self._never_led(job, state, why, found)
         if command.task == LAUNCH and command.place is not None and (part := part_of(command.place)) is not None:
-            self._part_failed(command.place.canvas_id, part, job, state, why, found)
+            if not unled:
+                self._part_failed(command.place.canvas_id, part, job, state, why, found)
             return found
         if command.place is not None:
             self._failed_at(command.place, job, state, why, found)
@@ -263,6 +267,44 @@ class Conducting:
             spot = find(at, self.plans.load)
             yield at, spot
             at = spot.resume.place if spot.resume is not None else None
+
+    def _never_led(self, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+        """End the members of a group that is the body of a chord whose header failed, where somebody is to be told of one (`Written.told`).
+
+        All of them end, since who waits for a group takes one end for a sign that it began. Where nobody is told, the end of the launch is.
+        The error callbacks of the step that a member would begin with are called with that step's id, as those of a body that is one task;
+        the step, and the chain that it begins, end as failed. The pages of a large group and groups within are launches of their own, which
+        end in the same way, so what one message does is bounded by a page.
+        """
+        command, now = job.command, self.ports.clock.now()
+        origin = origin_of(command, queue_of(job.delivery.queue))
+        try:
+            page = page_of(command, self.plans)
+        except MessageRefused:
+            return
+        if not page.item.get("told", part_of(command.place) is not None if command.place is not None else False):
+            return
+        if "pages" in page.item:
+            drafts = launched(page._replace(join=None), origin, (), self.plans, now, self.ports.blobs)
+            found.messages += [self._composed(draft._replace(gather=command.gather), origin) for draft in drafts]
+            return
+        for ask in members(page.item, page.at, page.first, (), self.plans.load, page.watched, None):
+            if "task" in ask.item:
+                self._never_begun(ask, job, state, why, found)
+            else:
+                draft = drafted(ask._replace(gather=command.gather), origin, now, self.ports.blobs)
+                found.messages.append(self._composed(draft, origin))
+
+    def _never_begun(self, ask: Ask, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+        """End the step of *ask*, which a member of a group would have begun with, and the chain that it is the first of."""
+        ends = [self._exit(ask.task_id, 0, ask.task, job, state, why)]
+        if ask.place is not None and ask.place.canvas_id != ask.task_id:
+            ends.append(self._exit(ask.place.canvas_id, 0, find(ask.place, self.plans.load).end, job, state, why))
+        found.exits += ends
+        now, told = self.ports.clock.now(), set[str]()
+        step = Command(job.command.id, ask.task_id, ask.task, self.composer.source, now, job.received_clock, data_ref=BlobRef("", 0))
+        for item in ask.item.get("errors", ()):
+            self._call(item, step, why, origin_of(job.command, queue_of(job.delivery.queue)), found, told)
 
     def _part_failed(self, group_id: str, part: range, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
         """End the members of a page of a group that nobody can publish any more.

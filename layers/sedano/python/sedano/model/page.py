@@ -211,8 +211,11 @@ _CHAIN: Table = {
 }  # fmt: skip
 _GROUP: Table = {
     **_CALLBACKS, "group": _members, "pages": _pages, "queue": _queue, "tenant": _tenant, "stamps": _stamps, "outcomes": _flag, "id": _id,
+    "told": _flag,
 }  # fmt: skip
-_APART: Table = {"page": _page_name, "kind": _text({"chain", "group"}.__contains__, "chain or group"), "queue": _queue, "id": _id}
+_APART: Table = {
+    "page": _page_name, "kind": _text({"chain", "group"}.__contains__, "chain or group"), "queue": _queue, "id": _id, "told": _flag,
+}  # fmt: skip
 _KINDS: Mapping[str, tuple[Table, Callable[[Mapping[str, Any], str], None]]] = {
     "task": (_STEP, _whole), "chain": (_CHAIN, _whole_chain), "group": (_GROUP, _whole_group), "page": (_APART, _whole),
 }  # fmt: skip

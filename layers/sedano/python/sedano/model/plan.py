@@ -51,8 +51,8 @@ class Entry(NamedTuple):
 
 
 class Written(NamedTuple):
-    """An item's text, how many tasks it comes to, how deep it is, where its first task is queued, what it is, and the id that the user gave
-    to the task that it ends in (*own*).
+    """An item's text, how many tasks it comes to, how deep it is, where its first task is queued, what it is, the id that the user gave to
+    the task that it ends in (*own*), and whether somebody is to be *told* where it never begins: an error callback, or who has its id.
     """
 
     text: str
@@ -62,6 +62,7 @@ class Written(NamedTuple):
     kind: str = "step"
     shared: str = ""
     own: str = ""
+    told: bool = False
 
 
 def refer(ref: BlobRef) -> str:
@@ -105,7 +106,7 @@ class Plan:
             raise CanvasError(f"task_id: two tasks of this canvas have the id {own_id}; give each its own, or freeze only one of them")
         self._own |= {own_id} if own_id else set()
         if not (step.links or step.forks or step.errors or step.watch):
-            return Written(f"{{{entry.text}}}", 1, 1, entry.queue, shared=entry.shared, own=own_id)
+            return Written(f"{{{entry.text}}}", 1, 1, entry.queue, shared=entry.shared, own=own_id, told=bool(own_id))
         errors = [self._step(e, (), CONTEXT) for e in step.errors]
         own = [self._step(e, (), CONTEXT) for e in step.watch]
         links = [self._settled(self.item(t, (), handed=1), ()) for t in step.links]
@@ -115,7 +116,7 @@ class Plan:
         inner = [*errors, *own, *links, *forks]
         text = f"{{{','.join(p for p in parts if p)}}}"
         tasks, depth = 1 + sum(w.tasks for w in inner), 1 + max(w.depth for w in inner)
-        return Written(text, tasks, depth, entry.queue, shared=entry.shared, own=own_id)
+        return Written(text, tasks, depth, entry.queue, shared=entry.shared, own=own_id, told=bool(own_id or errors))
 
     def _chain(self, chain: Chain, watch: Watch, handed: int, extra: str = "") -> Written:
         own = [self._step(e, (), CONTEXT) for e in chain.watch]
@@ -127,7 +128,7 @@ class Plan:
         tops = [t for t in (extra, _named("watch", own), _id(last)) if t]
         text = self._pages([i.text for i in items], _end(chain), extra, tops, within)
         tasks, depth = sum(i.tasks for i in items), 1 + max(i.depth for i in items)
-        return Written(text, tasks, depth, items[0].queue, "chain", items[0].shared, last)
+        return Written(text, tasks, depth, items[0].queue, "chain", items[0].shared, last, items[0].told or bool(last))
 
     def _pages(self, texts: Sequence[str], end: str, extra: str, tops: Sequence[str], within: Watch) -> str:
         """Return the item of a chain of *texts*; when it is long, the first part of it, the others each in a page of its own."""
@@ -154,14 +155,16 @@ class Plan:
         tasks, depth = 1 + sum(i.tasks for i in items), 1 + max((i.depth for i in items), default=0)
         shared = items[0].shared if len({i.shared for i in items}) == 1 else ""
         marks = [t for t in (f'"queue":{quote(queue)}' if queue else "", shared) if t]
-        marks += [t for t in (_named("watch", own), '"outcomes":true' if group.outcomes else "") if t]
+        told = any(i.told for i in items)
+        flags = ('"outcomes":true' if group.outcomes else "", '"told":true' if told else "")
+        marks += [t for t in (_named("watch", own), *flags) if t]
         parts = _parts([i.text for i in items], PAGE_MEMBERS, SENT_TOGETHER)
         if len(parts) <= 1:
             head = f'"group":[{",".join(i.text for i in items)}]'
         else:
             pages = [[self._named(_page(f'{{"group":[{",".join(part)}]}}', within)), len(part)] for _, part in parts]
             head, depth = f'"group":{len(items)},"pages":{self._index(pages)}', 3
-        return Written(f"{{{','.join([head, *marks])}}}", tasks, depth, queue, "group", shared)
+        return Written(f"{{{','.join([head, *marks])}}}", tasks, depth, queue, "group", shared, told=told)
 
     def _index(self, pages: list[list[object]]) -> str:
         """Return the list of *pages*; pages of such lists when there are many."""
@@ -178,9 +181,10 @@ class Plan:
         if written.kind == "step" or (len(written.text) <= PAGE_BYTES // 4 and written.depth <= PAGE_DEPTH):
             return written
         page = self._named(_page(written.text, watch), inline=False)
-        parts = [f'"page":{quote(page)},"kind":"{written.kind}","queue":{quote(written.queue)}', _id(written.own)]
+        told = '"told":true' if written.told else ""
+        parts = [f'"page":{quote(page)},"kind":"{written.kind}","queue":{quote(written.queue)}', _id(written.own), told]
         text = f"{{{','.join(p for p in parts if p)}}}"
-        return Written(text, written.tasks, 1, written.queue, written.kind, written.shared, written.own)
+        return Written(text, written.tasks, 1, written.queue, written.kind, written.shared, written.own, written.told)
 
     def _named(self, text: str, inline: bool = True) -> str:
         """Return what stands for the page *text*: itself when it is short, else its claim check."""
