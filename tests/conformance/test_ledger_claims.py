@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sedano.model import states
-from sedano.model.records import Claimed, TaskRecord
+from sedano.model.records import Claimed, Extension, TaskRecord
 from tests.conformance.tasks import CLAIM, NOW, claimed, granted, in_the_way, retry, rival, stored, success
 from tests.conformance.worlds import World
 
@@ -169,3 +169,56 @@ def test_reading_returns_only_what_exists_however_much_is_asked_for(world: World
     assert sorted(found) == sorted(ids[::23])
     assert all(record.task_id == task_id for task_id, record in found.items())
     assert world.ledger.read([]) == {}
+
+
+LATER = Extension(CLAIM.task_id, CLAIM.nonce, 1, NOW + 90.5)
+
+
+def test_a_holder_goes_on_holding_what_it_extends(world: World) -> None:
+    held = claimed(world.ledger)
+    assert granted(world.ledger.extend([LATER])[0]) == held._replace(expires=NOW + 90.5) == stored(world.ledger)
+    assert granted(world.ledger.extend([LATER])[0]).expires == NOW + 90.5
+
+
+def test_an_extension_that_arrives_late_shortens_nothing(world: World) -> None:
+    claimed(world.ledger)
+    world.ledger.extend([LATER])
+    assert granted(world.ledger.extend([LATER._replace(expires=NOW + 70)])[0]).expires == NOW + 90.5
+    assert stored(world.ledger).expires == NOW + 90.5
+
+
+def test_an_extension_whose_answer_was_lost_is_recognised(world: World) -> None:
+    claimed(world.ledger)
+    with world.losing("UpdateItem"):
+        world.ledger.extend([LATER])
+    assert granted(world.ledger.extend([LATER])[0]).expires == NOW + 90.5
+
+
+@pytest.mark.parametrize("change", [{"nonce": "b" * 32}, {"fence": 2}, {"fence": 0}, {"task_id": "task-2"}])
+def test_what_somebody_else_holds_or_nobody_is_not_extended(world: World, change: dict[str, Any]) -> None:
+    held = claimed(world.ledger)
+    assert in_the_way(world.ledger.extend([LATER._replace(**change)])[0]) == (None if "task_id" in change else held)
+    assert stored(world.ledger) == held
+    assert world.ledger.read(["task-2"]) == {}
+
+
+def test_what_was_stolen_or_has_ended_is_not_extended(world: World) -> None:
+    held = claimed(world.ledger)
+    stolen = granted(world.ledger.steal(rival(expires=NOW + 200), held))
+    assert in_the_way(world.ledger.extend([LATER])[0]) == stolen
+    world.ledger.record([success(rival(), 2)])
+    assert not world.ledger.extend([Extension(CLAIM.task_id, "b" * 32, 2, NOW + 900)])[0].granted  # type: ignore[union-attr]
+    assert stored(world.ledger).state == states.SUCCESS
+
+
+def test_who_was_extended_is_not_stolen_from(world: World) -> None:
+    held = claimed(world.ledger)
+    extended = granted(world.ledger.extend([LATER])[0])
+    assert in_the_way(world.ledger.steal(rival(), held)) == extended
+
+
+def test_each_extension_of_a_batch_is_answered_for_itself(world: World) -> None:
+    claimed(world.ledger)
+    answers = world.ledger.extend([LATER._replace(task_id="task-9"), LATER])
+    assert [isinstance(answer, Claimed) and answer.granted for answer in answers] == [False, True]
+    assert world.ledger.extend([]) == []

@@ -16,7 +16,7 @@ from sedano import memory
 from sedano.model import states
 from sedano.model.join import Arrival, Join, Node
 from sedano.model.messages import BlobRef, Section
-from sedano.model.records import Claim, ErrorRecord, Outcome, Posted, TaskRecord
+from sedano.model.records import Claim, ErrorRecord, Extension, Outcome, Posted, TaskRecord
 from sedano.ports import Ledger
 from tests.conformance.tasks import NOW
 from tests.conformance.worlds import World
@@ -63,6 +63,7 @@ _outcomes = st.builds(
     not_before=st.just(0.0) | _seconds,
     section=st.none() | st.builds(Section, st.integers(0, 9), st.integers(1, 9)),
 )
+_extensions = st.builds(Extension, st.sampled_from(_TASKS), _nonces, st.integers(0, 4), _seconds)
 _nodes = st.builds(Node, st.integers(0, 1), st.just(0), st.just(3))
 _arrivals = st.builds(Arrival, st.just("join"), _nodes, st.integers(0, 3), st.booleans())
 _terminal = st.builds(Outcome._replace, _outcomes, state=st.sampled_from(sorted(states.TERMINAL)))
@@ -73,6 +74,16 @@ def _steal(claim: Claim, change: dict[str, Any]) -> tuple[str, Step]:
         return ledger.steal(claim, (seen or TaskRecord(claim.task_id, states.RUNNING))._replace(**change))
 
     return claim.task_id, step
+
+
+def _extended(task_id: str, expires: float, change: dict[str, Any]) -> tuple[str, Step]:
+    """Extend as the holder would, whoever that is, or with a *change*."""
+
+    def step(ledger: Ledger, seen: TaskRecord | None) -> Any:
+        own = (seen or TaskRecord(task_id, states.PENDING))._replace(**change)
+        return ledger.extend([Extension(task_id, own.nonce or "n1", own.fence, expires)])
+
+    return task_id, step
 
 
 def _held(outcome: Outcome) -> tuple[str, Step]:
@@ -90,6 +101,8 @@ _steps = st.one_of(
     st.builds(lambda claims: (_TASKS[0], lambda ledger, _: ledger.claim(claims)), st.lists(_claims, max_size=4)),
     st.builds(_steal, _claims, st.sampled_from([{}, {}, {"fence": 9}, {"nonce": "n9"}, {"expires": 1.0}])),
     st.builds(_held, _outcomes),
+    st.builds(_extended, st.sampled_from(_TASKS), _seconds, st.sampled_from([{}, {}, {}, {"fence": 9}, {"nonce": "n9"}])),
+    st.builds(lambda some: (_TASKS[0], lambda ledger, _: ledger.extend(some)), st.lists(_extensions, max_size=3)),
     st.builds(lambda outcomes: (_TASKS[0], lambda ledger, _: ledger.record(outcomes)), st.lists(_outcomes, max_size=3)),
     st.builds(lambda outcomes: (_TASKS[0], lambda ledger, _: ledger.keep(outcomes)), st.lists(_terminal, max_size=3)),
     st.builds(
@@ -121,7 +134,7 @@ class _Apart:
         return lambda *given: self._plain(method(*map(self._marked, given)))
 
     def _marked(self, value: Any) -> Any:
-        if isinstance(value, Claim | Outcome | TaskRecord):
+        if isinstance(value, Claim | Extension | Outcome | TaskRecord):
             return value._replace(task_id=value.task_id + self._suffix)
         if isinstance(value, Arrival | Join):
             return value._replace(join_id=value.join_id + self._suffix)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from sedano.errors import SedanoError
 from sedano.model import states
 from sedano.model.join import Arrival, Arrived, Join, Node
-from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, Recorded, TaskRecord
+from sedano.model.records import Claim, ClaimAnswer, Extension, Outcome, RecordAnswer, Recorded, TaskRecord
 from sedano.ports import Ledger
 
 
@@ -31,6 +31,11 @@ class AuditedLedger:
         """Claim."""
         self.writes["claim"] += len(claims)
         return self.inner.claim(claims)
+
+    def extend(self, extensions: Sequence[Extension]) -> list[ClaimAnswer]:
+        """Extend."""
+        self.writes["extend"] += len(extensions)
+        return self.inner.extend(extensions)
 
     def steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer:
         """Steal."""

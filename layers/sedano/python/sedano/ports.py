@@ -20,7 +20,7 @@ from sedano.model.control import Changed, ControlRecord
 from sedano.model.join import Arrival, Arrived, Join, Node
 from sedano.model.lineage import DEFAULT_BUDGET
 from sedano.model.messages import NOTHING, BlobRef
-from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
+from sedano.model.records import Claim, ClaimAnswer, Extension, Outcome, RecordAnswer, TaskRecord
 from sedano.model.transport import command_queue as command_queue
 
 if TYPE_CHECKING:
@@ -71,6 +71,9 @@ class Ledger(Protocol):
 
     def steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer:
         """Grant *claim* where the record is still exactly the expired claim that was *seen* (attempt, fence, nonce, expiry)."""
+
+    def extend(self, extensions: Sequence[Extension]) -> list[ClaimAnswer]:
+        """Let each claim end later where its nonce and fence still hold the task; never earlier. One that ends later already counts."""
 
     def record(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
         """Record each outcome where its nonce and fence still hold the task; an own earlier write counts as accepted."""

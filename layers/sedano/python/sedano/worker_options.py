@@ -35,3 +35,6 @@ def check(settings: object) -> None:
         value = getattr(settings, name)
         if not is_number(value, shortest, longest):
             raise OptionError(f"worker.{name}: {value!r} is not a number of seconds from {shortest:g} to {longest:g}{why}")
+    if settings.visibility is not None and not is_number(settings.visibility, 3.0, 43_200.0):
+        hint = "leave it out where the queue hides messages until the deadline of their batch, as on Lambda"
+        raise OptionError(f"worker.visibility: {settings.visibility!r} is not a number of seconds from 3 to 43200; {hint}")

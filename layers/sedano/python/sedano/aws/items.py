@@ -13,7 +13,7 @@ from typing import Any
 from sedano.model import tail
 from sedano.model.join import Arrived, Join
 from sedano.model.messages import BlobRef
-from sedano.model.records import RECORD_LIFETIME_S, Claim, Outcome, TaskRecord
+from sedano.model.records import RECORD_LIFETIME_S, Claim, Extension, Outcome, TaskRecord
 from sedano.model.states import RETRY
 
 Item = Mapping[str, Mapping[str, Any]]
@@ -43,6 +43,16 @@ def claim_values(claim: Claim) -> Values:
         ":nm": {"S": claim.name},
         ":own": {"S": claim.owner},
         ":ttl": ttl(claim.expires),
+    }
+
+
+def extension_values(extension: Extension) -> Values:
+    """Return the values that EXTEND writes and compares."""
+    return {
+        ":nc": {"S": extension.nonce},
+        ":att": {"N": str(extension.fence)},
+        ":exp": {"N": whole_ms(extension.expires)},
+        ":ttl": ttl(extension.expires),
     }
 
 

@@ -18,7 +18,7 @@ from sedano.aws.table import Table
 from sedano.errors import SedanoError, TooLarge, Unavailable
 from sedano.model import states, tail
 from sedano.model.join import Arrival, Arrived, Join, Node
-from sedano.model.records import Claim, ClaimAnswer, Claimed, Outcome, RecordAnswer, Recorded, TaskRecord
+from sedano.model.records import Claim, ClaimAnswer, Claimed, Extension, Outcome, RecordAnswer, Recorded, TaskRecord
 
 LANES = 5
 """How many calls of one batch go out at a time: ten claims cost two waits instead of ten."""
@@ -52,6 +52,10 @@ class DynamoLedger:
         values[":seen"] = {"S": seen.nonce}
         values[":lapsed"] = {"N": items.whole_ms(seen.expires)}
         return self._hold(tasks.STEAL, claim, values)
+
+    def extend(self, extensions: Sequence[Extension]) -> list[ClaimAnswer]:
+        """Let each claim end later where its nonce and fence still hold the task; never earlier."""
+        return self._lanes.each(self._extend, extensions, [extension.task_id for extension in extensions])
 
     def record(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
         """Record each outcome where its nonce and fence still hold the task; an own earlier write counts."""
@@ -137,6 +141,16 @@ class DynamoLedger:
             return error.as_answer()
         record = items.record(claim.task_id, item) if item is not None else None
         mine = record is not None and record.state == states.RUNNING and record.nonce == claim.nonce
+        return Claimed(done or mine, record)
+
+    def _extend(self, extension: Extension) -> ClaimAnswer:
+        try:
+            values = items.extension_values(extension)
+            done, item = self._table.update(tasks.EXTEND, keys.task(extension.task_id), values, returns="ALL_NEW")
+        except Unavailable as error:
+            return error.as_answer()
+        record = items.record(extension.task_id, item) if item is not None else None
+        mine = record is not None and (record.state, record.nonce, record.fence) == (states.RUNNING, extension.nonce, extension.fence)
         return Claimed(done or mine, record)
 
     def _record(self, outcome: Outcome) -> RecordAnswer:

@@ -36,13 +36,16 @@ STEALS = 3
 
 
 class Claiming(NamedTuple):
-    """Claims tasks. *most_claims*: claims of one attempt after which a task counts as poison."""
+    """Claims tasks. *most_claims*: claims of one attempt after which a task counts as poison; *length*: seconds for which a claim is made
+    where it is extended (`engine.extending`); None: until the deadline of its batch.
+    """
 
     ports: Ports
     lamport: LamportClock
     following: Following
     membership: Membership
     most_claims: int
+    length: float | None = None
 
     def claim(self, jobs: Sequence[Job], batch: Batch) -> list[Held]:
         """Return the jobs that may run, each with the record of its claim; decide the others in *batch*."""
@@ -73,8 +76,9 @@ class Claiming(NamedTuple):
     def _claim(self, job: Job, batch: Batch) -> Claim:
         command = job.command
         old = command.time < job.received - RECORD_LIFETIME_S
+        expires = batch.deadline + GUARD_S if self.length is None else self.ports.clock.now() + self.length
         return Claim(
-            command.task_id, command.attempt, command.id, self.ports.entropy.nonce(), batch.deadline + GUARD_S, job.received_clock,
+            command.task_id, command.attempt, command.id, self.ports.entropy.nonce(), expires, job.received_clock,
             command.task, must_exist=command.attempt > 0 or old, owner=self.membership.name,
         )  # fmt: skip
 

@@ -123,7 +123,9 @@ class WorkerSettings(NamedTuple):
     *concurrency*: `def` bodies at once (1: inline); *lanes*: outcomes recorded at once while bodies run (0: none, on the caller's
     thread); *window*: message ids remembered by the idempotent receiver; *guard*: seconds before the deadline after which nothing is
     started; *poison_after*: claims of one attempt, or receives of an unclaimed message, that end without a record; *heartbeat*: seconds
-    between membership writes, and between looks at pauses, revocations and limits.
+    between membership writes, and between looks at pauses, revocations and limits; *visibility*: seconds for which the queue hides a
+    received message, where bodies may take longer: claims and visibilities are extended then, up to the deadline of `Worker.work`
+    (`engine.extending`). None: the queue hides messages until that deadline, as on Lambda, and nothing is extended.
     """
 
     concurrency: int = 1
@@ -132,6 +134,7 @@ class WorkerSettings(NamedTuple):
     guard: float = 1.0
     poison_after: int = 5
     heartbeat: float = 60.0
+    visibility: float | None = None
 
 
 @dataclass(slots=True)

@@ -36,6 +36,7 @@ from sedano.engine.containment import apart, contain, passing, settle, stumbled,
 from sedano.engine.context import TaskContext
 from sedano.engine.drafts import Composer
 from sedano.engine.execution import Execution, RunLoop
+from sedano.engine.extending import Extending, Ticker, threaded
 from sedano.engine.failure_log import tell_failure
 from sedano.engine.following import Following
 from sedano.engine.gathering import Gathering
@@ -90,25 +91,23 @@ RecordedRun = Judged | Refused | SedanoError
 class Worker:
     """Works off batches of commands. One per process."""
 
-    def __init__(self, registry: Registry, ports: Ports, host: Host, settings: WorkerSettings, run_loop: RunLoop | None) -> None:
-        """Build the pipeline for the tasks of *registry* over *ports*; *run_loop* runs async bodies (None: there are none)."""
+    def __init__(
+        self, registry: Registry, ports: Ports, host: Host, settings: WorkerSettings, run_loop: RunLoop | None, ticker: Ticker = threaded
+    ) -> None:  # fmt: skip
+        """Build it for the tasks of *registry* over *ports*; *run_loop* runs async bodies (None: none), *ticker* the beats of claims."""
         install()
-        now = ports.clock.now
-
-        def now_us() -> int:
-            return int(now() * 1_000_000)
-
-        self.ports, self.host, self.settings = ports, host, settings
-        self.lamport = LamportClock(now_us)
-        window = Window(settings.window)
-        composer = Composer(host.hostname, self.lamport, ports)
+        self.ports, self.host, self.settings, now = ports, host, settings, ports.clock.now
+        self.lamport = LamportClock(lambda: int(now() * 1_000_000))
+        window, composer = Window(settings.window), Composer(host.hostname, self.lamport, ports)
         self.publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._spared = Spared()
         self.membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
         self._intake = Intake(registry, ports, self.lamport, window, self.membership, settings.poison_after, self._spared)
         conducting = Conducting(ports, self.lamport, composer, registry, Plans(ports.blobs), Gathering(ports))
         self._following = Following(ports, composer, self.publisher, conducting, Joining(ports, conducting), window)
-        self._claiming = Claiming(ports, self.lamport, self._following, self.membership, settings.poison_after)
+        self._extending = Extending(ports, settings.visibility, ticker)
+        most, length = settings.poison_after, self._extending.length
+        self._claiming = Claiming(ports, self.lamport, self._following, self.membership, most, length)
         self._admission = Admission(registry, ports, self.lamport, host.hostname, conducting.gathering.arguments, settings.concurrency)
         admission, record = self._admission, self._judge_and_record
         pool, turns = admission.pool(settings.concurrency), admission.coroutines()
@@ -127,8 +126,13 @@ class Worker:
 
         Every other message is finished: recorded and followed, or set aside in the parked queue.
         """
+        batch = Batch(deadline, Chronicle(self.host))
+        with self._extending.batch(deliveries, batch):
+            return self._work(deliveries, batch)
+
+    def _work(self, deliveries: Sequence[Delivery], batch: Batch) -> list[Delivery]:
         self._invocations.begin()
-        batch, telemetry = Batch(deadline, Chronicle(self.host)), self.ports.telemetry
+        telemetry = self.ports.telemetry
         passing(telemetry, "hello", self.membership.hello, None)
         batch.limits = self.membership.control.limits
         going = passing(telemetry, "unpause", partial(self._unpaused, deliveries, batch), list(deliveries))
@@ -195,6 +199,7 @@ class Worker:
     def _walk(self, jobs: Sequence[Job], batch: Batch) -> None:
         """Take *jobs* from claim to acknowledgement."""
         held = self._claiming.claim(self._admitted(jobs, batch), batch)
+        self._extending.hold(held)
         ready, unfit = self._execution.prepare(held, batch)
         self._parking.settle(batch)
         stream = self._lanes.stream(self._conclude)
@@ -202,6 +207,7 @@ class Worker:
             self._unrun(stream, batch, ran)
         self._execution.run(ready, batch, partial(self._ended, stream, batch))
         accepted = self._accepted(stream, batch)
+        self._extending.ended(held)
         passing(self.ports.telemetry, "learn", partial(self._admission.learn, accepted, ready, batch), None)
         self._following.follow(accepted, batch)
         self._admission.release(batch)

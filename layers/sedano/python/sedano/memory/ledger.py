@@ -17,6 +17,7 @@ from sedano.model.records import (
     Claim,
     ClaimAnswer,
     Claimed,
+    Extension,
     Outcome,
     RecordAnswer,
     Recorded,
@@ -57,6 +58,11 @@ class MemoryLedger:
             if record is not None and running and _sight(record) == _sight(seen):
                 return self._hold(claim, record, record.claims + 1)
             return _mine(claim, record)
+
+    def extend(self, extensions: Sequence[Extension]) -> list[ClaimAnswer]:
+        """Let each claim end later where its nonce and fence still hold the task; never earlier."""
+        with self._lock:
+            return [self._extend(extension) for extension in extensions]
 
     def record(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
         """Record each outcome where its nonce and fence still hold the task."""
@@ -172,6 +178,15 @@ class MemoryLedger:
         if record.state in _OPEN and record.attempt == claim.attempt and not record.asked:
             return self._hold(claim, record, 1)
         return _mine(claim, record)
+
+    def _extend(self, extension: Extension) -> Claimed:
+        record = self._records.get(extension.task_id)
+        if record is None or (record.state, record.nonce, record.fence) != (states.RUNNING, extension.nonce, extension.fence):
+            return Claimed(False, record)
+        if record.expires < whole_ms(extension.expires):
+            record = record._replace(expires=whole_ms(extension.expires))
+            self._store(record, extension.expires)
+        return Claimed(True, record)
 
     def _hold(self, claim: Claim, record: TaskRecord, claims: int) -> Claimed:
         held = record._replace(

@@ -129,6 +129,15 @@ class Claimed(NamedTuple):
     record: TaskRecord | None
 
 
+class Extension(NamedTuple):
+    """Ask to go on holding a task under *nonce* and *fence*, until *expires* (epoch s)."""
+
+    task_id: str
+    nonce: str
+    fence: int
+    expires: float
+
+
 class Outcome(NamedTuple):
     """Record how attempt *attempt*, held under *nonce* and *fence*, ended: a terminal *state*, or RETRY with *next_attempt*."""
 

@@ -86,6 +86,15 @@ STEAL = Write(
 )
 """Take over exactly the expired claim that was seen, at the same attempt."""
 
+EXTEND = Write(
+    condition="st = :running AND nc = :nc AND att = :att AND exp < :exp",
+    update="SET exp = :exp, #ttl = :ttl",
+    names=TTL,
+    values=_RUNNING,
+)
+"""Go on holding the claim that is mine. `exp` never shrinks, so an extension that arrives late changes nothing; who was stolen from is
+refused, and STEAL compares `exp` as seen, so who was extended is not stolen from. `cnt` and `att` stay."""
+
 RECORD = Write(condition="st = :running AND nc = :nc AND att = :att", update=f"SET {_END}", names=TTL, values=_RUNNING)
 """End the attempt that I hold: a terminal state, or RETRY with the next attempt's number. Late but not stolen is good.
 """

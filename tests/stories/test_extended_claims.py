@@ -1,0 +1,174 @@
+"""Stories of a host whose queue shows a message again before its body has ended: claims and visibilities are extended meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sedano import Sedano, memory
+from sedano.engine.chronicle import Host
+from sedano.engine.extending import Beat
+from sedano.engine.worker import Worker, WorkerSettings
+from sedano.errors import OptionError, Unavailable
+from sedano.model import states
+from sedano.ports import command_queue
+from tests.stories.audit import AuditedLedger
+
+QUEUE = command_queue("default")
+VISIBILITY, BODY = 5.0, 14.0
+TICK = 0.125
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+class Hosts:
+    """Workers on hosts of somebody's own, over queues that hide messages for a few seconds; time passes in bodies alone."""
+
+    def __init__(self, *, extends: bool = True, lasts: float = 3_600.0, workers: int = 2) -> None:
+        self.app = Sedano("hosts", retry=False)
+        self.ports = memory.ports(visibility=VISIBILITY, max_receives=100)
+        self.ledger = AuditedLedger(self.ports.ledger)
+        self.ports = replace(self.ports, ledger=self.ledger)
+        self.app.attach(self.ports)
+        self.began: list[str] = []
+        self.received: list[str] = []
+        self.beats: list[list[Any]] = []
+        self.during: Callable[[float], None] = lambda _: None
+        self.long = self.app.task(name="long")(self._long)
+        self.lasts = lasts if extends else VISIBILITY
+        settings = WorkerSettings(lanes=0, visibility=VISIBILITY if extends else None)
+        self.workers = [Worker(self.app.registry, self.ports, Host(f"host{n}", n), settings, None, self.ticker) for n in range(workers)]
+        self.busy = 0
+
+    def ticker(self, seconds: float, beat: Beat) -> Callable[[], None]:
+        """Call *beat* every so many seconds of the virtual clock."""
+        mine = [self.ports.clock.now() + seconds, seconds, beat]
+        self.beats.append(mine)
+        return lambda: self.beats.remove(mine)
+
+    def _long(self, name: str, seconds: float = BODY) -> str:
+        self.began.append(name)
+        passed = 0.0
+        while passed < seconds:
+            self.during(passed)
+            self.pass_time()
+            passed += TICK
+        return name
+
+    def pass_time(self) -> None:
+        """Let an eighth of a second pass: due beats beat, and the other worker asks its queue."""
+        self.ports.clock.advance(TICK)
+        for mine in list(self.beats):
+            if mine[0] <= self.ports.clock.now():
+                mine[0] += mine[1]
+                mine[2]()
+        if self.busy < len(self.workers):
+            self.poll()
+
+    def poll(self) -> None:
+        """Let a free worker take what there is."""
+        deliveries = self.ports.queues.receive(QUEUE)
+        self.received += [delivery.message_id for delivery in deliveries]
+        if not deliveries:
+            return
+        worker, self.busy = self.workers[self.busy], self.busy + 1
+        try:
+            back = worker.work(deliveries, self.ports.clock.now() + self.lasts)
+            self.ports.queues.delete([delivery for delivery in deliveries if delivery not in back])
+        except Killed:
+            pass
+        finally:
+            self.busy -= 1
+
+    def rest(self, seconds: float = 60.0) -> None:
+        """Let workers ask their queue until *seconds* have passed."""
+        self.poll()
+        for _ in range(int(seconds / TICK)):
+            self.pass_time()
+
+
+def test_a_body_that_takes_longer_than_the_visibility_runs_once():
+    hosts = Hosts(workers=6)
+    result = hosts.long.delay("a")
+    hosts.rest()
+    assert (hosts.began, len(hosts.received), result.state) == (["a"], 1, states.SUCCESS)
+
+
+def test_without_extensions_it_is_begun_again_and_again():
+    hosts = Hosts(extends=False, workers=6)
+    result = hosts.long.delay("a")
+    hosts.rest()
+    assert (len(hosts.began), result.state) == (5, states.POISON)
+    assert hosts.ledger.writes["extend"] == 0
+
+
+def test_bodies_that_wait_behind_a_long_one_are_not_begun_elsewhere():
+    hosts = Hosts()
+    results = [hosts.long.delay(name, 4.0) for name in "abc"]
+    hosts.rest()
+    assert (hosts.began, len(hosts.received)) == (["a", "b", "c"], 3)
+    assert {result.state for result in results} == {states.SUCCESS}
+
+
+def test_what_a_dead_worker_held_is_taken_over_within_a_visibility():
+    hosts, died = Hosts(), []
+
+    def die(passed: float) -> None:
+        if passed == 7.0 and not died:
+            died.append(hosts.ports.clock.now())
+            raise Killed
+
+    hosts.during = die
+    result = hosts.long.delay("a", 10.0)
+    hosts.rest()
+    assert (hosts.began, len(hosts.received), result.state) == (["a", "a"], 2, states.SUCCESS)
+
+
+def test_a_worker_that_cannot_extend_loses_its_claim_and_records_nothing():
+    hosts = Hosts()
+
+    def away(_: object) -> Any:
+        raise Unavailable("dynamodb.UpdateItem: no answer")
+
+    hosts.ledger.extend = away  # type: ignore[method-assign]
+    result = hosts.long.delay("a", 7.0)
+    hosts.rest()
+    assert len(hosts.began) == 2
+    assert (len(hosts.ledger.ends), result.state) == (1, states.SUCCESS)
+
+
+def test_nothing_is_extended_beyond_the_deadline():
+    hosts = Hosts(lasts=8.0)
+    hosts.long.delay("a", 30.0)
+    hosts.poll()
+    assert len(hosts.began) > 1
+
+
+def test_a_message_that_was_sent_anew_is_not_kept():
+    hosts = Hosts()
+    hosts.app.control.pause(queue="default")
+    hosts.long.delay("a", 1.0)
+    hosts.poll()
+    assert (hosts.began, hosts.ledger.writes["extend"]) == ([], 0)
+
+
+@pytest.mark.parametrize("visibility", [0.0, 2.9, float("nan")])
+def test_a_visibility_that_is_too_short_to_be_extended_is_refused(visibility: float):
+    hosts = Hosts()
+    with pytest.raises(OptionError, match=r"visibility: .* cannot be extended in time; give the queue 3 s or more"):
+        Worker(hosts.app.registry, hosts.ports, Host("short", 1), WorkerSettings(visibility=visibility), None)
+
+
+def test_the_thread_that_beats_ends_with_the_batch():
+    hosts = Hosts()
+    worker = Worker(hosts.app.registry, hosts.ports, Host("threaded", 1), WorkerSettings(lanes=0, visibility=3.0), None)
+    hosts.busy = len(hosts.workers)
+    result = hosts.long.delay("a", 1.0)
+    deliveries = hosts.ports.queues.receive(QUEUE)
+    assert worker.work(deliveries, hosts.ports.clock.now() + 60) == []
+    assert result.state == states.SUCCESS
