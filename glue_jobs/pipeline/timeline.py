@@ -23,6 +23,8 @@ from glue_jobs.pipeline.schema import ORDER, TASKS, TIMES
 from sedano.model.states import (
     CLIENT,
     CUSTOM,
+    HELD_PRECEDENCE,
+    HOLDING,
     PRECEDENCE,
     RESET,
     STATE_OF_CLASS,
@@ -55,7 +57,9 @@ def merged(*parts: DataFrame) -> DataFrame:
 
 def finalise(known: DataFrame, *more: str) -> DataFrame:
     """Read one row a task (`schema.TASKS`) off the registers *known*, with *more* of their columns."""
-    rivals = [F.when(_of_last_attempt(c), F.lit(c)) for c in PRECEDENCE if c != RESET]
+    held = F.coalesce(F.col(CUSTOM)["type"] == HOLDING, F.lit(False))
+    orders = [(held, HELD_PRECEDENCE), (~held, PRECEDENCE)]
+    rivals = [F.when(which & _of_last_attempt(c), F.lit(c)) for which, order in orders for c in order if c != RESET]
     decided = known.withColumn("decisive", F.coalesce(*rivals, F.lit(RESET)))
     stated = decided.withColumn("state", _by_decisive({c: _state(c) for c in PRECEDENCE}))
     ends = _by_decisive({c: F.col(c)["timestamp"] for c in PRECEDENCE})

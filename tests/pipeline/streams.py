@@ -11,7 +11,7 @@ from sedano.model.order import stamp
 from sedano.model.states import STATE_OF_CLASS, SUBJECTS
 
 Event = dict[str, Any]
-CLASSES = [*STATE_OF_CLASS, "progress", "poison", "success"]
+CLASSES = [*STATE_OF_CLASS, "progress", "poison", "success", "held"]
 
 
 def lives(seed: int, tasks: int) -> list[Event]:

@@ -1,5 +1,6 @@
 """The live view says what the ledger says, whatever happened: held, collected, debounced, given up, revoked, retried."""
 
+import json
 import random
 from typing import Any
 
@@ -9,6 +10,7 @@ from sedano import Breaker, Retry, Sedano, testing
 from sedano.cli import main
 from sedano.engine.worker import WorkerSettings
 from sedano.model import states
+from sedano.model.live import State
 from sedano.model.watched import HELD, Watched
 from sedano.views.cluster import cluster
 from tests.stories import bakery
@@ -72,6 +74,44 @@ def test_a_call_of_a_batch_is_held_until_its_batch_ends_and_ends_with_it() -> No
         assert (task.uuid, task.state, task.times) == (result.id, HELD, {"held": world.clock.now()})
         world.drain()
         assert states_of(world)[result.id] == states.SUCCESS
+
+
+def states_in_history(world: testing.World) -> dict[str, str]:
+    """What the tables of the history say of each task: the fold of its events, in any order."""
+    found = State()
+    lines = [line for blob in world.ports.events.read("2026-01-01") for line in blob.splitlines()]
+    random.Random(1).shuffle(lines)
+    for line in lines:
+        found.event(json.loads(line))
+    return {task.uuid: task.state for task in found.tasks_by_time()}
+
+
+@pytest.mark.parametrize("ends_well", [True, False])
+def test_the_history_tells_the_end_of_each_call_that_was_collected(ends_well: bool) -> None:
+    app = Sedano("mixed", retry=Retry(max_retries=1, interval_start=1, jitter=False))
+    many: Any = app.task(name="many", batch=(3, "5s"))(lambda calls: len(calls) // int(ends_well))
+    with testing.world(app, settings=SETTINGS) as world:
+        results = [many.delay(n) for n in range(4)]
+        world.drain()
+        expected = states.SUCCESS if ends_well else states.FAILURE
+        assert {states_in_history(world)[result.id] for result in results} == {expected}
+
+
+def test_the_history_tells_how_what_was_held_or_debounced_ended() -> None:
+    mixed = Mixed(random.Random(1))
+    with testing.world(mixed.app, settings=SETTINGS) as world:
+        mixed.app.control.pause(task="fine")
+        late = mixed.fine.apply_async((1,), expires=100)
+        calls = [mixed.quiet.delay(1) for _ in range(3)]
+        world.step()
+        assert HELD in states_in_history(world).values()
+        mixed.app.control.resume(task="fine")
+        world.clock.advance(200.0)
+        world.drain()
+        found = states_in_history(world)
+        assert found[late.id] == states.REVOKED
+        assert [found[call.id] for call in calls] == [states.REVOKED, states.REVOKED, states.SUCCESS]
+        assert HELD not in found.values()
 
 
 def test_a_task_that_is_held_and_then_revoked_is_shown_as_revoked() -> None:

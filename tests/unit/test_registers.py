@@ -244,6 +244,14 @@ class TestTimeline:
     def test_of_two_custom_states_the_later_holds(self):
         assert timeline_of(event("progress", 2), event("stage", 1)).state == "PROGRESS"
 
+    def test_a_task_that_was_held_is_held_until_it_starts_or_is_revoked_and_again_in_a_later_attempt(self):
+        held = event("held", 3)
+        assert timeline_of(event("sent", 1), event("received", 2), held).state == "HELD"
+        assert timeline_of(event("sent", 1), held, event("started", 2)).state == "STARTED"
+        assert timeline_of(held, event("revoked", 4)).state == "REVOKED"
+        assert timeline_of(event("started", 1), event("retried", 2), held).state == "HELD"
+        assert timeline_of(event("progress", 1), event("started", 2)).state == "PROGRESS", "any other custom state stands"
+
     def test_a_task_set_aside_as_poison_is_finished(self):
         poisoned = timeline_of(event("sent", 1), event("started", 2), event("poison", 4))
         assert (poisoned.state, poisoned.finished, poisoned.total_seconds) == ("POISON", 4.0, 3.0)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any, cast
 
-from sedano.engine.collecting import RUNS
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.errors import OptionError
 from sedano.model import holding, rates
+from sedano.model.holding import RUNS
 from sedano.model.limiting import Key, TaskLimits, concurrency
 from sedano.model.parameters import Parameters
 from sedano.model.priority import NAMED, Strategy

@@ -25,7 +25,7 @@ from sedano.engine.resending import Later, resend
 from sedano.errors import SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.clock import LamportClock
-from sedano.model.holding import MOST_BASKET_BYTES, MOST_PARTS, Latest, overdue, slice_of, written
+from sedano.model.holding import MOST_BASKET_BYTES, MOST_PARTS, RUNS, Fetched, Latest, overdue, slice_of, written
 from sedano.model.limiting import QUIET, TaskLimits
 from sedano.model.lineage import derived_id
 from sedano.model.messages import Command
@@ -38,8 +38,6 @@ WHOLE_S = 1.0
 ALONE_BYTES = MOST_BASKET_BYTES // 4
 """A call that is longer than this runs in a basket of its own, without one."""
 MOST_SENT = 1_000
-RUNS = ".batch"
-"""What the name of a batched task is followed by in the name of the task that gets its calls."""
 
 
 class Asked(NamedTuple):
@@ -113,7 +111,7 @@ class Collecting:
         if not calls:
             why = "nothing was put into its basket"
             return job._replace(stillborn=Stillborn(states.REVOKED, refusals.SUPERSEDED, "batch", why, park=False))
-        return job._replace(command=job.command._replace(args=[list(calls.values())], data_ref=None))
+        return job._replace(command=job.command._replace(args=[Fetched(calls)], data_ref=None))
 
     def _quieten(self, asked: Asked) -> Job | Later:
         job, now = asked.job, self.ports.clock.now()

@@ -8,14 +8,19 @@ What rings an alarm when workers die is counted at once and not with the batch (
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sedano.engine import chronicle
 from sedano.engine.batch import Batch, Job, Judged, Ran
 from sedano.engine.chronicle import MICRO, Row
 from sedano.engine.context import span_of
 from sedano.model import refusals, states
 from sedano.model.clock import LamportClock
+from sedano.model.holding import RUNS, Fetched, read
+from sedano.model.messages import Command
 from sedano.model.records import ErrorRecord, Outcome, TaskRecord
 from sedano.model.trace import trace_of
+from sedano.model.wire import is_id
 from sedano.ports import Telemetry
 
 ENDS = {
@@ -53,6 +58,7 @@ def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
         batch.count(metric, job.task.name)
     said = None if ran.run.error is None else _said(judged.verdict.state, ran.run.error)
     batch.chronicle.rows.append(_row(job, began, (int(ran.ended * MICRO), clock, end), said))
+    _tell_calls(job, end, clock, ran.ended, batch)
     if job.command.traceparent is not None and stillborn is None:
         _tell_span(ran, batch, clock)
 
@@ -76,6 +82,26 @@ def tell_again(job: Job, record: TaskRecord, batch: Batch) -> None:
     end, _ = ENDS[record.state]
     clock = record.clock if record.message_id else max(record.clock, job.received_clock + 1)
     batch.chronicle.rows.append(_row(job, (None, None), (record.clock, clock, end), _said(record.state, record.error)))
+    _tell_calls(job, end, clock, record.clock / MICRO, batch)
+
+
+def _tell_calls(job: Job, end: str, clock: int, at: float, batch: Batch) -> None:
+    """Tell the end of each call that *job* ran with others (`batch=`): it has no record of its own, and was told as held last."""
+    if job.task.limits is None or not job.task.limits.runs or end == chronicle.RETRIED:
+        return
+    for task_id in _calls(job.command):
+        batch.chronicle.line(end, clock, at, uuid=task_id, name=job.task.name.removesuffix(RUNS))
+
+
+def _calls(command: Command) -> Sequence[str]:
+    """Return the ids of the calls that a batch ran: those of its basket; a retry bears them itself. A first message may say anything."""
+    calls = command.args[0] if command.args else None
+    if isinstance(calls, Fetched):
+        return calls.ids
+    try:
+        return [one for one in read(calls) if is_id(one)] if command.attempt and isinstance(calls, list) else ()
+    except (ValueError, TypeError, LookupError):
+        return ()
 
 
 def tell_exit(outcome: Outcome, batch: Batch) -> None:

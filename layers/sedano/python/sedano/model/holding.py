@@ -15,6 +15,8 @@ MOST_BASKET_BYTES = 300_000
 MOST_CALLS = 1_000
 MOST_PARTS = 1_000
 """How many baskets one slice may need before its calls wait for the next."""
+RUNS = ".batch"
+"""What the name of a batched task is followed by in the name of the task that gets its calls."""
 
 
 class Latest(NamedTuple):
@@ -29,6 +31,15 @@ class Basket(NamedTuple):
 
     calls: Mapping[str, str]
     shut: bool = False
+
+
+class Fetched(list[str]):
+    """The calls of a basket that was fetched from the store, as the arguments of the task that runs them; *ids*: of their tasks."""
+
+    def __init__(self, calls: Mapping[str, str]) -> None:
+        """Hold *calls*, by task id."""
+        super().__init__(calls.values())
+        self.ids = tuple(calls)
 
 
 class Call(NamedTuple):

@@ -18,7 +18,8 @@ is fed each event once and in order. Fed the recorded stream of a real cluster i
 100 tasks wrongly; the registers tell none.
 
 Where this differs from ``State``, on purpose. A null says nothing, where ``State`` writes it over a value. A custom
-class called like a built-in state (``task-success``) stays a custom one. The fields of one subject (`SUBJECTS`) come
+class called like a built-in state (``task-success``) stays a custom one. A task that was held
+back (``task-held``) is HELD only until it starts or is revoked. The fields of one subject (`SUBJECTS`) come
 from one event, never mixed from several. And ``first``, the only minimum, keeps the earliest time, because the time
 from end to end begins at the first publication, not at the last.
 """
@@ -32,6 +33,8 @@ from sedano.model.order import Stamp, stamp
 from sedano.model.states import (
     CLIENT,
     CUSTOM,
+    HELD_PRECEDENCE,
+    HOLDING,
     PRECEDENCE,
     RESET,
     STATE_OF_CLASS,
@@ -154,7 +157,8 @@ def finalise(registers: Registers) -> Timeline:
 def _decisive(last: Mapping[str, Stamp]) -> Stamp:
     """Return the event that decides the state: the best class of the last attempt, or the retry that opened it."""
     reset = last.get(RESET)
-    rivals = (last[c] for c in PRECEDENCE if c in last and c != RESET and (reset is None or last[c] > reset))
+    order = HELD_PRECEDENCE if CUSTOM in last and last[CUSTOM].type == HOLDING else PRECEDENCE
+    rivals = (last[c] for c in order if c in last and c != RESET and (reset is None or last[c] > reset))
     return next(rivals, None) or last[RESET]
 
 

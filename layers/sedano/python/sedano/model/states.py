@@ -73,6 +73,11 @@ CLIENT: Final = "sent"
 #: Event classes by precedence, the strongest first.
 PRECEDENCE: Final = ("succeeded", "failed", CUSTOM, "revoked", "started", "received", "rejected", RESET, CLIENT)
 
+#: The class of event that says that a worker put a task off. It is a custom one, and says nothing any more once the task has started
+#: or was revoked: where it is the last custom event of a task, `HELD_PRECEDENCE` holds.
+HOLDING: Final = "task-held"
+HELD_PRECEDENCE: Final = ("succeeded", "failed", "revoked", "started", CUSTOM, "received", "rejected", RESET, CLIENT)
+
 #: The merge rules: fields that are said together, by subject. An event speaks on a subject when it carries the
 #: subject's first field; the latest event that speaks on it is believed for all of its fields. (Celery's rule,
 #: "the fields of RECEIVED are merged even when it comes late", is the first row.)

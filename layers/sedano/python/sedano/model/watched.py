@@ -1,7 +1,7 @@
 """The tasks of a cluster as a live view shows them: the states of their events, brought to the words of the ledger. Pure.
 
 `sedano.model.live` and Spark keep Celery's rules, in which a class of event that Celery does not know is a state of its own above
-``revoked`` and ``started``. A view of now must say what the ledger says:
+``revoked`` and ``started``, except ``task-held``. A view of now must say what the ledger says:
 
 - ``task-held`` (a worker put the task off, and why) is the state HELD only while nothing later is known of the task;
 - a call that was collected into a batch has no record of its own and ends as its batch does;
@@ -20,7 +20,6 @@ from sedano.model.order import Stamp, stamp
 from sedano.model.registers import Timeline, finalise, lift
 
 HELD = "HELD"
-_HOLDING = states.type_of("held")
 
 
 class Watched:
@@ -37,7 +36,7 @@ class Watched:
         Raises:
             ValueError: the event is no object, or has no place in the total order.
         """
-        if not isinstance(event, dict) or event.get("type") != _HOLDING:
+        if not isinstance(event, dict) or event.get("type") != states.HOLDING:
             self.state.event(event)
             return
         at = stamp(event)
@@ -59,7 +58,7 @@ class Watched:
             return found
         at, event = self._held[uuid]
         if found is not None and (found.state in states.TERMINAL or registers is None or max(registers.last.values()) >= at):
-            return found
+            return replace(found, times={**found.times, "held": at.timestamp})
         batch = self.state.tasks.get(str(event.get("batch")))
         ended = _as_recorded(finalise(batch)) if batch is not None else None
         waits = found or _lifted(event)
