@@ -45,6 +45,26 @@ def test_what_lies_in_a_paused_queue_waits_and_runs_when_it_goes_on(stage: Stage
     assert stage.telemetry.counted("MessagesPaused") == 1
 
 
+def test_nothing_is_put_off_for_a_pause_that_is_over_and_what_was_comes_within_a_quarter_of_an_hour() -> None:
+    stage, shop = in_memory(), Shop()
+    processes = Processes(stage, shop.app, WorkerSettings(lanes=0, heartbeat=60.0))
+    shop.app.control.pause_queue("default")
+    processes.restart()
+    waits = shop.add.delay(1, 2)
+    for _ in range(12):
+        processes.deliver()
+        stage.pass_time(600.0)
+    shop.add.delay(5, 6)
+    processes.deliver()
+    shop.app.control.resume_queue("default")
+    later, began = shop.add.delay(3, 4), stage.clock.now()
+    processes.deliver()
+    assert later.state == states.SUCCESS, "the same worker heard of the pause less than a heartbeat ago"
+    processes.drain()
+    assert waits.get(timeout=1) == 3
+    assert stage.clock.now() - began <= 901
+
+
 def test_a_pause_may_last_longer_than_a_queue_counts_receipts() -> None:
     stage, shop = in_memory(), Shop()
     processes = Processes(stage, shop.app, SETTINGS)

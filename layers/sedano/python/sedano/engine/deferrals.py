@@ -16,7 +16,7 @@ from sedano.model import codec, refusals
 from sedano.model.clock import LamportClock
 from sedano.model.messages import Command
 from sedano.model.serial import KEPT_S
-from sedano.model.waits import KEPT, LONGEST_S, WAITED, Waited, hidden, patience, waited, written
+from sedano.model.waits import HIDDEN_MOST_S, KEPT, LONGEST_S, WAITED, Waited, hidden, patience, waited, written
 from sedano.ports import Delivery, Outgoing, Ports
 
 DAY_S = 86_400.0
@@ -46,6 +46,18 @@ def settle(ports: Ports, lamport: LamportClock, spared: Spared, batch: Batch) ->
             _hide(ports, one.delivery, max(_seconds(ports, one), LONGER_S * one.delivery.receives))
     for queue, some in by_queue.items():
         _send(ports, spared, queue, some, batch)
+
+
+def hide(ports: Ports, batch: Batch) -> None:
+    """Hide what *batch* deferred, twice as long at each receipt: for the router and the recorder, which send nothing to their own queues.
+
+    A message that is sent to the queue that it came from is a loop to Lambda, and their roles do not allow it. The 25 receipts
+    after which a queue sets a message aside outlast five days, and no wait is longer than the outage was.
+    """
+    deferred, batch.deferred = batch.deferred, {}
+    for one in deferred.values():
+        seconds = patience(one.delivery.receives - 1, most=HIDDEN_MOST_S) * (1 - ports.entropy.unit() / 4)
+        _hide(ports, one.delivery, seconds)
 
 
 def stale(ports: Ports, delivery: Delivery, batch: Batch) -> bool:

@@ -20,6 +20,7 @@ from sedano.engine.containment import contain, unexpected
 from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.gathering import HeaderFailed
 from sedano.engine.notices import TELEMETRY
+from sedano.engine.pausing import put_back
 from sedano.engine.revocation import Checkpoint
 from sedano.engine.second_look import LOOK_S, SecondLook
 from sedano.engine.sections import mark_of
@@ -221,7 +222,7 @@ class Execution(NamedTuple):
         waiting = [ready for ready in waiting if needed(ready[0]) <= left]
         for held, begun in self.run_loop(waiting, self, batch, finished) if waiting else ():
             if begun:
-                self._out_of_time(held, batch)
+                self._out_of_time(held, batch, begun=True)
             else:
                 self.finish(held, None, batch, finished)
 
@@ -286,9 +287,12 @@ class Execution(NamedTuple):
         limited: Limited = importlib.import_module("sedano.engine.time_limits").Limited(limits, self.ports.clock, context, late)
         return limited
 
-    def _out_of_time(self, held: Held, batch: Batch) -> None:
+    def _out_of_time(self, held: Held, batch: Batch, *, begun: bool = False) -> None:
         self.ports.telemetry.log("warning", "no time left in this invocation", task_id=held.job.command.task_id)
-        batch.give_back(held.job.delivery)
+        if begun:
+            batch.give_back(held.job.delivery)
+        else:
+            put_back(held.job, batch)
 
 
 def limits_of(job: Job) -> TimeLimits | None:

@@ -18,6 +18,7 @@ from sedano.errors import SedanoError
 from sedano.model.clock import ClockAhead, LamportClock
 from sedano.model.cluster import ACTIVE, HEARTBEAT, LEFT, OFFLINE, ONLINE, WORKER_LOST
 from sedano.model.control import ControlRecord
+from sedano.model.pauses import in_force
 from sedano.ports import MemberRecord, Ports
 
 
@@ -37,13 +38,14 @@ class Membership:
         self.control = ControlRecord()
 
     def hello(self) -> None:
-        """Read the control record when this worker starts, and again when a heartbeat is due.
+        """Read the control record when this worker starts, again when a heartbeat is due, and each time while something is paused.
 
+        A message that is put off waits for up to 900 s, so none is put off for a pause that is over.
         Due is what either clock says: the wall clock can be set back, and the monotonic one stands still while a sandbox is frozen.
         """
         clock = self._ports.clock
         self._due = max(clock.now() - self._last, clock.monotonic() - self._ticked) >= self._every
-        if not self._heard or self._due:
+        if not self._heard or self._due or in_force(self.control.paused, clock.now()):
             self.look()
 
     def look(self) -> None:

@@ -125,6 +125,14 @@ def postpone(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) -> 
         batch.defer(delivery, seconds=seconds)
 
 
+def put_back(job: Job, batch: Batch) -> None:
+    """Let *job*, for whose body there was no time, come again at once: as a new message where its receipts are counted towards poison."""
+    if job.delivery.serial_key is None and (job.mode != "claimed" or job.delivery.receives >= ANEW_AFTER):
+        batch.defer(job.delivery, seconds=0.0)
+    else:
+        batch.give_back(job.delivery)
+
+
 def _patience(ports: Ports, delivery: Delivery) -> float:
     """Return how long to wait for what may last: longer each time."""
     return patience(times_of(delivery), HOLD_S) * (1 - ports.entropy.unit() / 4)

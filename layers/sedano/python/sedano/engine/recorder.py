@@ -20,6 +20,7 @@ from typing import Any
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host, unpack
 from sedano.engine.containment import contain, passing, unexpected
+from sedano.engine.deferrals import hide
 from sedano.engine.holding import refuse
 from sedano.engine.invocations import RECORDER, Invocations
 from sedano.engine.parking import ParkingLot
@@ -55,8 +56,9 @@ class Recorder:
             else:
                 back.update(days[day])
         for place in sorted(back):
-            batch.give_back(deliveries[place])
+            batch.defer(deliveries[place])
         passing(self.ports.telemetry, "park", partial(self._parking.settle, batch), None)
+        passing(self.ports.telemetry, "hide", partial(hide, self.ports, batch), None)
         passing(self.ports.telemetry, "flush", self.ports.telemetry.flush, None)
         self._invocations.end(len(deliveries), len(batch.given_back), told=told)
         return batch.given_back

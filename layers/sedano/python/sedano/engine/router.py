@@ -14,6 +14,7 @@ from sedano.engine.batch import Batch
 from sedano.engine.budget_marks import granted
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.containment import answers_of, is_early, passing, unexpected
+from sedano.engine.deferrals import hide
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.holding import refuse, unknown
 from sedano.engine.invocations import ROUTER, Invocations
@@ -65,6 +66,7 @@ class Router:
         for delivery, answer in failed.values():
             self._unsent(delivery, answer, batch)
         passing(self.ports.telemetry, "park", partial(self._parking.settle, batch), None)
+        passing(self.ports.telemetry, "hide", partial(hide, self.ports, batch), None)
         passing(self.ports.telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)
         return batch.given_back
 
@@ -117,4 +119,4 @@ class Router:
             batch.park(delivery, error.code, error.field, error.detail)
             return
         self.ports.telemetry.log("warning", "event not routed; it comes back", message_id=delivery.message_id, error=str(error))
-        batch.give_back(delivery)
+        batch.defer(delivery)

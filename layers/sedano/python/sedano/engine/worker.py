@@ -48,6 +48,7 @@ from sedano.engine.lanes import Lanes, Stream
 from sedano.engine.log_records import install
 from sedano.engine.membership import Membership
 from sedano.engine.parking import ParkingLot
+from sedano.engine.pausing import put_back
 from sedano.engine.plans import Plans
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry
@@ -216,7 +217,7 @@ class Worker:
         """Give *jobs* back unclaimed: there is no time left for them in this invocation."""
         for job in jobs:
             self.ports.telemetry.log("warning", "no time left in this invocation", task_id=job.command.task_id)
-            batch.give_back(job.delivery)
+            put_back(job, batch)
 
     def _unrun(self, stream: Stream[Ran, RecordedRun], batch: Batch, ran: Ran) -> None:
         """Hand over a run whose body never began; first its message is set aside, where that was decided, so no crash can lose it."""

@@ -52,9 +52,9 @@ def written(one: Waited) -> str:
     return f"{min(one.times, 999_999)} {min(one.runs, 999_999)}"
 
 
-def patience(times: int, first: float = FIRST_S) -> float:
-    """Return the seconds to wait after so many waits: *first*, then twice as long each time, at most `LONGEST_S`."""
-    return min(first * 2.0 ** min(times, 20), LONGEST_S)
+def patience(times: int, first: float = FIRST_S, most: float = LONGEST_S) -> float:
+    """Return the seconds to wait after so many waits: *first*, then twice as long each time, at most *most*."""
+    return min(first * 2.0 ** min(times, 20), most)
 
 
 def hidden(receives: int, age: float) -> float:
