@@ -175,5 +175,5 @@ def test_the_command_prints_exports_that_a_shell_understands_and_stops_on_ctrl_c
         assert running.wait() == 0
     script = f'{exports}\necho "$SEDANO_QUEUES"; echo "$SEDANO_LEDGER_TABLE"'
     queues, table = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.splitlines()
-    assert set(json.loads(queues)) == set(QUEUES)
+    assert [set(names) for names in json.loads(queues).values()] == [set(QUEUES)]
     assert table.startswith("sedano-dev-state-Ledger")

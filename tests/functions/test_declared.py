@@ -15,6 +15,7 @@ from sedano.cli import main
 from sedano.errors import ConfigurationError, OptionError
 from sedano.model import codec
 from sedano.model.messages import Command
+from sedano.settings import command_addresses
 from tests.functions import brought
 from tests.functions.conftest import ROOT, Functions, environment, handler_of
 from tests.plugins.resources import Resources
@@ -51,7 +52,7 @@ def test_a_program_takes_its_ports_by_the_same_connect(settings: Mapping[str, st
 
 
 def test_workers_and_the_recorder_use_the_ports_that_the_app_brings(functions: Functions, settings: Mapping[str, str]) -> None:
-    url = json.loads(settings["SEDANO_QUEUES"])["default"]
+    url = command_addresses(settings)["default"]
     brought.calls.clear()
     for number in range(2):
         send(functions, url, number)

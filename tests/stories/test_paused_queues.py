@@ -2,7 +2,7 @@
 
 import pytest
 
-from sedano.engine.pausing import ANEW_AFTER
+from sedano.engine.holding import ANEW_AFTER
 from sedano.engine.worker import WorkerSettings
 from sedano.errors import OptionError, Unavailable
 from sedano.model import states

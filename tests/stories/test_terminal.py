@@ -54,5 +54,5 @@ def test_no_verb_writes_what_a_terminal_acts_on(capsys: pytest.CaptureFixture[st
 
 
 def test_an_error_that_ends_a_verb_is_written_the_same_way(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["parked", "list", "--app", "tests.stories.no\x1b[2J:app"]) == 1
+    assert main(["parked", "list", "--app", "tests.stories.no\x1b[2J:app"]) == 2
     assert "\\x1b[2J" in capsys.readouterr().err

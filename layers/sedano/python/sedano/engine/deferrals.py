@@ -15,7 +15,6 @@ from sedano.errors import MessageRefused, SedanoError
 from sedano.model import codec, refusals
 from sedano.model.clock import LamportClock
 from sedano.model.messages import Command
-from sedano.model.serial import KEPT_S
 from sedano.model.waits import HIDDEN_MOST_S, KEPT, LONGEST_S, WAITED, Waited, hidden, patience, waited, written
 from sedano.ports import Delivery, Outgoing, Ports
 
@@ -62,8 +61,12 @@ def hide(ports: Ports, batch: Batch) -> None:
 
 def stale(ports: Ports, delivery: Delivery, batch: Batch) -> bool:
     """Set *delivery* aside, and return True, where it waited in a queue that keeps order for nearly as long as SQS keeps messages."""
+    if delivery.serial_key is None:
+        return False
+    from sedano.model.serial import KEPT_S
+
     age = ports.clock.now() - delivery.sent
-    if delivery.serial_key is None or age <= KEPT_S:
+    if age <= KEPT_S:
         return False
     detail = f"it waited for {age / DAY_S:.0f} days in a queue that keeps order; SQS forgets it after 14"
     batch.park(delivery, refusals.STALE, "sent", detail)

@@ -19,8 +19,8 @@ from sedano.engine.conducting import Conducting
 from sedano.engine.containment import contain, unexpected
 from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.gathering import HeaderFailed
+from sedano.engine.holding import put_back
 from sedano.engine.notices import TELEMETRY
-from sedano.engine.pausing import put_back
 from sedano.engine.revocation import Checkpoint
 from sedano.engine.second_look import LOOK_S, SecondLook
 from sedano.engine.sections import mark_of

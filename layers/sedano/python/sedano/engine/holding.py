@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Collection
 
-from sedano.engine.batch import Batch
+from sedano.engine.batch import Batch, Job
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals
 from sedano.ports import Delivery, Ports
@@ -16,6 +16,8 @@ FOREIGN_HOLD_S = 30.0
 """How long such a message is held back before another function may look at it."""
 FOREIGN_RECEIVES = 4
 """Receives after which such a message is set aside: below the queue's redrive limit, so the reason is kept."""
+ANEW_AFTER = 10
+"""Receipts after which a short wait is sent anew too: half of what would set the message aside."""
 
 MOST_NAMESAKES = 3
 """How many are told; the reason of what is set aside has 512 characters."""
@@ -58,3 +60,11 @@ def hold_back(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) ->
         ports.queues.hold(delivery, seconds)
     except SedanoError as error:
         ports.telemetry.log("warning", "message not held back; it comes again sooner", message_id=delivery.message_id, error=str(error))
+
+
+def put_back(job: Job, batch: Batch) -> None:
+    """Let *job*, for whose body there was no time, come again at once: as a new message where its receipts are counted towards poison."""
+    if job.delivery.serial_key is None and (job.mode != "claimed" or job.delivery.receives >= ANEW_AFTER):
+        batch.defer(job.delivery, seconds=0.0)
+    else:
+        batch.give_back(job.delivery)

@@ -18,7 +18,6 @@ from sedano.errors import SedanoError
 from sedano.model.clock import ClockAhead, LamportClock
 from sedano.model.cluster import ACTIVE, HEARTBEAT, LEFT, OFFLINE, ONLINE, WORKER_LOST
 from sedano.model.control import ControlRecord
-from sedano.model.pauses import in_force
 from sedano.ports import MemberRecord, Ports
 
 
@@ -45,8 +44,15 @@ class Membership:
         """
         clock = self._ports.clock
         self._due = max(clock.now() - self._last, clock.monotonic() - self._ticked) >= self._every
-        if not self._heard or self._due or in_force(self.control.paused, clock.now()):
+        if not self._heard or self._due or self._is_paused(clock.now()):
             self.look()
+
+    def _is_paused(self, now: float) -> bool:
+        if not self.control.paused:
+            return False
+        from sedano.model.pauses import in_force
+
+        return bool(in_force(self.control.paused, now))
 
     def look(self) -> None:
         """Read the control record; what was known of it holds when it is not answered."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from sedano.engine.batch import Arguments, Batch, Job, Later
 from sedano.engine.containment import contain
 from sedano.engine.deferrals import stale
-from sedano.engine.holding import hold_back
+from sedano.engine.holding import ANEW_AFTER, hold_back
 from sedano.errors import SedanoError
 from sedano.model.messages import MAP, MAP_ASYNC, Command
 from sedano.model.pauses import QUEUE, Pause, in_force, pausing, queues_of
@@ -23,8 +23,6 @@ from sedano.ports import Delivery, Ports, command_queue
 HOLD_S = 40.0
 """How long a message of what is paused waits at first, a quarter less at random: longer than any wait in flight. Twice as long each time,
 at most 900 s."""
-ANEW_AFTER = 10
-"""Receipts after which a short wait is sent anew too: half of what would set the message aside."""
 
 
 def unpaused(ports: Ports, deliveries: Sequence[Delivery], paused: Collection[str], batch: Batch) -> list[Delivery]:
@@ -123,14 +121,6 @@ def postpone(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) -> 
     """
     if not stale(ports, delivery, batch):
         batch.defer(delivery, seconds=seconds)
-
-
-def put_back(job: Job, batch: Batch) -> None:
-    """Let *job*, for whose body there was no time, come again at once: as a new message where its receipts are counted towards poison."""
-    if job.delivery.serial_key is None and (job.mode != "claimed" or job.delivery.receives >= ANEW_AFTER):
-        batch.defer(job.delivery, seconds=0.0)
-    else:
-        batch.give_back(job.delivery)
 
 
 def _patience(ports: Ports, delivery: Delivery) -> float:

@@ -16,7 +16,6 @@ from sedano.engine.chronicle import MICRO, Row
 from sedano.engine.context import span_of
 from sedano.model import refusals, states
 from sedano.model.clock import LamportClock
-from sedano.model.holding import RUNS, Fetched, read
 from sedano.model.messages import Command
 from sedano.model.records import ErrorRecord, Outcome, TaskRecord
 from sedano.model.trace import trace_of
@@ -89,12 +88,16 @@ def _tell_calls(job: Job, end: str, clock: int, at: float, batch: Batch) -> None
     """Tell the end of each call that *job* ran with others (`batch=`): it has no record of its own, and was told as held last."""
     if job.task.limits is None or not job.task.limits.runs or end == chronicle.RETRIED:
         return
+    from sedano.model.holding import RUNS
+
     for task_id in _calls(job.command):
         batch.chronicle.line(end, clock, at, uuid=task_id, name=job.task.name.removesuffix(RUNS))
 
 
 def _calls(command: Command) -> Sequence[str]:
     """Return the ids of the calls that a batch ran: those of its basket; a retry bears them itself. A first message may say anything."""
+    from sedano.model.holding import Fetched, read
+
     calls = command.args[0] if command.args else None
     if isinstance(calls, Fetched):
         return calls.ids

@@ -40,6 +40,7 @@ from sedano.engine.extending import Extending, Ticker, threaded
 from sedano.engine.failure_log import tell_failure
 from sedano.engine.following import Following
 from sedano.engine.gathering import Gathering
+from sedano.engine.holding import put_back
 from sedano.engine.intake import Intake
 from sedano.engine.invocations import WORKER, Invocations
 from sedano.engine.joining import Joining
@@ -48,7 +49,6 @@ from sedano.engine.lanes import Lanes, Stream
 from sedano.engine.log_records import install
 from sedano.engine.membership import Membership
 from sedano.engine.parking import ParkingLot
-from sedano.engine.pausing import put_back
 from sedano.engine.plans import Plans
 from sedano.engine.publisher import Publisher
 from sedano.engine.registry import Registry
