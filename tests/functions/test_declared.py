@@ -62,8 +62,7 @@ def test_workers_and_the_recorder_use_the_ports_that_the_app_brings(functions: F
     assert brought.calls[2:] == ["append"]
 
 
-@pytest.mark.parametrize("function", ["worker", "router", "scheduler", "controller", "stream"])
-@pytest.mark.parametrize(
+NAMES_NO_PORTS = pytest.mark.parametrize(
     ("connect", "words"),
     [
         ("nowhere:connect", "connect 'nowhere:connect': No module named 'nowhere'; expected module:function that returns the ports"),
@@ -73,6 +72,10 @@ def test_workers_and_the_recorder_use_the_ports_that_the_app_brings(functions: F
         ("tests.functions.brought:nothing", "returned NoneType; return sedano.ports.Ports, such as dataclasses.replace"),
     ],
 )
+
+
+@pytest.mark.parametrize("function", ["worker", "router", "scheduler", "controller", "stream"])
+@NAMES_NO_PORTS
 def test_a_function_whose_ports_nobody_brings_does_not_start(
     settings: Mapping[str, str], tmp_path: Path, function: str, connect: str, words: str
 ) -> None:
@@ -84,6 +87,16 @@ def test_a_function_whose_ports_nobody_brings_does_not_start(
     finally:
         app.connect = before
     assert words in str(refused.value)
+
+
+@NAMES_NO_PORTS
+def test_a_program_whose_ports_nobody_brings_says_the_same_words_at_its_first_use(connect: str, words: str) -> None:
+    app = Sedano("astray", connect=connect)
+    task = app.task(name="price")(len)
+    for use in (lambda: app.outlet, lambda: task.delay("tea")):
+        with pytest.raises(ConfigurationError) as refused:
+            use()
+        assert words in str(refused.value)
 
 
 def test_the_recorder_does_not_start_without_them_either(settings: Mapping[str, str]) -> None:

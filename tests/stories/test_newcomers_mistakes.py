@@ -12,6 +12,7 @@ import pytest
 import sedano
 from sedano import DomainEvent, ResultSet, Retry, Sedano, chain, retry, testing
 from sedano.errors import ArgumentError, CanvasError, NoResult, OptionError, RemoteError, ResultTimeout, UnknownOption, WorkflowInvalid
+from sedano.ports import Ports
 from sedano.workflow import Input, Step, Workflow
 
 PATH = os.pathsep.join(filter(None, sys.path))
@@ -173,9 +174,14 @@ def test_a_misspelt_task_is_told_where_it_is_sent_and_where_it_waits(shop: Shop)
         assert "no task 'shop.prise' in this deployment; did you mean 'shop.price'?" in shop.app.control.explain(sent.id).sentence
 
 
+def connect() -> Ports:
+    """Fail while the app connects."""
+    raise AttributeError("module 'shelves' has no attribute 'open'")
+
+
 def test_an_attribute_that_is_there_and_fails_tells_its_own_error() -> None:
-    astray = Sedano("shop", connect="os:nowhere")
-    assert told(AttributeError, lambda: astray.outlet) == "module 'os' has no attribute 'nowhere'"
+    astray = Sedano("shop", connect=f"{__name__}:connect")
+    assert told(AttributeError, lambda: astray.outlet) == "module 'shelves' has no attribute 'open'"
 
 
 @pytest.mark.parametrize(

@@ -275,9 +275,10 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
 
     def _connected(self) -> Outlet:
         """Return the way out over the ports that `connect` names, bounded in time, with a backlog where the host can keep one."""
-        module, _, function = self.connect.partition(":")
+        from sedano.connector import brought
+
         with deadlines.chosen(self.call_timeout):
-            ports, patience = getattr(importlib.import_module(module), function)(), deadlines.patience()
+            ports, patience = brought(self.connect), deadlines.patience()
         return Outlet(self.name, self.registry, ports, self.queues, patience, importlib.import_module("sedano.backlog").of(self.name))
 
     def attach(self, ports: Ports | None, *, backlog: Backlog | None = None) -> None:
