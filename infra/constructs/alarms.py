@@ -138,8 +138,8 @@ def _of_tasks(watched: Watched) -> Iterator[Rule]:
     )
     yield Rule("LimitsRefused", watched.own("LimitsRefused"), 1, 1, words)
     words = (
-        "A worker's clock is more than five minutes behind the queue's own, so it sends messages on to other workers instead of running "
-        "them. On Lambda: report it to AWS. On a host of your own: start its time synchronisation, then start the worker again."
+        "A worker's clock is wrong: DynamoDB's decides what has expired, and five minutes behind the queue's, it sends messages on to "
+        "others. On Lambda: report it to AWS. On a host of your own: start its time synchronisation, then start the worker again."
     )
     yield Rule("ClocksWrong", watched.own("ClocksWrong"), 1, 1, words)
 

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from sedano.aws.dated import BoundedClock, DatedClient
 from sedano.aws.host import SystemClock, SystemEntropy
+from sedano.aws.noted import NotedClient
 from sedano.memory import MemoryTelemetry, SeededEntropy, VirtualClock
 from sedano.model.store_clock import Interval
 from sedano.ports import Clock, Entropy
@@ -136,3 +138,42 @@ def test_a_clock_that_is_set_while_the_store_answers_does_not_lead_astray(by: fl
     store.meanwhile = lambda: setattr(own, "by", by)
     dated.read()
     assert 1_767_225_599.0 <= BoundedClock(own, dated.time, MemoryTelemetry()).now() <= 1_767_225_601.0
+
+
+def test_what_a_client_noted_of_its_last_answer_or_refusal_bounds_the_stores_time() -> None:
+    own = Set(1_767_225_600.0)
+    own.by = HOUR
+    noted = NotedClient(Store(), own)
+    assert noted.time() is None
+    noted.read()
+    assert noted.time() == Interval(1_767_225_600_000, 1_767_225_601_000)
+    own.advance(100)
+    assert noted.time() == Interval(1_767_225_699_900, 1_767_225_701_100)
+    assert noted.time().corrected(own.now()) == 1_767_225_699.9  # type: ignore[union-attr]
+
+
+def test_a_refusal_bears_a_date_too_and_an_answer_without_one_changes_nothing() -> None:
+    headers: dict[str, str] = {"date": "Thu, 01 Jan 2026 00:00:00 GMT"}
+
+    def refuse() -> None:
+        raise ClientError({"Error": {"Code": "RequestTimeTooSkewed"}, "ResponseMetadata": {"HTTPHeaders": headers}}, "GetItem")  # type: ignore[typeddict-item]
+
+    store = Store()
+    store.meanwhile = refuse
+    noted = NotedClient(store, VirtualClock(1e9))
+    for told in ("Thu, 01 Jan 2026 00:00:00 GMT", "", "soon"):
+        headers["date"] = told
+        with pytest.raises(ClientError):
+            noted.read()
+        known = noted.time()
+        assert known == (Interval(1_767_225_600_000, 1_767_225_601_000) if told != "soon" else None)
+
+
+@pytest.mark.parametrize(
+    ("shown", "narrow", "wide"), [(99.0, 100.0, 100.0), (100.5, 100.5, 100.5), (110.0, 100.0, 110.0), (700.0, 100.0, 160.0)]
+)
+def test_a_time_that_cannot_be_right_is_corrected_to_what_was_surely_reached_or_after_a_freeze_not_passed(
+    shown: float, narrow: float, wide: float
+) -> None:
+    assert Interval(100_000, 101_000).corrected(shown) == narrow
+    assert Interval(100_000, 160_000).corrected(shown) == wide

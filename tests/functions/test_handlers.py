@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from sedano.model import states
 from sedano.settings import command_addresses
-from tests.functions.conftest import Functions, environment
+from tests.functions.conftest import Functions, environment, handler_of
 from tests.functions.corner import Sold, add, app, big
 from tests.plugins.resources import Resources
 
@@ -37,6 +38,16 @@ def test_the_worker_runs_a_task_to_its_record(functions: Functions) -> None:
     result = add.delay(2, 3)
     assert functions.run("worker", functions.event(queues(functions)["default"])) == []
     assert result.get(timeout=1) == 5
+
+
+def test_the_worker_learns_the_stores_time_from_a_call_that_it_makes_anyhow(functions: Functions) -> None:
+    functions.handlers["worker"] = handler_of("worker")
+    assert app.outlet.ports.store_time() is None
+    add.delay(2, 3)
+    assert functions.run("worker", functions.event(queues(functions)["default"])) == []
+    known = app.outlet.ports.store_time()
+    assert known is not None
+    assert known.lo - 1_000 <= time.time() * 1000 <= known.hi + 1_000
 
 
 def test_the_worker_reports_only_what_shall_come_again(functions: Functions) -> None:

@@ -56,6 +56,7 @@ LATE = {
     "layers/sedano/python/sedano/engine/telling.py": "whoever runs no calls together loads nothing that knows of baskets",
     "layers/sedano/python/sedano/engine/publisher.py": "whoever delays nothing by more than 900 s loads no timers",
     "layers/sedano/python/sedano/aws/host.py": "whoever waits on an event loop has one; whoever does not, pays for none",
+    "layers/sedano/python/sedano/aws/noted.py": "a worker that gets no task with `expires` computes nothing about the store's clock",
     "layers/sedano/python/sedano/aws/queues.py": "whoever sends to no queue that keeps order loads nothing that knows of turns",
     "layers/sedano/python/sedano/limiting.py": "an app without a queue that keeps order loads nothing that declares order",
     "layers/sedano/python/sedano/local/__init__.py": "the command of the local stage hears Ctrl-C before it loads an AWS client",
@@ -78,6 +79,7 @@ LATE = {
 }
 TYPED = {
     "infra/__init__.py": "names the constructs for type checkers; whoever counts the bytes of a layer starts no CDK",
+    "layers/sedano/python/sedano/aws/noted.py": "names in an annotation what is loaded when somebody asks for the time",
     "layers/sedano/python/sedano/consumers.py": "names in annotations what only those who look at queues have to load",
     "layers/sedano/python/sedano/limits.py": "names in annotations what only those who use limits have to load",
     "layers/sedano/python/sedano/engine/registry.py": "names circuits, health checks and limits in annotations",

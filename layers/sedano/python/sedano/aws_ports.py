@@ -10,6 +10,7 @@ from sedano.aws.control import DynamoControl
 from sedano.aws.host import SystemClock, SystemEntropy
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
+from sedano.aws.noted import NotedClient
 from sedano.aws.queues import SqsQueues
 from sedano.aws.session import Session
 from sedano.deadlines import patience
@@ -53,7 +54,7 @@ def ports_of(settings: Settings, service: str, session: Session | None = None) -
     sqs, dynamodb, s3 = (client(name) for name in ("sqs", "dynamodb", "s3"))
     telemetry = _telemetry(service, settings, session)
     dynamodb, clock = _dated(dynamodb, own, telemetry) if service in BY_THE_STORE else (dynamodb, own)
-    entropy = SystemEntropy()
+    noted, entropy = NotedClient(dynamodb, own), SystemEntropy()
     return Ports(
         ledger=DynamoLedger(dynamodb, settings.ledger_table),
         queues=SqsQueues(sqs, settings.queues),
@@ -61,7 +62,7 @@ def ports_of(settings: Settings, service: str, session: Session | None = None) -
         events=_when_used(lambda: _events(s3, settings)),
         members=DynamoMembers(dynamodb, settings.control_table),
         leases=_when_used(lambda: _leases(dynamodb, settings, own)),
-        control=DynamoControl(dynamodb, settings.control_table),
+        control=DynamoControl(noted, settings.control_table),
         elections=_when_used(lambda: _elections(dynamodb, settings)),
         flow_runs=_when_used(lambda: _flow_runs(dynamodb, settings)),
         memos=_when_used(lambda: _memos(dynamodb, settings)),
@@ -74,6 +75,7 @@ def ports_of(settings: Settings, service: str, session: Session | None = None) -
         entropy=entropy,
         telemetry=telemetry,
         most_budget=settings.most_budget,
+        store_time=noted.time,
     )
 
 

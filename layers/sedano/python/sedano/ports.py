@@ -7,7 +7,7 @@ the like) and never fails its neighbours. A whole call that cannot be made raise
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -278,9 +278,17 @@ class Schedules(Protocol):
         """Write *agenda* where it is still the one that was *seen*; raise `TooLarge` when it holds more than an item can."""
 
 
+def clock_unknown() -> None:
+    """Know nothing of the store's clock."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """All ports of one deployment, and *most_budget*: the largest budget that it takes from a message without a mark."""
+    """All ports of one deployment.
+
+    *most_budget*: the largest budget that it takes from a message without a mark. *store_time*: what is known of the store's clock, without
+    a call; None: nothing, so that this machine's clock is believed.
+    """
 
     ledger: Ledger
     queues: Queues
@@ -301,3 +309,4 @@ class Ports:
     entropy: Entropy
     telemetry: Telemetry
     most_budget: int = DEFAULT_BUDGET
+    store_time: Callable[[], Interval | None] = clock_unknown

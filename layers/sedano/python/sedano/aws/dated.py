@@ -19,7 +19,7 @@ from sedano.ports import Clock, Telemetry
 
 
 @lru_cache(64)
-def _date_ms(text: str) -> int | None:
+def date_ms(text: str) -> int | None:
     """Return the moment (epoch ms) that a `Date` header names, or None; a second's answers all bear the same text."""
     try:
         return round(parsedate_to_datetime(text).timestamp() * 1000)
@@ -68,7 +68,7 @@ class DatedClient:
         text = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
         if not text:
             return
-        date = _date_ms(text)
+        date = date_ms(text)
         if date is None:
             return
         with self._lock:

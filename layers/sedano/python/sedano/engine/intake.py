@@ -16,6 +16,7 @@ from sedano.engine.instances import limited
 from sedano.engine.mapping import built_in
 from sedano.engine.membership import Membership
 from sedano.engine.registry import Registry, hindrance
+from sedano.engine.second_look import judged
 from sedano.engine.sparing import Spared
 from sedano.errors import MessageRefused
 from sedano.model import codec, refusals, states
@@ -32,6 +33,9 @@ from sedano.ports import Delivery, Ports
 
 UNKNOWN = "unknown"
 """What a task is counted as that this app does not have: dimensions of metrics are names from the registry, never text of a message."""
+
+FAR_S = 5.0
+"""A clock that is further off than this is reported."""
 
 
 class Intake(NamedTuple):
@@ -118,8 +122,9 @@ class Intake(NamedTuple):
 
         Such a task still walks through its claim, so that its record ends too: whoever waits for it, or for its chord, learns of it.
         """
-        if command.expires is not None and command.expires <= now:
-            return Stillborn(states.REVOKED, refusals.EXPIRED, "expirytime", f"expired {now - command.expires:.0f} s ago")
+        expires = command.expires
+        if expires is not None and expires <= (right := self._judged(expires, now)):
+            return Stillborn(states.REVOKED, refusals.EXPIRED, "expirytime", f"expired {right - expires:.0f} s ago")
         control = self.membership.control
         revoked = revoked_by(control, command, queue_of(delivery.queue)) if control.revoked else None
         if revoked is not None:
@@ -134,6 +139,15 @@ class Intake(NamedTuple):
         if delivery.receives > MAX_EXECUTIONS:
             return Stillborn(states.POISON, refusals.EXECUTIONS, "receives", without)
         return None
+
+    def _judged(self, expires: float, now: float) -> float:
+        """Return the time by which *expires* is judged; report a clock of ours that is wrong and would have decided otherwise."""
+        right = judged(self.ports, now)
+        if abs(now - right) > FAR_S and (expires <= now) != (expires <= right):
+            self.ports.telemetry.count("ClocksWrong")
+            words = "the clock of this worker is wrong; the store's decides whether a task has expired"
+            self.ports.telemetry.log("error", words, seconds=round(now - right, 1))
+        return right
 
     def _spent(self, delivery: Delivery) -> Stillborn | None:
         """Return why a task without a claim must not begin once more: its earlier messages and this one ended in too many executions."""

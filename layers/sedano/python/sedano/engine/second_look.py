@@ -27,6 +27,15 @@ LOOK_S = 1.0
 """Bodies that begin within so many seconds of a look need no other one."""
 
 
+def judged(ports: Ports, shown: float) -> float:
+    """Return the time (epoch s) by which a task is ended as expired, where this machine's clock shows *shown*.
+
+    Such an end cannot be taken back, so what is known of the store's clock decides where this machine's is wrong.
+    """
+    store = ports.store_time()
+    return shown if store is None else store.corrected(shown)
+
+
 class SecondLook:
     """Looks at what one worker is about to begin. One batch at a time; its bodies may begin on several threads."""
 
@@ -80,8 +89,8 @@ class SecondLook:
     def at(self, held: Held, now: float) -> Stillborn | Later | None:
         """Return why the body of *held* must not begin at *now*, as far as is known; None when it may."""
         job, expires = held.job, held.job.command.expires
-        if expires is not None and expires <= now:
-            why = f"expired {now - expires:.0f} s ago, while it waited for others of its batch"
+        if expires is not None and expires <= (right := judged(self._ports, now)):
+            why = f"expired {right - expires:.0f} s ago, while it waited for others of its batch"
             return Stillborn(states.REVOKED, refusals.EXPIRED, "expirytime", why)
         if self._fresh and (found := self._stopped(job, now)) is not None:
             return found

@@ -55,6 +55,16 @@ class Interval(NamedTuple):
         """Whether it is too wide to decide by."""
         return self.hi - self.lo > WIDEST_MS
 
+    def corrected(self, shown: float) -> float:
+        """Return the time (epoch s) to judge by where a machine's clock shows *shown*: that, where it may be right.
+
+        Of a clock that is wrong, the time that was surely reached; of one that is ahead of an interval too wide to decide by, as after a
+        freeze, the time that was surely not passed.
+        """
+        if self.lo <= shown * 1000 <= self.hi:
+            return shown
+        return (self.hi if self.suspect and shown * 1000 > self.hi else self.lo) / 1000
+
 
 class StoreClock(NamedTuple):
     """The best that a process knows of the store's clock: the answer that bounds it from below, and the one from above.
