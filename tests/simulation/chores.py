@@ -20,7 +20,7 @@ def _work() -> None:
     if owner.unpunctual and draw() < 0.7:
         world.sleep(max(0.0, owner.until - world.now) + 2 * GUARD_S + 0.3 + 1.5 * draw())
     else:
-        world.sleep(0.5 * draw() if draw() < 0.9 else 25.0 * draw())
+        world.sleep(owner.takes())
 
 
 @app.task(name="plain")

@@ -109,6 +109,7 @@ class ClaimWorld:
 
     app: Sedano = chores.app
     """Whose tasks are published and run."""
+    judge: type[ClaimReferee] = ClaimReferee
 
     def __init__(self, seed: int, plan: Plan | None = None, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None) -> None:
         """Set the stage of *seed*."""
@@ -116,7 +117,7 @@ class ClaimWorld:
         self.world = world = World(seed, allowed)
         world.calm_from = START + self.plan.calm_after
         self.database, self.queues = Database(), Queues(world)
-        self.referee = ClaimReferee(world, self.database, self.queues, URLS[COMMANDS], URLS[PARKED])
+        self.referee = self.judge(world, self.database, self.queues, URLS[COMMANDS], URLS[PARKED])
         self.function = Lambda(world, self.queues, URLS[COMMANDS], self.plan.limits, self._environment)
         self.function.delivered = self.referee.delivered
         self.shelf = Shelf()

@@ -21,6 +21,7 @@ from tests.simulation.controllers import ControllerWorld
 from tests.simulation.differential import compared_with_ministack, compared_with_moto
 from tests.simulation.elections import ElectionWorld, PausedElectionWorld
 from tests.simulation.exhaustive.sizes import LARGE
+from tests.simulation.extensions import ExtensionWorld
 from tests.simulation.flows import FlowWorld
 from tests.simulation.leases import LeaseWorld
 from tests.simulation.limits import LimitWorld, PermitWorld
@@ -41,7 +42,7 @@ WORLDS: Mapping[str, Callable[..., Schedule]] = {
     "singletons": SingletonWorld, "topics": TopicWorld, "members": MemberWorld, "flows": FlowWorld,
     "canvases": CanvasWorld, "limits": LimitWorld, "permits": PermitWorld, "schedules": ScheduleWorld,
     "controllers": ControllerWorld, "circuits": CircuitWorld, "collected": CollectWorld,
-    "paused-elections": PausedElectionWorld,
+    "paused-elections": PausedElectionWorld, "extensions": ExtensionWorld,
 }  # fmt: skip
 CHUNK = 1_000
 FIRST = 10_000_000

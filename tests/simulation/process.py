@@ -100,6 +100,11 @@ class Process:
         """Who acts: this process in its present invocation."""
         return f"{self.number}.{self.invocation}"
 
+    def takes(self) -> float:
+        """Return how long the body that begins now takes: mostly little, sometimes longer than any invocation may."""
+        draw = self.world.draw
+        return 0.5 * draw() if draw() < 0.9 else 25.0 * draw()
+
     def pause(self, seconds: float, *, stops: bool) -> None:
         """Stand still for *seconds*; *stops*: the monotonic clock does as well."""
         self.world.note(self.number, "pauses", round(seconds, 3))

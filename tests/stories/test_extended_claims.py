@@ -29,7 +29,7 @@ class Killed(BaseException):
 class Hosts:
     """Workers on hosts of somebody's own, over queues that hide messages for a few seconds; time passes in bodies alone."""
 
-    def __init__(self, *, extends: bool = True, lasts: float = 3_600.0, workers: int = 2) -> None:
+    def __init__(self, *, extends: bool = True, lasts: float = 3_600.0, workers: int = 2, delivery: str = "claimed") -> None:
         self.app = Sedano("hosts", retry=False)
         self.ports = memory.ports(visibility=VISIBILITY, max_receives=100)
         self.ledger = AuditedLedger(self.ports.ledger)
@@ -39,7 +39,7 @@ class Hosts:
         self.received: list[str] = []
         self.beats: list[list[Any]] = []
         self.during: Callable[[float], None] = lambda _: None
-        self.long = self.app.task(name="long")(self._long)
+        self.long = self.app.task(name="long", delivery=delivery)(self._long)
         self.lasts = lasts if extends else VISIBILITY
         settings = WorkerSettings(lanes=0, visibility=VISIBILITY if extends else None)
         self.workers = [Worker(self.app.registry, self.ports, Host(f"host{n}", n), settings, None, self.ticker) for n in range(workers)]
@@ -140,6 +140,41 @@ def test_a_worker_that_cannot_extend_loses_its_claim_and_records_nothing():
     hosts.rest()
     assert len(hosts.began) == 2
     assert (len(hosts.ledger.ends), result.state) == (1, states.SUCCESS)
+
+
+@pytest.mark.parametrize("delivery", ["claimed", "record_once", "at_least_once"])
+def test_a_worker_whose_claim_or_visibility_is_over_begins_no_further_body(delivery: str):
+    hosts = Hosts(delivery=delivery)
+
+    def away(*_: object) -> Any:
+        raise Unavailable("no answer")
+
+    extend, hold = hosts.ledger.extend, hosts.ports.queues.hold
+
+    def isolate(passed: float) -> None:
+        """Let the first worker extend nothing while its first body runs."""
+        gone = hosts.busy == 1 and len(hosts.began) == 1
+        hosts.ledger.extend = away if gone else extend  # type: ignore[method-assign]
+        hosts.ports.queues.hold = away if gone else hold  # type: ignore[method-assign]
+
+    hosts.during = isolate
+    results = [hosts.long.delay(name, 7.0 if name == "a" else 0.5) for name in "abc"]
+    hosts.rest()
+    assert (hosts.began.count("b"), hosts.began.count("c")) == (1, 1)
+    if delivery != "at_least_once":
+        assert {result.state for result in results} == {states.SUCCESS}
+    assert hosts.ports.queues.receive(QUEUE) == []
+
+
+@pytest.mark.parametrize("delivery", ["claimed", "record_once"])
+def test_a_worker_whose_machine_slept_begins_no_further_body_until_the_queue_delivers_again(delivery: str):
+    hosts = Hosts(workers=1, delivery=delivery)
+    nap = hosts.app.task(name="nap", delivery=delivery)(lambda: hosts.ports.clock.advance(30.0))
+    results = [nap.delay(), hosts.long.delay("b", 0.5)]
+    hosts.poll()
+    assert hosts.began == []
+    hosts.rest(10.0)
+    assert (hosts.began, {result.state for result in results}) == (["b"], {states.SUCCESS})
 
 
 def test_nothing_is_extended_beyond_the_deadline():

@@ -69,7 +69,7 @@ class Execution(NamedTuple):
 
     *guard*: seconds before the deadline after which no body is started. *record* records a run. *look* looks at what is about to begin,
     *note* learns how it went, *put_off* lets a job come later. *began*: the contexts of the bodies that have begun in this batch. *turns*:
-    which async bodies may run at once; None: all.
+    which async bodies may run at once; None: all. *holds* tells whether a job is still this worker's.
     """
 
     ports: Ports
@@ -83,6 +83,7 @@ class Execution(NamedTuple):
     note: Callable[[Ran], None]
     put_off: Callable[[Job, Later, Batch], None]
     began: list[TaskContext]
+    holds: Callable[[Held], bool]
     vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
     turns: Turns | None = None
 
@@ -137,6 +138,14 @@ class Execution(NamedTuple):
         made = TaskContext(job.command, fence, deadline, clock, job.token, job.permit, asks, self.vote, before)
         self.began.append(made)
         return made
+
+    def begin(self, held: Held, batch: Batch) -> TaskContext | None:
+        """Return the context of the body of *held*, which begins now; None when it must not, because another worker may have begun it."""
+        made = self.context(held, batch.deadline)
+        if self.holds(held):
+            return made
+        made.over = True
+        return None
 
     def hindered(self, held: Held, now: float, batch: Batch) -> Ran | Later | None:
         """Return how the body of *held*, which was to begin at *now*, ends unrun, or that it shall come later; None: it may begin."""
@@ -264,7 +273,9 @@ class Execution(NamedTuple):
         left = batch.deadline - self.guard - started
         if left < 0.0 if limits is None else left < limits.longest:
             return None
-        context = self.context(held, batch.deadline)
+        context = self.begin(held, batch)
+        if context is None:
+            return None
         body, telemetry = held.job.task.function, self.ports.telemetry
         if limits is None:
             run = contextvars.copy_context().run(_call, body, arguments, context, telemetry)
@@ -288,6 +299,11 @@ class Execution(NamedTuple):
         return limited
 
     def _out_of_time(self, held: Held, batch: Batch, *, begun: bool = False) -> None:
+        if not begun and not self.holds(held):
+            words = "a claim or a visibility was over before the body began; another worker runs it"
+            self.ports.telemetry.log("warning", words, task_id=held.job.command.task_id)
+            batch.give_back(held.job.delivery)
+            return
         self.ports.telemetry.log("warning", "no time left in this invocation", task_id=held.job.command.task_id)
         if begun:
             batch.give_back(held.job.delivery)

@@ -15,8 +15,13 @@ States of a claim, seen from its holder: *held*, and after a refusal *lost*. The
 - The end is counted from before the request is sent, so no holder believes longer than the ledger says.
 - STEAL compares the end exactly as it was seen, so of a steal and an extension the first wins.
 
+A message without a claim has no such referee: once its visibility may have ended, it is extended no more, since another worker may have it.
+
 The visibility is longer than the claim by two guards, so that the first delivery after a death may take over at once. Messages of the batch
 that are not claimed yet are kept invisible as well. Nothing is extended beyond the batch's deadline, so a body that hangs is taken over.
+
+A body begins only while its claim, or without a claim the visibility of its message, lasts by this worker's own belief (`holds`). Of what
+has lapsed or was taken over, another worker may have begun the body already: the message is left alone, and the claim is released.
 """
 
 from __future__ import annotations
@@ -72,10 +77,18 @@ def threaded(seconds: float, beat: Beat) -> Callable[[], None]:
     return stop
 
 
+class Until(NamedTuple):
+    """When a belief ends: by the wall clock (which may be set back) and by the monotonic one (which may rest while a machine sleeps)."""
+
+    wall: float
+    monotonic: float
+
+
 class Kept(NamedTuple):
-    """A message of the batch under way, and the record of its claim (None: it has none)."""
+    """A message of the batch under way, until when it is this worker's, and the record of its claim (None: it has none)."""
 
     delivery: Delivery
+    until: Until
     record: TaskRecord | None = None
 
 
@@ -95,7 +108,8 @@ class Extending:
         if self.length is None:
             yield
             return
-        self._kept = {delivery.message_id: Kept(delivery) for delivery in deliveries}
+        until = self._from_now(self.length)
+        self._kept = {delivery.message_id: Kept(delivery, until) for delivery in deliveries}
         stop = self._ticker(self.length / BEATS, lambda: self.beat(batch))
         try:
             yield
@@ -107,15 +121,37 @@ class Extending:
         """Extend the claims of *held* too from now on."""
         if self.length is None:
             return
+        now = self._ports.clock.now()
         with self._lock:
             for one in held:
-                delivery = one.job.delivery
-                self._kept[delivery.message_id] = Kept(delivery, one.record)
+                if one.record is not None:
+                    delivery, left = one.job.delivery, one.record.expires - now
+                    self._kept[delivery.message_id] = Kept(delivery, self._from_now(left), one.record)
 
     def ended(self, held: Sequence[Held]) -> None:
         """Extend the claims of *held* no more; their messages stay invisible until the batch is over."""
-        if self.length is not None:
-            self.hold([one._replace(record=None) for one in held])
+        if self.length is None:
+            return
+        with self._lock:
+            for one in held:
+                kept = self._kept.get(one.job.delivery.message_id)
+                if kept is not None:
+                    self._kept[one.job.delivery.message_id] = kept._replace(record=None)
+
+    def holds(self, held: Held) -> bool:
+        """Tell whether the body of *held* may begin: its claim, or without one the visibility of its message, lasts by our own belief."""
+        if self.length is None:
+            return True
+        kept = self._kept.get(held.job.delivery.message_id)
+        return kept is not None and self._is_ours(kept)
+
+    def _is_ours(self, kept: Kept) -> bool:
+        clock = self._ports.clock
+        return clock.now() < kept.until.wall and clock.monotonic() < kept.until.monotonic
+
+    def _from_now(self, seconds: float) -> Until:
+        clock = self._ports.clock
+        return Until(clock.now() + seconds, clock.monotonic() + seconds)
 
     def beat(self, batch: Batch) -> None:
         """Extend everything that is still held, unless the time of *batch* is over."""
@@ -128,18 +164,34 @@ class Extending:
         now = self._ports.clock.now()
         if self.length is None or now > batch.deadline:
             return
-        length = self.length
         with self._lock:
+            self._kept = {key: one for key, one in self._kept.items() if one.record is not None or self._is_ours(one)}
             kept = {key: one for key, one in self._kept.items() if not batch.is_decided(one.delivery)}
+        self._extend(kept, now, self.length)
+        for key, one in kept.items():
+            if not batch.is_decided(one.delivery):
+                until = self._from_now(self.length)
+                self._ports.queues.hold(one.delivery, self._visibility)
+                if one.record is None:
+                    self._lasts(key, None, until)
+
+    def _extend(self, kept: dict[str, Kept], now: float, length: float) -> None:
+        """Extend the claims of *kept* to *length* seconds from *now*; leave out of it those that are not known to be extended."""
+        until = self._from_now(length)
         claims = {key: one.record for key, one in kept.items() if one.record is not None}
         wanted = [Extension(record.task_id, record.nonce, record.fence, now + length) for record in claims.values()]
         for key, answer in zip(claims, self._ports.ledger.extend(wanted) if wanted else (), strict=True):
-            held = not isinstance(answer, SedanoError) and (answer.granted or self._has_ended(key, claims[key], answer.record))
-            if not held:
+            if not isinstance(answer, SedanoError) and answer.granted:
+                self._lasts(key, claims[key], until)
+            elif isinstance(answer, SedanoError) or not self._has_ended(key, claims[key], answer.record):
                 kept.pop(key)
-        for one in kept.values():
-            if not batch.is_decided(one.delivery):
-                self._ports.queues.hold(one.delivery, self._visibility)
+
+    def _lasts(self, key: str, mine: TaskRecord | None, until: Until) -> None:
+        """Believe *until* then that the message *key* is this worker's, under the claim *mine* or without one, where that still stands."""
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None and kept.record is mine:
+                self._kept[key] = kept._replace(until=until)
 
     def _has_ended(self, key: str, mine: TaskRecord, found: TaskRecord | None) -> bool:
         """Let go of the claim *mine*, which was refused because of *found*; tell whether this worker has recorded its end."""
@@ -148,7 +200,7 @@ class Extending:
             kept = self._kept.get(key)
             if kept is not None and kept.record is mine:
                 if ended:
-                    self._kept[key] = Kept(kept.delivery)
+                    self._kept[key] = kept._replace(record=None)
                 else:
                     del self._kept[key]
         if not ended:

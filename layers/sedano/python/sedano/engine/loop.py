@@ -73,7 +73,9 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Ba
             await asyncio.to_thread(execution.look.ask, started)
         if (hindered := execution.hindered(held, started, batch)) is not None:
             return hindered
-    context = execution.context(held, batch.deadline)
+    context = execution.begin(held, batch)
+    if context is None:
+        return None
     CURRENT.set(context)
     TELEMETRY.set(execution.ports.telemetry)
     limits = limits_of(held.job)

@@ -115,7 +115,7 @@ class Worker:
         look = SecondLook(ports, self.membership, admission.circuit, admission.stopped)
         self._execution = Execution(
             ports, self.lamport, conducting, pool, run_loop, settings.guard, record, look, admission.note, admission.put_off, [],
-            admission.vote, turns,
+            self._extending.holds, admission.vote, turns,
         )  # fmt: skip
         self._judging = Judging(ports, self.lamport, composer, conducting)
         self._parking = ParkingLot(ports, self.lamport)
