@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sedano.limits import Limits
     from sedano.model.agenda import Agenda, AgendaChanged
     from sedano.model.election import Ballot, Election
+    from sedano.model.foreign_schedule import Foreign
     from sedano.model.lease import Leased, LeaseRecord, Term
     from sedano.model.memo import Memo, MemoChanged
     from sedano.model.store_clock import Interval
@@ -266,6 +267,9 @@ class Timers(Protocol):
 
     def list(self) -> list[Timer]:
         """Return the timers that stand, the next to fire first; for people, not for workers."""
+
+    def foreign(self) -> Iterator[Foreign]:
+        """Yield what stands beside them and is no timer (`sedano.model.foreign_schedule`); for people. `cancel` deletes it by its name."""
 
 
 class Schedules(Protocol):

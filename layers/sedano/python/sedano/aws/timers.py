@@ -7,17 +7,22 @@ itself, so no function runs to send a message. What Scheduler cannot deliver for
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sedano.aws.faults import AWS_ERRORS, code_of, fault
-from sedano.errors import ConfigurationError
+from sedano.aws.lanes import Lanes
+from sedano.errors import ConfigurationError, MessageRefused
+from sedano.model.foreign_schedule import Foreign, foreign
 from sedano.model.timer import Timer, opened, sealed
 from sedano.model.transport import unknown_queue
 
+Out = TypeVar("Out")
 TRY_FOR_S = 86_400
 """How long Scheduler tries to deliver what the queue does not take."""
+LANES = 8
+"""How many schedules are looked at at a time."""
 _GONE = "ResourceNotFoundException"
 _URL = re.compile(r"^https?://(?:sqs\.(?P<region>[a-z0-9-]+)\.)?[^/]+/(?P<account>\d{12})/(?P<name>[^/]+)$")
 _PARTITIONS = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
@@ -70,6 +75,7 @@ class SchedulerTimers:
                 "SEDANO_TIMERS_GROUP and SEDANO_TIMERS_ROLE are not set; delays beyond 900 s need them: deploy the stage anew"
             )
         self._client, self._group, self._arns = client, group, dict(arns)
+        self._lanes = Lanes(LANES)
 
     def set(self, timer: Timer) -> bool:
         """Send its message at its moment; False when a timer of this name stands, which stays as it is."""
@@ -88,23 +94,41 @@ class SchedulerTimers:
 
     def list(self) -> list[Timer]:
         """Return the timers that stand, the next to fire first; one call for each, so for people and not for workers."""
-        found = [timer for name in self._names() if (timer := self._read(name)) is not None]
+        found = [timer for timer in self._each(self._read) if timer is not None]
         return sorted(found, key=lambda timer: (timer.at, timer.name))
 
-    def _names(self) -> Iterator[str]:
+    def foreign(self) -> Iterator[Foreign]:
+        """Yield what stands beside them and is no timer; one call for each schedule of the group, so for people and not for workers."""
+        return (found for found in self._each(self._foreign) if found is not None)
+
+    def _each(self, look: Callable[[str], Out]) -> Iterator[Out]:
+        """Yield what *look* finds at each schedule of the group, by its name; a page at a time, a few schedules at once."""
         try:
             for page in self._client.get_paginator("list_schedules").paginate(GroupName=self._group.name):
-                yield from (entry["Name"] for entry in page["Schedules"])
+                names = [entry["Name"] for entry in page["Schedules"]]
+                yield from self._lanes.each(look, names, names)
         except AWS_ERRORS as error:
             raise fault(error, "scheduler.ListSchedules") from error
 
     def _read(self, name: str) -> Timer | None:
+        found = self._schedule_of(name)
         try:
-            return opened(self._client.get_schedule(GroupName=self._group.name, Name=name)["Target"]["Input"])
+            return opened(found["Target"].get("Input", "")) if found is not None else None
+        except MessageRefused:
+            return None  # it is no timer
+
+    def _foreign(self, name: str) -> Foreign | None:
+        found = self._schedule_of(name)
+        return foreign(found, self._group.role, self._arns.values(), self._group.undelivered) if found is not None else None
+
+    def _schedule_of(self, name: str) -> Mapping[str, Any] | None:
+        try:
+            found: Mapping[str, Any] = self._client.get_schedule(GroupName=self._group.name, Name=name)
         except AWS_ERRORS as error:
             if code_of(error) == _GONE:
                 return None
             raise fault(error, "scheduler.GetSchedule") from error
+        return found
 
     def _schedule(self, timer: Timer) -> Mapping[str, Any]:
         try:

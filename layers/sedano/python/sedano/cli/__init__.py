@@ -26,6 +26,7 @@ VERBS = {
     "keys": "the keys by which a stage marks its messages: list, make, change, drop them",
     "parked": "what was set aside and why; send it again to the queue it came from",
     "spool": "messages that wait on this machine for their queues: list, send, drop",
+    "timers": "schedules that somebody left among the stage's timers: list, delete",
     "workflow": "check, draw and start workflows; list and control their runs",
 }
 """What can be asked for, and what it is in a few words."""

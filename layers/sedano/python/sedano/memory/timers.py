@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from sedano.memory.queues import MemoryQueues
+from sedano.model.foreign_schedule import Foreign, foreign
 from sedano.model.timer import Timer, sealed
 from sedano.ports import Clock, Outgoing
 
@@ -22,6 +24,7 @@ class MemoryTimers:
         """Fire into *queues* by *clock*."""
         self._clock, self._queues = clock, queues
         self._set: dict[str, _Set] = {}
+        self._left: dict[str, Mapping[str, Any]] = {}
         self._lock = threading.Lock()
 
     def set(self, timer: Timer) -> bool:
@@ -42,8 +45,10 @@ class MemoryTimers:
             return found is not None
 
     def cancel(self, name: str) -> bool:
-        """Take a timer away; False when none of this name stands."""
+        """Take a timer, or a schedule that is none, away; False when none of this name stands."""
         with self._lock:
+            if self._left.pop(name, None) is not None:
+                return True
             found = self._standing().pop(name, None)
             if found is not None:
                 self._queues.forget(found.timer.queue, found.message_id)
@@ -53,6 +58,17 @@ class MemoryTimers:
         """Return the timers that stand, the next to fire first."""
         with self._lock:
             return sorted((entry.timer for entry in self._standing().values()), key=lambda timer: (timer.at, timer.name))
+
+    def leave(self, schedule: Mapping[str, Any]) -> None:
+        """Put a *schedule* (the parameters of CreateSchedule) among the timers, as a stranger may; it never fires here."""
+        with self._lock:
+            self._left[schedule["Name"]] = schedule
+
+    def foreign(self) -> Iterator[Foreign]:
+        """Yield what stands beside the timers and is none."""
+        with self._lock:
+            left = [*self._left.values()]
+        return (found for schedule in left if (found := foreign(schedule, "", (), "")) is not None)
 
     def _standing(self) -> dict[str, _Set]:
         now = self._clock.now()
