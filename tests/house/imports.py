@@ -35,15 +35,14 @@ FRONT = next(floor for floor, rooms in enumerate(FLOORS) if "app" in rooms)  # a
 DOOR = "the package itself"  # sedano/__init__.py stands above the front rooms and below whatever uses the package
 
 LATE = {
+    "infra/__init__.py": "whoever counts the bytes of a layer starts no CDK",
     "layers/sedano/python/sedano/__init__.py": "`from sedano import Sedano` loads what an app needs and no more",
-    "layers/sedano/python/sedano/app.py": "names bootstrap, the event loop and the user's module by text, so that "
-    "`import sedano` loads neither an AWS client nor asyncio; loads locks, partitions and the control panel for whoever uses them",
+    "layers/sedano/python/sedano/app.py": "a program loads locks, partitions, the control panel and results when it uses them; "
+    "a worker loads no more than it runs",
     "layers/sedano/python/sedano/aws_ports.py": "a port that few invocations use is loaded by the first",
     "layers/sedano/python/sedano/backlog.py": "a program whose messages all get through never loads a database",
     "layers/sedano/python/sedano/bootstrap.py": "a function loads what it runs",
-    "layers/sedano/python/sedano/connector.py": "the function that brings an app's ports is named by text",
     "layers/sedano/python/sedano/cli/__init__.py": "loads the one verb that was asked for",
-    "layers/sedano/python/sedano/cli/desk.py": "the app that it is about is named on the command line",
     "layers/sedano/python/sedano/cli/history.py": "Spark is an extra, and the job stands beside the library",
     "layers/sedano/python/sedano/guarding.py": "whoever declares health checks and budgets loads what that takes",
     "layers/sedano/python/sedano/elections.py": "whoever holds an election loads what that takes",
@@ -70,15 +69,21 @@ LATE = {
     "layers/sedano/python/sedano/hinting.py": "whoever asks for an attribute that is not there loads the words for it",
     "layers/sedano/python/sedano/task.py": "whoever makes signatures loads the canvas",
     "layers/sedano/python/sedano/errors.py": "whoever gives an option that is not there loads the words that say what to write instead",
-    "layers/sedano/python/sedano/cli/workflow.py": "the workflow that a command is about is named on the command line, as module:Class",
     "layers/sedano/python/sedano/workflow/__init__.py": "a worker whose workflows are classes loads no reader of files",
     "layers/sedano/python/sedano/workflow/drawing.py": "whoever draws loads what draws; no worker does",
     "layers/sedano/python/sedano/workflow/enlisting.py": "every worker can direct workflows; the first command loads what that takes",
     "layers/sedano/python/sedano/workflow/flow_result.py": "whoever waits for a run loads what waits; no worker does",
     "layers/sedano/python/sedano/workflow/files.py": "PyYAML is an extra: only whoever declares workflows in YAML needs it",
 }
+BY_NAME = {
+    "layers/sedano/python/sedano/app.py": "the module of the app, and what brings its ports, are named in settings and in `connect=`",
+    "layers/sedano/python/sedano/connector.py": "the function that brings an app's ports is named in `connect=`",
+    "layers/sedano/python/sedano/cli/desk.py": "the app that it is about is named on the command line",
+    "layers/sedano/python/sedano/cli/history.py": "looks whether the history job is installed before it says how to install it",
+    "layers/sedano/python/sedano/cli/workflow.py": "the workflow that a command is about is named on the command line, as module:Class",
+}
+"""Which files load what users name. A module of ours is named by an import statement, everywhere (`ours_by_statement`)."""
 TYPED = {
-    "infra/__init__.py": "names the constructs for type checkers; whoever counts the bytes of a layer starts no CDK",
     "layers/sedano/python/sedano/aws/noted.py": "names in an annotation what is loaded when somebody asks for the time",
     "layers/sedano/python/sedano/consumers.py": "names in annotations what only those who look at queues have to load",
     "layers/sedano/python/sedano/limits.py": "names in annotations what only those who use limits have to load",
@@ -193,14 +198,37 @@ def _typed_only(node: ast.stmt) -> TypeGuard[ast.If]:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == FLAG
 
 
-def late_only_where_allowed(source: Source) -> list[str]:
-    """Importing by text happens only in the places named in LATE."""
-    if source.path in LATE:
+def by_name_only_where_allowed(source: Source) -> list[str]:
+    """What users name is loaded only in the places named in BY_NAME."""
+    if source.path in BY_NAME:
         return []
     modules = {f"{module}.{name}" for module, names in imported(source) for name in names or ("",)}
     late = any(module.startswith("importlib.") and not module.startswith(HARMLESS) for module in modules)
     late |= any(isinstance(node, ast.Name) and node.id == "__import__" for node in source.nodes)
-    return [f"{source.path}: imports by text; name it with its reason in LATE or import at the top"] if late else []
+    return [f"{source.path}: imports by text; write an import statement, or name the file with its reason in BY_NAME"] if late else []
+
+
+def ours_by_statement(source: Source) -> list[str]:
+    """A module of this tree is imported by a statement, never by a text: statements are typed, and counted for floors and circles."""
+    if source.path.startswith("tests/"):
+        return []
+    calls = [node for node in source.nodes if isinstance(node, ast.Call) and node.args and _imports_by_text(node.func)]
+    return [f"{source.path}:{call.lineno}: imports a module of ours by text" for call in calls if _begins(call.args[0]).startswith(_OURS)]
+
+
+_OURS = ("sedano", "infra", "functions", "glue_jobs", "requirements", ".")
+
+
+def _imports_by_text(function: ast.expr) -> bool:
+    return (isinstance(function, ast.Attribute) and function.attr == "import_module") or (
+        isinstance(function, ast.Name) and function.id in ("import_module", "__import__")
+    )
+
+
+def _begins(text: ast.expr) -> str:
+    """Return what a text, or an f-string, begins with; nothing for what is computed."""
+    first = text.values[0] if isinstance(text, ast.JoinedStr) and text.values else text
+    return str(first.value) if isinstance(first, ast.Constant) else ""
 
 
 def graph(sources: Iterable[Source]) -> dict[str, set[str]]:

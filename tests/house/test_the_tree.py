@@ -20,12 +20,13 @@ EVERY_MODULE: list[Rule] = [
     imports.at_the_top,
     imports.no_type_checking,
     imports.visitors_use_their_door,
+    imports.ours_by_statement,
 ]
 EVERY_LIBRARY_MODULE: list[Rule] = [
     shape.public_things_are_documented,
     imports.only_floors_below,
     imports.one_room_knows_engine_and_aws,
-    imports.late_only_where_allowed,
+    imports.by_name_only_where_allowed,
 ]
 LATE_LOADED = ["boto3", "botocore", "asyncio", "aws_lambda_powertools", "pyspark", "aws_cdk"]
 
@@ -53,10 +54,10 @@ def test_every_library_module_imports_only_floors_below_and_documents_what_is_pu
     assert_obeyed(tree.library(), *EVERY_LIBRARY_MODULE)
 
 
-def test_every_permission_to_import_late_is_used() -> None:
-    by_text = {source.path for source in tree.library() if any(name == "importlib" for name, _ in imports.imported(source))}
-    users = by_text | {source.path for source in tree.library() if imports.below_the_top(source)}
-    assert set(imports.LATE) <= users
+def test_every_permission_to_import_late_or_by_name_is_used() -> None:
+    by_name = {source.path for source in tree.library() if any(name.startswith("importlib") for name, _ in imports.imported(source))}
+    assert set(imports.BY_NAME) <= by_name
+    assert set(imports.LATE) <= {source.path for source in tree.python() if imports.below_the_top(source)}
 
 
 def test_the_model_is_pure() -> None:

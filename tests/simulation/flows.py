@@ -26,7 +26,7 @@ from sedano.ports import Ports
 from sedano.task import Task
 from sedano.workflow import Flow, FlowResult, Input, Step, Workflow, each, own
 from sedano.workflow.directing import Directing
-from sedano.workflow.enlisting import PATROL, WORKFLOW
+from sedano.workflow.names import PATROL, WORKFLOW
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER, text
 from tests.simulation.claims import COMMANDS, SETTINGS, ClaimWorld, Plan, Planted, plan_of

@@ -3,10 +3,10 @@
 import pytest
 
 from sedano import chord
-from sedano.engine.judging import INLINE_BYTES
 from sedano.errors import RemoteError
 from sedano.model import states
 from sedano.model.lineage import MAX_HOPS, Lineage
+from sedano.model.records import INLINE_BYTES
 from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import Processes
 from tests.stories.scenarios import by_hand

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sedano import backlog
+from sedano import spool_folder
 from sedano.cli import main
 from sedano.engine.drafts import Addressed
 from sedano.ports import Outgoing
@@ -32,7 +32,7 @@ def stage(tmp_path: Path) -> Iterator[Path]:
 
 def keep(app: str, *bodies: str) -> Path:
     """Let messages wait for *app* and the stage of the environment."""
-    place = backlog.place(app)
+    place = spool_folder.place(app)
     assert place is not None
     Spool(place).keep([Addressed("commands:default", Outgoing(body)) for body in bodies], 1_800_000_000.0)
     return place

@@ -15,7 +15,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from sedano import backlog, spool
+from sedano import backlog, spool, spool_folder
 from sedano.engine.drafts import Addressed
 from sedano.errors import BacklogFull, SpoolError
 from sedano.ports import Outgoing
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def of(app: str = "shop") -> Spool:
     """The spool of an app."""
-    found = backlog.place(app)
+    found = spool_folder.place(app)
     assert found is not None
     return Spool(found)
 
@@ -130,7 +130,7 @@ def test_a_directory_of_another_user_is_refused(folder: Path, which: str) -> Non
 def test_a_database_that_is_a_link_is_refused(tmp_path: Path) -> None:
     one = of()
     one.folder.mkdir(parents=True, mode=0o700)
-    (one.folder / backlog.NAME).symlink_to(tmp_path / "theirs.db")
+    (one.folder / spool_folder.NAME).symlink_to(tmp_path / "theirs.db")
     with pytest.raises(SpoolError, match="is not a file that only you can read"):
         one.keep(MESSAGES, NOW)
     assert not (tmp_path / "theirs.db").exists()
@@ -141,8 +141,8 @@ def test_a_database_that_is_a_link_is_refused(tmp_path: Path) -> None:
 def test_whatever_lies_in_the_place_of_the_database_is_set_aside_and_never_raises(tmp_path: Path, content: bytes) -> None:
     one = Spool(Path(tempfile.mkdtemp(dir=tmp_path)) / "spool" / "shop" / "stage")
     one.folder.mkdir(parents=True, mode=0o700)
-    (one.folder / backlog.NAME).write_bytes(content)
-    (one.folder / backlog.NAME).chmod(0o600)
+    (one.folder / spool_folder.NAME).write_bytes(content)
+    (one.folder / spool_folder.NAME).chmod(0o600)
     assert one.take(10, NOW) == []
     one.keep(MESSAGES, NOW)
     assert one.about()[3:5] == (2, 1)
@@ -152,10 +152,10 @@ def test_whatever_lies_in_the_place_of_the_database_is_set_aside_and_never_raise
 def test_a_database_of_another_program_is_set_aside_whole() -> None:
     one = of()
     one.folder.mkdir(parents=True, mode=0o700)
-    with sqlite3.connect(one.folder / backlog.NAME) as theirs:
+    with sqlite3.connect(one.folder / spool_folder.NAME) as theirs:
         theirs.execute("CREATE TABLE message (seq, queue, body)")
         theirs.execute("INSERT INTO message VALUES (1, 'commands:default', 'forged')")
-    (one.folder / backlog.NAME).chmod(0o600)
+    (one.folder / spool_folder.NAME).chmod(0o600)
     assert taken(one) == []
     with sqlite3.connect(one.folder / "unreadable-1.db") as theirs:
         assert theirs.execute("SELECT body FROM message").fetchall() == [("forged",)]
@@ -169,7 +169,7 @@ def test_a_row_that_is_no_message_is_set_aside_and_the_others_go(column: str, va
     one = of()
     one.keep([MESSAGES[1]] * 3, NOW)
     one.close()
-    with sqlite3.connect(one.folder / backlog.NAME) as changed:
+    with sqlite3.connect(one.folder / spool_folder.NAME) as changed:
         changed.execute(f"UPDATE message SET {column} = ? WHERE seq = 2", (value,))  # noqa: S608
     assert len(taken(one)) == 2
     assert one.about()[3:5] == (2, 1)
@@ -178,12 +178,12 @@ def test_a_row_that_is_no_message_is_set_aside_and_the_others_go(column: str, va
 def test_a_transaction_that_was_torn_off_in_the_log_is_as_if_it_had_never_been() -> None:
     one = of()
     one.keep(MESSAGES, NOW)
-    log = one.folder / f"{backlog.NAME}-wal"
+    log = one.folder / f"{spool_folder.NAME}-wal"
     whole = log.stat().st_size
     one.keep(MESSAGES, NOW)
     copy = Spool(one.folder.parent / "copy")
     copy.folder.mkdir(mode=0o700)
-    for name in (backlog.NAME, f"{backlog.NAME}-wal"):
+    for name in (spool_folder.NAME, f"{spool_folder.NAME}-wal"):
         (copy.folder / name).write_bytes((one.folder / name).read_bytes())
         (copy.folder / name).chmod(0o600)
     os.truncate(copy.folder / log.name, whole + 1_000)
@@ -220,7 +220,7 @@ def test_apps_and_deployments_do_not_share_a_spool() -> None:
 
 @pytest.mark.parametrize("app", ["../elsewhere", "/elsewhere", "..", "a/b"])
 def test_the_name_of_an_app_is_not_a_way_out_of_the_spool(folder: Path, app: str) -> None:
-    found = backlog.place(app)
+    found = spool_folder.place(app)
     assert found is not None
     assert found.resolve().is_relative_to(folder)
 
@@ -236,7 +236,7 @@ def test_the_spool_lies_in_the_users_state_by_default(tmp_path: Path) -> None:
     before = os.environ.get("XDG_STATE_HOME")
     os.environ["XDG_STATE_HOME"] = str(tmp_path)
     try:
-        assert backlog.home() == tmp_path / "sedano" / "spool"
+        assert spool_folder.home() == tmp_path / "sedano" / "spool"
     finally:
         os.environ.pop("XDG_STATE_HOME")
         if before is not None:

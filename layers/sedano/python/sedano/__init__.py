@@ -11,11 +11,12 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from sedano.app import Sedano
     from sedano.canvas import Sig, chain, chord, chunks, fork, group, signature
     from sedano.engine.context import TaskContext, current
@@ -37,16 +38,6 @@ __all__ = [
     "Sedano", "SedanoError", "Sig", "TaskContext", "WorkerSettings", "at", "chain", "chord", "chunks", "cron", "current", "every", "fork",
     "group", "optional", "poisonous", "retry", "signature",
 ]  # fmt: skip
-_ROOMS = {
-    "Sedano": "app", "Sig": "canvas", "chain": "canvas", "chord": "canvas", "chunks": "canvas", "fork": "canvas", "group": "canvas",
-    "signature": "canvas", "TaskContext": "engine.context", "current": "engine.context", "optional": "engine.sections",
-    "poisonous": "engine.sections", "retry": "engine.sections", "Ignore": "errors", "Reject": "errors", "SedanoError": "errors",
-    "DomainEvent": "event", "Breaker": "model.breaker", "Call": "model.holding", "Candidate": "model.priority", "Range": "model.limiting",
-    "Retry": "model.retry", "at": "model.timetable", "cron": "model.timetable",
-    "every": "model.timetable", "AsyncResult": "result", "GroupResult": "result", "ResultSet": "result",
-    "WorkerSettings": "engine.registry",
-}  # fmt: skip
-"""Where each name lives. A function that runs tasks loads no canvas and no results, one that writes history loads no app."""
 
 _IMPORTER = "importlib._bootstrap"
 """Asks whether each name after `from sedano import` is here before it looks for a module of that name."""
@@ -55,10 +46,69 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """Return what *name* stands for, loaded when it is first asked for."""
-        if name not in _ROOMS:
+        home = _home(name)
+        if home is None:
             asked = sys._getframe(1)  # noqa: SLF001 - `inspect` would load what no function needs
             if asked.f_globals.get("__name__") == _IMPORTER:
                 raise AttributeError(name)
-            raise importlib.import_module("sedano.celery_names").not_here(name, asked)
-        found = globals()[name] = getattr(importlib.import_module(f"sedano.{_ROOMS[name]}"), name)
+            from sedano.celery_names import not_here
+
+            raise not_here(name, asked)
+        found = globals()[name] = getattr(home, name)
         return found
+
+
+def _home(name: str) -> ModuleType | None:
+    """Return the module that *name* comes from, loaded here; None: the package has no such name.
+
+    A function that runs tasks loads no canvas and no results, one that writes history loads no app.
+    """
+    home: ModuleType | None
+    match name:
+        case "Sedano":
+            import sedano.app as home
+        case "Sig" | "chain" | "chord" | "chunks" | "fork" | "group" | "signature":
+            import sedano.canvas as home
+        case "AsyncResult" | "GroupResult" | "ResultSet":
+            import sedano.result as home
+        case "DomainEvent":
+            import sedano.event as home
+        case "Ignore" | "Reject" | "SedanoError":
+            import sedano.errors as home
+        case "TaskContext" | "current" | "WorkerSettings" | "optional" | "poisonous" | "retry":
+            home = _engine(name)
+        case _:
+            home = _model(name)
+    return home
+
+
+def _engine(name: str) -> ModuleType:
+    home: ModuleType
+    match name:
+        case "TaskContext" | "current":
+            import sedano.engine.context as home
+        case "WorkerSettings":
+            import sedano.engine.registry as home
+        case _:
+            import sedano.engine.sections as home
+    return home
+
+
+def _model(name: str) -> ModuleType | None:
+    home: ModuleType
+    match name:
+        case "at" | "cron" | "every":
+            import sedano.model.timetable as home
+        case "Breaker":
+            import sedano.model.breaker as home
+        case "Call":
+            import sedano.model.holding as home
+        case "Candidate":
+            import sedano.model.priority as home
+        case "Range":
+            import sedano.model.limiting as home
+        case "Retry":
+            import sedano.model.retry as home
+        case _:
+            return None
+    return home

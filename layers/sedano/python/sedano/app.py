@@ -86,7 +86,9 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         self.call_timeout = deadlines.checked(call_timeout)
         self.worker: WorkerSettings | None = worker
         if worker is not None:
-            importlib.import_module("sedano.worker_options").check(worker)
+            from sedano.worker_options import check
+
+            check(worker)
         self.registry = Registry()
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()
@@ -151,7 +153,9 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         Raises:
             OptionError: it is none of these.
         """
-        self.registry.prefer = importlib.import_module("sedano.limiting").preference(strategy)
+        from sedano.limiting import preference
+
+        self.registry.prefer = preference(strategy)
 
     def election_topic(
         self, name: str, *, on_winner: bool = False, queue: str = "default"
@@ -169,7 +173,8 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         """
         if name == "task":
             raise OptionError("topic: 'task' is built in: it dispatches a signature")
-        elections = importlib.import_module("sedano.elections")
+        from sedano import elections
+
         task: str = elections.topic_task(name)
         if on_winner:
             self.registry.led.add(task)
@@ -182,20 +187,24 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         """
         if name not in self.registry.tasks and name not in self._unknown:
             self._unknown.add(name)
-            near = importlib.import_module("sedano.celery_names").misspelt(str(name), self.registry.tasks)
+            from sedano.celery_names import misspelt
+
+            near = misspelt(str(name), self.registry.tasks)
             if near:
                 self.outlet.ports.telemetry.log("warning", "send_task: this app has no task of this name", task=name, did_you_mean=near)
         return self.outlet.publish(Signature(name, *given(args, kwargs)).set(**options))
 
     def signature(self, name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Sig:
         """Return the signature of the task *name* of this app, with options; ``immutable=True``: results are not handed on to it."""
-        sig: Sig = importlib.import_module("sedano.canvas").signature(name, args, kwargs, app=self, **options)
-        return sig
+        from sedano.canvas import signature
+
+        return signature(name, args, kwargs, app=self, **options)
 
     def result(self, task_id: str) -> AsyncResult[Any]:
         """Return the result of the task with this id, published by whomever."""
-        result: AsyncResult[Any] = importlib.import_module("sedano.result").AsyncResult(self.outlet, task_id)
-        return result
+        from sedano.result import AsyncResult
+
+        return AsyncResult(self.outlet, task_id)
 
     def group_result(self, group_id: str) -> GroupResult:
         """Return the results of the group that was saved under this id (`GroupResult.save`), by whomever.
@@ -203,8 +212,9 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         Raises:
             NoResult: none was saved, or it was deleted, or so long ago that it aged out.
         """
-        group: GroupResult = importlib.import_module("sedano.result").GroupResult.restore(group_id, self)
-        return group
+        from sedano.result import GroupResult
+
+        return GroupResult.restore(group_id, self)
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -228,9 +238,9 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         Raises:
             OptionError: an option cannot be honoured.
         """
-        options = {"duration": duration, "timeout": timeout, "until_deadline": until_deadline, "fair": fair}
-        lock: Lock = importlib.import_module("sedano.locks").Lock(self, name, **options)
-        return lock
+        from sedano.locks import Lock
+
+        return Lock(self, name, duration=duration, timeout=timeout, until_deadline=until_deadline, fair=fair)
 
     def leader(self, name: str, *, duration: float = 60.0) -> Leader:
         """Return the leadership *name*: `if term := leader.lead(): …`. At most one process leads a term; its token is the term's number.
@@ -239,8 +249,9 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
             name: what is led.
             duration: seconds after which another one may lead unless `lead` was called again.
         """
-        leader: Leader = importlib.import_module("sedano.locks").Leader(self, name, duration)
-        return leader
+        from sedano.locks import Leader
+
+        return Leader(self, name, duration)
 
     def partitions(self, name: str, count: int, *, duration: float = 60.0) -> Partitions:
         """Return this process's share of *count* partitions of *name*: `for partition in orders.balance(): …`.
@@ -250,19 +261,22 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
             count: into how many (1 to 1 000); the same everywhere.
             duration: seconds after which a partition is free again unless `balance` was called.
         """
-        partitions: Partitions = importlib.import_module("sedano.partitions").Partitions(self, name, count, duration)
-        return partitions
+        from sedano.partitions import Partitions
+
+        return Partitions(self, name, count, duration)
 
     def scheduled(self) -> Scheduled:
         """Return the tasks that wait for a moment more than 900 s away: to list, to move, to cancel (Celery's `inspect().scheduled()`)."""
-        scheduled: Scheduled = importlib.import_module("sedano.scheduled").Scheduled(self.outlet.ports)
-        return scheduled
+        from sedano.scheduled import Scheduled
+
+        return Scheduled(self.outlet.ports)
 
     @cached_property
     def control(self) -> Control:
         """The control panel: look at the cluster, and change what runs in it."""
-        control: Control = importlib.import_module("sedano.control").Control(self)
-        return control
+        from sedano.control import Control
+
+        return Control(self)
 
     @property
     def outlet(self) -> Outlet:
@@ -275,11 +289,12 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
 
     def _connected(self) -> Outlet:
         """Return the way out over the ports that `connect` names, bounded in time, with a backlog where the host can keep one."""
+        from sedano.backlog import of
         from sedano.connector import brought
 
         with deadlines.chosen(self.call_timeout):
             ports, patience = brought(self.connect), deadlines.patience()
-        return Outlet(self.name, self.registry, ports, self.queues, patience, importlib.import_module("sedano.backlog").of(self.name))
+        return Outlet(self.name, self.registry, ports, self.queues, patience, of(self.name))
 
     def attach(self, ports: Ports | None, *, backlog: Backlog | None = None) -> None:
         """Bind this app to *ports*; None unbinds it, so that the next use connects anew.
@@ -300,16 +315,22 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         """Return what runs async bodies, or None when no task of this app is async: only then is asyncio imported."""
         if not any(spec.is_async for spec in self.registry.tasks.values()):
             return None
-        return importlib.import_module("sedano.engine.loop").run_together
+        from sedano.engine.loop import run_together
+
+        return run_together
 
     def _register(self, function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
         spec = declaration.spec(function, self.retry)
         if not may_declare(self.registry, f"task {spec.name}", function, spec.name in self.registry.tasks):
             raise OptionError(f"task {spec.name}: declared twice; give one of them another name")
         if declaration.circuit:
-            spec = importlib.import_module("sedano.health").guarded(spec, declaration.circuit, self.registry)
+            from sedano.health import guarded
+
+            spec = guarded(spec, declaration.circuit, self.registry)
         if declaration.limits:
-            spec = importlib.import_module("sedano.limiting").limited(spec, declaration.limits, self.registry, self.queues)
+            from sedano.limiting import limited
+
+            spec = limited(spec, declaration.limits, self.registry, self.queues)
         task: Task[Any, Any] = Task(spec, self)
         if declaration.bind:
             task.spec = spec = spec._replace(function=functools.partial(function, task))

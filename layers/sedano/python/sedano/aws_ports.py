@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +18,6 @@ from sedano.ports import PARKED, Blobs, Clock, Elections, Entropy, Events, FlowR
 from sedano.settings import Settings
 
 if TYPE_CHECKING:
-    from sedano.aws.blobs import S3Blobs
-    from sedano.aws.consumers import LambdaConsumers
-    from sedano.aws.elections import DynamoElections
-    from sedano.aws.events import S3Events
-    from sedano.aws.flow_runs import DynamoFlowRuns
-    from sedano.aws.leases import DynamoLeases
-    from sedano.aws.limits import DynamoLimits
-    from sedano.aws.memos import DynamoMemos
-    from sedano.aws.schedules import DynamoSchedules
-    from sedano.aws.telemetry import PowertoolsTelemetry
-    from sedano.aws.timers import SchedulerTimers
     from sedano.consumers import Consumers
     from sedano.limits import Limits
     from sedano.seals import Seals
@@ -99,12 +87,12 @@ def _when_used(make: Callable[[], Any]) -> Any:
 def _telemetry(service: str, settings: Settings, session: Session) -> Telemetry:
     """Return where a component logs and counts: a program through Python's logging, a function for CloudWatch."""
     if service == "client":
-        written: Telemetry = importlib.import_module("sedano.aws.program_log").ProgramLog(session.calls)
-        return written
-    made: PowertoolsTelemetry = importlib.import_module("sedano.aws.telemetry").PowertoolsTelemetry(
-        f"sedano-{service}", f"sedano/{settings.stage}", session.calls, by_task=settings.task_metrics
-    )
-    return made
+        from sedano.aws.program_log import ProgramLog
+
+        return ProgramLog(session.calls)
+    from sedano.aws.telemetry import PowertoolsTelemetry
+
+    return PowertoolsTelemetry(f"sedano-{service}", f"sedano/{settings.stage}", session.calls, by_task=settings.task_metrics)
 
 
 def _clients(session: Session, needed: tuple[str, ...], seconds: float | None) -> Callable[[str], Any]:
@@ -112,41 +100,50 @@ def _clients(session: Session, needed: tuple[str, ...], seconds: float | None) -
 
     def client(name: str) -> Any:
         made = session.client(name) if name in needed else session.later(name)
-        return made if seconds is None else importlib.import_module("sedano.aws.bounded").BoundedClient(made, name, seconds)
+        if seconds is None:
+            return made
+        from sedano.aws.bounded import BoundedClient
+
+        return BoundedClient(made, name, seconds)
 
     return client
 
 
 def _dated(dynamodb: Any, own: Clock, telemetry: Telemetry) -> tuple[Any, Clock]:
     """Return the client so that its answers tell the time, and the machine's *own* clock bounded by that."""
-    made: tuple[Any, Clock] = importlib.import_module("sedano.aws.dated").bounded(dynamodb, own, telemetry)
-    return made
+    from sedano.aws.dated import bounded
+
+    return bounded(dynamodb, own, telemetry)
 
 
 def _blobs(s3: Any, settings: Settings) -> Blobs:
-    made: S3Blobs = importlib.import_module("sedano.aws.blobs").S3Blobs(s3, settings.blobs_bucket)
-    return made
+    from sedano.aws.blobs import S3Blobs
+
+    return S3Blobs(s3, settings.blobs_bucket)
 
 
 def _events(s3: Any, settings: Settings) -> Events:
-    made: S3Events = importlib.import_module("sedano.aws.events").S3Events(s3, settings.history_bucket)
-    return made
+    from sedano.aws.events import S3Events
+
+    return S3Events(s3, settings.history_bucket)
 
 
 def _leases(dynamodb: Any, settings: Settings, clock: Clock) -> Leases:
-    made: DynamoLeases = importlib.import_module("sedano.aws.leases").DynamoLeases(dynamodb, settings.control_table, clock)
-    return made
+    from sedano.aws.leases import DynamoLeases
+
+    return DynamoLeases(dynamodb, settings.control_table, clock)
 
 
 def _elections(dynamodb: Any, settings: Settings) -> Elections:
-    module = importlib.import_module("sedano.aws.elections")
-    made: DynamoElections = module.DynamoElections(dynamodb, settings.control_table, settings.ledger_table)
-    return made
+    from sedano.aws.elections import DynamoElections
+
+    return DynamoElections(dynamodb, settings.control_table, settings.ledger_table)
 
 
 def _flow_runs(dynamodb: Any, settings: Settings) -> FlowRuns:
-    made: DynamoFlowRuns = importlib.import_module("sedano.aws.flow_runs").DynamoFlowRuns(dynamodb, settings.control_table)
-    return made
+    from sedano.aws.flow_runs import DynamoFlowRuns
+
+    return DynamoFlowRuns(dynamodb, settings.control_table)
 
 
 def _schedules(dynamodb: Any, settings: Settings) -> Schedules:
@@ -155,35 +152,39 @@ def _schedules(dynamodb: Any, settings: Settings) -> Schedules:
             "SEDANO_SCHEDULER is not on: this stage runs no scheduler, because the app declared no periodic task when it was deployed; "
             "declare one with @app.periodic(…), or deploy with the setting schedules=true"
         )
-    made: DynamoSchedules = importlib.import_module("sedano.aws.schedules").DynamoSchedules(dynamodb, settings.control_table)
-    return made
+    from sedano.aws.schedules import DynamoSchedules
+
+    return DynamoSchedules(dynamodb, settings.control_table)
 
 
 def _memos(dynamodb: Any, settings: Settings) -> Memos:
-    made: DynamoMemos = importlib.import_module("sedano.aws.memos").DynamoMemos(dynamodb, settings.control_table)
-    return made
+    from sedano.aws.memos import DynamoMemos
+
+    return DynamoMemos(dynamodb, settings.control_table)
 
 
 def _consumers(sqs: Any, functions: Any, settings: Settings) -> Consumers:
-    module = importlib.import_module("sedano.aws.consumers")
-    made: LambdaConsumers = module.LambdaConsumers(sqs, functions, settings.queues, settings.mappings)
-    return made
+    from sedano.aws.consumers import LambdaConsumers
+
+    return LambdaConsumers(sqs, functions, settings.queues, settings.mappings)
 
 
 def _limits(dynamodb: Any, settings: Settings) -> Limits:
-    made: DynamoLimits = importlib.import_module("sedano.aws.limits").DynamoLimits(dynamodb, settings.control_table)
-    return made
+    from sedano.aws.limits import DynamoLimits
+
+    return DynamoLimits(dynamodb, settings.control_table)
 
 
 def _seals(ssm: Any, settings: Settings, clock: Clock, entropy: Entropy, telemetry: Telemetry) -> Seals:
-    store = importlib.import_module("sedano.aws.key_store").SsmKeyStore(ssm, settings.stage)
-    made: Seals = importlib.import_module("sedano.seals").Seals(store, clock, entropy, telemetry)
-    return made
+    from sedano.aws.key_store import SsmKeyStore
+    from sedano.seals import Seals
+
+    return Seals(SsmKeyStore(ssm, settings.stage), clock, entropy, telemetry)
 
 
 def _timers(scheduler: Any, settings: Settings) -> Timers:
-    module = importlib.import_module("sedano.aws.timers")
-    arns = {key: module.arn_of(url, scheduler.meta.region_name) for key, url in settings.queues.items()}
-    group = module.TimerGroup(settings.timers_group, settings.timers_role, arns[PARKED])
-    made: SchedulerTimers = module.SchedulerTimers(scheduler, group, arns)
-    return made
+    from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
+
+    arns = {key: arn_of(url, scheduler.meta.region_name) for key, url in settings.queues.items()}
+    group = TimerGroup(settings.timers_group, settings.timers_role, arns[PARKED])
+    return SchedulerTimers(scheduler, group, arns)

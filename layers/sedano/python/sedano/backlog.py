@@ -1,43 +1,21 @@
-"""The backlog of a program: where its spool is, and whether this host has one. The database itself is loaded when it is first needed.
+"""The backlog of a program over its spool (`sedano.spool_folder` says where that is). The database is loaded when it is first needed.
 
 `of` answers without touching a disk, so a program that never needs its spool pays for a look whether a file exists.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+
+from sedano.spool_folder import NAME, place
 
 if TYPE_CHECKING:
     from sedano.engine.drafts import Addressed
-    from sedano.engine.publisher import Backlog, Stored
-
-NAME = "spool.db"
-OFF = "off"
-"""What SEDANO_SPOOL says where nothing is to be stored."""
-
-
-def home() -> Path:
-    """Return the directory of all spools: SEDANO_SPOOL, by default in the user's own state directory."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(os.environ.get("SEDANO_SPOOL") or Path(state) / "sedano" / "spool")
-
-
-def place(app: str) -> Path | None:
-    """Return the directory of *app*'s spool for the deployment that the environment names; None on a host that has none.
-
-    On Lambda a disk keeps no promise: a sandbox is frozen after its invocation, and what it stored may never be sent.
-    """
-    if os.environ.get("SEDANO_SPOOL") == OFF or os.environ.get("AWS_LAMBDA_FUNCTION_NAME"):
-        return None
-    deployment = hashlib.sha256(os.environ.get("SEDANO_QUEUES", "").encode()).hexdigest()[:16]
-    return home() / quote(app, safe="").replace(".", "%2E") / deployment
+    from sedano.engine.publisher import Stored
+    from sedano.spool import Spool
 
 
 def of(app: str) -> DiskBacklog | None:
@@ -54,9 +32,10 @@ class DiskBacklog:
         self._folder = folder
 
     @cached_property
-    def _spool(self) -> Backlog:
-        spool: Backlog = importlib.import_module("sedano.spool").Spool(self._folder)
-        return spool
+    def _spool(self) -> Spool:
+        from sedano.spool import Spool
+
+        return Spool(self._folder)
 
     def exists(self) -> bool:
         """Tell whether anything was ever stored."""

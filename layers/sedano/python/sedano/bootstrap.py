@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -19,14 +18,6 @@ from sedano.settings import Settings, from_environment
 
 if TYPE_CHECKING:
     from sedano.app import Sedano
-    from sedano.engine.controller import Controller
-    from sedano.engine.overtime import Overtime
-    from sedano.engine.recorder import Recorder
-    from sedano.engine.router import Router
-    from sedano.engine.scheduler import Scheduler
-    from sedano.engine.streams import Streams
-    from sedano.engine.webhooks import Webhooks
-    from sedano.engine.worker import Worker
 
 FUNCTION = "AWS_LAMBDA_FUNCTION_NAME"
 """Set by Lambda: here the process is the function's, and so is standard logging."""
@@ -57,12 +48,16 @@ def connect() -> Ports:
 
 def worker() -> Handler:
     """Return the handler of the worker function."""
+    from sedano.engine.overtime import Overtime
+    from sedano.engine.registry import WorkerSettings
+    from sedano.engine.worker import Worker
+    from sedano.workflow.enlisting import enlist
+
     app, settings, ports = _deployed("worker")
-    importlib.import_module("sedano.workflow.enlisting").enlist(app)
-    engine = importlib.import_module("sedano.engine.worker")
-    built: Worker = engine.Worker(app.registry, ports, _host(ports), app.worker or engine.WorkerSettings(), app.run_loop())
+    enlist(app)
+    built = Worker(app.registry, ports, _host(ports), app.worker or WorkerSettings(), app.run_loop())
     keys = {url.rpartition("/")[2]: key for key, url in settings.queues.items()}
-    overtime: Overtime = importlib.import_module("sedano.engine.overtime").Overtime(built.running, ports.clock, ports.telemetry)
+    overtime = Overtime(built.running, ports.clock, ports.telemetry)
 
     def work(deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
         overtime.begin(deadline - ports.clock.now())
@@ -76,24 +71,27 @@ def worker() -> Handler:
 
 def router() -> Handler:
     """Return the handler of the router function."""
+    from sedano.engine.router import Router
+
     app, _, ports = _deployed("router")
-    built: Router = importlib.import_module("sedano.engine.router").Router(app.registry, ports, _host(ports))
-    return _handler(built.route, ports, {}, EVENTS)
+    return _handler(Router(app.registry, ports, _host(ports)).route, ports, {}, EVENTS)
 
 
 def recorder() -> Handler:
     """Return the handler of the recorder function."""
+    from sedano.aws.events import COSTS
+    from sedano.engine.recorder import Recorder
+
     ports = _connected(os.environ.get(CONNECT) or OWN, "recorder", None)
-    costs = importlib.import_module("sedano.aws.events").COSTS
-    built: Recorder = importlib.import_module("sedano.engine.recorder").Recorder(ports, _host(ports), costs)
-    return _handler(built.record, ports, {}, RECORDS)
+    return _handler(Recorder(ports, _host(ports), COSTS).record, ports, {}, RECORDS)
 
 
 def scheduler() -> Handler:
     """Return the handler of the scheduler function, which is invoked by the minute; it answers what the round did."""
+    from sedano.engine.scheduler import Scheduler
+
     app, _, ports = _deployed("scheduler")
-    module = importlib.import_module("sedano.engine.scheduler")
-    built: Scheduler = module.Scheduler(ports, app.outlet.lamport, f"{app.name}@{socket.gethostname()}")
+    built = Scheduler(ports, app.outlet.lamport, f"{app.name}@{socket.gethostname()}")
 
     def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
         try:
@@ -106,14 +104,16 @@ def scheduler() -> Handler:
 
 def controller() -> Handler:
     """Return the handler of the controller function, which is invoked by the minute; it answers what the round did."""
+    from sedano.engine.controller import Controller
+
     app, _, ports = _deployed("controller")
-    module, outlet = importlib.import_module("sedano.engine.controller"), app.outlet
+    outlet = app.outlet
 
     def announce(name: str) -> None:
         outlet.announce(name, {})
 
     registry = app.registry
-    built: Controller = module.Controller(ports, outlet.lamport, app.queues, registry.budgets, registry.checks, announce)
+    built = Controller(ports, outlet.lamport, app.queues, registry.budgets, registry.checks, announce)
 
     def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
         try:
@@ -126,11 +126,13 @@ def controller() -> Handler:
 
 def webhook() -> Handler:
     """Return the handler of the webhook function: what is posted to its URL in, what the sender is told out."""
+    from sedano.aws import function_url as url
+    from sedano.aws.secret_texts import SsmSecretTexts
+    from sedano.webhooks import answering
+
     session = Session()
     app, settings, ports = _deployed("webhook", session)
-    url = importlib.import_module("sedano.aws.function_url")
-    secrets = importlib.import_module("sedano.aws.secret_texts").SsmSecretTexts(session.client("ssm"), settings.stage)
-    built: Webhooks = importlib.import_module("sedano.webhooks").answering(app, secrets)
+    built = answering(app, SsmSecretTexts(session.client("ssm"), settings.stage))
 
     def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
         try:
@@ -143,9 +145,11 @@ def webhook() -> Handler:
 
 def stream() -> Handler:
     """Return the handler of the stream function: records of a DynamoDB or Kinesis stream in, the first one that stays there out."""
+    from sedano.model.stream import sequence
+    from sedano.streams import reading
+
     app, settings, ports = _deployed("stream")
-    built: Streams = importlib.import_module("sedano.streams").reading(app, settings.streams)
-    sequence = importlib.import_module("sedano.model.stream").sequence
+    built = reading(app, settings.streams)
     names = {arn: name for name, arn in settings.streams.items()}
 
     def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
@@ -164,7 +168,9 @@ def _deployed(service: str, session: Session | None = None) -> tuple[Sedano, Set
     settings = from_environment(os.environ)
     if FUNCTION in os.environ:
         write_lines(f"sedano-{service}", os.environ)
-    app: Sedano = importlib.import_module("sedano.app").load(settings.app)
+    from sedano.app import load
+
+    app: Sedano = load(settings.app)
     ports = _connected(app.connect, service, session)
     app.attach(ports)
     return app, settings, ports
@@ -176,8 +182,9 @@ def _connected(reference: str, service: str, session: Session | None) -> Ports:
     try:
         if reference == OWN:
             return connect()
-        ports: Ports = importlib.import_module("sedano.connector").brought(reference)
-        return ports
+        from sedano.connector import brought
+
+        return brought(reference)
     finally:
         _COMPONENT.reset(token)
 

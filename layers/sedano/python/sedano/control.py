@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from sedano.canvas import Sig
-from sedano.elections import TIMEOUT_S, Mode, about, elect
+from sedano.elections import about, elect
 from sedano.engine import control as engine
 from sedano.engine.control import Controlling
 from sedano.engine.explaining import Explanation, explain
@@ -28,6 +28,7 @@ from sedano.limit_control import LimitControl
 from sedano.model import pauses
 from sedano.model.cluster import STALE_S, Member
 from sedano.model.control import ControlRecord, pair, with_pauses, with_revoked, without
+from sedano.model.election import TIMEOUT_S, Mode
 from sedano.model.stamps import HEADERS
 from sedano.ports import Ports
 from sedano.result import AsyncResult

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from sedano.elections import LONGEST_S, Mode
 from sedano.engine.context import CURRENT
 from sedano.engine.control import members
 from sedano.engine.gossip import opening, sudden, written
 from sedano.errors import OptionError
 from sedano.model.cluster import ACTIVE
-from sedano.model.election import ANYBODY, Election
+from sedano.model.election import ANYBODY, LONGEST_S, Election, Mode
 from sedano.model.signature import Signature
 from sedano.outlet import Outlet
 

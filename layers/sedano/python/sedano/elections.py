@@ -12,22 +12,18 @@ The rule and what it promises: `sedano.model.election`.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from sedano.errors import OptionError
+from sedano.model.election import Mode
 from sedano.model.lineage import derived_id
 from sedano.model.signature import Signature
 
 if TYPE_CHECKING:
     from sedano.outlet import Outlet
     from sedano.result import AsyncResult
-
-Mode = Literal["faithful", "fast"]
-TIMEOUT_S = 10
-LONGEST_S = 900
 
 
 def topic_task(topic: str) -> str:
@@ -66,7 +62,8 @@ def elect(
     outlet: Outlet, election_id: str, topic: str, signature: Signature, task_id: str, *, mode: Mode, timeout: int
 ) -> AsyncResult[Any]:
     """Hold the election *election_id*, which dispatches *signature* as the task *task_id*, and return that task's result."""
-    hold = importlib.import_module("sedano.electing").hold
-    keeps: bool = hold(outlet, election_id, topic, signature, task_id, mode=mode, timeout=timeout)
-    result: AsyncResult[Any] = importlib.import_module("sedano.result").AsyncResult(outlet, task_id, keeps=keeps)
-    return result
+    from sedano.electing import hold
+    from sedano.result import AsyncResult
+
+    keeps = hold(outlet, election_id, topic, signature, task_id, mode=mode, timeout=timeout)
+    return AsyncResult(outlet, task_id, keeps=keeps)

@@ -6,7 +6,6 @@ task raised comes back as data (`RemoteError`), never as a class to import.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Self
 
@@ -49,8 +48,9 @@ class UnknownOption(OptionError):
 
     def __init__(self, name: str, known: Sequence[str], of: str = "") -> None:
         """Name the option, those that are *known*, and what they are options *of*."""
-        instead = importlib.import_module("sedano.celery_names").instead(name, known)
-        super().__init__(f"{name}: not an option{f' of {of}' if of else ''}; {instead}")
+        from sedano.celery_names import instead
+
+        super().__init__(f"{name}: not an option{f' of {of}' if of else ''}; {instead(name, known)}")
         self.name = name
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -39,8 +38,9 @@ class Guarded(ABC):
         Raises:
             OptionError: an option cannot be honoured, or another check has the name.
         """
-        check: Check = importlib.import_module("sedano.health").declared(self, name, states, every, shared)
-        return check
+        from sedano.health import declared
+
+        return declared(self, name, states, every, shared)
 
     def budget(self, queue: str, *, strategy: Strategy | Named = "cep", **options: Any) -> None:
         """Let the controller decide how many invocations *queue* may have at once, between `least` and `most`.
@@ -54,7 +54,9 @@ class Guarded(ABC):
         Raises:
             OptionError: an option cannot be honoured, or the queue has a budget.
         """
-        self.registry.budgets[queue] = importlib.import_module("sedano.budgeting").budget_of(self, queue, strategy, options)
+        from sedano.budgeting import budget_of
+
+        self.registry.budgets[queue] = budget_of(self, queue, strategy, options)
 
     def threads(self, *, strategy: Strategy | Named = "cep", **options: Any) -> None:
         """Let each worker run its `def` bodies on threads, as many at once as wait in it, within a budget; without one they run in turn.
@@ -66,7 +68,9 @@ class Guarded(ABC):
         Raises:
             OptionError: an option cannot be honoured.
         """
-        self.registry.threads = importlib.import_module("sedano.budgeting").warned_threads(strategy, options)
+        from sedano.budgeting import warned_threads
+
+        self.registry.threads = warned_threads(strategy, options)
 
     def coroutines(self, *, strategy: Strategy | Named = "cep", **options: Any) -> None:
         """Let each worker run as many of its `async def` bodies at once as wait in it, within a budget; without one all of a batch.
@@ -80,4 +84,6 @@ class Guarded(ABC):
         Raises:
             OptionError: an option cannot be honoured.
         """
-        self.registry.coroutines = importlib.import_module("sedano.budgeting").threads_of(strategy, options)
+        from sedano.budgeting import threads_of
+
+        self.registry.coroutines = threads_of(strategy, options)

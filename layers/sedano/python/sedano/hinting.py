@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 
@@ -17,4 +16,6 @@ class Hinting:
             """Raise the error that there is no attribute *name*; of one that is there and failed, its own error."""
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)
-            raise importlib.import_module("sedano.celery_names").missing(self, name)
+            from sedano.celery_names import missing
+
+            raise missing(self, name)

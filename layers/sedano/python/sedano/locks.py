@@ -17,7 +17,6 @@ checks (`sedano.guards`) makes sure. The rule and its reasons: `sedano.model.lea
 
 from __future__ import annotations
 
-import importlib
 import os
 import socket
 import threading
@@ -161,7 +160,8 @@ class Lock:
 
     async def acquire_async(self) -> Lease:
         """Take the lock without blocking the event loop; raises what `acquire` raises. Whoever is cancelled meanwhile does not hold it."""
-        asyncio: Any = importlib.import_module("asyncio")
+        import asyncio
+
         waiting = self._waiting()
         while True:
             attempt = asyncio.ensure_future(asyncio.to_thread(waiting.step))
@@ -195,7 +195,9 @@ class Lock:
         """Give it back; raise `LeaseLost` when the block outlived it and somebody else has taken it."""
         held, self._held = self._held, None
         if held is not None:
-            await importlib.import_module("asyncio").to_thread(held.__exit__, kind, error, trace)
+            import asyncio
+
+            await asyncio.to_thread(held.__exit__, kind, error, trace)
 
     def _lease(self, term: Term) -> Lease:
         return Lease(self._app.outlet.leasing, term)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import importlib
 import signal
 import socket
 import threading
@@ -62,8 +61,9 @@ class Outlet:
     @cached_property
     def leasing(self) -> Leasing:
         """What takes leases; most programs take none."""
-        leasing: Leasing = importlib.import_module("sedano.engine.leasing").Leasing(self.ports)
-        return leasing
+        from sedano.engine.leasing import Leasing
+
+        return Leasing(self.ports)
 
     def publish(self, signature: Signature) -> AsyncResult[Any]:
         """Publish *signature* and return its result."""
@@ -85,7 +85,9 @@ class Outlet:
 
     def draft(self, signature: Signature, task_id: str) -> CommandDraft:
         """Return *signature*, a task of a canvas, as a draft under *task_id*; its arguments have to be complete."""
-        importlib.import_module("sedano.model.plan").refuse_options(signature)
+        from sedano.model.plan import refuse_options
+
+        refuse_options(signature)
         return _unordered(self._draft(signature, task_id), "a canvas publishes its tasks")
 
     def call(self, signature: Signature, task_id: str) -> CommandDraft:
@@ -94,8 +96,9 @@ class Outlet:
 
     def entry(self, signature: Signature, handed: int, queue: str) -> Entry:
         """Return *signature* as a page of a canvas holds it (`sedano.model.plan`); see `sedano.entries`."""
-        found: Entry = importlib.import_module("sedano.entries").entry(self, signature, handed, queue)
-        return found
+        from sedano.entries import entry
+
+        return entry(self, signature, handed, queue)
 
     def keeps(self, signature: Signature) -> bool:
         """Tell whether the task of *signature* keeps a result."""
@@ -194,10 +197,9 @@ class Outlet:
         return within(self._patience, self.ports.clock.monotonic())
 
     def _result(self, draft: CommandDraft) -> AsyncResult[Any]:
-        result: AsyncResult[Any] = importlib.import_module("sedano.result").AsyncResult(
-            self, draft.task_id, keeps=not draft.ignore_result, keyed=draft.keyed
-        )
-        return result
+        from sedano.result import AsyncResult
+
+        return AsyncResult(self, draft.task_id, keeps=not draft.ignore_result, keyed=draft.keyed)
 
     def _on_sigterm(self, number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -314,14 +316,17 @@ def _serial_key(spec: TaskSpec | None, signature: Signature, queue: str, delay: 
     """Return the key within which *queue* keeps order; None where nothing asks for order."""
     if signature.options.serial_key is None and (spec is None or spec.serial_key is None) and not is_fifo(queue):
         return None
-    key: str = importlib.import_module("sedano.serial").key_for(spec, signature, queue, delay)
-    return key
+    from sedano.serial import key_for
+
+    return key_for(spec, signature, queue, delay)
 
 
 def _unordered(draft: CommandDraft, who: str) -> CommandDraft:
     """Return *draft*, which *who* says publishes in no order; raise `OptionError` when its queue keeps one."""
     if is_fifo(draft.queue):
-        raise importlib.import_module("sedano.model.serial").unordered(who, draft.queue)
+        from sedano.model.serial import unordered
+
+        raise unordered(who, draft.queue)
     return draft
 
 

@@ -8,7 +8,6 @@ A worker that runs such a task loads nothing of this but the timetable; the sche
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from sedano.model.agenda import Periodic
     from sedano.model.timetable import Timetable
     from sedano.schedules import Schedules
+    from sedano.scheduling import Declares
 
 
 class PeriodicTasks:
@@ -31,8 +31,9 @@ class PeriodicTasks:
         return {}
 
     def periodic(
-        self, timetable: Timetable, /, *, schedule: str | None = None, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None,
-        jitter: int = 0, misfire_grace: int | None = None, coalesce: bool = True, max_instances: int | None = None,
+        self: Declares, timetable: Timetable, /, *, schedule: str | None = None, args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None, jitter: int = 0, misfire_grace: int | None = None,
+        coalesce: bool = True, max_instances: int | None = None,
         moment: str | None = None, **options: Any,
     ) -> Callable[[Callable[P, R]], Task[P, R]]:  # fmt: skip
         """Declare that a task comes round by *timetable*: above a function, which becomes a task, or above a task.
@@ -61,15 +62,15 @@ class PeriodicTasks:
         asked = (jitter, misfire_grace, coalesce, max_instances, moment)
 
         def declare(function: Callable[P, R]) -> Task[P, R]:
-            declared: Task[P, R] = importlib.import_module("sedano.scheduling").declare(
-                self, function, timetable, schedule, (args, kwargs), asked, options
-            )
-            return declared
+            from sedano import scheduling
+
+            return scheduling.declare(self, function, timetable, schedule, (args, kwargs), asked, options)
 
         return declare
 
     @cached_property
-    def schedules(self) -> Schedules:
+    def schedules(self: Declares) -> Schedules:
         """The schedules of the deployment: list, add, edit, pause, resume, remove, next, backfill."""
-        schedules: Schedules = importlib.import_module("sedano.schedules").Schedules(self)
-        return schedules
+        from sedano.schedules import Schedules
+
+        return Schedules(self)

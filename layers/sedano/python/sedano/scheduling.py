@@ -48,7 +48,8 @@ class Declares(Protocol):
     def outlet(self) -> Outlet:
         """The way out."""
 
-    def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    @property
+    def task(self) -> Callable[..., Any]:
         """Declare a task."""
 
 

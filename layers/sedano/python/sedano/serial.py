@@ -15,7 +15,7 @@ from typing import Any
 
 from sedano.engine.registry import TaskSpec
 from sedano.errors import ArgumentError, OptionError
-from sedano.limiting import key_of
+from sedano.keys import key_of
 from sedano.model.serial import group_of
 from sedano.model.signature import Signature
 from sedano.model.transport import FIFO, is_fifo

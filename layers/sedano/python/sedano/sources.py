@@ -10,7 +10,6 @@ def ordered(record: TableChange) -> None: ...
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from sedano.model.webhook import WebhookRequest
     from sedano.task import Task
 
-NAME = r"[a-z][a-z0-9_-]{0,39}"
-"""What a webhook or a stream may be called: the one ends an address, and both name what is set aside of them."""
 Called = TypeVar("Called", bound="Task[Any, Any]")
 Reader = TypeVar("Reader", bound="Callable[[WebhookRequest], Any]")
 
@@ -60,7 +57,9 @@ class Sources:
         """
 
         def declare(reader: Reader) -> Reader:
-            importlib.import_module("sedano.webhooks").declare(self, name, verify, delivery, reader)
+            from sedano import webhooks
+
+            webhooks.declare(self, name, verify, delivery, reader)
             return reader
 
         return declare
@@ -86,7 +85,8 @@ class Sources:
             OptionError: an option cannot be honoured, or what stands below is no task that takes one argument.
         """
 
-        streams = importlib.import_module("sedano.streams")
+        from sedano import streams
+
         streams.check_name(name)
 
         def stand(task: Called) -> Called:

@@ -9,7 +9,7 @@ same ways), or by `sedano spool send`. What was meant for one deployment is neve
 takes messages for a minute to send them, so two programs do not send the same ones; one that dies meanwhile leaves them to the next. A
 message that is sent twice is absorbed by its claim.
 
-Where a spool is, and which hosts have none, says `sedano.backlog`: on Lambda nothing is stored, because a sandbox is frozen after its
+Where a spool is, and which hosts have none, says `sedano.spool_folder`: on Lambda nothing is stored, because a sandbox is frozen after its
 invocation and what its disk holds may never be sent; `SEDANO_SPOOL=off` says the same of any host.
 
 Only its owner may look into the spool or put anything there, for what it holds is published in his name: a directory of another user, one
@@ -30,10 +30,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from sedano.backlog import NAME, OFF, home
 from sedano.engine.drafts import Addressed
+from sedano.engine.publisher import Stored
 from sedano.errors import BacklogFull, SpoolError
 from sedano.ports import Outgoing
+from sedano.spool_folder import NAME, OFF, home
 
 MOST = 10_000
 """How many messages wait at most; beyond that nothing is confirmed any more."""
@@ -121,14 +122,14 @@ class Spool:
             self._mark(database, "spoiled = ?", 1, [seq for seq, message in found if message is None])
         return [Taken(seq, message) for seq, message in found if message is not None]
 
-    def done(self, taken: Sequence[Taken]) -> None:
+    def done(self, taken: Sequence[Stored]) -> None:
         """Forget messages that were sent."""
         if not taken:
             return
         with self._changing() as database:
             database.executemany("DELETE FROM message WHERE seq = ?", [(one.seq,) for one in taken])
 
-    def give_back(self, taken: Sequence[Taken]) -> None:
+    def give_back(self, taken: Sequence[Stored]) -> None:
         """Leave messages that could not be sent to whoever sends next, behind those that were tried less often."""
         if taken:
             with self._changing() as database:

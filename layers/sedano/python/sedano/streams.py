@@ -11,10 +11,11 @@ import os
 import re
 import socket
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from sedano.app import Sedano
 from sedano.engine.chronicle import Host
 from sedano.engine.drafts import CommandDraft
+from sedano.engine.registry import Registry
 from sedano.engine.streams import Streams
 from sedano.errors import ArgumentError, ConfigurationError, OptionError
 from sedano.model.messages import NOTHING
@@ -23,11 +24,32 @@ from sedano.model.stream import EXAMPLES, OPERATIONS
 from sedano.model.stream import StreamRecord as StreamRecord
 from sedano.model.stream import TableChange as TableChange
 from sedano.model.stream import call_id as call_id
+from sedano.model.webhook import NAME
 from sedano.origins import may_declare
-from sedano.sources import NAME, Sources
+from sedano.outlet import Outlet
 from sedano.task import Task
 
 _OF_A_TABLE = ":dynamodb:"
+
+
+class Declares(Protocol):
+    """What declaring a stream needs of an app."""
+
+    registry: Registry
+
+    @property
+    def streams(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """By the names of streams: the names of the tasks that stand on each, with the operations that each wants."""
+
+
+class Reads(Declares, Protocol):
+    """What reading streams needs of an app."""
+
+    name: str
+
+    @property
+    def outlet(self) -> Outlet:
+        """The way out."""
 
 
 def check_name(name: object) -> None:
@@ -40,7 +62,7 @@ def check_name(name: object) -> None:
         raise OptionError(f"stream: {name!r:.60} is no name; write @app.stream('orders'): a-z, then a-z, 0-9, - and _, at most 40 in all")
 
 
-def declare(app: Sources, name: str, operations: Sequence[str], task: object) -> None:
+def declare(app: Declares, name: str, operations: Sequence[str], task: object) -> None:
     """Let *task* of *app* stand on the stream *name*; see `Sedano.stream`.
 
     Raises:
@@ -67,7 +89,7 @@ def _misfit(task: Task[..., object], example: TableChange | StreamRecord) -> Arg
     return None
 
 
-def reading(app: Sedano, arns: Mapping[str, str] = NOTHING) -> Streams:
+def reading(app: Reads, arns: Mapping[str, str] = NOTHING) -> Streams:
     """Return what takes the records of the streams of *app*; *arns*: where each of them is, for whoever is handed records by their ARN.
 
     Raises:
@@ -82,7 +104,7 @@ def reading(app: Sedano, arns: Mapping[str, str] = NOTHING) -> Streams:
     return Streams(app.streams, called, outlet.ports, Host(f"{app.name}@{socket.gethostname()}", os.getpid()), outlet.lamport)
 
 
-def _check(app: Sedano, arns: Mapping[str, str]) -> None:
+def _check(app: Reads, arns: Mapping[str, str]) -> None:
     for name, arn in arns.items():
         if name not in app.streams:
             raise ConfigurationError(

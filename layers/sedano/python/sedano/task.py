@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -114,8 +113,9 @@ class Task(Hinting, Generic[P, R_co]):
             OptionError: *n* is no number above 0.
             ArgumentError: the arguments of one call do not fit.
         """
-        group: chunks = importlib.import_module("sedano.canvas.mapping").in_chunks(self.spec, self._app, items, n)
-        return group
+        from sedano.canvas.mapping import in_chunks
+
+        return in_chunks(self.spec, self._app, items, n)
 
     @property
     def request(self) -> TaskContext:
@@ -128,22 +128,26 @@ class Task(Hinting, Generic[P, R_co]):
 
     def replace(self, form: Form) -> NoReturn:
         """End the run of this task here, and let *form* answer in its place; see `sedano.canvas.replacing.replace`."""
-        replace: Callable[[Form, Publishes], NoReturn] = importlib.import_module("sedano.canvas.replacing").replace
+        from sedano.canvas.replacing import replace
+
         replace(form, self._app)
 
     def add_to_chord(self, form: Form) -> AsyncResult[Any]:
         """Add *form* to the chord that the running task is a member of; see `sedano.canvas.replacing.add_to_chord`."""
-        result: AsyncResult[Any] = importlib.import_module("sedano.canvas.replacing").add_to_chord(form, self._app)
-        return result
+        from sedano.canvas.replacing import add_to_chord
+
+        return add_to_chord(form, self._app)
 
     def si(self, *args: Any, **kwargs: Any) -> Sig:
         """Return an immutable signature: results of a canvas are not handed on to it."""
         return self._signed(Signature(self.name, args, kwargs, immutable=True))
 
     def _signed(self, signature: Signature) -> Sig:
-        sig: Sig = importlib.import_module("sedano.canvas").Sig(signature, self._app)
-        return sig
+        from sedano.canvas import Sig
+
+        return Sig(signature, self._app)
 
     def _mapped(self, items: Iterable[Any], *, star: bool) -> Sig:
-        sig: Sig = importlib.import_module("sedano.canvas.mapping").mapped(self.spec, self._app, items, star=star)
-        return sig
+        from sedano.canvas.mapping import mapped
+
+        return mapped(self.spec, self._app, items, star=star)

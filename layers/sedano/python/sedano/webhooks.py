@@ -13,9 +13,8 @@ import re
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, is_dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from sedano.app import Sedano
 from sedano.declaration import module_of
 from sedano.engine.chronicle import Host
 from sedano.engine.registry import Registry
@@ -30,16 +29,36 @@ from sedano.model.signed import slack as slack
 from sedano.model.signed import standard_webhooks as standard_webhooks
 from sedano.model.signed import stripe as stripe
 from sedano.model.signed import unsigned as unsigned
+from sedano.model.webhook import NAME, kept
 from sedano.model.webhook import WebhookRequest as WebhookRequest
-from sedano.model.webhook import kept
 from sedano.origins import may_declare
+from sedano.outlet import Outlet
 from sedano.secret_texts import SecretTexts
-from sedano.sources import NAME, Sources
 
 _SCHEMES = "hmac_sha256(…), secret_token(…), stripe(), slack(), standard_webhooks(), or unsigned() to let anybody in"
 
 
-def declare(app: Sources, name: str, verify: Scheme, delivery: str | Callable[[WebhookRequest], str] | None, reader: Any) -> None:
+class Declares(Protocol):
+    """What declaring a webhook needs of an app."""
+
+    registry: Registry
+
+    @property
+    def webhooks(self) -> dict[str, Hook]:
+        """What is declared in code, by the names of the webhooks."""
+
+
+class Answers(Declares, Protocol):
+    """What answering needs of an app."""
+
+    name: str
+
+    @property
+    def outlet(self) -> Outlet:
+        """The way out."""
+
+
+def declare(app: Declares, name: str, verify: Scheme, delivery: str | Callable[[WebhookRequest], str] | None, reader: Any) -> None:
     """Declare the webhook *name* of *app*; see `Sedano.webhook`.
 
     Raises:
@@ -58,7 +77,7 @@ def declare(app: Sources, name: str, verify: Scheme, delivery: str | Callable[[W
     app.webhooks[name] = Hook(name, verify, lambda request: _events(app.registry, name, reader(request)), _delivery(name, verify, delivery))
 
 
-def answering(app: Sedano, secrets: SecretTexts | None = None) -> Webhooks:
+def answering(app: Answers, secrets: SecretTexts | None = None) -> Webhooks:
     """Return what answers for the webhooks of *app*, or takes parked requests once more where there are no *secrets*."""
     outlet = app.outlet
     return Webhooks(app.webhooks, outlet.ports, Host(f"{app.name}@{socket.gethostname()}", os.getpid()), outlet.lamport, secrets)

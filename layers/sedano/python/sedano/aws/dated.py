@@ -89,7 +89,7 @@ class BoundedClock:
         """Bound the machine's *own* clock by the store's *time*; tell *telemetry* when the two are far apart, once as long as it lasts."""
         self._own, self._time, self._telemetry = own, time, telemetry
         self._told = False
-        self.monotonic, self.sleep = own.monotonic, own.sleep
+        self.monotonic, self.sleep, self.sleep_async = own.monotonic, own.sleep, own.sleep_async
 
     def now(self) -> float:
         """Return seconds since the epoch, UTC."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import random
 import secrets
 import time
@@ -22,7 +21,9 @@ class SystemClock:
 
     async def sleep_async(self, seconds: float) -> None:
         """Wait without holding up the event loop that runs here."""
-        await importlib.import_module("asyncio").sleep(seconds)
+        import asyncio
+
+        await asyncio.sleep(seconds)
 
 
 class SystemEntropy:

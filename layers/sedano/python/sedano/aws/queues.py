@@ -14,7 +14,6 @@ go in one call: the second could be taken where the first was not.
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -67,9 +66,11 @@ class SqsQueues:
         self, queue: str, messages: Sequence[Outgoing], fit: Sequence[int], answers: list[SedanoError | None]
     ) -> None:  # fmt: skip
         """Send those that *fit*, of each key one to a call; what follows one that was not accepted now is answered as that one."""
+        from sedano.model.serial import turns
+
         keys = [messages[position].serial_key or "" for position in fit]
         stopped: dict[str, SedanoError] = {}
-        for together in importlib.import_module("sedano.model.serial").turns(keys, [False] * len(keys)):
+        for together in turns(keys, [False] * len(keys)):
             going = [fit[one] for one in together if keys[one] not in stopped]
             for one in together:
                 answers[fit[one]] = stopped.get(keys[one])

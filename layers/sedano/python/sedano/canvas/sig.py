@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sedano.canvas.forms import Form, Publishes
-from sedano.elections import TIMEOUT_S, Mode, elect
+from sedano.elections import elect
 from sedano.errors import CanvasError, UnknownTask
 from sedano.model.canvas import Step, Tree
+from sedano.model.election import TIMEOUT_S, Mode
 from sedano.model.signature import Signature, given
 from sedano.result import AsyncResult
 

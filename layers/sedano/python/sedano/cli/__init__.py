@@ -8,7 +8,6 @@ A verb is a module here with `main(arguments)`, loaded when it is asked for.
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -37,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     """Do what the command line says."""
     verb, *rest = _verb_first(arguments) or [""]
     try:
-        status = int(importlib.import_module(f"sedano.cli.{verb}").main(rest)) if verb in VERBS else _usage(verb)
+        status = _done(verb, rest)
         print(end="", flush=True)  # here, where a reader that went away can still be told from a failure
         return status
     except SedanoError as error:
@@ -49,6 +48,32 @@ def main(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written when the interpreter ends
         return 141
+
+
+def _done(verb: str, rest: Sequence[str]) -> int:  # noqa: C901 - one case for each verb
+    """Do what *verb* says with the arguments in *rest*; return the exit code. Only the module of the verb is loaded."""
+    match verb:
+        case "cluster":
+            from sedano.cli.cluster import main as done
+        case "discover":
+            from sedano.cli.discover import main as done
+        case "explain":
+            from sedano.cli.explain import main as done
+        case "history":
+            from sedano.cli.history import main as done
+        case "keys":
+            from sedano.cli.keys import main as done
+        case "parked":
+            from sedano.cli.parked import main as done
+        case "spool":
+            from sedano.cli.spool import main as done
+        case "timers":
+            from sedano.cli.timers import main as done
+        case "workflow":
+            from sedano.cli.workflow import main as done
+        case _:
+            return _usage(verb)
+    return done(rest)
 
 
 def command() -> NoReturn:

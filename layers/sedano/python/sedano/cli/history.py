@@ -20,8 +20,12 @@ def main(arguments: Sequence[str]) -> int:
     if not _is_there("glue_jobs.history"):
         raise ConfigurationError("the history job is not installed: pip install 'sedano[spark]' brings it")
     if _is_there("requirements.toolchain"):
-        os.environ.update(importlib.import_module("requirements.toolchain").environment(os.environ))
-    return int(importlib.import_module("glue_jobs.history").main(arguments))
+        from requirements.toolchain import environment
+
+        os.environ.update(environment(os.environ))
+    from glue_jobs import history
+
+    return int(history.main(arguments))
 
 
 def _is_there(module: str) -> bool:

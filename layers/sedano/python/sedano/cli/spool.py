@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from sedano import backlog
+from sedano import spool_folder
 from sedano.cli.desk import app_of, table, takes_app, whole
 from sedano.cli.printer import say, say_json
 from sedano.errors import ConfigurationError, SpoolError
@@ -51,7 +51,7 @@ def _list(asked: argparse.Namespace) -> int:
             say_json({**one._asdict(), "place": str(one.place), "spool": _name(one)})
         return 0
     if not found:
-        say(f"nothing waits in {backlog.home()}", err=True)
+        say(f"nothing waits in {spool_folder.home()}", err=True)
         return 0
     table(("SPOOL", "APP", "STAGE", "WAITING", "UNREADABLE", "OLDEST", "QUEUES"), map(_row, found))
     return 0
@@ -59,7 +59,7 @@ def _list(asked: argparse.Namespace) -> int:
 
 def _send(asked: argparse.Namespace) -> int:
     app = app_of(asked)
-    place = backlog.place(app.name)
+    place = spool_folder.place(app.name)
     if place is None:
         raise ConfigurationError("this host has no spool: it is a Lambda function, or SEDANO_SPOOL is off")
     before = Spool(place).waiting()

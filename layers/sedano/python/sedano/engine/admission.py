@@ -7,7 +7,6 @@ messages comes. What lies in a paused queue (`engine.pausing`) is not even looke
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -61,8 +60,9 @@ class Admission:
         """Return the threads for `def` bodies: as many as the app's budget says, else *concurrency*; None: they run inline."""
         budget = self.registry.threads
         if budget is not None:
-            made: ThreadPoolExecutor = importlib.import_module("sedano.engine.threads").BudgetedThreads(*budget, self.ports.clock)
-            return made
+            from sedano.engine.threads import BudgetedThreads
+
+            return BudgetedThreads(*budget, self.ports.clock)
         return ThreadPoolExecutor(concurrency, "sedano-body") if concurrency > 1 else None
 
     def coroutines(self) -> Turns | None:
@@ -70,65 +70,76 @@ class Admission:
         budget = self.registry.coroutines
         if budget is None:
             return None
-        made: Turns = importlib.import_module("sedano.engine.coroutines").Turns(*budget, self.ports.clock)
-        return made
+        from sedano.engine.coroutines import Turns
+
+        return Turns(*budget, self.ports.clock)
 
     @cached_property
     def circuits(self) -> Circuits:
         """What leaves alone what has failed too often."""
-        found: Circuits = importlib.import_module("sedano.engine.circuits").Circuits(self.registry, self.ports)
-        return found
+        from sedano.engine.circuits import Circuits
+
+        return Circuits(self.registry, self.ports)
 
     @cached_property
     def gossip(self) -> Gossip:
         """This worker's part in elections."""
-        found: Gossip = importlib.import_module("sedano.engine.gossip").Gossip(self.registry, self.ports, self.lamport, self.name)
-        return found
+        from sedano.engine.gossip import Gossip
+
+        return Gossip(self.registry, self.ports, self.lamport, self.name)
 
     @cached_property
     def singletons(self) -> Singletons:
         """What lets singletons in."""
-        leasing = importlib.import_module("sedano.engine.leasing").Leasing(self.ports)
-        found: Singletons = importlib.import_module("sedano.engine.singletons").Singletons(self.ports, leasing, self.arguments)
-        return found
+        from sedano.engine.leasing import Leasing
+        from sedano.engine.singletons import Singletons
+
+        return Singletons(self.ports, Leasing(self.ports), self.arguments)
 
     @cached_property
     def limiting(self) -> Limiting:
         """What lets limited tasks in."""
-        module = importlib.import_module("sedano.engine.limiting")
-        found: Limiting = module.Limiting(self.ports, self.lamport, self.name, self.lanes, self.arguments)
-        return found
+        from sedano.engine.limiting import Limiting
+
+        return Limiting(self.ports, self.lamport, self.name, self.lanes, self.arguments)
 
     @cached_property
-    def preferring(self) -> Preferring:
-        """What orders a batch as the app prefers."""
-        module = importlib.import_module("sedano.engine.preferring")
-        found: Preferring = module.Preferring(self.ports, self.registry.prefer, self.lanes)
-        return found
+    def preferring(self) -> Preferring | None:
+        """What orders a batch as the app prefers; None: it has no preference."""
+        if self.registry.prefer is None:
+            return None
+        from sedano.engine.preferring import Preferring
+
+        return Preferring(self.ports, self.registry.prefer, self.lanes)
 
     def unpaused(self, deliveries: Sequence[Delivery], paused: Collection[str], batch: Batch) -> list[Delivery]:
         """Return those of *deliveries* whose queue is not among the *paused*; give the others back in *batch*."""
         if not paused:
             return list(deliveries)
-        found: list[Delivery] = importlib.import_module("sedano.engine.pausing").unpaused(self.ports, deliveries, paused, batch)
-        return found
+        from sedano.engine.pausing import unpaused
+
+        return unpaused(self.ports, deliveries, paused, batch)
 
     def due(self, deliveries: list[Delivery], batch: Batch) -> list[Delivery]:
         """Return *deliveries* with those that a timer sent taken out of their envelopes; what came early is sent on, to come in time."""
         if not [True for delivery in deliveries if delivery.body.startswith(TIMER_OPENING)]:
             return deliveries
-        found: list[Delivery] = importlib.import_module("sedano.engine.timing").due(self.ports, deliveries, batch)
-        return found
+        from sedano.engine.timing import due
+
+        return due(self.ports, deliveries, batch)
 
     def turns(self, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch, parking: ParkingLot) -> Iterator[list[Job]]:
         """Yield which of *jobs*, some of which came in order, go together, turn after turn; give back those whose turn does not come."""
-        found: Iterator[list[Job]] = importlib.import_module("sedano.engine.serial").turns(self.ports, deliveries, jobs, batch, parking)
-        return found
+        from sedano.engine.serial import turns
+
+        return turns(self.ports, deliveries, jobs, batch, parking)
 
     def admit(self, jobs: Sequence[Job], batch: Batch, paused: Collection[str] = ()) -> Sequence[Job]:
         """Return the jobs that may go on, those that shall end unrun among them; the others are decided in *batch*."""
         if any("=" in one for one in paused):
-            jobs = importlib.import_module("sedano.engine.pausing").going(self.ports, jobs, paused, batch, self.arguments)
+            from sedano.engine.pausing import going
+
+            jobs = going(self.ports, jobs, paused, batch, self.arguments)
         tasks = {job.task.name: job.task for job in jobs}.values()  # a batch is mostly of one task, and most have none of this
         if any(task.circuit is not None for task in tasks):
             jobs = self.circuits.admit(jobs, batch)
@@ -138,12 +149,13 @@ class Admission:
             jobs = self.gossip.admit(jobs, batch)
         if any(task.singleton is not None for task in tasks):
             jobs = self.singletons.admit(jobs, batch)
-        return self.preferring.order(jobs, batch) if self.registry.prefer is not None and len(jobs) > 1 else jobs
+        return self.preferring.order(jobs, batch) if self.preferring is not None and len(jobs) > 1 else jobs
 
     def stopped(self, job: Job, paused: Collection[str], now: float) -> Later | None:
         """Return when *job*, which was let in, may begin if something of the texts *paused* stops it at *now*; None: nothing does."""
-        found: Later | None = importlib.import_module("sedano.engine.pausing").stopping(self.ports, job, paused, self.arguments, now)
-        return found
+        from sedano.engine.pausing import stopping
+
+        return stopping(self.ports, job, paused, self.arguments, now)
 
     def circuit(self, job: Job, now: float) -> Stillborn | Later | None:
         """Return why the circuit of the task of *job*, which was let in, forbids its body at *now*; None: it is closed."""
@@ -151,7 +163,9 @@ class Admission:
 
     def put_off(self, job: Job, later: Later, batch: Batch) -> None:
         """Let *job*, which was let in, come again *later*, unrun."""
-        importlib.import_module("sedano.engine.pausing").put_off(self.ports, job, later.reason, later.seconds, batch)
+        from sedano.engine.pausing import put_off
+
+        put_off(self.ports, job, later.reason, later.seconds, batch)
 
     def note(self, ran: Ran) -> None:
         """Let what begins next know how *ran*, of a task with a circuit, went."""
@@ -159,7 +173,7 @@ class Admission:
 
     def learn(self, ended: Sequence[Judged], ready: Sequence[Ready], batch: Batch) -> None:
         """Let circuits and preferences know how it went with those of *ended* whose bodies were *ready* to run."""
-        if self.registry.prefer is not None:
+        if self.preferring is not None:
             self.preferring.learn(ended)
         watched = any(task.circuit is not None for task in {one.job.task.name: one.job.task for one, _ in ready}.values())
         if watched or any(check.inbox for check in self.registry.checks.values()):

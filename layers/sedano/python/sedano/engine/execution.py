@@ -7,7 +7,6 @@ on the threads of the concurrency budget, inline when that is one.
 from __future__ import annotations
 
 import contextvars
-import importlib
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -295,8 +294,9 @@ class Execution(NamedTuple):
             self.ports.telemetry.log("error", "a body does not end at its hard time limit; its failure is recorded", **about)
             self.record(self.ended(held, run, None, started))
 
-        limited: Limited = importlib.import_module("sedano.engine.time_limits").Limited(limits, self.ports.clock, context, late)
-        return limited
+        from sedano.engine.time_limits import Limited
+
+        return Limited(limits, self.ports.clock, context, late)
 
     def _out_of_time(self, held: Held, batch: Batch, *, begun: bool = False) -> None:
         if not begun and not self.holds(held):

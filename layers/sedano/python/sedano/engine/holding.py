@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Collection
 
 from sedano.engine.batch import Batch, Job
@@ -39,7 +38,9 @@ def unknown(kind: str, name: str, known: Collection[str]) -> str:
         return f"{told}; {within!r} is known: a program that is begun with `python -m {module}` publishes by that name"
     if namesakes:
         return f"{told}; known by that last name: {', '.join(map(repr, namesakes[:MOST_NAMESAKES]))}"
-    near = importlib.import_module("sedano.celery_names").misspelt(name, known)
+    from sedano.celery_names import misspelt
+
+    near = misspelt(name, known)
     return f"{told}; did you mean {near!r}?" if near else told
 
 

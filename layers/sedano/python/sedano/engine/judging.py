@@ -15,12 +15,9 @@ from sedano.model.clock import LamportClock
 from sedano.model.lineage import descend
 from sedano.model.messages import BlobRef
 from sedano.model.outcome import Run, Verdict, judge
-from sedano.model.records import ErrorRecord, Outcome
+from sedano.model.records import INLINE_BYTES, ErrorRecord, Outcome
 from sedano.model.retry import MAX_EXECUTIONS
 from sedano.ports import Ports
-
-INLINE_BYTES = 100_000
-"""A result or an outbox longer than this lies in the blob store: an item of DynamoDB holds 400 KB."""
 
 
 class Judging(NamedTuple):

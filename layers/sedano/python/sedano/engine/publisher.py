@@ -15,7 +15,6 @@ under the line's lock, and leadership is only ever handed to a ticket whose thre
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -37,6 +36,10 @@ _LATE = "no lane was free, or no answer came, before the deadline"
 
 class Stored(Protocol):
     """A message that was taken from the backlog to send it."""
+
+    @property
+    def seq(self) -> int:
+        """What names it in the backlog."""
 
     @property
     def message(self) -> Addressed:
@@ -295,9 +298,9 @@ class Publisher:
     def _try(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         try:
             if any(message.delay > MAX_DELAY_S for message in messages):
-                timing = importlib.import_module("sedano.engine.timing")
-                timed: list[SedanoError | None] = timing.send(self._queues, self._timers, self._clock, queue, messages)
-                return timed
+                from sedano.engine import timing
+
+                return timing.send(self._queues, self._timers, self._clock, queue, messages)
             return self._queues.send(queue, messages)
         except SedanoError as error:
             return [error] * len(messages)

@@ -15,7 +15,6 @@ exception, which it meets at its next step of Python code, so that a long wait e
 
 from __future__ import annotations
 
-import importlib
 import signal
 import threading
 from collections.abc import Callable
@@ -119,7 +118,8 @@ class Watch:
 
 def _raise_in(thread: int, what: type[BaseException] | None) -> None:
     """Have *thread* raise *what* at its next step of Python code; None: not any more what it was to raise and has not raised yet."""
-    ctypes = importlib.import_module("ctypes")
+    import ctypes
+
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(what) if what is not None else None)
 
 

@@ -9,23 +9,38 @@ their layers in processes of their own. Only the endpoint is not AWS, and it lis
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from sedano.local.endpoint import Endpoint
     from sedano.local.failure import LocalStageError
     from sedano.local.stage import LocalStage, local_stage
 
 __all__ = ["Endpoint", "LocalStage", "LocalStageError", "local_stage"]
-_ROOMS = {"Endpoint": "endpoint", "LocalStage": "stage", "LocalStageError": "failure", "local_stage": "stage"}
-"""Where each name lives: the command hears Ctrl-C before it loads an AWS client."""
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Return what *name* stands for, loaded when it is first asked for."""
-        if name not in _ROOMS:
+        """Return what *name* stands for, loaded when it is first asked for: the command hears Ctrl-C before it loads an AWS client."""
+        home = _home(name)
+        if home is None:
             raise AttributeError(f"module 'sedano.local' has no attribute {name!r}")
-        found = globals()[name] = getattr(importlib.import_module(f"sedano.local.{_ROOMS[name]}"), name)
+        found = globals()[name] = getattr(home, name)
         return found
+
+
+def _home(name: str) -> ModuleType | None:
+    """Return the module that *name* comes from, loaded here."""
+    home: ModuleType
+    match name:
+        case "Endpoint":
+            import sedano.local.endpoint as home
+        case "LocalStageError":
+            import sedano.local.failure as home
+        case "LocalStage" | "local_stage":
+            import sedano.local.stage as home
+        case _:
+            return None
+    return home

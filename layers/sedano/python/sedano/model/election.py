@@ -20,11 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from sedano.model.messages import NOTHING
 
 OPEN, CLOSED = "OPEN", "CLOSED"
+Mode = Literal["faithful", "fast"]
+"""Whether the lowest clock of all members wins, or whoever asks dispatches at once."""
+TIMEOUT_S, LONGEST_S = 10, 900
+"""Whole seconds for which an election is open: by default, and at most."""
 ANYBODY = frozenset({"", " ", "  "})
 """Stands for members that the opener does not know, as a task may not list them: no worker has such a name, so time closes the election."""
 PATIENCE_S = 10.0

@@ -13,6 +13,8 @@ from sedano.model.messages import BlobRef, Section
 
 RECORD_LIFETIME_S = 44 * 86_400
 """A terminal record outlives SQS retention (14 days), the longest visibility (12 hours) and a month for redriving parked messages."""
+INLINE_BYTES = 100_000
+"""A result or an outbox longer than this lies in the blob store: an item of DynamoDB holds 400 KB."""
 RESERVATION_S = 60.0
 """How long a reserved deduplication key blocks others when its task is never published."""
 

@@ -21,6 +21,8 @@ from sedano.model.timestamps import LAST_SECOND
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """The longest body that is taken. Lambda takes 6 MB of an invocation, in which a body may stand as base64, a third longer."""
+NAME = r"[a-z][a-z0-9_-]{0,39}"
+"""What a webhook or a stream may be called: the one ends an address, and both name what is set aside of them."""
 QUEUE = "webhook:"
 """How the place that a parked request came from begins; the webhook's name follows."""
 FORM = "application/x-www-form-urlencoded"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from sedano.errors import Unavailable
 from sedano.model.records import TaskRecord
-from sedano.result.waiting import READ_AT_ONCE, Pause, Reads, Waits, Wanted, read
+from sedano.result.waiting import READ_AT_ONCE, Pause, Reads, Steps, Waits, Wanted, read
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -33,7 +33,7 @@ async def finished(steps: Waits[R]) -> R:
     return cast("R", step.value)
 
 
-async def arriving(steps: Generator[Pause | Wanted | T, Any, None]) -> AsyncIterator[T]:
+async def arriving(steps: Steps[T]) -> AsyncIterator[T]:
     """Yield what *steps* yield, but for their pauses and what they want to read."""
     answer = None
     while not isinstance(step := await asyncio.to_thread(_step, steps, answer), Ended):

@@ -6,18 +6,17 @@ for the same time, reading no more than is needed.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from sedano.model.records import TaskRecord
 from sedano.result import later
 from sedano.result.shape import following, is_set, leaves, steps_before
-from sedano.result.waiting import READ_AT_ONCE, Broken, Line, Patience, Pause, Waits, Wanted, error_of, has_ended, look, taken
+from sedano.result.waiting import READ_AT_ONCE, Broken, Line, Patience, Pause, Steps, Waits, Wanted, error_of, has_ended, look, taken
 
 T = TypeVar("T")
 Callback = Callable[[str, Any], Any]
 Pair = tuple[Any, Any]
-Steps = Generator[Pause | Wanted | T, Any, None]
 
 
 class Coming(Iterator[T]):
@@ -38,8 +37,7 @@ class Coming(Iterator[T]):
 
     def __aiter__(self) -> AsyncIterator[T]:
         """Wait for each on the event loop."""
-        found: AsyncIterator[T] = later.arriving(self._steps)
-        return found
+        return later.arriving(self._steps)
 
 
 def in_order(some: Any, timeout: float | None, propagate: bool, callback: Callback | None = None) -> Waits[list[Any]]:

@@ -1,15 +1,29 @@
-"""The results of a group: its members in order, an id together, and what they wait for. Celery's names."""
+"""The results of a group: its members in order, an id together, and what they wait for. Celery's names.
+
+A saved group can be found again by another process, another day: it is one record of the ledger, whatever the group's size. What is saved
+are the ids and how the results hang together, not the values. The record's id is derived from the group's; it is written once, never
+changed, and it lives as long as records do (44 days).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from sedano.errors import NoResult, OptionError, SedanoError
+from sedano.model import codec, states
+from sedano.model.lineage import derived_id
+from sedano.model.records import INLINE_BYTES, Outcome
 from sedano.result import later
+from sedano.result.derived import Derived
 from sedano.result.many import ResultSet
-from sedano.result.shape import before
+from sedano.result.shape import before, is_set
 from sedano.result.single import AsyncResult
-from sedano.result.waiting import Reads
+from sedano.result.waiting import Reads, must_be_id
+
+SAVED = "sedano.group"
+"""What stands for the task's name in the record of a saved group."""
+Node = dict[str, Any]
 
 
 class Published(Protocol):
@@ -72,7 +86,7 @@ class GroupResult(ResultSet):
             OptionError: it has no id or no results, or another group was saved under its id.
             Unavailable: the ledger or the blob store did not answer; saving again is safe.
         """
-        later.save(self)
+        _save(self)
 
     @classmethod
     def restore(cls, group_id: str, app: Published) -> GroupResult:
@@ -81,9 +95,82 @@ class GroupResult(ResultSet):
         Raises:
             NoResult: none was, or it was deleted, or so long ago that it aged out.
         """
-        found: GroupResult = later.restore(group_id, app.outlet)
-        return found
+        return _restore(group_id, app.outlet)
 
     def delete(self) -> None:
         """Forget that the group was saved; the results of its members stay."""
-        later.delete(self)
+        if self.id:
+            self.outlet.ports.ledger.forget([_saved_id(self.id)])
+
+
+def _save(group: GroupResult) -> None:
+    if not group.id or not len(group):
+        raise OptionError("group: only one with an id and results can be saved; GroupResult(results, group_id=…)")
+    outlet: Reads = group.outlet
+    text = codec.encode_value(_path(group, ()), "group")
+    inline = text if len(text) <= INLINE_BYTES else None
+    ref = None if inline is not None else outlet.ports.blobs.put(text.encode())
+    now, nonce = outlet.ports.clock.now(), outlet.ports.entropy.nonce()
+    saved = Outcome(_saved_id(group.id), states.SUCCESS, nonce, 0, group.id, 0, int(now * 1_000_000), SAVED, now, inline, ref)
+    (answer,) = outlet.ports.ledger.keep([saved])
+    if isinstance(answer, SedanoError):
+        raise answer
+    found = answer.record
+    if not answer.accepted and (found is None or (found.result, found.result_ref) != (inline, ref)):
+        raise OptionError(f"group: another one was saved as {group.id}, or it was deleted; a group's id is used once")
+
+
+def _restore(group_id: str, outlet: Reads) -> GroupResult:
+    saved = _saved_id(must_be_id(group_id, "group_id"))
+    record = outlet.ports.ledger.read([saved]).get(saved)
+    if record is None or record.forgotten:
+        raise NoResult(f"no group is saved as {group_id}; save it with result.save() where it was published")
+    group = _read(outlet, outlet.gathering.value(record), None, None)
+    if not isinstance(group, GroupResult):
+        raise NoResult(f"what is saved as {group_id} is no group")
+    return group
+
+
+def _saved_id(group_id: str) -> str:
+    return derived_id(group_id, "saved")
+
+
+def _path(result: Any, known: Sequence[Any]) -> list[Node]:
+    """Return *result* after all that it waits for, as plain values, without the results that are *known* to come before."""
+    return [_node(one) for one in (*before(result)[len(known) :], result)]
+
+
+def _node(one: Any) -> Node:
+    if not is_set(one):
+        return {"id": one.id, "name": one.name, "root": one.root_id, "keeps": one.keeps}
+    head = {"group": one.id, "join": one.join_id, "launch": one.launch.id if one.launch is not None else None}
+    if isinstance(one.results, Derived):
+        return {**head, "base": one.results.base, "size": len(one.results), "prefix": one.results.prefix}
+    return {**head, "of": [_path(member, before(one)) for member in one.results]}
+
+
+def _read(outlet: Reads, path: Sequence[Node], parent: Any, group: Node | None) -> Any:
+    """Return the result at the end of *path*, which begins after *parent*, as a member of *group*."""
+    for number, node in enumerate(path):
+        follows = group is None or number > 0
+        if "id" in node:
+            parent = AsyncResult(
+                outlet, node["id"], keeps=node["keeps"], parent=parent, group_id=group["group"] if group is not None else None,
+                root_id=node["root"], name=node["name"], follows=follows, launch=_launch(outlet, group, parent),
+            )  # fmt: skip
+        else:
+            members, launch = _members(outlet, node, parent), _launch(outlet, node, parent)
+            parent = GroupResult(members, group_id=node["group"], parent=parent, join_id=node["join"], follows=follows, launch=launch)
+    return parent
+
+
+def _members(outlet: Reads, node: Node, parent: Any) -> Sequence[Any]:
+    if "base" in node:
+        launch = _launch(outlet, node, parent)
+        return Derived(outlet, node["base"], node["size"], node["prefix"], group_id=node["group"], parent=parent, launch=launch)
+    return [_read(outlet, path, parent, node) for path in node["of"]]
+
+
+def _launch(outlet: Reads, group: Node | None, parent: Any) -> AsyncResult[Any] | None:
+    launch = group["launch"] if group is not None else None
+    return AsyncResult(outlet, launch, parent=parent, follows=False) if launch else None

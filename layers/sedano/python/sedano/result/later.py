@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Generator, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Generator
+from typing import Any, TypeVar
 
-from sedano.result.waiting import Waits
+from sedano.result.waiting import Steps, Waits
+
+T = TypeVar("T")
 
 
 def awaited(steps: Waits[Any]) -> Generator[Any, None, Any]:
     """Return what `await` waits for: the end of *steps*; see `sedano.result.awaiting`."""
-    found: Generator[Any, None, Any] = importlib.import_module("sedano.result.awaiting").finished(steps).__await__()
-    return found
+    from sedano.result.awaiting import finished
+
+    return finished(steps).__await__()
 
 
-def arriving(steps: Iterator[Any]) -> Any:
+def arriving(steps: Steps[T]) -> AsyncIterator[T]:
     """See `sedano.result.awaiting`."""
-    return importlib.import_module("sedano.result.awaiting").arriving(steps)
+    from sedano.result import awaiting
+
+    return awaiting.arriving(steps)
 
 
 def published(result: Any) -> Any:
     """See `sedano.result.messages`."""
-    return importlib.import_module("sedano.result.messages").published(result)
+    from sedano.result import messages
+
+    return messages.published(result)
 
 
 def document(result: Any) -> Any:
     """See `sedano.result.messages`."""
-    return importlib.import_module("sedano.result.messages").document(result)
+    from sedano.result import messages
+
+    return messages.document(result)
 
 
 def graph_of(result: Any) -> Any:
     """Return the `Graph` of everything that *result* knows of."""
-    return importlib.import_module("sedano.result.graph").graph_of(result)
+    from sedano.result import graph
 
-
-def save(group: Any) -> None:
-    """See `sedano.result.saving`."""
-    importlib.import_module("sedano.result.saving").save(group)
-
-
-def restore(group_id: str, outlet: Any) -> Any:
-    """See `sedano.result.saving`."""
-    return importlib.import_module("sedano.result.saving").restore(group_id, outlet)
-
-
-def delete(group: Any) -> None:
-    """See `sedano.result.saving`."""
-    importlib.import_module("sedano.result.saving").delete(group.id, group.outlet)
+    return graph.graph_of(result)

@@ -18,6 +18,7 @@ from sedano.model.records import TaskRecord
 from sedano.ports import Clock, Ports
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 FIRST_PAUSE_S, MOST_PAUSE_S, GROWTH = 0.05, 2.0, 1.5
 REVOKED = TaskRevoked.__name__
@@ -61,6 +62,8 @@ class Wanted(NamedTuple):
 
 Waits = Generator[Pause | Wanted, Any, R]
 """A wait, one look at a time: yields what it wants and the pauses in between, and returns what was waited for."""
+Steps = Generator[Pause | Wanted | T, Any, None]
+"""Values as they come, and in between what is wanted and the pauses."""
 
 
 def waited(steps: Waits[R]) -> R:

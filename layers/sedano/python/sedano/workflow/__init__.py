@@ -16,10 +16,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from sedano.workflow.declaring import Input, Step, Workflow
     from sedano.workflow.files import load
     from sedano.workflow.finding import find, runs
@@ -28,17 +29,34 @@ if TYPE_CHECKING:
     from sedano.workflow.values import each, own
 
 __all__ = ["Flow", "FlowResult", "FlowView", "Input", "Step", "StepView", "Workflow", "each", "find", "load", "own", "runs"]
-_ROOMS = {
-    "Input": "declaring", "Step": "declaring", "Workflow": "declaring", "load": "files", "find": "finding", "runs": "finding",
-    "Flow": "flow", "FlowResult": "flow_result", "FlowView": "flow_result", "StepView": "flow_result", "each": "values", "own": "values",
-}  # fmt: skip
-"""Where each name lives: a worker whose workflows are classes loads no reader of files."""
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """Return what *name* stands for, loaded when it is first asked for."""
-        if name not in _ROOMS:
+        home = _home(name)
+        if home is None:
             raise AttributeError(f"module 'sedano.workflow' has no attribute {name!r}")
-        found = globals()[name] = getattr(importlib.import_module(f"sedano.workflow.{_ROOMS[name]}"), name)
+        found = globals()[name] = getattr(home, name)
         return found
+
+
+def _home(name: str) -> ModuleType | None:
+    """Return the module that *name* comes from, loaded here: a worker whose workflows are classes loads no reader of files."""
+    home: ModuleType
+    match name:
+        case "Input" | "Step" | "Workflow":
+            import sedano.workflow.declaring as home
+        case "load":
+            import sedano.workflow.files as home
+        case "find" | "runs":
+            import sedano.workflow.finding as home
+        case "Flow":
+            import sedano.workflow.flow as home
+        case "FlowResult" | "FlowView" | "StepView":
+            import sedano.workflow.flow_result as home
+        case "each" | "own":
+            import sedano.workflow.values as home
+        case _:
+            return None
+    return home

@@ -22,9 +22,9 @@ from sedano.model.retry import Retry
 from sedano.model.workflow import kinds
 from sedano.model.workflow.definition import OnFailure, written
 from sedano.model.workflow.reading import Path, Problem, read
-from sedano.workflow.enlisting import Publishes
 from sedano.workflow.flow import Flow
 from sedano.workflow.flow_result import FlowResult
+from sedano.workflow.names import Publishes
 from sedano.workflow.values import Each, Value, When
 
 _UNSET: Any = object()

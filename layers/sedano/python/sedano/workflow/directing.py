@@ -34,8 +34,8 @@ from sedano.model.workflow.advance import Action, Compensate, End, Publish, Stop
 from sedano.model.workflow.definition import Call, Step
 from sedano.model.workflow.flow_run import ENDED, FAILED, FAILING, LONGEST_RUN_S, PAUSED, FlowRun
 from sedano.model.workflow.progress import Progress, Skipped
-from sedano.workflow.enlisting import COLLECT, WORKFLOW, Publishes
 from sedano.workflow.keeping import progress_of
+from sedano.workflow.names import COLLECT, WORKFLOW, Publishes
 from sedano.workflow.patrolling import look
 
 ROUNDS = 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 
 from sedano.model.workflow.definition import Definition
@@ -12,7 +11,9 @@ Calls = Mapping[str, tuple[int, int, int]]
 
 def as_mermaid(definition: Definition, states: Mapping[str, str], calls: Calls) -> str:
     """Return the graph of *definition* in Mermaid's language; *states* and *calls*: of its steps, by name, see `as_svg`."""
-    return str(importlib.import_module("sedano.model.workflow.mermaid").mermaid(definition, states, calls))
+    from sedano.model.workflow.mermaid import mermaid
+
+    return mermaid(definition, states, calls)
 
 
 def as_svg(definition: Definition, states: Mapping[str, str], calls: Calls, note: str = "") -> str:
@@ -20,4 +21,6 @@ def as_svg(definition: Definition, states: Mapping[str, str], calls: Calls, note
 
     *states* are those of its steps by name; *calls* of each `map`: how many ended well, how many ended otherwise, how many there are.
     """
-    return str(importlib.import_module("sedano.model.workflow.svg").svg(definition, states, note, calls))
+    from sedano.model.workflow.svg import svg
+
+    return svg(definition, states, note, calls)

@@ -5,28 +5,12 @@ A client may start a workflow from a file that the workers' app does not name; s
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import TaskSpec
 from sedano.model.parameters import Parameters
-from sedano.model.retry import MAX_EXECUTIONS, Retry
-from sedano.outlet import Outlet
-
-WORKFLOW, COLLECT, PATROL = "sedano.workflow", "sedano.workflow.collect", "sedano.workflow.patrol"
-PATIENT = Retry(max_retries=MAX_EXECUTIONS - 1)
-
-
-class Publishes(Protocol):
-    """What workflows need of an app."""
-
-    queues: tuple[str, ...]
-    registry: Registry
-
-    @property
-    def outlet(self) -> Outlet:
-        """The way out."""
+from sedano.workflow.names import COLLECT, PATIENT, PATROL, WORKFLOW, Publishes
 
 
 def enlist(app: Publishes) -> None:
@@ -35,10 +19,14 @@ def enlist(app: Publishes) -> None:
         return
 
     def direct(run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None) -> None:
-        importlib.import_module("sedano.workflow.directing").Directing(app).direct(run_id, step, begin, limit)
+        from sedano.workflow.directing import Directing
+
+        Directing(app).direct(run_id, step, begin, limit)
 
     def patrol(run_id: str, number: int, turn: int) -> None:
-        importlib.import_module("sedano.workflow.directing").Directing(app).patrol(run_id, number, turn)
+        from sedano.workflow.directing import Directing
+
+        Directing(app).patrol(run_id, number, turn)
 
     queue = app.queues[0]
     app.registry.tasks[WORKFLOW] = TaskSpec(

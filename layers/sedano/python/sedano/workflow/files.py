@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -11,8 +10,8 @@ from typing import Any
 
 from sedano.errors import ConfigurationError, WorkflowInvalid
 from sedano.model.workflow.reading import Path, read
-from sedano.workflow.enlisting import Publishes
 from sedano.workflow.flow import Flow
+from sedano.workflow.names import Publishes
 
 Lines = Mapping[Path, int]
 MOST_BYTES = 262_144
@@ -152,10 +151,10 @@ def _quote_after(line: str, open_quote: str) -> str:
 
 def _yaml(file: FilePath, text: str) -> tuple[dict[str, Any], Lines]:
     try:
-        reader = importlib.import_module("sedano.workflow.yaml_reader")
+        from sedano.workflow import yaml_reader
     except ModuleNotFoundError as missing:
         raise ConfigurationError(f"{file}: YAML needs PyYAML, which is not installed: pip install 'sedano[yaml]' ({missing})") from None
-    data, lines, wrong = reader.parse(text)
+    data, lines, wrong = yaml_reader.parse(text)
     if wrong:
         raise WorkflowInvalid(file.stem, [f"{file}:{line}: not YAML: {said}" for line, said in wrong])
     return data, lines

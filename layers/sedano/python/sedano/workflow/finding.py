@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sedano.workflow.enlisting import Publishes, enlist
+from sedano.workflow.enlisting import enlist
 from sedano.workflow.flow_result import FlowResult
+from sedano.workflow.names import Publishes
 
 
 def runs(app: Publishes, workflow: str | None = None) -> list[FlowResult]:

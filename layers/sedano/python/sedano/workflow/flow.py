@@ -22,8 +22,9 @@ from sedano.model.workflow.definition import Definition, encode
 from sedano.model.workflow.reading import Path, Problem
 from sedano.outlet import Outlet
 from sedano.workflow.drawing import as_mermaid, as_svg
-from sedano.workflow.enlisting import COLLECT, PATROL, WORKFLOW, Publishes, enlist
+from sedano.workflow.enlisting import enlist
 from sedano.workflow.flow_result import FlowResult
+from sedano.workflow.names import COLLECT, PATROL, WORKFLOW, Publishes
 
 KEPT_S = 86_400.0
 Where = Callable[[Path], tuple[str, int]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,12 +27,12 @@ from sedano.model.workflow.progress import FAILED as STEP_FAILED
 from sedano.model.workflow.progress import RUNNING as STEP_RUNNING
 from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
 from sedano.workflow.drawing import as_mermaid, as_svg
-from sedano.workflow.enlisting import Publishes
 from sedano.workflow.keeping import progress_of
+from sedano.workflow.names import Publishes
 from sedano.workflow.patrolling import look
 
 if TYPE_CHECKING:
-    from sedano.result.waiting import Patience, Waits
+    from sedano.result.waiting import Waits
 
 TRIES = 5
 Move = Callable[[FlowRun], FlowRun]
@@ -115,13 +114,15 @@ class FlowResult:
             ResultTimeout: it did not end in time; a paused run does not.
             WaitInsideTask, WaitInsideLoop: a task, or an event loop, is running here.
         """
-        found: dict[str, Any] = importlib.import_module("sedano.result.waiting").waited(self._gets(timeout))
-        return found
+        from sedano.result.waiting import waited
+
+        return waited(self._gets(timeout))
 
     def __await__(self) -> Generator[Any, None, dict[str, Any]]:
         """Wait for the run without blocking the event loop, and return what `get` does: ``results = await run``."""
-        found: Generator[Any, None, dict[str, Any]] = importlib.import_module("sedano.result.later").awaited(self._gets(None))
-        return found
+        from sedano.result.later import awaited
+
+        return awaited(self._gets(None))
 
     def _gets(self, timeout: float | None) -> Waits[dict[str, Any]]:
         run = yield from self._waits(timeout)
@@ -142,13 +143,16 @@ class FlowResult:
 
     def wait(self, timeout: float | None = None) -> FlowRun:
         """Wait until the run has ended and return it as it is kept; see `get`."""
-        found: FlowRun = importlib.import_module("sedano.result.waiting").waited(self._waits(timeout))
-        return found
+        from sedano.result.waiting import waited
+
+        return waited(self._waits(timeout))
 
     def _waits(self, timeout: float | None) -> Waits[FlowRun]:
         outlet = self._app.outlet
         outlet.before_waiting()
-        patience: Patience = importlib.import_module("sedano.result.waiting").Patience(outlet, timeout)
+        from sedano.result.waiting import Patience
+
+        patience = Patience(outlet, timeout)
         while True:
             run = outlet.ports.flow_runs.read(self.id)
             if run is not None and run.state in ENDED:

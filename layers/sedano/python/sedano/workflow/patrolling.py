@@ -5,7 +5,7 @@ from __future__ import annotations
 from sedano.engine.drafts import CommandDraft
 from sedano.model.lineage import derived_id
 from sedano.model.workflow.flow_run import FlowRun
-from sedano.workflow.enlisting import PATROL
+from sedano.workflow.names import PATROL
 
 
 def look(run: FlowRun, queue: str, turn: int = 0) -> CommandDraft:

@@ -1,0 +1,23 @@
+"""The names of the built-in tasks that direct workflows, and what all of `sedano.workflow` needs of an app."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sedano.engine.registry import Registry
+from sedano.model.retry import MAX_EXECUTIONS, Retry
+from sedano.outlet import Outlet
+
+WORKFLOW, COLLECT, PATROL = "sedano.workflow", "sedano.workflow.collect", "sedano.workflow.patrol"
+PATIENT = Retry(max_retries=MAX_EXECUTIONS - 1)
+
+
+class Publishes(Protocol):
+    """What workflows need of an app."""
+
+    queues: tuple[str, ...]
+    registry: Registry
+
+    @property
+    def outlet(self) -> Outlet:
+        """The way out."""
