@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.report import Entry, Section
-from sedano.model.budget import Budget, Level, Load, Strategy, scaled, tracking
+from sedano.model.budgets import Budget, Level, Load, Strategy, scaled, tracking
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 AZURE, NASA = "azure_llm_conversation_2023.csv.gz", "nasa_ipsc_1993.swf.zip"

@@ -18,13 +18,13 @@ from moto import mock_aws
 from benchmarks import tasks
 from benchmarks.report import Entry, Section, Target
 from sedano import group, memory
-from sedano.aws.host import SystemEntropy
+from sedano.aws.client.session import Session
 from sedano.aws.ledger import DynamoLedger
+from sedano.aws.machine import SystemEntropy
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
-from sedano.aws.session import Session
 from sedano.engine.chronicle import Host
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
 from sedano.task import Task
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from benchmarks.contest import contest
 from benchmarks.report import Entry, Section
 from benchmarks.sizes import message
-from sedano.model import codec
-from sedano.model.messages import Command
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command
 
 TASKS = 1_000
 ROUNDS = 9

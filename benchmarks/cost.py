@@ -13,7 +13,7 @@ from benchmarks import report
 from benchmarks.report import Entry, Section
 from infra import cost
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORT = ROOT / "build" / "bench" / "cost.json"

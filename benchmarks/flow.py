@@ -14,7 +14,7 @@ from benchmarks.fairness import Crowd, percentile, waits
 from benchmarks.report import Entry, Section, Target
 from sedano import Sedano, memory
 from sedano.engine.chronicle import Host
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.ports import Ports, command_queue
 
 WORKERS, TASKS = 8, 1_500

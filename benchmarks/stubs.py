@@ -13,12 +13,12 @@ from typing import Any
 
 from benchmarks.answers import AnsweringClient, answering
 from sedano import memory
-from sedano.aws.host import SystemClock, SystemEntropy
 from sedano.aws.ledger import DynamoLedger
+from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.aws.queues import SqsQueues
 from sedano.errors import SedanoError
 from sedano.model import states
-from sedano.model.records import Claim, ClaimAnswer, Claimed, Outcome, RecordAnswer, Recorded, TaskRecord
+from sedano.model.ledger.records import Claim, ClaimAnswer, Claimed, Outcome, RecordAnswer, Recorded, TaskRecord
 from sedano.ports import Outgoing, Ports
 
 _GRANTED = Claimed(True, TaskRecord("task", states.RUNNING, fence=1, claims=1))

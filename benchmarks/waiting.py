@@ -9,8 +9,8 @@ from benchmarks.stubs import instant_ports
 from benchmarks.tasks import waiting
 from sedano.engine.chronicle import Host
 from sedano.engine.drafts import CommandDraft, Composer
-from sedano.engine.worker import Worker, WorkerSettings
-from sedano.model.clock import LamportClock
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.model.messages.lamport import LamportClock
 from sedano.ports import Delivery
 
 TASKS = 10

@@ -11,9 +11,9 @@ from benchmarks.stubs import adapter_ports, client_ports, instant_ports
 from benchmarks.tasks import add, app, once, plain
 from sedano.engine.chronicle import Host
 from sedano.engine.drafts import CommandDraft, Composer
-from sedano.engine.worker import Worker, WorkerSettings
-from sedano.model import codec
-from sedano.model.clock import LamportClock
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
 from sedano.ports import Delivery, Ports
 
 BATCH = 10

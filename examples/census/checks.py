@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from examples.census.changes import Change
 from examples.census.tasks import count_imports, flag_long_functions, measure, summarise
 from sedano.model import states
-from sedano.model.lineage import derived_id
-from sedano.model.messages import LAUNCH
+from sedano.model.messages.lineage import derived_id
+from sedano.model.messages.message import LAUNCH
 
 SUBSCRIBED = (count_imports.name, flag_long_functions.name)
 FIRST_PUBLICATION = 1

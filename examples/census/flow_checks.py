@@ -19,10 +19,10 @@ from examples.census import tasks
 from examples.census.history import Line
 from examples.census.services import ARCHIVE, INDEX, Call
 from sedano.model import states
-from sedano.model.limiting import Slot, kept
-from sedano.model.rates import SECOND
-from sedano.model.schedule import AHEAD_S, occurrence
-from sedano.model.timetable import between
+from sedano.model.limits.rate import SECOND
+from sedano.model.limits.task_limits import Slot, kept
+from sedano.model.schedules.schedule import AHEAD_S, occurrence
+from sedano.model.schedules.timetable import between
 
 SCHEDULE = "tick"
 HELD, TRIPPED = "task-held", "circuit-tripped"

@@ -22,9 +22,9 @@ from examples.census.services import Services
 from examples.census.sources import SourceFile
 from examples.census.watching import Look, depths, scan, settled, watch
 from sedano import AsyncResult, SedanoError, chord
+from sedano.aws.settings import command_addresses
 from sedano.errors import Unavailable
 from sedano.local import LocalStage
-from sedano.settings import command_addresses
 
 SHARE_TWICE = 0.1
 MOST_KILLS, FILES_A_KILL = 3, 25

@@ -4,8 +4,7 @@ import sys
 from datetime import UTC, datetime
 
 from examples.circuit.tasks import app, down, ship
-from sedano import testing
-from sedano.engine.worker import WorkerSettings
+from sedano import WorkerSettings, testing
 
 ORDERS = 5
 OUTAGE_S = 80.0

@@ -1,5 +1,5 @@
 """The controller: invoked by the minute, it looks at the whole cluster and does what follows, as safely twice at once as once."""
 
-from sedano.bootstrap import controller
+from sedano.host.functions import controller
 
 handler = controller()

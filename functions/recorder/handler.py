@@ -8,7 +8,7 @@ import gc
 
 gc.disable()
 
-from sedano.bootstrap import recorder  # noqa: E402 - the collector rests before anything large is loaded
+from sedano.host.functions import recorder  # noqa: E402 - the collector rests before anything large is loaded
 
 handler = recorder()
 gc.freeze()

@@ -1,5 +1,5 @@
 """The scheduler: invoked by the minute, it publishes what comes round in the next minute and a half."""
 
-from sedano.bootstrap import scheduler
+from sedano.host.functions import scheduler
 
 handler = scheduler()

@@ -1,5 +1,5 @@
 """The stream: records of the application's DynamoDB and Kinesis streams in; each becomes a call of the tasks that stand on its stream."""
 
-from sedano.bootstrap import stream
+from sedano.host.functions import stream
 
 handler = stream()

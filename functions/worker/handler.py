@@ -8,7 +8,7 @@ import gc
 
 gc.disable()
 
-from sedano.bootstrap import worker  # noqa: E402 - the collector rests before anything large is loaded
+from sedano.host.functions import worker  # noqa: E402 - the collector rests before anything large is loaded
 
 handler = worker()
 gc.freeze()

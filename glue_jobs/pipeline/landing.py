@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 
 from glue_jobs.pipeline.schema import CALLS_LIMIT, EXTRA, LANDED, LIMITS, LINE, NEEDED, NEEDED_OF_TASKS, QUARANTINE
-from sedano.model.order import COUNTER_LAG_US, MICRO, RECEIVED
+from sedano.model.history.event_order import COUNTER_LAG_US, MICRO, RECEIVED
 from sedano.model.states import type_of
 
 NOT_AN_OBJECT, WRONG_TYPE, MISSING, NOT_FINITE, BEYOND = "not a JSON object", "wrong type", "missing", "not finite", "out of range"
@@ -83,7 +83,7 @@ def judged(lines: DataFrame) -> DataFrame:
 def events(landed: DataFrame) -> DataFrame:
     """Return the good rows, with the columns of `schema.LINE`.
 
-    Where `clock` is a process's counter, the moment of receipt takes its place (`sedano.model.order`).
+    Where `clock` is a process's counter, the moment of receipt takes its place (`sedano.model.history.event_order`).
     """
     good = landed.where(F.col("fault").isNull())
     return good.withColumn("clock", _placed()).select(LINE.names)

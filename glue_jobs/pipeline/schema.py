@@ -10,7 +10,7 @@ from typing import Final
 
 from pyspark.sql.types import ArrayType, BooleanType, DataType, DoubleType, LongType, MapType, StringType, StructField, StructType
 
-from sedano.model.order import Stamp
+from sedano.model.history.event_order import Stamp
 from sedano.model.states import STATE_OF_CLASS, SUBJECTS
 
 _TEXT, _WHOLE, _REAL, _FLAG = StringType(), LongType(), DoubleType(), BooleanType()

@@ -1,4 +1,4 @@
-"""Timelines: the event registers of `sedano.model.registers`, as one groupBy.
+"""Timelines: the event registers of `sedano.model.history.registers`, as one groupBy.
 
 `registers` keeps of a task's events the last of each class and the last on each subject, every one the maximum of a
 struct that begins with the total order, so Spark compares them as `Stamp` compares; and the time of the first event.

@@ -42,7 +42,7 @@ class Watched:
 
 
 def namespace(stage: str) -> str:
-    """Where the library's metrics of a stage stand; `sedano.bootstrap` writes them there."""
+    """Where the library's metrics of a stage stand; `sedano.host.functions` writes them there."""
     return f"sedano/{stage}"
 
 

@@ -126,7 +126,7 @@ class CoreStack(StageStack):
         return "on" if self._scheduled else "off"
 
     def _command_names(self) -> str:
-        """The names of the command queues; the library completes their addresses (`sedano.settings`)."""
+        """The names of the command queues; the library completes their addresses (`sedano.aws.settings`)."""
         return self.to_json_string({self._begin: list(self._commands)})
 
     def _command_arns(self) -> list[str]:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sedano.errors import NoResult, RemoteError, ResultTimeout, SedanoError, TaskRevoked
-from sedano.model import codec, refusals, states
-from sedano.model.messages import MAP, MAP_ASYNC
-from sedano.model.records import TaskRecord
+from sedano.model import refusals, states
+from sedano.model.ledger.records import TaskRecord
+from sedano.model.messages import codec
+from sedano.model.messages.message import MAP, MAP_ASYNC
 from tests.canvas.meaning import ENDED, FAILED, Failure, Meaning, plain
 from tests.canvas.workshop import Run
 

@@ -1,7 +1,7 @@
 """What a canvas means, said once more and simply: the oracle of the random canvases.
 
 Written from the description of the canvas (Celery's userguide, and docs/canvas.md), on sketches; it shares no code and no notion with
-`sedano.model.canvas`. It evaluates a sketch as a recursive function would, and notes what has to have happened by then.
+`sedano.model.canvas.tree`. It evaluates a sketch as a recursive function would, and notes what has to have happened by then.
 """
 
 from __future__ import annotations

@@ -11,21 +11,21 @@ from typing import Any
 
 from sedano.canvas import Form, group
 from sedano.engine.batch import Batch, Job
-from sedano.engine.conducting import Conducting, Consequences
+from sedano.engine.canvas.chord_results import Gathering, HeaderFailed
+from sedano.engine.canvas.launches import Origin
+from sedano.engine.canvas.map_tasks import built_in
+from sedano.engine.canvas.steps import Conducting, Consequences
 from sedano.engine.drafts import Addressed, CommandDraft
-from sedano.engine.following import Following
-from sedano.engine.gathering import Gathering, HeaderFailed
-from sedano.engine.launching import Origin
-from sedano.engine.mapping import built_in
-from sedano.engine.worker import Worker
+from sedano.engine.worker.follow_ups import Following
+from sedano.engine.worker.pipeline import Worker
 from sedano.errors import SedanoError
-from sedano.model import codec
-from sedano.model.canvas import Step
-from sedano.model.lineage import Lineage
-from sedano.model.messages import MAP, Command, Gather, Place
-from sedano.model.page import Item
-from sedano.model.place import Spot
-from sedano.model.records import ErrorRecord, TaskRecord
+from sedano.model.canvas.page_reader import Item
+from sedano.model.canvas.place import Spot
+from sedano.model.canvas.tree import Step
+from sedano.model.ledger.records import ErrorRecord, TaskRecord
+from sedano.model.messages import codec
+from sedano.model.messages.lineage import Lineage
+from sedano.model.messages.message import MAP, Command, Gather, Place
 from sedano.model.retry import Retry
 from sedano.ports import Outgoing
 from tests.canvas.workshop import Workshop

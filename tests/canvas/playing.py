@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 from sedano import testing
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.memory import MemoryLedger
-from sedano.model.records import TaskRecord, copied_from
+from sedano.model.ledger.records import TaskRecord, copied_from
 from tests.canvas.judge import complaints, complaints_when_revoked, unowned
 from tests.canvas.meaning import meaning_of
 from tests.canvas.sketch import KINDS, Drawing, Sketch

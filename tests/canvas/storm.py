@@ -14,14 +14,15 @@ from typing import Any
 
 import greenlet
 
-from sedano import bootstrap, memory
-from sedano.aws import items
+from sedano import memory
+from sedano.aws import ledger_items as items
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.engine.chronicle import Host
-from sedano.engine.worker import Worker, WorkerSettings
-from sedano.model.records import TaskRecord, copied_from
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.host import functions
+from sedano.model.ledger.records import TaskRecord, copied_from
 from sedano.ports import PARKED, Ports
 from tests.canvas.judge import complaints, complaints_when_revoked, unowned
 from tests.canvas.meaning import meaning_of
@@ -149,7 +150,7 @@ class CanvasWorld:
         ports = self.planted.ports(self._ports(process, self.weather))
         worker = Worker(self.shop.app.registry, ports, Host(process.name, 1), SETTINGS, None)
         self.planted.worker(worker)
-        return Environment(process, bootstrap._handler(worker.work, ports, {"default": COMMANDS}, ""))
+        return Environment(process, functions._handler(worker.work, ports, {"default": COMMANDS}, ""))
 
 
 def _work() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sedano.model import states
-from sedano.model.records import Claim, ClaimAnswer, Claimed, Outcome, RecordAnswer, Recorded, TaskRecord
+from sedano.model.ledger.records import Claim, ClaimAnswer, Claimed, Outcome, RecordAnswer, Recorded, TaskRecord
 from sedano.ports import Ledger
 
 NOW = 1_767_225_600.0

@@ -9,7 +9,7 @@ from sedano.aws.archive import S3Archive
 from sedano.memory import START, VirtualClock
 from sedano.memory.archive import MemoryArchive
 from sedano.memory.folder import FolderArchive
-from sedano.model.archive import Archive
+from sedano.ports.archive import Archive
 from tests.conformance.worlds import session_of
 
 

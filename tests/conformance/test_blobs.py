@@ -7,7 +7,7 @@ import pytest
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals
-from sedano.model.messages import BlobRef
+from sedano.model.messages.message import BlobRef
 from tests.conformance.worlds import World
 
 

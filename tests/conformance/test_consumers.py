@@ -3,7 +3,7 @@
 import pytest
 
 from sedano.errors import ConfigurationError, UnknownQueue
-from sedano.model.budget import Load
+from sedano.model.budgets import Load
 from sedano.ports import Outgoing
 from tests.conformance.worlds import COMMANDS, World
 

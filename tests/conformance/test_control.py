@@ -2,7 +2,7 @@
 
 
 from sedano.errors import Unavailable
-from sedano.model.control import Changed, ControlRecord
+from sedano.model.cluster.control_record import Changed, ControlRecord
 from tests.conformance.worlds import World
 
 EMPTY = ControlRecord()

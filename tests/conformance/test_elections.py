@@ -6,7 +6,7 @@ import pytest
 
 from sedano.errors import Unavailable
 from sedano.model import states
-from sedano.model.election import CLOSED, OPEN, Ballot, Election, closed, successor
+from sedano.model.elections import CLOSED, OPEN, Ballot, Election, closed, successor
 from tests.conformance.tasks import CLAIM, claimed, holding, success
 from tests.conformance.worlds import World
 

@@ -1,7 +1,7 @@
 """Runs of workflows: begun once, changed by compare-and-swap, listed the latest first."""
 
 from sedano.errors import Unavailable
-from sedano.model.messages import BlobRef
+from sedano.model.messages.message import BlobRef
 from sedano.model.workflow.flow_run import FAILING, FlowChanged, FlowRun
 from tests.conformance.worlds import World
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from sedano.aws.dated import BoundedClock, DatedClient
-from sedano.aws.host import SystemClock, SystemEntropy
-from sedano.aws.noted import NotedClient
+from sedano.aws.client.store_date import NotedClient
+from sedano.aws.client.store_time import BoundedClock, DatedClient
+from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.memory import MemoryTelemetry, SeededEntropy, VirtualClock
-from sedano.model.store_clock import Interval
+from sedano.model.leases.store_clock import Interval
 from sedano.ports import Clock, Entropy
 
 

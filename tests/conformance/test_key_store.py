@@ -7,8 +7,8 @@ import pytest
 from sedano import memory
 from sedano.aws.key_store import SsmKeyStore, parameter
 from sedano.memory import MemoryKeyStore
-from sedano.model import key_set
-from sedano.seals import KeyStore, Seals
+from sedano.model.seals import key_set
+from sedano.ports.seals import KeyStore, Seals
 from tests.plugins.resources import Resources
 
 STAGE = "conformance"

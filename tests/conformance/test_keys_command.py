@@ -12,10 +12,10 @@ from sedano import memory
 from sedano.aws.key_store import SsmKeyStore, parameter
 from sedano.cli import main
 from sedano.memory import MemoryKeyStore
-from sedano.model import key_set
-from sedano.model.key_set import KEPT_S, OLD_S
+from sedano.model.seals import key_set
+from sedano.model.seals.key_set import KEPT_S, OLD_S
 from sedano.ports import Ports
-from sedano.seals import KeyStore, Seals
+from sedano.ports.seals import KeyStore, Seals
 from tests.plugins.resources import Resources
 from tests.stories import bakery
 

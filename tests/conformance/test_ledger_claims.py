@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sedano.model import states
-from sedano.model.records import Claimed, Extension, TaskRecord
+from sedano.model.ledger.records import Claimed, Extension, TaskRecord
 from tests.conformance.tasks import CLAIM, NOW, claimed, granted, in_the_way, retry, rival, stored, success
 from tests.conformance.worlds import World
 

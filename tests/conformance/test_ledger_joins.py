@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sedano.model.join import WIDTH, Arrival, Arrived, Join, Node, is_full, path
-from sedano.model.messages import BlobRef
+from sedano.model.canvas.join import WIDTH, Arrival, Arrived, Join, Node, is_full, path
+from sedano.model.messages.message import BlobRef
 from tests.conformance.worlds import World
 
 NODE = Node(0, 0, 3)

@@ -6,8 +6,8 @@ import pytest
 
 from sedano.errors import TooLarge
 from sedano.model import states
-from sedano.model.messages import BlobRef, Section
-from sedano.model.records import ErrorRecord, Outcome, Posted
+from sedano.model.ledger.records import ErrorRecord, Outcome, Posted
+from sedano.model.messages.message import BlobRef, Section
 from tests.conformance.tasks import CLAIM, NOW, accepted, claimed, granted, in_the_way, retry, rival, stored, success
 from tests.conformance.worlds import World
 

@@ -4,7 +4,7 @@ import pytest
 
 from sedano.errors import Unavailable
 from sedano.model import states
-from sedano.model.records import Outcome, TaskRecord
+from sedano.model.ledger.records import Outcome, TaskRecord
 from tests.conformance.tasks import CLAIM, NOW, accepted, claimed, retry, stored, success
 from tests.conformance.worlds import World
 

@@ -5,7 +5,7 @@ import pytest
 
 from sedano.errors import Unavailable
 from sedano.model import states
-from sedano.model.records import NO_RETRY, TERMINATE, Claimed, TaskRecord
+from sedano.model.ledger.records import NO_RETRY, TERMINATE, Claimed, TaskRecord
 from tests.conformance.tasks import CLAIM, NOW, claimed, in_the_way, retry, rival, success
 from tests.conformance.worlds import World
 

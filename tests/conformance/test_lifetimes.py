@@ -5,17 +5,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sedano.aws import keys
+from sedano.aws.client import keys
 from sedano.model import states
-from sedano.model.election import Election, closed
-from sedano.model.holding import Latest, written
-from sedano.model.join import Arrival, Node
-from sedano.model.lease import LeaseRecord, Term
-from sedano.model.messages import BlobRef
-from sedano.model.permits import Permit
-from sedano.model.rates import Line, Pace
-from sedano.model.records import Claim, Outcome
-from sedano.model.store_clock import Moment
+from sedano.model.canvas.join import Arrival, Node
+from sedano.model.collection import Latest, written
+from sedano.model.elections import Election, closed
+from sedano.model.leases.rule import LeaseRecord, Term
+from sedano.model.leases.store_clock import Moment
+from sedano.model.ledger.records import Claim, Outcome
+from sedano.model.limits.concurrency import Permit
+from sedano.model.limits.rate import Line, Pace
+from sedano.model.messages.message import BlobRef
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import MemberRecord
 from tests.conformance.tasks import NOW, holding

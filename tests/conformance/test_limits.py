@@ -2,10 +2,10 @@
 
 import pytest
 
-from sedano.model import rates
-from sedano.model.holding import MOST_BASKET_BYTES, Latest, written
-from sedano.model.permits import GUARD_MS, Board, Permit
-from sedano.model.rates import Line, Pace, Paces
+from sedano.model.collection import MOST_BASKET_BYTES, Latest, written
+from sedano.model.limits import rate as rates
+from sedano.model.limits.concurrency import GUARD_MS, Board, Permit
+from sedano.model.limits.rate import Line, Pace, Paces
 from tests.conformance.worlds import World
 
 NOW = 1_800_000_000_000_000

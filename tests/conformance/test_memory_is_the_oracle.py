@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from sedano import memory
 from sedano.model import states
-from sedano.model.join import Arrival, Join, Node
-from sedano.model.messages import BlobRef, Section
-from sedano.model.records import Claim, ErrorRecord, Extension, Outcome, Posted, TaskRecord
+from sedano.model.canvas.join import Arrival, Join, Node
+from sedano.model.ledger.records import Claim, ErrorRecord, Extension, Outcome, Posted, TaskRecord
+from sedano.model.messages.message import BlobRef, Section
 from sedano.ports import Ledger
 from tests.conformance.tasks import NOW
 from tests.conformance.worlds import World

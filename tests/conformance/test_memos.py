@@ -1,7 +1,7 @@
 """Memos: read back by name, changed by compare-and-swap."""
 
 from sedano.errors import Unavailable
-from sedano.model.memo import Memo, MemoChanged
+from sedano.model.memos import Memo, MemoChanged
 from tests.conformance.worlds import World
 
 NAME = "circuit:shop.ädd#1"

@@ -10,10 +10,10 @@ from sedano import memory
 from sedano.cli import main
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host
-from sedano.engine.parking import BODY_BYTES, ParkingLot
-from sedano.model import codec
-from sedano.model.clock import LamportClock
-from sedano.model.messages import Command
+from sedano.engine.parked.lot import BODY_BYTES, ParkingLot
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import Command
 from sedano.ports import PARKED, Delivery, Ports
 from tests.conformance.worlds import COMMANDS, World
 from tests.stories import bakery

@@ -3,7 +3,7 @@
 import pytest
 
 from sedano.errors import MessageRefused, OptionError, TooLarge, UnknownQueue
-from sedano.model.transport import MAX_BYTES
+from sedano.model.queues import MAX_BYTES
 from sedano.ports import EVENTS, Delivery, Outgoing
 from tests.conformance.worlds import COMMANDS, World
 

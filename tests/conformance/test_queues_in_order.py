@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 
 from sedano.errors import OptionError, TooLarge
-from sedano.model.transport import MAX_BYTES
+from sedano.model.queues import MAX_BYTES
 from sedano.ports import Delivery, Outgoing, command_queue
 from tests.conformance.worlds import COMMANDS, World
 

@@ -3,10 +3,10 @@
 import pytest
 
 from sedano.errors import TooLarge, Unavailable
-from sedano.model.agenda import AGENDAS, MOST_BYTES, Agenda, AgendaChanged, Call, Periodic
-from sedano.model.schedule import Schedule, State
-from sedano.model.timetable import at, cron, every
-from sedano.model.timetable import upcoming as shown
+from sedano.model.schedules.agenda import AGENDAS, MOST_BYTES, Agenda, AgendaChanged, Call, Periodic
+from sedano.model.schedules.schedule import Schedule, State
+from sedano.model.schedules.timetable import at, cron, every
+from sedano.model.schedules.timetable import upcoming as shown
 from tests.conformance.worlds import World
 
 NIGHTLY = Periodic(

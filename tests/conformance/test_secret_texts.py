@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import pytest
 
-from sedano.aws.secret_texts import SsmSecretTexts, parameter
+from sedano.aws.webhook_secrets import SsmSecretTexts, parameter
 from sedano.errors import ConfigurationError
 from sedano.memory import MemorySecretTexts
-from sedano.secret_texts import SecretTexts
+from sedano.ports.webhook_secrets import SecretTexts
 from tests.plugins.resources import Resources
 
 STAGE = "conformance"

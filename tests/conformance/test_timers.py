@@ -6,7 +6,7 @@ import pytest
 
 from sedano.errors import UnknownQueue
 from sedano.memory import START
-from sedano.model.timer import EARLY_S, Timer, opened
+from sedano.model.timers import EARLY_S, Timer, opened
 from tests.conformance.worlds import COMMANDS, World, in_memory
 
 LATER = max(START, time.time()) + 40 * 86_400

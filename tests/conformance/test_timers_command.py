@@ -13,7 +13,7 @@ from sedano import memory
 from sedano.cli import main
 from sedano.errors import Unavailable
 from sedano.memory import START
-from sedano.model.timer import Timer
+from sedano.model.timers import Timer
 from sedano.ports import Ports
 from tests.conformance.worlds import COMMANDS, World
 from tests.stories import bakery

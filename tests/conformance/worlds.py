@@ -18,24 +18,23 @@ from botocore.httpsession import URLLib3Session
 
 from sedano import memory
 from sedano.aws.blobs import PREFIX, S3Blobs
+from sedano.aws.client.session import Session
 from sedano.aws.consumers import LambdaConsumers
 from sedano.aws.control import DynamoControl
 from sedano.aws.elections import DynamoElections
 from sedano.aws.events import S3Events
 from sedano.aws.flow_runs import DynamoFlowRuns
-from sedano.aws.host import SystemClock
 from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.limits import DynamoLimits
+from sedano.aws.machine import SystemClock
 from sedano.aws.members import DynamoMembers
 from sedano.aws.memos import DynamoMemos
 from sedano.aws.queues import SqsQueues
 from sedano.aws.schedules import DynamoSchedules
-from sedano.aws.session import Session
+from sedano.aws.settings import command_addresses
 from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
-from sedano.consumers import Consumers
-from sedano.limits import Limits
-from sedano.model.messages import BlobRef
+from sedano.model.messages.message import BlobRef
 from sedano.ports import (
     EVENTS,
     PARKED,
@@ -54,7 +53,8 @@ from sedano.ports import (
     Timers,
     command_queue,
 )
-from sedano.settings import command_addresses
+from sedano.ports.consumers import Consumers
+from sedano.ports.limits import Limits
 from tests.plugins.resources import QUEUES, Resources
 
 COMMANDS = command_queue("default")

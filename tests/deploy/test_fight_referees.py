@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sedano.aws import keys
+from sedano.aws.client import keys
 from sedano.aws.expressions.leases import RELEASE, TAKE_ABSENT
 from sedano.aws.limits import _numbered
 from tests.deploy.fight.arena import Fight, Write

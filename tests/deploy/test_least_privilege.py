@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from sedano.aws.settings import command_addresses
 from sedano.local import LocalStage, local_stage
-from sedano.local.synth import ROOT
-from sedano.settings import command_addresses
+from sedano.local.synthesis import ROOT
 from tests.plugins.resources import CODE
 
 CLIENT = """
-from sedano.model.lineage import derived_id
+from sedano.model.messages.lineage import derived_id
 from sedano import workflow
 from walks import Measured, Walk, alone, app, echo, length, sums
 large = "x" * 100_000

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ClientError
 
+from sedano.aws.settings import command_addresses
 from sedano.local import Endpoint, LocalStage, LocalStageError
 from sedano.local.assembly import archive
-from sedano.local.deploy import deploy
+from sedano.local.deployment import deploy
 from sedano.local.stage import ENDPOINT_PYTHON
-from sedano.local.synth import ROOT
+from sedano.local.synthesis import ROOT
 from sedano.local.time_limits import Tail, notices
-from sedano.settings import command_addresses
 from tests.ctrl_c import HEARS_CTRL_C
 from tests.plugins.resources import APP, CODE, QUEUES, Resources
 

@@ -5,15 +5,15 @@ import subprocess
 import sys
 
 from sedano.local import LocalStage
-from sedano.local.synth import ROOT
+from sedano.local.synthesis import ROOT
 from tests.plugins.resources import CODE
 
 CLIENT = """
 import time, uuid
 from tiny import app
 from sedano import every
-from sedano.model.agenda import Call, Periodic, agenda_of, with_periodic
-from sedano.model.schedule import Schedule, State, occurrence
+from sedano.model.schedules.agenda import Call, Periodic, agenda_of, with_periodic
+from sedano.model.schedules.schedule import Schedule, State, occurrence
 
 store, now = app.outlet.ports.schedules, int(time.time())
 died = Periodic(Schedule("died", every(days=1)), Call("tiny.add", "default", '{"args":[2,3],"kwargs":{}}'), State(now, (now,)))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sedano.local import LocalStage, local_stage
-from sedano.model.stream import call_id
+from sedano.model.sources.streams import call_id
 from tests.deploy.kept import result
 
 CODE = Path(__file__).parent / "follows"

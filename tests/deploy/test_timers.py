@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from sedano.local import LocalStage
-from sedano.local.synth import ROOT
+from sedano.local.synthesis import ROOT
 from tests.plugins.resources import CODE
 
 CLIENT = """

@@ -14,8 +14,8 @@ from urllib.error import HTTPError
 import pytest
 
 from sedano.local import LocalStage, local_stage
-from sedano.model.lineage import derived_id
-from sedano.model.webhook import delivery_id
+from sedano.model.messages.lineage import derived_id
+from sedano.model.sources.webhooks import delivery_id
 from tests.deploy.kept import result
 
 CODE = Path(__file__).parent / "hooks"

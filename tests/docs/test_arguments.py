@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sedano.model.codec import MAX_DATA_BYTES
+from sedano.model.messages.codec import MAX_DATA_BYTES
 from tests.docs.pages import page
 
 PAGE = page("arguments.md")

@@ -14,8 +14,8 @@ import pytest
 from infra.config import StageConfig
 from infra.context import from_context
 from sedano import webhooks
-from sedano.aws.secret_texts import parameter
-from sedano.model.records import RECORD_LIFETIME_S
+from sedano.aws.webhook_secrets import parameter
+from sedano.model.ledger.records import RECORD_LIFETIME_S
 from sedano.streams import StreamRecord, TableChange
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -23,7 +23,7 @@ pause = 77.5
 """
 KNOWN = [
     Entry("It takes {} ms a task, and {} sends", "measured", ["speed/CPU", "speed/sends"]),
-    Entry("after {} s it stops", "code", ["sedano.model.transport:MAX_DELAY_S"]),
+    Entry("after {} s it stops", "code", ["sedano.model.queues:MAX_DELAY_S"]),
     Entry("| writes | {} |", "measured", ["speed/writes"]),
 ]
 MEASURED = {"speed/CPU": 12.46, "speed/sends": 1003.0, "speed/writes": 3.0}
@@ -63,7 +63,7 @@ def test_a_page_whose_figures_have_their_sources_has_no_fault() -> None:
     [
         ("12.5 ms", "12.4 ms", "says 12.4, speed/CPU is 12.46"),
         ("1 003 sends", "1 004 sends", "says 1 004, speed/sends is 1003"),
-        ("900 s", "901 s", "says 901, sedano.model.transport:MAX_DELAY_S is 900"),
+        ("900 s", "901 s", "says 901, sedano.model.queues:MAX_DELAY_S is 900"),
         ("| 3 |", "| 4 |", "says 4, speed/writes is 3"),
         ("it stops.", "it stops, which costs 5 USD.", "it stops, which costs 5 USD"),
         ("ms a task", "µs a task", "not in the page"),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sedano import Sedano, testing
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "flow.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

@@ -4,7 +4,7 @@ from dataclasses import fields
 from typing import Any
 
 from sedano import Breaker, Sedano, testing
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 from tests.docs.pages import page
 
 PAGE = page("health.md")

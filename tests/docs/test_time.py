@@ -3,7 +3,7 @@
 from typing import Any
 
 from sedano import Sedano, testing
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 from tests.docs.pages import page
 
 PAGE = page("time.md")

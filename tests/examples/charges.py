@@ -17,14 +17,14 @@ from moto import mock_aws
 
 from infra.prices import LIST, MILLION
 from sedano.app import Sedano
-from sedano.aws.session import Session
-from sedano.aws_ports import ports_of
+from sedano.aws.client.session import Session
+from sedano.aws.deployment import ports_of
+from sedano.aws.settings import Settings
 from sedano.engine.chronicle import Host
-from sedano.engine.recorder import Recorder
+from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.ports import EVENTS, PARKED, RECORDS, Delivery, command_queue
-from sedano.settings import Settings
 from tests.strict_aws.dynamodb_values import item_size
 
 REGION = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}

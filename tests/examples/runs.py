@@ -16,7 +16,7 @@ from examples.census.services import ARCHIVE, INDEX, Call
 from examples.census.sources import SourceFile
 from sedano import chord
 from sedano.model import states
-from sedano.model.messages import LAUNCH
+from sedano.model.messages.message import LAUNCH
 
 SOUND = SourceFile("shop/sound.py", 61_000, "import os\nimport shop\n\n\ndef sell(item):\n    return item\n")
 BROKEN = SourceFile("shop/<broken>.py", 10, "def sell(:\n")

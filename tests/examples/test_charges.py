@@ -13,10 +13,10 @@ from infra import cost
 from infra.cost import Item, Shape, Stage
 from infra.prices import MILLION
 from sedano import chord
-from sedano.entries import INLINE_ARGUMENTS
-from sedano.model.codec import encode_data
-from sedano.model.page import PAGE_MEMBERS
-from sedano.model.plan import PAGE_BYTES
+from sedano.engine.canvas.entries import INLINE_ARGUMENTS
+from sedano.model.canvas.page_reader import PAGE_MEMBERS
+from sedano.model.canvas.pages import PAGE_BYTES
+from sedano.model.messages.codec import encode_data
 from tests.examples.charges import WRITE_UNIT, deployed, dollars
 
 BATCHES = (1, 10)

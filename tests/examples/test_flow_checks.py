@@ -23,7 +23,7 @@ from examples.census.flow_checks import (
 )
 from examples.census.services import ARCHIVE, INDEX, Call, Services
 from sedano.model import states
-from sedano.model.schedule import AHEAD_S, occurrence
+from sedano.model.schedules.schedule import AHEAD_S, occurrence
 from tests.examples.runs import flow_evidence
 
 BEGAN = 1_800_000_000.0

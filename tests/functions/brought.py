@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sedano import Sedano, WorkerSettings, bootstrap
+from sedano import Sedano, WorkerSettings
+from sedano.aws import deployment
 from sedano.ports import Events, MemberRecord, Members, Ports
 
 app = Sedano("brought", connect="tests.functions.brought:connect", worker=WorkerSettings(heartbeat=0.0, poison_after=2))
@@ -54,7 +55,7 @@ class Kept:
 
 def connect() -> Ports:
     """Return the ports of whatever starts, two of them this module's own."""
-    own = bootstrap.connect()
+    own = deployment.connect()
     calls.append(type(own.telemetry).__name__)
     members: Any = Heard(own.members)
     return replace(own, members=members, events=Kept(own.events))

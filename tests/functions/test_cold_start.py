@@ -19,35 +19,44 @@ REQUIRED = (
 )  # fmt: skip
 EXTRAS = ("pyspark", "aws_cdk", "cdk_nag", "boto3", "moto", "celery", "click", "hypothesis", "pytest")
 IDLE = {
-    "worker": ("engine.router", "engine.recorder"),
-    "router": ("engine.worker", "engine.recorder"),
-    "recorder": ("engine.worker", "engine.router", "app", "outlet", "task"),
+    "worker": ("engine.router", "engine.history.recorder"),
+    "router": ("engine.worker.pipeline", "engine.history.recorder"),
+    "recorder": ("engine.worker.pipeline", "engine.router", "app", "engine.publisher.publisher", "task"),
 }
 """What a function of a plain app never loads, besides `RARE`."""
 RARE = (
-    "celery_names",
-    "backlog", "spool", "aws.bounded", "model.connection",
-    "control", "elections", "electing", "locks", "partitions", "canvas", "entries", "result", "testing", "memory", "views", "local",
-    "engine.control", "engine.gossip", "engine.leasing", "engine.partitioning", "engine.singletons", "engine.history", "engine.loop",
-    "engine.time_limits", "engine.coroutines",
-    "model.canvas",
-    "health", "task_options", "engine.circuits", "engine.checking", "engine.pausing", "model.breaker", "model.budget", "model.health",
-    "model.memo", "model.pauses", "model.ranges", "aws.memos", "aws.expressions.memos",
-    "consumers", "inspecting", "engine.explaining", "engine.redriving", "engine.controller", "engine.threads", "budgeting",
-    "checks", "worker_options", "connector",
-    "model.rounds", "aws.consumers",
-    "model.election", "model.lease", "model.live", "model.order", "model.partitions", "model.registers", "model.snapshot",
-    "model.store_clock", "model.workflow", "aws.dated", "aws.elections", "aws.fencing", "aws.flow_runs", "aws.leases",
-    "limits", "model.rates", "model.permits", "model.holding", "aws.limits", "aws.expressions.limits",
-    "serial", "engine.serial", "model.serial",
-    "limiting", "limit_control", "model.limiting", "engine.limiting", "engine.pacing", "engine.permitting", "engine.collecting",
-    "engine.resending", "engine.preferring", "model.priority",
+    "errors.celery_names",
+    "engine.publisher.backlog", "engine.publisher.spool", "aws.client.bounded", "model.connection",
+    "api.control", "api.elections", "engine.election_calls", "api.leases", "api.partitions", "canvas", "engine.canvas.entries",
+    "result", "testing", "memory", "views", "local",
+    "engine.cluster.control", "engine.elections", "engine.leases", "engine.partitions", "engine.singletons", "engine.history.commits",
+    "engine.worker.event_loop",
+    "engine.worker.time_limits", "engine.worker.coroutine_turns",
+    "model.canvas.tree",
+    "api.health", "api.task_options", "engine.circuits", "engine.health", "engine.pauses", "model.circuits", "model.budgets",
+    "model.health",
+    "model.memos", "model.pauses", "model.tasks.ranges", "aws.memos", "aws.expressions.memos",
+    "ports.consumers", "api.inspection", "engine.cluster.explanation", "engine.parked.redrive", "engine.cluster.controller",
+    "engine.worker.body_threads", "api.budgets",
+    "checks", "api.worker_options", "api.connector",
+    "model.cluster.rounds", "aws.consumers",
+    "model.elections", "model.leases.rule", "model.history.live_state", "model.history.event_order", "model.partitions",
+    "model.history.registers", "model.history.snapshot",
+    "model.leases.store_clock", "model.workflow", "aws.client.store_time", "aws.elections", "aws.fencing.items", "aws.flow_runs",
+    "aws.leases",
+    "ports.limits", "model.limits.rate", "model.limits.concurrency", "model.collection", "aws.limits", "aws.expressions.limits",
+    "api.order", "engine.order", "model.order",
+    "api.limits", "api.limit_control", "model.limits.task_limits", "engine.limits.gate", "engine.limits.rate",
+    "engine.limits.concurrency", "engine.collection",
+    "engine.publisher.requeue", "engine.priority", "model.priority",
     "aws.expressions.elections", "aws.expressions.leases",
-    "schedules", "scheduling", "engine.scheduler", "engine.withdrawing", "model.agenda", "model.cron", "model.schedule", "model.timetable",
+    "api.schedules", "api.schedule_calls", "engine.schedules.scheduler", "engine.revocation.withdrawal", "model.schedules.agenda",
+    "model.schedules.cron", "model.schedules.schedule", "model.schedules.timetable",
     "aws.schedules", "aws.expressions.schedules",
-    "seals", "model.seal", "model.key_set", "aws.key_store",
-    "webhooks", "secret_texts", "engine.webhooks", "model.signed", "model.webhook", "aws.function_url", "aws.secret_texts",
-    "streams", "engine.streams", "model.stream",
+    "ports.seals", "model.seals.seal", "model.seals.key_set", "aws.key_store",
+    "webhooks", "ports.webhook_secrets", "engine.sources.webhooks", "model.sources.signature_schemes", "model.sources.webhooks",
+    "aws.function_url", "aws.webhook_secrets",
+    "streams", "engine.sources.streams", "model.sources.streams",
 )  # fmt: skip
 """What only an app that uses it loads: locks, singletons, elections, partitions, the control panel, canvas, results, workflows."""
 PROGRAM = """
@@ -106,7 +115,7 @@ def test_what_the_app_declares_is_loaded_while_the_worker_starts(settings: Mappi
     (tmp_path / "plain.py").write_text(PLAIN)
     (tmp_path / "locking.py").write_text(LOCKING)
     loaded = start("worker", settings, "locking:app", tmp_path)
-    assert {"sedano.engine.singletons", "sedano.engine.leasing", "sedano.model.lease"} <= set(loaded)
+    assert {"sedano.engine.singletons", "sedano.engine.leases", "sedano.model.leases.rule"} <= set(loaded)
 
 
 def test_every_module_that_is_named_as_rarely_used_exists() -> None:

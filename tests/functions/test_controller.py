@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sedano.settings import command_addresses
+from sedano.aws.settings import command_addresses
 from tests.functions.conftest import Handler, Remaining, environment, handler_of
 from tests.plugins.resources import Resources
 

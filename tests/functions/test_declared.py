@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from sedano import Sedano, WorkerSettings, testing
+from sedano.aws.settings import command_addresses
 from sedano.cli import main
 from sedano.errors import ConfigurationError, OptionError
-from sedano.model import codec
-from sedano.model.messages import Command
-from sedano.settings import command_addresses
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command
 from tests.functions import brought
 from tests.functions.conftest import ROOT, Functions, environment, handler_of
 from tests.plugins.resources import Resources
@@ -122,7 +122,10 @@ def test_discover_names_what_the_app_brings_and_refuses_what_is_not_there(tmp_pa
 def test_the_app_of_the_page_about_deploying_starts_with_its_own_port(settings: Mapping[str, str], tmp_path: Path) -> None:
     (block,) = re.findall(r"```python ports.py\n(.*?)```", (ROOT / "docs/deploy.md").read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "ports.py").write_text(block)
-    program = "import ports, sedano.bootstrap as b; b.worker(); print(type(ports.app.outlet.ports.blobs).__name__, ports.app.worker.window)"
+    program = (
+        "import ports, sedano.host.functions as host; host.worker(); "
+        "print(type(ports.app.outlet.ports.blobs).__name__, ports.app.worker.window)"
+    )
     places = os.pathsep.join(map(str, (ROOT / "layers/sedano/python", tmp_path)))
     variables = {**os.environ, **settings, "SEDANO_APP": "ports:app", "PYTHONPATH": places}
     done = subprocess.run([sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=False)
@@ -139,7 +142,7 @@ def test_a_module_that_only_connects_is_among_the_files_that_are_deployed(tmp_pa
 def test_settings_of_workers_cost_a_program_no_engine() -> None:
     program = (
         "import sys; from sedano import Sedano, WorkerSettings; Sedano('a', worker=WorkerSettings()); "
-        "print('sedano.engine.worker' in sys.modules)"
+        "print('sedano.engine.worker.pipeline' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from sedano.aws.settings import command_addresses
 from sedano.model import states
-from sedano.settings import command_addresses
 from tests.functions.conftest import Functions, environment, handler_of
 from tests.functions.corner import Sold, add, app, big
 from tests.plugins.resources import Resources

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sedano.aws.log_lines import LineFormatter, write_lines
-from sedano.settings import command_addresses
+from sedano.aws.settings import command_addresses
 from tests.functions.conftest import Functions, environment, handler_of
 from tests.functions.corner import note
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from sedano.aws_ports import ports_of
+from sedano.aws.deployment import ports_of
+from sedano.aws.settings import command_addresses, from_environment
 from sedano.errors import ConfigurationError
-from sedano.settings import command_addresses, from_environment
 from tests.functions.clockwork import app
 from tests.functions.conftest import Handler, Remaining, environment, handler_of
 from tests.plugins.resources import Resources

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from sedano.aws.settings import command_addresses
 from sedano.errors import ConfigurationError
-from sedano.settings import command_addresses
 from tests.functions.conftest import Remaining, environment, handler_of
 from tests.functions.test_cold_start import start
 from tests.plugins.resources import Resources
@@ -172,4 +172,5 @@ def test_the_function_does_not_start_with_streams_that_are_not_the_apps(known: d
 def test_a_cold_start_loads_no_worker_and_no_router(known: dict[str, str]) -> None:
     loaded = start("stream", known, APP)
     assert loaded[0] == "True"
-    assert {"sedano.engine.worker", "sedano.engine.router", "sedano.engine.scheduler", "sedano.result", "sedano.memory"}.isdisjoint(loaded)
+    idle = {"sedano.engine.worker.pipeline", "sedano.engine.router", "sedano.engine.schedules.scheduler", "sedano.result", "sedano.memory"}
+    assert idle.isdisjoint(loaded)

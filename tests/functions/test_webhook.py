@@ -147,4 +147,5 @@ def test_a_cold_function_whose_secret_is_out_of_reach_asks_its_sender_to_come_ag
 def test_a_cold_start_loads_no_worker_and_no_router(known: dict[str, str]) -> None:
     loaded = start("webhook", known, APP)
     assert loaded[0] == "True"
-    assert {"sedano.engine.worker", "sedano.engine.router", "sedano.engine.scheduler", "sedano.result"}.isdisjoint(loaded)
+    idle = {"sedano.engine.worker.pipeline", "sedano.engine.router", "sedano.engine.schedules.scheduler", "sedano.result"}
+    assert idle.isdisjoint(loaded)

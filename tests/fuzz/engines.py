@@ -11,18 +11,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from sedano.engine.explaining import explain
-from sedano.engine.redriving import parked, planned, redrive
+from sedano.engine.cluster.explanation import explain
+from sedano.engine.parked.redrive import parked, planned, redrive
 from sedano.errors import MessageRefused
+from sedano.host.sources import answering, reading
 from sedano.memory import MemorySecretTexts
-from sedano.model import codec, refusals
-from sedano.model.agenda import Agenda, AgendaChanged, agenda_or_refusal
-from sedano.model.messages import TIMER_OPENING, Command, Event
-from sedano.model.timer import opened
-from sedano.model.webhook import Arrived
+from sedano.model import refusals
+from sedano.model.messages import codec
+from sedano.model.messages.message import TIMER_OPENING, Command, Event
+from sedano.model.schedules.agenda import Agenda, AgendaChanged, agenda_or_refusal
+from sedano.model.sources.webhooks import Arrived
+from sedano.model.timers import opened
 from sedano.ports import EVENTS, PARKED, RECORDS, Delivery, Outgoing
-from sedano.streams import reading
-from sedano.webhooks import answering
 from tests.fuzz import seeds, stall, words
 from tests.fuzz.loop import Target
 from tests.fuzz.neighbours import DEADLINE_S, MOST_HOSTILE, ROUNDS, hostile, judge, mixed, yard

@@ -15,22 +15,27 @@ class Fault(NamedTuple):
 
 
 FAULTS = {
-    "a number beyond a double is read": Fault("json", "sedano.model.strict", "    if number - number:\n", "    if False:\n"),
+    "a number beyond a double is read": Fault("json", "sedano.model.messages.strict_json", "    if number - number:\n", "    if False:\n"),
     "any depth is read": Fault(
-        "value", "sedano.model.strict", 'if text.count("[") + text.count("{") > most_depth and _depth(text) > most_depth:', "if not text:"
+        "value",
+        "sedano.model.messages.strict_json",
+        'if text.count("[") + text.count("{") > most_depth and _depth(text) > most_depth:',
+        "if not text:",
     ),
-    "arguments are not looked at": Fault("data", "sedano.model.wire", "    if type(args) is not list:\n", "    if False:\n"),
+    "arguments are not looked at": Fault("data", "sedano.model.messages.attributes", "    if type(args) is not list:\n", "    if False:\n"),
     "the moment of a record is not looked at": Fault("recorder", "sedano.engine.chronicle", "if not all(0 <= event",
         "if False and not all(0 <= event"),
-    "a code that is in no list": Fault("stream", "sedano.model.stream", 'MessageRefused(refusals.STREAM, path, f"has the type',
+    "a code that is in no list": Fault("stream", "sedano.model.sources.streams", 'MessageRefused(refusals.STREAM, path, f"has the type',
         'MessageRefused("strange", path, f"has the type'),
-    "a binary attribute is not looked at": Fault("stream", "sedano.model.stream", "except (binascii.Error, ValueError):",
-        "except ZeroDivisionError:"),
-    "a signature is not compared": Fault("signature", "sedano.model.signed", "return None if any(equal) else WRONG", "return None"),
+    "a binary attribute is not looked at": Fault("stream", "sedano.model.sources.streams",
+        "except (binascii.Error, ValueError):", "except ZeroDivisionError:"),
+    "a signature is not compared": Fault("signature", "sedano.model.sources.signature_schemes",
+        "return None if any(equal) else WRONG", "return None"),
     "a metric bears what a message says": Fault(
-        "worker", "sedano.engine.parking", 'count("MessagesParked", reason=parking.code)', 'count("MessagesParked", reason=parking.detail)'
+        "worker", "sedano.engine.parked.lot",
+        'count("MessagesParked", reason=parking.code)', 'count("MessagesParked", reason=parking.detail)'
     ),
-    "what is refused is dropped": Fault("router", "sedano.engine.holding",
+    "what is refused is dropped": Fault("router", "sedano.engine.hold_back",
         "        batch.park(delivery, refused.code, refused.field, refused.detail)\n", "        pass\n"),
-    "a cron's step may be nothing": Fault("cron", "sedano.model.cron", "if first > last or not width:", "if first > last:"),
+    "a cron's step may be nothing": Fault("cron", "sedano.model.schedules.cron", "if first > last or not width:", "if first > last:"),
 }  # fmt: skip

@@ -11,12 +11,12 @@ from typing import Any
 from sedano.aws import function_url
 from sedano.aws.deliveries import delivery
 from sedano.aws.events import S3Events
+from sedano.aws.settings import from_environment
+from sedano.engine.publisher.spool import Spool
 from sedano.errors import OptionError
-from sedano.model import key_set
-from sedano.model.store_clock import Moment, learned
-from sedano.secret_texts import lines_of
-from sedano.settings import from_environment
-from sedano.spool import Spool
+from sedano.model.leases.store_clock import Moment, learned
+from sedano.model.seals import key_set
+from sedano.ports.webhook_secrets import lines_of
 from tests.fuzz.loop import Target
 from tests.fuzz.readers import reader, text_of
 from tests.fuzz.referee import Broken

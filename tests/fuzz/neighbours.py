@@ -12,9 +12,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sedano.engine.worker import WorkerSettings
-from sedano.model import refusals, signed
-from sedano.model.limiting import QUIET, SLOT
+from sedano.engine.worker.pipeline import WorkerSettings
+from sedano.model import refusals
+from sedano.model.limits.task_limits import QUIET, SLOT
+from sedano.model.sources import signature_schemes as signed
 from sedano.ports import PARKED, Delivery
 from sedano.testing import World
 from tests.fuzz import seeds, stall

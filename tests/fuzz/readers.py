@@ -14,36 +14,64 @@ from pathlib import Path
 from typing import Any
 
 from sedano.engine import chronicle
-from sedano.engine.explaining import explain
+from sedano.engine.cluster.explanation import explain
 from sedano.errors import MessageRefused, SedanoError
 from sedano.memory import ports
 from sedano.model import (
-    agenda,
-    breaker,
-    budget,
-    codec,
-    health,
-    limiting,
-    page,
-    pauses,
-    place,
-    rates,
-    refusals,
-    signed,
-    snapshot,
-    stamps,
-    stream,
-    strict,
-    timer,
-    timestamps,
-    timetable,
-    webhook,
+    budgets as budget,
 )
-from sedano.model.cron import read_cron
-from sedano.model.messages import BlobRef, Place
-from sedano.model.timetable import read_timetable
+from sedano.model import (
+    circuits as breaker,
+)
+from sedano.model import (
+    health,
+    pauses,
+    refusals,
+)
+from sedano.model import (
+    timers as timer,
+)
+from sedano.model.canvas import (
+    page_reader as page,
+)
+from sedano.model.canvas import (
+    place,
+)
+from sedano.model.history import (
+    snapshot,
+)
+from sedano.model.limits import (
+    rate as rates,
+)
+from sedano.model.limits import (
+    task_limits as limiting,
+)
+from sedano.model.messages import (
+    codec,
+    stamps,
+    timestamps,
+)
+from sedano.model.messages import (
+    strict_json as strict,
+)
+from sedano.model.messages.message import BlobRef, Place
+from sedano.model.schedules import (
+    agenda,
+    timetable,
+)
+from sedano.model.schedules.cron import read_cron
+from sedano.model.schedules.timetable import read_timetable
+from sedano.model.sources import (
+    signature_schemes as signed,
+)
+from sedano.model.sources import (
+    streams as stream,
+)
+from sedano.model.sources import (
+    webhooks as webhook,
+)
 from sedano.model.workflow.definition import plain
-from sedano.model.workflow.reading import read as read_workflow
+from sedano.model.workflow.definition_reader import read as read_workflow
 from sedano.ports import EVENTS, RECORDS
 from sedano.views.cluster import read_state
 from sedano.workflow import files

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import sedano.testing
-from sedano.model.timer import sealed
+from sedano.model.timers import sealed
 from sedano.ports import EVENTS, PARKED, RECORDS, Outgoing, command_queue
 from tests.fuzz import stall
 

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sedano.model import wire
-from sedano.model.agenda import Agenda, Call, Periodic, write_agenda
-from sedano.model.schedule import Schedule, State
-from sedano.model.snapshot import Part, Pointer, Snapshot, write_pointer, write_snapshot
-from sedano.model.timetable import read_timetable
+from sedano.model.history.snapshot import Part, Pointer, Snapshot, write_pointer, write_snapshot
+from sedano.model.messages import attributes as wire
+from sedano.model.schedules.agenda import Agenda, Call, Periodic, write_agenda
+from sedano.model.schedules.schedule import Schedule, State
+from sedano.model.schedules.timetable import read_timetable
 from sedano.model.workflow.definition import encode
 from tests.fuzz import stall
 

@@ -1,10 +1,10 @@
-"""Rules about who may know whom.
+"""Rules about who may know whom: the floors of DESIGN §2, from the ground.
 
-    functions → bootstrap → app task result testing … → engine | aws | memory → ports → model → errors
-    views → the front door's floors; cli, emulator, local and web → views; glue_jobs → history, model; infra → nothing of the library
+    errors < model (pure) < ports < memory, aws, engine (these do not know one another) < result < canvas < task < event < api < app
+    < workflow < streams webhooks checks guards spark < host < views < testing history < cli local web < __main__
 
-A module imports only floors below its own. Rooms of the front door may know one another; engine, aws and memory may
-not; bootstrap alone knows both engine and aws. Nothing is imported late, but for the places named in LATE.
+A module imports only floors below its own, and rooms of one floor do not know one another. glue_jobs may know the model and history,
+functions the host alone, infra nothing of the library. An import inside a function counts like any other; LATE says who may have one.
 """
 
 import ast
@@ -12,87 +12,98 @@ import graphlib
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
-from tests.house.tree import Source
+from tests.house.tree import LIBRARY, Source
 
 FLOORS: tuple[frozenset[str], ...] = tuple(
     frozenset(rooms.split())
     for rooms in (
-        "celery_names",
         "errors",
         "model",
-        "machine deadlines limits consumers secret_texts",
-        "seals",
         "ports",
         "memory engine aws",
-        "app task event canvas result guards settings testing workflow",
-        "bootstrap",
+        "result",
+        "canvas",
+        "task",
+        "event",
+        "api",
+        "app",
+        "workflow",
+        "streams webhooks checks guards spark",
+        "host",
         "views",
+        "testing history",
         "cli emulator local web",
         "__main__",
     )
 )
-FRONT = next(floor for floor, rooms in enumerate(FLOORS) if "app" in rooms)  # and every file that is not named above
-DOOR = "the package itself"  # sedano/__init__.py stands above the front rooms and below whatever uses the package
+KNOW_BOTH = ("sedano.host",)
+DOOR = "the package itself"  # sedano/__init__.py hands on names of every floor up to the app, and stands below whoever uses the package
 
 LATE = {
-    "infra/__init__.py": "whoever counts the bytes of a layer starts no CDK",
-    "layers/sedano/python/sedano/__init__.py": "`from sedano import Sedano` loads what an app needs and no more",
-    "layers/sedano/python/sedano/app.py": "a program loads locks, partitions, the control panel and results when it uses them; "
-    "a worker loads no more than it runs",
-    "layers/sedano/python/sedano/aws_ports.py": "a port that few invocations use is loaded by the first",
-    "layers/sedano/python/sedano/backlog.py": "a program whose messages all get through never loads a database",
-    "layers/sedano/python/sedano/bootstrap.py": "a function loads what it runs",
-    "layers/sedano/python/sedano/cli/__init__.py": "loads the one verb that was asked for",
-    "layers/sedano/python/sedano/cli/history.py": "Spark is an extra, and the job stands beside the library",
-    "layers/sedano/python/sedano/guarding.py": "whoever declares health checks and budgets loads what that takes",
-    "layers/sedano/python/sedano/elections.py": "whoever holds an election loads what that takes",
-    "layers/sedano/python/sedano/engine/admission.py": "an app without singletons and winners loads neither leases nor elections",
-    "layers/sedano/python/sedano/engine/holding.py": "whoever meets a task that is not known loads what finds the name that was meant",
-    "layers/sedano/python/sedano/engine/time_limits.py": "ctypes is for the threads of a worker that has more than one; others load none",
-    "layers/sedano/python/sedano/engine/execution.py": "a worker whose tasks have no time limits loads nothing that keeps them",
-    "layers/sedano/python/sedano/engine/deferrals.py": "whoever has no queue that keeps order loads nothing that knows of order",
-    "layers/sedano/python/sedano/engine/membership.py": "whoever meets no pause loads nothing that knows of pauses",
-    "layers/sedano/python/sedano/engine/telling.py": "whoever runs no calls together loads nothing that knows of baskets",
-    "layers/sedano/python/sedano/engine/publisher.py": "whoever delays nothing by more than 900 s loads no timers",
-    "layers/sedano/python/sedano/aws/host.py": "whoever waits on an event loop has one; whoever does not, pays for none",
-    "layers/sedano/python/sedano/aws/noted.py": "a worker that gets no task with `expires` computes nothing about the store's clock",
-    "layers/sedano/python/sedano/aws/queues.py": "whoever sends to no queue that keeps order loads nothing that knows of turns",
-    "layers/sedano/python/sedano/limiting.py": "an app without a queue that keeps order loads nothing that declares order",
-    "layers/sedano/python/sedano/local/__init__.py": "the command of the local stage hears Ctrl-C before it loads an AWS client",
-    "layers/sedano/python/sedano/local/__main__.py": "the command hears Ctrl-C while it loads what it runs",
-    "layers/sedano/python/sedano/locks.py": "whoever awaits a lock has an event loop; whoever does not, pays for none",
-    "layers/sedano/python/sedano/outlet.py": "whoever publishes loads results, whoever takes a lease or makes a canvas what that takes",
-    "layers/sedano/python/sedano/result/later.py": "whoever awaits a result has an event loop; whoever neither awaits, draws nor saves "
-    "a result, nor asks for its messages, pays for none of it",
-    "layers/sedano/python/sedano/periodic.py": "whoever declares or changes periodic tasks loads what that takes",
-    "layers/sedano/python/sedano/sources.py": "whoever declares a webhook or stands on a stream loads what that takes",
-    "layers/sedano/python/sedano/hinting.py": "whoever asks for an attribute that is not there loads the words for it",
-    "layers/sedano/python/sedano/task.py": "whoever makes signatures loads the canvas",
-    "layers/sedano/python/sedano/errors.py": "whoever gives an option that is not there loads the words that say what to write instead",
-    "layers/sedano/python/sedano/workflow/__init__.py": "a worker whose workflows are classes loads no reader of files",
-    "layers/sedano/python/sedano/workflow/drawing.py": "whoever draws loads what draws; no worker does",
-    "layers/sedano/python/sedano/workflow/enlisting.py": "every worker can direct workflows; the first command loads what that takes",
-    "layers/sedano/python/sedano/workflow/flow_result.py": "whoever waits for a run loads what waits; no worker does",
-    "layers/sedano/python/sedano/workflow/files.py": "PyYAML is an extra: only whoever declares workflows in YAML needs it",
-}
+    f"{LIBRARY}{path}": reason
+    for path, reason in {
+        "__init__.py": "`from sedano import Sedano` loads what an app needs and no more",
+        "api/leases.py": "only a program that awaits a lock loads an event loop",
+        "api/limits.py": "only an app with a queue that keeps order loads the options of order",
+        "api/periodic.py": "only an app with periodic tasks loads schedules",
+        "api/safeguards.py": "only an app that declares health checks or budgets loads them",
+        "api/sources.py": "only an app that declares a webhook or a stream loads them",
+        "app.py": "a program loads locks, partitions, the control panel and results when it uses them; a worker loads none of them",
+        "aws/deployment.py": "a port that few invocations use is loaded at its first use",
+        "aws/client/store_date.py": "a worker without tasks that expire loads nothing that computes the store's time",
+        "aws/machine.py": "only a program that waits on an event loop loads asyncio",
+        "aws/queues.py": "only a program that sends to a queue that keeps order loads the rules of order",
+        "canvas/election.py": "only a program that holds an election loads elections",
+        "cli/__init__.py": "the command loads the one verb that was asked for",
+        "cli/history.py": "Spark is an extra, and the job stands beside the library",
+        "engine/cluster/membership.py": "only a worker that finds a pause loads pauses",
+        "engine/deferrals.py": "only a worker of a queue that keeps order loads the rules of order",
+        "engine/history/run_events.py": "only a worker that runs calls together loads baskets",
+        "engine/hold_back.py": "only a worker that receives an unknown task loads the search for similar names",
+        "engine/publisher/backlog.py": "a program whose messages all get through never loads a database",
+        "engine/publisher/publisher.py": "leases, canvases and order keys are loaded by the programs that use them",
+        "engine/publisher/sender.py": "only a program that delays a message by more than 900 s loads timers",
+        "engine/worker/admission.py": "a worker loads the gates that its app's tasks need",
+        "engine/worker/execution.py": "only a worker whose tasks have time limits loads them",
+        "engine/worker/time_limits.py": "only a worker with several threads loads ctypes",
+        "errors/__init__.py": "only an error about an unknown option loads the words that say what to write instead",
+        "errors/hints.py": "only a missing attribute loads the words that say what to write instead",
+        "host/functions.py": "a function loads the engine that it runs",
+        "local/__init__.py": "the command of the local stage hears Ctrl-C before it loads an AWS client",
+        "local/__main__.py": "the command hears Ctrl-C while it loads the rest",
+        "result/late.py": "only a program that awaits, draws or saves results, or asks for their messages, loads that",
+        "task.py": "only a program that makes signatures or publishes loads canvases and results",
+        "workflow/__init__.py": "a worker whose workflows are classes loads no reader of files",
+        "workflow/built_in_tasks.py": "every worker can direct workflows; the first command loads the engine of it",
+        "workflow/files.py": "PyYAML is an extra: only workflows in YAML need it",
+        "workflow/flow_result.py": "only a program that waits for a run loads waiting; no worker does",
+        "workflow/pictures.py": "only a program that draws loads the drawing; no worker does",
+    }.items()
+} | {"infra/__init__.py": "a program that only counts the bytes of a layer starts no CDK"}
+"""Which files have imports inside functions, and why. They are statements: typed, and counted for floors and circles."""
 BY_NAME = {
-    "layers/sedano/python/sedano/app.py": "the module of the app, and what brings its ports, are named in settings and in `connect=`",
-    "layers/sedano/python/sedano/connector.py": "the function that brings an app's ports is named in `connect=`",
-    "layers/sedano/python/sedano/cli/desk.py": "the app that it is about is named on the command line",
-    "layers/sedano/python/sedano/cli/history.py": "looks whether the history job is installed before it says how to install it",
-    "layers/sedano/python/sedano/cli/workflow.py": "the workflow that a command is about is named on the command line, as module:Class",
+    f"{LIBRARY}{path}": reason
+    for path, reason in {
+        "api/connector.py": "the function that brings an app's ports is named in `connect=`",
+        "app.py": "the module of the app, and what brings its ports, are named in settings and in `connect=`",
+        "cli/console.py": "the app is named on the command line",
+        "cli/history.py": "looks whether the history job is installed before it says how to install it",
+        "cli/workflow.py": "the workflow is named on the command line, as module:Class",
+    }.items()
 }
 """Which files load what users name. A module of ours is named by an import statement, everywhere (`ours_by_statement`)."""
 TYPED = {
-    "layers/sedano/python/sedano/aws/noted.py": "names in an annotation what is loaded when somebody asks for the time",
-    "layers/sedano/python/sedano/consumers.py": "names in annotations what only those who look at queues have to load",
-    "layers/sedano/python/sedano/limits.py": "names in annotations what only those who use limits have to load",
-    "layers/sedano/python/sedano/engine/registry.py": "names circuits, health checks and limits in annotations",
-    "layers/sedano/python/sedano/engine/batch.py": "names the lease of a singleton and permits in annotations",
-    "layers/sedano/python/sedano/engine/loop.py": "names in an annotation what keeps a body within its time limits",
-    "layers/sedano/python/sedano/ports.py": "names in annotations what only those who use a port have to load",
+    f"{LIBRARY}{path}": reason
+    for path, reason in {
+        "engine/batch.py": "names the lease of a singleton and permits in annotations",
+        "engine/registry.py": "names circuits, health checks and limits in annotations",
+        "engine/worker/event_loop.py": "names time limits in an annotation",
+        "ports/__init__.py": "names in annotations the ports that only their users load",
+        "ports/consumers.py": "names in annotations what only readers of queues load",
+        "ports/limits.py": "names in annotations what only users of limits load",
+    }.items()
 }
-"""Beside the places in LATE: what only annotations name is imported for the type checker alone. For floors and circles it counts."""
+"""Beside the files in LATE: what only annotations name is imported for the type checker alone. For floors and circles it counts."""
 
 FLAG = "TYPE" + "_CHECKING"
 HARMLESS = ("importlib.metadata", "importlib.resources")  # they read what is installed and import nothing
@@ -119,7 +130,7 @@ def rooms_of(module: str, names: Sequence[str]) -> set[str]:
         return set()
     if len(parts) > 1:
         return {parts[1]}
-    return {name if name.islower() else DOOR for name in names or ("",)}
+    return {name if name.islower() and not name.startswith("__") else DOOR for name in names or ("",)}
 
 
 def entered(source: Source) -> set[str]:
@@ -127,37 +138,37 @@ def entered(source: Source) -> set[str]:
     return set().union(*(rooms_of(module, names) for module, names in imported(source)))
 
 
-def floor_of(room: str) -> int:
-    """The floor of a room; a file without a floor of its own is a room of the front door."""
+def floor_of(room: str) -> float | None:
+    """The floor of a room; None: it stands on none. The package itself stands just above the app, whose names it hands on."""
     if room == DOOR:
-        return FRONT + 1
-    return next((floor for floor, rooms in enumerate(FLOORS) if room in rooms), FRONT)
+        return next(floor for floor, rooms in enumerate(FLOORS) if "app" in rooms) + 0.5
+    return next((floor for floor, rooms in enumerate(FLOORS) if room in rooms), None)
 
 
 def only_floors_below(source: Source) -> list[str]:
-    """A module of the library imports floors below its own; front rooms also one another."""
+    """A module of the library imports floors below its own."""
     parts = source.module.split(".")
     room = parts[1] if len(parts) > 1 else DOOR
-    if len(parts) > 2 and not any(room in rooms for rooms in FLOORS):
-        return [f"{source.path}: the folder {room} stands on no floor; give it one in tests/house/imports.py"]
     here = floor_of(room)
+    if here is None:
+        return [f"{source.path}: {room} stands on no floor; give it one in tests/house/imports.py"]
     reached = {other: floor_of(other) for other in entered(source) - {room}}
     return [
         f"{source.path}: {room} may not import {other}; only floors below its own"
         for other, there in sorted(reached.items())
-        if there > here or (there == here != FRONT)
+        if there is None or there >= here
     ]
 
 
 def one_room_knows_engine_and_aws(source: Source) -> list[str]:
-    """Only bootstrap imports both the engine and AWS."""
-    both = {"engine", "aws"} <= entered(source) and source.module != "sedano.bootstrap"
-    return [f"{source.path}: only bootstrap may know both engine and aws"] if both else []
+    """Only the host, and the command line's tools above it, import both the engine and AWS."""
+    both = {"engine", "aws"} <= entered(source) and not source.module.startswith(KNOW_BOTH)
+    return [f"{source.path}: only sedano.host may know both engine and aws"] if both else []
 
 
 def visitors_use_their_door(source: Source) -> list[str]:
-    """Lambda functions enter by bootstrap, Glue jobs by the model and by history, infrastructure not at all."""
-    doors = {"functions": {"bootstrap"}, "glue_jobs": {"model", "errors", "history"}, "infra": set[str]()}
+    """Lambda functions enter by the host, Glue jobs by the model and by history, infrastructure not at all."""
+    doors = {"functions": {"host"}, "glue_jobs": {"model", "errors", "history"}, "infra": set[str]()}
     allowed = doors.get(source.path.split("/")[0])
     if allowed is None:
         return []

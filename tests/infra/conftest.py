@@ -3,7 +3,7 @@
 import pytest
 
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.infra.template import Templates, read
 from tests.plugins.resources import APP, CODE
 

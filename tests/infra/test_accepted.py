@@ -12,7 +12,7 @@ import pytest
 
 from sedano.local import LocalStageError
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.infra.invariants import broken
 from tests.infra.template import Templates, read
 from tests.infra.test_config import CLICKS, KEY

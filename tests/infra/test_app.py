@@ -12,7 +12,7 @@ from infra.config import LOG_RETENTIONS
 from infra.constructs import function
 from sedano.local import LocalStageError
 from sedano.local.stage import stage_context
-from sedano.local.synth import ROOT, synthesise
+from sedano.local.synthesis import ROOT, synthesise
 from tests.infra.template import Templates
 from tests.plugins.resources import APP, CODE
 

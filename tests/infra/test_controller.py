@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.infra.invariants import broken
 from tests.infra.template import Templates, read
 from tests.infra.test_invariants import EVERYWHERE, IN_PRODUCTION

@@ -9,7 +9,7 @@ from infra.constructs.layers import FOR_THE_FUNCTION, MOST_BYTES, Layer, require
 from infra.places import FUNCTIONS
 from sedano.local import LocalStageError
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.infra.template import Templates
 from tests.infra.test_packages import Shelf
 from tests.plugins.resources import APP, CODE

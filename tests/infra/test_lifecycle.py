@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.infra import lifecycle as rules
 from tests.infra.invariants import Rule, broken
 from tests.infra.template import Templates, read, target

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from infra.constructs.layers import LIBRARY
-from sedano.engine.telling import ENDS, UNRUN
+from sedano.engine.history.run_events import ENDS, UNRUN
 from tests.infra.template import Templates, read
 
 #: What AWS emits, by namespace: the metrics used here and the dimensions that each stands under, from the services' own pages

@@ -10,7 +10,7 @@ from infra import cost
 from infra.config import ConfigError, StageConfig
 from infra.prices import LIST
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.infra.template import Templates, read
 from tests.plugins.resources import APP, CODE
 

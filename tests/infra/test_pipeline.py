@@ -7,10 +7,10 @@ import pytest
 
 from infra.config import ConfigError
 from infra.context import from_context
-from sedano.aws import keys
-from sedano.engine.history import LEASE
+from sedano.aws.client import keys
+from sedano.engine.history.commits import LEASE
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.infra.invariants import broken
 from tests.infra.template import Templates, read, shown, target
 from tests.infra.test_invariants import EVERYWHERE, IN_PRODUCTION, JUDGED_ELSEWHERE

@@ -14,7 +14,7 @@ import pytest
 from infra.account import BOOTSTRAPPED, Target, no_room
 from sedano.local import Endpoint
 from sedano.local.stage import ENDPOINT_PYTHON
-from sedano.local.synth import ROOT
+from sedano.local.synthesis import ROOT
 from tests.infra.test_config import CLICKS
 from tests.infra.test_native import elf
 

@@ -7,7 +7,7 @@ import pytest
 
 from infra.config import ConfigError, StageConfig
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.infra.template import Templates, read, target
 from tests.plugins.resources import APP, CODE
 

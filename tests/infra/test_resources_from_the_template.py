@@ -6,9 +6,10 @@ from infra.constructs.queue import FIFO, MAX_RECEIVES, MAX_RECEIVES_IN_ORDER
 from infra.constructs.table import MEMBERS, MEMBERS_KEY
 from sedano.aws import members as library
 from sedano.aws.expressions.members import BEAT
-from sedano.model import serial, transport
-from sedano.model.cluster import MemberRecord
-from sedano.settings import command_addresses
+from sedano.aws.settings import command_addresses
+from sedano.model import order as serial
+from sedano.model import queues as transport
+from sedano.model.cluster.members import MemberRecord
 from tests.infra.template import Templates
 from tests.plugins.resources import QUEUES, Resources
 

@@ -13,7 +13,7 @@ import pytest
 
 from requirements import toolchain
 from sedano.local import assembly
-from sedano.local.synth import ROOT
+from sedano.local.synthesis import ROOT
 from tests.infra.template import Templates, of_a_stream, read, target
 
 FOREIGN = Path(__file__).resolve().parent / "foreign"

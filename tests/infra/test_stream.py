@@ -10,7 +10,7 @@ import pytest
 from infra.constructs.streams import READS
 from sedano.local import LocalStageError
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.infra.invariants import broken
 from tests.infra.template import Templates, read, target
 from tests.infra.test_accepted import linted

@@ -7,7 +7,7 @@ import pytest
 from infra.application import application
 from infra.config import ConfigError, StageConfig
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.infra.template import read
 
 SOURCE = "from sedano import Sedano\n\napp = Sedano('shop')\n\n@app.task({limit})\ndef crunch() -> None: ...\n"

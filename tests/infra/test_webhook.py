@@ -11,10 +11,10 @@ import pytest
 
 from infra.config import ConfigError, StageConfig
 from infra.constructs.alarms import REFUSED, UNSIGNED
-from sedano.aws.secret_texts import parameter
+from sedano.aws.webhook_secrets import parameter
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
-from sedano.model.signed import ABSENT
+from sedano.local.synthesis import synthesise
+from sedano.model.sources.signature_schemes import ABSENT
 from tests.infra.invariants import broken
 from tests.infra.template import Templates, read, target
 from tests.infra.test_invariants import EVERYWHERE, IN_PRODUCTION

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sedano.local.synth import ROOT
+from sedano.local.synthesis import ROOT
 
 INFRA = ROOT / "infra"
 

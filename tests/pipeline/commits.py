@@ -14,14 +14,14 @@ from typing import Any
 import greenlet
 
 from sedano import memory
-from sedano.engine.history import History
-from sedano.engine.leasing import Leasing
+from sedano.engine.history.commits import History
+from sedano.engine.leases import Leasing
 from sedano.errors import LeaseTaken, SedanoError, Unavailable
 from sedano.memory.archive import MemoryArchive
-from sedano.model import snapshot as rule
-from sedano.model.archive import Archive
-from sedano.model.snapshot import Snapshot
+from sedano.model.history import snapshot as rule
+from sedano.model.history.snapshot import Snapshot
 from sedano.ports import Leases, Ports
+from sedano.ports.archive import Archive
 
 DURATION_MS = 30_000
 ROWS = "rows.json"

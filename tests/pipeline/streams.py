@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sedano.model.order import stamp
+from sedano.model.history.event_order import stamp
 from sedano.model.states import STATE_OF_CLASS, SUBJECTS
 
 Event = dict[str, Any]

@@ -10,13 +10,13 @@ import pytest
 from sedano import memory
 from sedano.aws.archive import S3Archive
 from sedano.aws.leases import DynamoLeases
-from sedano.engine.history import History
-from sedano.engine.leasing import Leasing
+from sedano.engine.history.commits import History
+from sedano.engine.leases import Leasing
 from sedano.errors import ConfigurationError, FencedOff, LeaseTaken
 from sedano.memory.archive import MemoryArchive
 from sedano.memory.folder import FolderArchive, FolderLeases
-from sedano.model import snapshot as rule
-from sedano.model.snapshot import Pointer, Snapshot
+from sedano.model.history import snapshot as rule
+from sedano.model.history.snapshot import Pointer, Snapshot
 from tests.conformance.worlds import session_of
 from tests.pipeline.commits import DURATION_MS, Commits, build, compact, episodes, in_memory, rows
 

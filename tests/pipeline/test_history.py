@@ -14,8 +14,8 @@ from glue_jobs.pipeline.session import must_open
 from glue_jobs.pipeline.timeline import finalise, merged, registers
 from sedano.errors import ConfigurationError, OptionError
 from sedano.history import landed_at, open_history
-from sedano.model import registers as pure
-from sedano.model.order import stamp
+from sedano.model.history import registers as pure
+from sedano.model.history.event_order import stamp
 from tests.pipeline.browser import look
 from tests.pipeline.cluster import lines
 from tests.pipeline.oracle import as_celery_says, recorded, recording, replayed

@@ -13,8 +13,8 @@ from glue_jobs.pipeline.job import run
 from glue_jobs.timeline import arguments, main
 from sedano import Sedano, chain, testing
 from sedano.history import open_history
-from sedano.local.spark import LocalRuns
-from sedano.model.registers import finalise, fold
+from sedano.local.spark_runs import LocalRuns
+from sedano.model.history.registers import finalise, fold
 from sedano.spark import spark_task
 from tests.ended import until_ended
 from tests.pipeline.streams import delivered, lives, written

@@ -5,7 +5,7 @@ import pytest
 from glue_jobs.pipeline import schema
 from glue_jobs.pipeline.landing import events, land
 from glue_jobs.pipeline.timeline import finalise, merged, registers, timelines
-from sedano.model import registers as pure
+from sedano.model.history import registers as pure
 from sedano.model.states import STATE_OF_CLASS
 from tests.pipeline.oracle import as_celery_says, recorded, recording, replayed
 from tests.pipeline.streams import delivered, lives, written

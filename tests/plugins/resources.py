@@ -18,7 +18,7 @@ from moto import mock_aws
 from sedano.local import LocalStage, local_stage
 from sedano.local.endpoint import REGION
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.aws_from_template import create_resources
 
 APP = "tiny:app"

@@ -20,11 +20,11 @@ from typing import Any
 
 from sedano import Breaker, Retry, Sedano, memory
 from sedano.engine.chronicle import Host
-from sedano.engine.explaining import explain
-from sedano.engine.recorder import Recorder
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.cluster.explanation import explain
+from sedano.engine.history.recorder import Recorder
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.model import states
-from sedano.model.waits import LONGEST_S
+from sedano.model.deferrals import LONGEST_S
 from sedano.ports import PARKED, RECORDS, Delivery, command_queue
 from tests.simulation.outages import Away, Broken
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sedano.aws import keys
-from sedano.engine.leasing import Leasing
-from sedano.model.lease import Term
+from sedano.aws.client import keys
+from sedano.engine.leases import Leasing
+from sedano.model.leases.rule import Term
 from tests.simulation.claim_referee import number
 from tests.simulation.claims import ClaimWorld, plan_of
 from tests.simulation.lease_referee import CONTROL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import greenlet
 
 from sedano import Retry, Sedano, chord, current
-from sedano.engine.claiming import GUARD_S
+from sedano.engine.worker.claims import GUARD_S
 from tests.simulation.process import Process
 
 SOON = Retry(max_retries=2, interval_start=2.0, jitter=False)

@@ -10,9 +10,9 @@ from functools import partial
 from sedano.aws.expressions import memos
 from sedano.engine.batch import Batch, Job
 from sedano.engine.circuits import Circuits
-from sedano.model import breaker as rule
-from sedano.model.breaker import Breaker, Circuit
-from sedano.model.memo import Memo
+from sedano.model import circuits as rule
+from sedano.model.circuits import Breaker, Circuit
+from sedano.model.memos import Memo
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.circuits import CircuitWorld, Planted
 from tests.simulation.weaken import each

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sedano.aws import keys
+from sedano.aws.client import keys
 from sedano.errors import SedanoError
-from sedano.model import breaker as rule
+from sedano.model import circuits as rule
 from sedano.model import health
-from sedano.model.breaker import FAILURE, SKEW_S, Circuit
+from sedano.model.circuits import FAILURE, SKEW_S, Circuit
 from sedano.model.health import Health
-from sedano.model.memo import CIRCUIT, HEALTH, memo_name
+from sedano.model.memos import CIRCUIT, HEALTH, memo_name
 from tests.simulation.circuit_tasks import BREAKERS, payments
 from tests.simulation.claim_referee import text
 from tests.simulation.dynamodb import Change

@@ -17,7 +17,7 @@ from typing import Any
 from sedano.aws.memos import DynamoMemos
 from sedano.engine import chronicle
 from sedano.engine.circuits import Circuits
-from sedano.engine.worker import Worker
+from sedano.engine.worker.pipeline import Worker
 from sedano.model.health import HEALTHY, UNAVAILABLE, UNHEALTHY
 from sedano.ports import RECORDS, Ports
 from tests.simulation import circuit_tasks

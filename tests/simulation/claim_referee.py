@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from sedano.aws import keys
-from sedano.engine.claiming import GUARD_S
+from sedano.aws.client import keys
 from sedano.engine.registry import ELECT_TASK
-from sedano.model import codec, states
-from sedano.model.messages import ELECT, LAUNCH, Command
-from sedano.model.records import RECORD_LIFETIME_S
+from sedano.engine.worker.claims import GUARD_S
+from sedano.model import states
+from sedano.model.ledger.records import RECORD_LIFETIME_S
+from sedano.model.messages import codec
+from sedano.model.messages.message import ELECT, LAUNCH, Command
 from sedano.ports import RECORDS
 from tests.simulation.dynamodb import Change, Database
 from tests.simulation.process import Process

@@ -1,6 +1,6 @@
 """A world of tasks: a publisher, a queue, and the shipped worker in Lambda environments, under whatever weather the seed brings.
 
-Everything between the user's call and the simulated services is the shipped code: `Sedano`, `bootstrap`'s handler,
+Everything between the user's call and the simulated services is the shipped code: `Sedano`, the handler of `sedano.host.functions`,
 `Worker`, `DynamoLedger`, `SqsQueues`. A schedule ends when nothing is left to happen; then every task must have ended exactly once.
 """
 
@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any
 
-from sedano import Sedano, bootstrap, memory
+from sedano import Sedano, memory
 from sedano.aws.elections import DynamoElections
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.engine.chronicle import Host
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.host import functions
 from sedano.ports import EVENTS, PARKED, RECORDS, Ports, command_queue
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER, ClaimReferee
@@ -176,5 +177,5 @@ class ClaimWorld:
         ports = self.planted.ports(self.ports(process))
         worker = Worker(self.app.registry, ports, Host(process.name, 1), SETTINGS, None)
         self.planted.worker(worker)
-        handler = bootstrap._handler(worker.work, ports, {"default": COMMANDS}, "")
+        handler = functions._handler(worker.work, ports, {"default": COMMANDS}, "")
         return Environment(process, handler)

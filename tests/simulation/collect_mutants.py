@@ -8,11 +8,11 @@ from functools import partial
 
 from sedano.aws.expressions import limits as writes
 from sedano.engine.batch import Batch, Job, Stillborn
-from sedano.engine.collecting import Asked, Collecting
-from sedano.engine.resending import Later
-from sedano.engine.worker import Worker
+from sedano.engine.collection import Asked, Collecting
+from sedano.engine.publisher.requeue import Later
+from sedano.engine.worker.pipeline import Worker
 from sedano.model import refusals, states
-from sedano.model.holding import slice_of
+from sedano.model.collection import slice_of
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import Planted
 from tests.simulation.collects import CollectWorld

@@ -15,9 +15,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from sedano.aws import keys
+from sedano.aws.client import keys
 from sedano.model import states
-from sedano.model.lineage import derived_id
+from sedano.model.messages.lineage import derived_id
 from tests.simulation.claim_referee import ClaimReferee, command_of, number, text
 from tests.simulation.collect_tasks import MOST, QUIET_S
 from tests.simulation.dynamodb import Change

@@ -1,6 +1,6 @@
 """A world of collected calls: debounced ones of which the last runs, and batched ones that run together, in the weather of tasks.
 
-Everything is the shipped code: `engine.collecting` over `aws.limits`, inside the shipped worker. Clocks differ by a second at most. What is
+Everything is the shipped code: `engine.collection` over `aws.limits`, inside the shipped worker. Clocks differ by a second at most. What is
 promised stands in `tests.simulation.collect_referee`.
 """
 

@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any
 
 from sedano.aws.expressions import memos
-from sedano.engine.controller import Controller
-from sedano.model.budget import Level
-from sedano.model.memo import HEALTH, memo_name
-from sedano.model.rounds import Decisions, Scale, Seen
+from sedano.engine.cluster.controller import Controller
+from sedano.model.budgets import Level
+from sedano.model.cluster.rounds import Decisions, Scale, Seen
+from sedano.model.memos import HEALTH, memo_name
 from sedano.ports import Ports, command_queue
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.controllers import ControllerWorld, PlantedController

@@ -13,13 +13,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from sedano.aws import keys
-from sedano.model import budget, health, states
-from sedano.model.budget import Budget, Level, Load
-from sedano.model.cluster import ACTIVE, LOST
+from sedano.aws.client import keys
+from sedano.model import budgets as budget
+from sedano.model import health, states
+from sedano.model.budgets import Budget, Level, Load
+from sedano.model.cluster.members import ACTIVE, LOST
+from sedano.model.cluster.rounds import APPLY_AGAIN_S, QueueBudget
 from sedano.model.health import Health, HealthCheck
-from sedano.model.memo import BUDGET, HEALTH, memo_name
-from sedano.model.rounds import APPLY_AGAIN_S, QueueBudget
+from sedano.model.memos import BUDGET, HEALTH, memo_name
 from tests.simulation.claim_referee import LEDGER, number, text
 from tests.simulation.dynamodb import Change
 from tests.simulation.process import Process

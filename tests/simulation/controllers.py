@@ -1,7 +1,7 @@
 """A world of controllers: three that are invoked by the minute, now and then at once, late, or not at all, in the weather of tasks.
 
-Everything is the shipped code: `engine.controller` over `aws.memos`, `aws.members`, `aws.control` and `aws.consumers`, with the clock that
-the table's answers bound; beside it workers that work and die. What is promised stands in `tests.simulation.controller_referee`.
+Everything is the shipped code: `engine.cluster.controller` over `aws.memos`, `aws.members`, `aws.control` and `aws.consumers`, with the
+clock that the table's answers bound; beside it workers that work and die. What is promised stands in `tests.simulation.controller_referee`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from sedano.aws.client.store_time import bounded
 from sedano.aws.consumers import LambdaConsumers
 from sedano.aws.control import DynamoControl
-from sedano.aws.dated import bounded
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.memos import DynamoMemos
-from sedano.engine.checking import Check
-from sedano.engine.controller import Controller
+from sedano.engine.cluster.controller import Controller
+from sedano.engine.health import Check
 from sedano.errors import SedanoError
-from sedano.model.clock import LamportClock
-from sedano.model.cluster import ACTIVE, MemberRecord
-from sedano.model.control import ControlRecord
-from sedano.model.records import Claim
+from sedano.model.cluster.control_record import ControlRecord
+from sedano.model.cluster.members import ACTIVE, MemberRecord
+from sedano.model.ledger.records import Claim
+from sedano.model.messages.lamport import LamportClock
 from sedano.ports import Ports, command_queue
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER
@@ -89,7 +89,7 @@ class ControllerWorld(ClaimWorld):
         self.controllers: list[Process] = []
 
     def ports(self, process: Process) -> Ports:
-        """Return the ports of *process*; a controller's clock is bound as `bootstrap` does it."""
+        """Return the ports of *process*; a controller's clock is bound as `sedano.aws.deployment` does it."""
         ports, weather = super().ports(process), self.plan.weather
         client: Any = Client(process, self.database.call, weather, self.planted.rewrite)
         if process.name == "controller":

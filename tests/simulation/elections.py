@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from sedano.aws import keys
+from sedano.aws.client import keys
 from sedano.aws.members import DynamoMembers
 from sedano.errors import SedanoError
 from sedano.model import states
-from sedano.model.cluster import ACTIVE, MemberRecord
-from sedano.model.election import CLOSED, OPEN
+from sedano.model.cluster.members import ACTIVE, MemberRecord
+from sedano.model.elections import CLOSED, OPEN
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER, number, text
 from tests.simulation.claims import SETTINGS, ClaimWorld, Plan, Planted, plan_of

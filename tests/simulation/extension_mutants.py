@@ -8,9 +8,9 @@ from functools import partial
 
 from sedano.aws.expressions import tasks
 from sedano.engine.batch import Held
-from sedano.engine.extending import Extending, Until
-from sedano.engine.worker import Worker
-from sedano.model.records import TaskRecord
+from sedano.engine.worker.extension import Extending, Until
+from sedano.engine.worker.pipeline import Worker
+from sedano.model.ledger.records import TaskRecord
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import Planted
 from tests.simulation.extensions import ExtensionWorld

@@ -17,12 +17,12 @@ from random import Random
 
 import greenlet
 
-from sedano import bootstrap
-from sedano.aws import keys
+from sedano.aws.client import keys
 from sedano.engine.chronicle import Host
 from sedano.engine.context import CURRENT
-from sedano.engine.extending import Beat
-from sedano.engine.worker import Worker
+from sedano.engine.worker.extension import Beat
+from sedano.engine.worker.pipeline import Worker
+from sedano.host import functions
 from sedano.model import states
 from tests.simulation import chores
 from tests.simulation.claim_referee import ClaimReferee, number, text
@@ -181,4 +181,4 @@ class ExtensionWorld(ClaimWorld):
         settings = SETTINGS._replace(visibility=self.plan.limits.visibility)
         worker = Worker(self.app.registry, ports, Host(process.name, 1), settings, None, process.ticker)
         self.planted.worker(worker)
-        return Environment(process, bootstrap._handler(worker.work, ports, {"default": COMMANDS}, ""))
+        return Environment(process, functions._handler(worker.work, ports, {"default": COMMANDS}, ""))

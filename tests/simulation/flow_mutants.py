@@ -11,16 +11,16 @@ from typing import Any
 from sedano import Sedano
 from sedano.aws.expressions import flow_runs
 from sedano.engine.context import TaskContext
-from sedano.model import canvas
-from sedano.model.signature import Options
+from sedano.model.canvas import tree as canvas
+from sedano.model.tasks.signature import Options
 from sedano.model.workflow import advance as shipped
 from sedano.model.workflow.advance import Action, Compensate, Publish, Stop
 from sedano.model.workflow.definition import Call
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.model.workflow.progress import Progress
 from sedano.workflow import FlowResult
-from sedano.workflow.directing import Directing
-from sedano.workflow.keeping import progress_of
+from sedano.workflow.direction import Directing
+from sedano.workflow.run_records import progress_of
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.flows import FlowWorld, PlantedFlow, made
 from tests.simulation.weaken import without

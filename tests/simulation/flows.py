@@ -14,18 +14,19 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from sedano import Retry, Sedano, bootstrap
-from sedano.aws import keys
+from sedano import Retry, Sedano
+from sedano.aws.client import keys
 from sedano.aws.flow_runs import DynamoFlowRuns
 from sedano.engine.chronicle import Host
-from sedano.engine.worker import Worker
+from sedano.engine.worker.pipeline import Worker
 from sedano.errors import SedanoError
+from sedano.host import functions
 from sedano.model import states
 from sedano.model.workflow.flow_run import ENDED
 from sedano.ports import Ports
 from sedano.task import Task
 from sedano.workflow import Flow, FlowResult, Input, Step, Workflow, each, own
-from sedano.workflow.directing import Directing
+from sedano.workflow.direction import Directing
 from sedano.workflow.names import PATROL, WORKFLOW
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER, text
@@ -280,7 +281,7 @@ class FlowWorld(ClaimWorld):
         app.attach(ports)
         worker = Worker(app.registry, ports, Host(process.name, 1), SETTINGS, None)
         self.planted.worker(worker)
-        return Environment(process, bootstrap._handler(worker.work, ports, {"default": COMMANDS}, ""))
+        return Environment(process, functions._handler(worker.work, ports, {"default": COMMANDS}, ""))
 
 
 def _directed(app: Sedano, directing: Directing) -> None:

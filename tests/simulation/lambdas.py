@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sedano.bootstrap import Handler
+from sedano.host.functions import Handler
 from tests.simulation.process import Process
 from tests.simulation.sqs import Message, Queues
 from tests.simulation.world import World

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sedano.aws import keys
-from sedano.engine.leasing import Leasing
-from sedano.model.lease import Term
-from sedano.model.store_clock import Moment
+from sedano.aws.client import keys
+from sedano.engine.leases import Leasing
+from sedano.model.leases.rule import Term
+from sedano.model.leases.store_clock import Moment
 from tests.simulation.dynamodb import Change, Database
 from tests.simulation.lease_referee import CONTROL, LEASE, LeaseReferee
 from tests.simulation.process import Process

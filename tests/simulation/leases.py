@@ -1,6 +1,6 @@
 """A world of one lease: a few processes take it, believe in it, write under its token, renew it, lose it, and die with it.
 
-What contends is the shipped code: `engine.leasing` with its rule over `aws.leases`. The store's own machines disagree about the time by
+What contends is the shipped code: `engine.leases` with its rule over `aws.leases`. The store's own machines disagree about the time by
 less than the guard, the processes by anything; wall clocks step or monotonic ones stand still, though not both in one process.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 
 from sedano import memory
 from sedano.aws.leases import DynamoLeases
-from sedano.engine.leasing import Acquisition, Leasing
+from sedano.engine.leases import Acquisition, Leasing
 from sedano.errors import Unavailable
-from sedano.model.lease import GUARD_MS, Leased, LeaseRecord, Term
+from sedano.model.leases.rule import GUARD_MS, Leased, LeaseRecord, Term
 from sedano.ports import Ports
 from tests.simulation.claims import Telemetry
 from tests.simulation.dynamodb import Database

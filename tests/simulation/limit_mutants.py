@@ -9,12 +9,12 @@ from typing import Any
 
 from sedano.aws.expressions import limits as writes
 from sedano.engine.batch import Batch, Job
-from sedano.engine.pacing import Asked
-from sedano.engine.permitting import Permitting, Wanted
-from sedano.engine.worker import Worker
-from sedano.model.limiting import Slot
-from sedano.model.permits import Full, Permit
-from sedano.model.rates import Paces
+from sedano.engine.limits.concurrency import Permitting, Wanted
+from sedano.engine.limits.rate import Asked
+from sedano.engine.worker.pipeline import Worker
+from sedano.model.limits.concurrency import Full, Permit
+from sedano.model.limits.rate import Paces
+from sedano.model.limits.task_limits import Slot
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import Planted
 from tests.simulation.limits import LimitWorld, PermitWorld, Watched

@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
-from sedano.aws import keys
-from sedano.engine.claiming import GUARD_S
-from sedano.engine.pacing import Asked
-from sedano.model.limiting import Slot, kept
-from sedano.model.permits import GUARD_MS
-from sedano.model.rates import SECOND, Paces
+from sedano.aws.client import keys
+from sedano.engine.limits.rate import Asked
+from sedano.engine.worker.claims import GUARD_S
+from sedano.model.limits.concurrency import GUARD_MS
+from sedano.model.limits.rate import SECOND, Paces
+from sedano.model.limits.task_limits import Slot, kept
 from sedano.ports import Delivery
 from tests.simulation.claim_referee import number, text
 from tests.simulation.dynamodb import Change

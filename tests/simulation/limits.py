@@ -1,6 +1,6 @@
 """A world of limited tasks, in the weather of tasks: how often and how many at a time they start, whoever dies and whatever gets lost.
 
-Everything is the shipped code: `engine.limiting` over `aws.limits`, inside the shipped worker. Clocks differ by a second at most.
+Everything is the shipped code: `engine.limits.gate` over `aws.limits`, inside the shipped worker. Clocks differ by a second at most.
 
 What is promised stands in `tests.simulation.limit_referee`; that nothing is lost is the referee's of tasks.
 """
@@ -20,10 +20,10 @@ import greenlet
 from sedano import current
 from sedano.aws.limits import DynamoLimits
 from sedano.engine.batch import Batch, Job
-from sedano.engine.pacing import Asked, Pacing
-from sedano.engine.resending import Later
-from sedano.engine.worker import Worker
-from sedano.model.limiting import SLOT, Slot, slot_of
+from sedano.engine.limits.rate import Asked, Pacing
+from sedano.engine.publisher.requeue import Later
+from sedano.engine.worker.pipeline import Worker
+from sedano.model.limits.task_limits import SLOT, Slot, slot_of
 from sedano.ports import Ports
 from tests.simulation import chores
 from tests.simulation.claims import COMMANDS, SETTINGS, URLS, ClaimWorld, Plan, Planted, plan_of

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from sedano.aws.expressions import members
-from sedano.model.cluster import LOST, MemberRecord
-from sedano.model.records import TaskRecord
+from sedano.model.cluster.members import LOST, MemberRecord
+from sedano.model.ledger.records import TaskRecord
 from sedano.ports import Ports
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import Planted

@@ -1,11 +1,11 @@
 """A world of members: workers come to life, work, idle, die and are lost, while somebody looks at the cluster with a clock of his own.
 
-Everything is the shipped code: `engine.membership` in the worker, `engine.control.members` for who looks, over `aws.members`. M1: idle is
-never lost: a member is shown as LOST only while its heartbeat is stale and a claim that bears its name has run out, or after somebody
-who took such a claim over wrote it down. M2, refinement: a member writes its own heartbeats, with a clock that rises; LOST is written by
-whoever took over, of a member that has said nothing since. M3: what is told of members happened: nobody is told as lost from whom no
-claim was taken over, and nobody as online who is not written down. M4: who has just worked is shown as active. M5: who is silent, and named
-a claim that ran out long ago, is shown as lost.
+Everything is the shipped code: `engine.cluster.membership` in the worker, `engine.cluster.control.members` for who looks, over
+`aws.members`. M1: idle is never lost: a member is shown as LOST only while its heartbeat is stale and a claim that bears its name has run
+out, or after somebody who took such a claim over wrote it down. M2, refinement: a member writes its own heartbeats, with a clock that
+rises; LOST is written by whoever took over, of a member that has said nothing since. M3: what is told of members happened: nobody is told
+as lost from whom no claim was taken over, and nobody as online who is not written down. M4: who has just worked is shown as active. M5: who
+is silent, and named a claim that ran out long ago, is shown as lost.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from sedano.aws import keys
+from sedano.aws.client import keys
 from sedano.engine import chronicle
-from sedano.engine.control import members
+from sedano.engine.cluster.control import members
 from sedano.errors import SedanoError
 from sedano.model import states
-from sedano.model.cluster import ACTIVE, HEARTBEAT, LOST, ONLINE, SKEW_S, STALE_S, WORKER_LOST, Member
+from sedano.model.cluster.members import ACTIVE, HEARTBEAT, LOST, ONLINE, SKEW_S, STALE_S, WORKER_LOST, Member
 from sedano.ports import RECORDS
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER, number, text

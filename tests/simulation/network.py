@@ -19,7 +19,7 @@ from tests.simulation.process import Process
 
 TRIES = 3
 TIMEOUT_S = 8.0
-"""Attempts of one call and how long each waits, as `sedano.aws.session` sets them."""
+"""Attempts of one call and how long each waits, as `sedano.aws.client.session` sets them."""
 _PAUSE_S = 0.05
 SLOWEST_S = 0.4
 """How long a request is under way at the most while nothing is wrong; most take a few milliseconds."""

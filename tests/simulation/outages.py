@@ -18,11 +18,11 @@ from random import Random
 from typing import Any
 
 from sedano import chain, chord
-from sedano.engine.explaining import explain
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.cluster.explanation import explain
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import Unavailable
 from sedano.model import states
-from sedano.model.waits import SHORT_S
+from sedano.model.deferrals import SHORT_S
 from sedano.ports import PARKED, Ports
 from tests.stories.processes import COMMANDS, INVOCATION_S, WORKED, Processes
 from tests.stories.shop import Shop

@@ -7,9 +7,9 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 
 from sedano.aws.expressions import leases
-from sedano.engine.leasing import Leasing
-from sedano.model import lease
-from sedano.model.lease import LeaseRecord, Sight, Term
+from sedano.engine.leases import Leasing
+from sedano.model.leases import rule as lease
+from sedano.model.leases.rule import LeaseRecord, Sight, Term
 from sedano.model.partitions import Plan, plan
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.partitions import PartitionWorld, PlantedShare

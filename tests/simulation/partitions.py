@@ -1,6 +1,6 @@
 """A world of partitions: workers come, balance in rounds, pause, freeze, die and go; then it is calm, and shares must be fair.
 
-What shares is the shipped code: `engine.partitioning` with its pure plan, over `engine.leasing` and `aws.leases`. P1: at most one holder
+What shares is the shipped code: `engine.partitions` with its pure plan, over `engine.leases` and `aws.leases`. P1: at most one holder
 of a partition, by token and by belief; once the faults have stopped, everything is held within a few rounds and no load is more than one
 above the fair share; a worker that asks gets its own by the others' giving, not by force.
 """
@@ -16,9 +16,9 @@ from typing import Any
 
 from sedano import memory
 from sedano.aws.leases import DynamoLeases
-from sedano.engine import partitioning
-from sedano.engine.leasing import Leasing
-from sedano.engine.partitioning import Partitioning
+from sedano.engine import partitions as partitioning
+from sedano.engine.leases import Leasing
+from sedano.engine.partitions import Partitioning
 from sedano.errors import Unavailable
 from sedano.model import partitions
 from sedano.model.partitions import Plan, fair_share

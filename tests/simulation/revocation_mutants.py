@@ -10,11 +10,11 @@ from typing import Any
 
 from sedano.aws.expressions import control, tasks
 from sedano.engine.batch import Batch, Held, Job
-from sedano.engine.claiming import Claiming
-from sedano.engine.worker import Worker
-from sedano.model.claim import Decision
-from sedano.model.control import ControlRecord
-from sedano.model.records import Claim, ClaimAnswer, Claimed, TaskRecord
+from sedano.engine.worker.claims import Claiming
+from sedano.engine.worker.pipeline import Worker
+from sedano.model.cluster.control_record import ControlRecord
+from sedano.model.ledger.claims import Decision
+from sedano.model.ledger.records import Claim, ClaimAnswer, Claimed, TaskRecord
 from sedano.ports import Ports
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import Planted

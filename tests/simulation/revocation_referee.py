@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sedano.aws import keys
+from sedano.aws.client import keys
 from sedano.engine.batch import Held
 from sedano.model import states
-from sedano.model.control import ControlRecord, pairs_of
-from sedano.model.messages import Command
-from sedano.model.records import TERMINATE
+from sedano.model.cluster.control_record import ControlRecord, pairs_of
+from sedano.model.ledger.records import TERMINATE
+from sedano.model.messages.message import Command
 from tests.simulation.claim_referee import FREE, LEDGER, ClaimReferee, number, text
 from tests.simulation.dynamodb import Change
 from tests.simulation.process import Process

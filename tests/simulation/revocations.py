@@ -1,7 +1,7 @@
 """A world of tasks that somebody revokes: by id and by header, before, while and after they run, in the weather of tasks.
 
-Everything is the shipped code: `engine.revocation`, `engine.control` and the pairs of headers on the side of whoever revokes; claim,
-intake, membership and checkpoint on the side of the workers, over the shipped adapters.
+Everything is the shipped code: `engine.revocation.record`, `engine.cluster.control` and the pairs of headers on the side of whoever
+revokes; claim, intake, membership and checkpoint on the side of the workers, over the shipped adapters.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from random import Random
 from typing import Any
 
 from sedano import current
-from sedano.aws import keys
+from sedano.aws.client import keys
 from sedano.aws.control import DynamoControl
 from sedano.engine.batch import Held
+from sedano.engine.cluster.control import Controlling
 from sedano.engine.context import TaskContext
-from sedano.engine.control import Controlling
-from sedano.engine.execution import Execution
-from sedano.engine.revocation import revoke
-from sedano.engine.worker import Worker
+from sedano.engine.revocation.record import revoke
+from sedano.engine.worker.execution import Execution
+from sedano.engine.worker.pipeline import Worker
 from sedano.errors import SedanoError, TaskRevoked
 from sedano.model import pauses, states
-from sedano.model.clock import LamportClock
-from sedano.model.control import ControlRecord, pair, with_pauses, with_revoked, without
+from sedano.model.cluster.control_record import ControlRecord, pair, with_pauses, with_revoked, without
+from sedano.model.messages.lamport import LamportClock
 from sedano.ports import PARKED, Ports
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER, number, text

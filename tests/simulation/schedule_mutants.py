@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from sedano.aws.expressions import schedules
-from sedano.engine.scheduler import Alter, Scheduler
+from sedano.engine.schedules.scheduler import Alter, Scheduler
 from sedano.errors import SedanoError
-from sedano.model.agenda import Agenda, AgendaChanged, Periodic
+from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic
 from sedano.ports import Ports
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.schedules import LENGTH_S, PlantedScheduler, ScheduleWorld

@@ -1,7 +1,7 @@
 """A world of periodic tasks: three schedulers that are invoked by the minute, now and then twice or not at all, in the weather of tasks.
 
-Everything is the shipped code: `engine.scheduler` over `aws.schedules`, the publisher, the worker that runs what comes, the clock that the
-table's answers bound: now and then a scheduler's own clock is hours or days wrong, or is set while it works. O1: whatever is
+Everything is the shipped code: `engine.schedules.scheduler` over `aws.schedules`, the publisher, the worker that runs what comes, the clock
+that the table's answers bound: now and then a scheduler's own clock is hours or days wrong, or is set while it works. O1: whatever is
 written down was decided by the rule, once: the cursor never goes back, and no moment before it is left out. O2: nothing is crossed off that
 no queue has accepted, and what a dead scheduler has claimed is published by another. O3: each moment becomes one task, which does not come
 before its time. O4: what an operator changes is not lost to a scheduler that writes at the same time. O5: a moment is sent by those alone
@@ -16,15 +16,15 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from sedano.aws import keys
-from sedano.aws.dated import bounded
+from sedano.aws.client import keys
+from sedano.aws.client.store_time import bounded
 from sedano.aws.schedules import DynamoSchedules
-from sedano.engine.scheduler import Scheduler
+from sedano.engine.schedules.scheduler import Scheduler
 from sedano.errors import SedanoError
-from sedano.model.agenda import Call, Periodic, agenda_of, declaration, read_agenda
-from sedano.model.clock import LamportClock
-from sedano.model.schedule import Schedule, State, occurrence
-from sedano.model.timetable import At, Every, Timetable, between
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.schedules.agenda import Call, Periodic, agenda_of, declaration, read_agenda
+from sedano.model.schedules.schedule import Schedule, State, occurrence
+from sedano.model.schedules.timetable import At, Every, Timetable, between
 from sedano.ports import Ports
 from tests.simulation.claim_referee import command_of, text
 from tests.simulation.claims import COMMANDS, SETTINGS, URLS, ClaimWorld, Plan, Planted, plan_of
@@ -141,7 +141,7 @@ class ScheduleWorld(ClaimWorld):
         self.schedulers: list[Process] = []
 
     def ports(self, process: Process) -> Ports:
-        """Return the ports of *process*, with simulated agendas; a scheduler's clock is bound as `bootstrap` does it."""
+        """Return the ports of *process*, with simulated agendas; a scheduler's clock is bound as `sedano.aws.deployment` does it."""
         client: Any = Client(process, self.database.call, self.plan.weather, self.planted.rewrite)
         ports = super().ports(process)
         if process.name == "scheduler":

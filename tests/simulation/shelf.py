@@ -15,7 +15,7 @@ class Kept(NamedTuple):
 
 
 class Shelf:
-    """A backlog (`sedano.engine.publisher.Backlog`) without a disk, the oldest message first."""
+    """A backlog (`sedano.engine.publisher.sender.Backlog`) without a disk, the oldest message first."""
 
     def __init__(self) -> None:
         """Hold nothing."""

@@ -9,11 +9,11 @@ from typing import Any
 
 from sedano.aws.expressions import leases
 from sedano.engine.batch import Batch, Job, Stillborn
-from sedano.engine.leasing import Busy, Leasing
+from sedano.engine.leases import Busy, Leasing
 from sedano.engine.singletons import Singletons
-from sedano.engine.worker import Worker
+from sedano.engine.worker.pipeline import Worker
 from sedano.model import states
-from sedano.model.lease import SHORTEST_MS, Term
+from sedano.model.leases.rule import SHORTEST_MS, Term
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import Planted
 from tests.simulation.singletons import SingletonWorld

@@ -1,6 +1,6 @@
 """A world of singletons: tasks of which, or of each of whose keys, one run is let in at a time, in the weather of tasks.
 
-Everything is the shipped code: `engine.singletons` over `engine.leasing` and `aws.leases`, inside the shipped worker. S1: whenever two runs
+Everything is the shipped code: `engine.singletons` over `engine.leases` and `aws.leases`, inside the shipped worker. S1: whenever two runs
 of one key overlap, the earlier one's invocation is over its deadline by true time: it is dead, or a zombie that its token gives away. S2:
 tokens of a key rise with its runs. S3: nothing is lost: who waits runs, who is dropped ends as revoked, also after a crash, within the
 lease of the dead; nobody is dropped because of himself. What each lease goes through is judged by `LeaseBook`.
@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from sedano import current
-from sedano.aws import keys
+from sedano.aws.client import keys
 from sedano.aws.leases import DynamoLeases
 from sedano.model import states
 from sedano.ports import Ports

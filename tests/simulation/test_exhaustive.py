@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sedano.aws.expressions import Write, elections, leases, tasks
-from sedano.model.claim import Action
-from sedano.model.records import Claim, TaskRecord
+from sedano.model.ledger.claims import Action
+from sedano.model.ledger.records import Claim, TaskRecord
 from tests.simulation.exhaustive.claims import ClaimModel
 from tests.simulation.exhaustive.elections import ElectionModel
 from tests.simulation.exhaustive.follow import FollowModel, shipped

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sedano.engine.batch import Batch
-from sedano.engine.claiming import Claiming
+from sedano.engine.worker.claims import Claiming
 from tests.simulation.outages import Broken, OutageWorld
 
 SEEDS = range(100)

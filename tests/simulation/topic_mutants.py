@@ -8,8 +8,8 @@ from functools import partial
 
 from sedano.aws.expressions import elections
 from sedano.engine.batch import Batch, Job
-from sedano.engine.gossip import Gossip
-from sedano.engine.worker import Worker
+from sedano.engine.elections import Gossip
+from sedano.engine.worker.pipeline import Worker
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import Planted
 from tests.simulation.topics import TopicWorld

@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import Any
 
 from sedano import current
-from sedano.aws import keys
-from sedano.elections import topic_task
+from sedano.api.elections import topic_task
+from sedano.aws.client import keys
 from sedano.errors import SedanoError
 from sedano.model import states
-from sedano.model.election import CLOSED, MOST_TERMS
+from sedano.model.elections import CLOSED, MOST_TERMS
 from tests.simulation import chores
 from tests.simulation.claim_referee import number, text
 from tests.simulation.claims import SETTINGS, ClaimWorld, Planted, plan_of

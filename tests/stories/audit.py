@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from sedano.errors import SedanoError
 from sedano.model import states
-from sedano.model.join import Arrival, Arrived, Join, Node
-from sedano.model.records import Claim, ClaimAnswer, Extension, Outcome, RecordAnswer, Recorded, TaskRecord
+from sedano.model.canvas.join import Arrival, Arrived, Join, Node
+from sedano.model.ledger.records import Claim, ClaimAnswer, Extension, Outcome, RecordAnswer, Recorded, TaskRecord
 from sedano.ports import Ledger
 
 

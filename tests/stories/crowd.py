@@ -14,7 +14,7 @@ from random import Random
 from sedano import chord
 from sedano.errors import SedanoError
 from sedano.model import states
-from sedano.model.join import Arrival, Arrived
+from sedano.model.canvas.join import Arrival, Arrived
 from sedano.ports import RECORDS, Ledger, Outgoing, Ports, command_queue
 from tests.stories.audit import AuditedLedger
 from tests.stories.processes import Processes

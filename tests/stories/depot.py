@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from sedano import Call, Sedano
-from sedano.memory.streams import table_record
-from sedano.streams import StreamRecord, TableChange, reading
+from sedano.host.sources import reading
+from sedano.memory.stream_records import table_record
+from sedano.streams import StreamRecord, TableChange
 from sedano.testing import World
 from tests.stories.refusing import Refuses, Refusing
 

@@ -7,7 +7,7 @@ from email.utils import formatdate
 from typing import Any
 
 from sedano import Sedano, memory
-from sedano.aws import keys
+from sedano.aws.client import keys
 from sedano.aws.leases import DynamoLeases
 from sedano.errors import Unavailable
 from sedano.ports import Clock, Leases

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sedano.canvas import Form, Sig
-from sedano.model.signature import Signature
+from sedano.model.tasks.signature import Signature
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage, in_memory

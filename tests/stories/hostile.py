@@ -7,7 +7,7 @@ Each kind was once enough to fail a whole batch, or to cost seconds of CPU. `REF
 import json
 from typing import Any, NamedTuple
 
-from sedano.model.messages import LAUNCH, TIMER_OPENING
+from sedano.model.messages.message import LAUNCH, TIMER_OPENING
 from sedano.ports import Outgoing
 
 WHEN = "2026-01-01T00:00:00Z"

@@ -4,7 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 
-from sedano.model import registers, states
+from sedano.model import states
+from sedano.model.history import registers
 from sedano.ports import PARKED, Ports
 from sedano.views.cluster import cluster
 from tests.stories.processes import WORKED

@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from sedano.engine.batch import Batch, Job, Ran
-from sedano.engine.claiming import Claiming
 from sedano.engine.drafts import Addressed
-from sedano.engine.following import Due, Following
-from sedano.engine.worker import RecordedRun, Worker
+from sedano.engine.worker.claims import Claiming
+from sedano.engine.worker.follow_ups import Due, Following
+from sedano.engine.worker.pipeline import RecordedRun, Worker
 from sedano.errors import SedanoError
-from sedano.model import codec
-from sedano.model.claim import Action, Decision
-from sedano.model.join import Arrival, Arrived
-from sedano.model.messages import Command
-from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, Recorded, TaskRecord
+from sedano.model.canvas.join import Arrival, Arrived
+from sedano.model.ledger.claims import Action, Decision
+from sedano.model.ledger.records import Claim, ClaimAnswer, Outcome, RecordAnswer, Recorded, TaskRecord
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command
 from sedano.ports import Outgoing, Ports
 
 

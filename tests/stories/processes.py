@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from sedano import Sedano
 from sedano.engine.chronicle import Host
-from sedano.engine.recorder import Recorder
+from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports, command_queue
 from tests.stories.stage import QUEUES, Stage
 

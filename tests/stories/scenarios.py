@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sedano import chain, chord, fork, group
-from sedano.model import codec, states
-from sedano.model.messages import Command
+from sedano.model import states
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command
 from sedano.ports import Outgoing
 from tests.stories.kept import Effects, succeeded
 from tests.stories.processes import COMMANDS, Processes

@@ -9,7 +9,7 @@ from typing import Any
 from sedano import Retry, Sedano, chord, current
 from sedano.canvas import Form, Sig
 from sedano.event import EventType
-from sedano.model.signature import Signature
+from sedano.model.tasks.signature import Signature
 from sedano.task import Task
 from tests.stories.stage import QUEUES
 

@@ -20,7 +20,7 @@ from sedano.aws.flow_runs import DynamoFlowRuns
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
-from sedano.model.messages import BlobRef
+from sedano.model.messages.message import BlobRef
 from sedano.ports import Ledger, Outgoing, Ports
 from tests.conformance.worlds import queue_urls
 from tests.plugins.resources import Resources

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sedano import current, group
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import RemoteError
 from sedano.model import states
 from tests.stories.kept import assert_effects, assert_kept, succeeded

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from sedano.model import codec, states
-from sedano.model.lineage import MAX_HOPS, Lineage
-from sedano.model.messages import LAUNCH, BlobRef, Event, Place
+from sedano.model import states
+from sedano.model.messages import codec
+from sedano.model.messages.lineage import MAX_HOPS, Lineage
+from sedano.model.messages.message import LAUNCH, BlobRef, Event, Place
 from sedano.ports import EVENTS, PARKED, RECORDS, Outgoing
 from tests.stories.kept import assert_kept, lines, succeeded
 from tests.stories.processes import COMMANDS, Processes

@@ -5,8 +5,8 @@ import pytest
 from sedano import chord
 from sedano.errors import RemoteError
 from sedano.model import states
-from sedano.model.lineage import MAX_HOPS, Lineage
-from sedano.model.records import INLINE_BYTES
+from sedano.model.ledger.records import INLINE_BYTES
+from sedano.model.messages.lineage import MAX_HOPS, Lineage
 from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import Processes
 from tests.stories.scenarios import by_hand

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from sedano import group
-from sedano.backlog import DiskBacklog
+from sedano.engine.publisher.backlog import DiskBacklog
+from sedano.engine.publisher.spool import MOST
 from sedano.errors import ArgumentError, BacklogFull, PublishError, SedanoError, TooLarge, Unserialisable
 from sedano.ports import Outgoing, Ports
-from sedano.spool import MOST
 from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.shop import Shop

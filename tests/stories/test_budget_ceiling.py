@@ -10,10 +10,10 @@ from sedano import Retry, Sedano, current, group, testing
 from sedano.errors import OptionError, Unavailable
 from sedano.memory import MemoryKeyStore
 from sedano.model import refusals
-from sedano.model.lineage import DEFAULT_BUDGET, MAX_HOPS
-from sedano.model.wire import MAX_INT32
+from sedano.model.messages.attributes import MAX_INT32
+from sedano.model.messages.lineage import DEFAULT_BUDGET, MAX_HOPS
 from sedano.ports import EVENTS, Outgoing, command_queue
-from sedano.seals import Seals
+from sedano.ports.seals import Seals
 
 COMMANDS = command_queue("default")
 CEILING = 60

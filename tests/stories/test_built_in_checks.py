@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from sedano import Breaker, Sedano, checks, testing
+from sedano.api.health import DEGRADED, HEALTHY, INSECURE, UNAVAILABLE, UNHEALTHY
 from sedano.checks import _judged
 from sedano.errors import OptionError, Unavailable
-from sedano.health import DEGRADED, HEALTHY, INSECURE, UNAVAILABLE, UNHEALTHY
 from sedano.model import states
 from tests.stories.kitchen import SETTINGS
 from tests.stories.taps import Watch, tapped

@@ -9,9 +9,9 @@ import botocore.session
 import pytest
 
 from sedano import chord, group
+from sedano.aws.client.session import Session
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.queues import SqsQueues
-from sedano.aws.session import Session
 from sedano.model import states
 from sedano.ports import RECORDS, Outgoing, Ports
 from tests.conformance.worlds import queue_urls

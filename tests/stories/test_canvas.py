@@ -4,8 +4,9 @@ import pytest
 
 from sedano import chord, group
 from sedano.errors import ArgumentError, RemoteError
-from sedano.model import codec, states
-from sedano.model.join import WIDTH
+from sedano.model import states
+from sedano.model.canvas.join import WIDTH
+from sedano.model.messages import codec
 from sedano.ports import Ports
 from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import COMMANDS, Processes

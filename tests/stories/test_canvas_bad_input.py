@@ -21,7 +21,7 @@ from sedano.errors import (
     WaitInsideTask,
 )  # fmt: skip
 from sedano.model import states
-from sedano.model.records import RESERVATION_S
+from sedano.model.ledger.records import RESERVATION_S
 from tests.stories.guide import Guide
 from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import COMMANDS

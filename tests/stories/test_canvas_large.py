@@ -7,11 +7,13 @@ import pytest
 from sedano import chain, chord, fork, group
 from sedano.engine.drafts import CommandDraft
 from sedano.errors import CanvasError, RemoteError
-from sedano.model import codec, plan, states
-from sedano.model.canvas import Group, Step, normal
-from sedano.model.messages import LAUNCH, BlobRef, Command, Place
-from sedano.model.page import MOST_MEMBERS, PAGE_MEMBERS
-from sedano.model.signature import Signature
+from sedano.model import states
+from sedano.model.canvas import pages as plan
+from sedano.model.canvas.page_reader import MOST_MEMBERS, PAGE_MEMBERS
+from sedano.model.canvas.tree import Group, Step, normal
+from sedano.model.messages import codec
+from sedano.model.messages.message import LAUNCH, BlobRef, Command, Place
+from sedano.model.tasks.signature import Signature
 from sedano.ports import PARKED
 from tests.stories.guide import Guide
 from tests.stories.processes import COMMANDS

@@ -5,8 +5,8 @@ import pytest
 from sedano import chain, chord, group
 from sedano.errors import CanvasError, RemoteError
 from sedano.model import states
-from sedano.model.lineage import derived_id
-from sedano.model.records import copied_from
+from sedano.model.ledger.records import copied_from
+from sedano.model.messages.lineage import derived_id
 from sedano.testing import World, world
 from sedano.views.cluster import cluster
 from tests.stories.kept import assert_view_agrees

@@ -10,8 +10,9 @@ import pytest
 from sedano import Ignore, Reject, chain, chord, fork, group
 from sedano.canvas import Form
 from sedano.errors import RemoteError
-from sedano.model import codec, states
-from sedano.model.messages import Command
+from sedano.model import states
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command
 from sedano.ports import PARKED
 from tests.stories.guide import Guide
 from tests.stories.kept import assert_effects, assert_kept, succeeded

@@ -7,7 +7,7 @@ import pytest
 from sedano import AsyncResult, GroupResult, chain, chord, fork, group
 from sedano.errors import NoResult, RemoteError, TaskRevoked
 from sedano.model import states
-from sedano.model.join import WIDTH
+from sedano.model.canvas.join import WIDTH
 from sedano.result import Derived, Progress
 from tests.stories.kept import told
 from tests.stories.processes import COMMANDS, Processes

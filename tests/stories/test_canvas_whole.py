@@ -10,9 +10,9 @@ import pytest
 from sedano import chain, chord, fork, group
 from sedano.canvas import Form
 from sedano.model import states
-from sedano.model.messages import COLLECT, MAP
-from sedano.model.page import PAGE_MEMBERS
-from sedano.model.records import RESERVATION_S
+from sedano.model.canvas.page_reader import PAGE_MEMBERS
+from sedano.model.ledger.records import RESERVATION_S
+from sedano.model.messages.message import COLLECT, MAP
 from tests.stories.conftest import Stages
 from tests.stories.kept import Effects, assert_kept, succeeded
 from tests.stories.processes import Processes

@@ -7,7 +7,7 @@ import pytest
 from sedano import Breaker, Ignore, Retry, Sedano, testing
 from sedano.errors import OptionError, RemoteError, Unavailable
 from sedano.model import states
-from sedano.model.memo import Memo
+from sedano.model.memos import Memo
 from tests.stories.kitchen import NEVER, SETTINGS, Kitchen, another_worker, deliver, told
 from tests.stories.taps import Watch, tapped
 

@@ -4,7 +4,7 @@ import pytest
 
 from sedano import Breaker, Retry, Sedano, testing
 from sedano.engine.chronicle import Host
-from sedano.engine.worker import Worker
+from sedano.engine.worker.pipeline import Worker
 from sedano.model import states
 from sedano.ports import Ports
 from tests.stories.kitchen import COMMANDS, SETTINGS

@@ -7,10 +7,10 @@ import pytest
 
 from sedano import Call, Retry, Sedano, group, testing
 from sedano.engine.chronicle import Host
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.errors import OptionError, SedanoError, WorkflowInvalid
 from sedano.model import states
-from sedano.model.holding import MOST_BASKET_BYTES
+from sedano.model.collection import MOST_BASKET_BYTES
 from sedano.ports import command_queue
 from sedano.workflow import Step, Workflow
 from tests.stories.taps import Watch, away, tapped

@@ -11,10 +11,11 @@ import pytest
 
 from sedano import chain, chord, current
 from sedano.errors import Unavailable
-from sedano.model import codec, refusals, states
-from sedano.model.messages import Command
-from sedano.model.records import NO_RETRY, RECORD_LIFETIME_S
-from sedano.model.timer import Timer, sealed
+from sedano.model import refusals, states
+from sedano.model.ledger.records import NO_RETRY, RECORD_LIFETIME_S
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command
+from sedano.model.timers import Timer, sealed
 from sedano.ports import PARKED, Delivery, Outgoing, Ports
 from tests.stories.processes import COMMANDS, INVOCATION_S, Processes
 from tests.stories.shop import Shop

@@ -14,7 +14,7 @@ import pytest
 import sedano
 from sedano import cli, testing
 from sedano.cli import main
-from sedano.model.timestamps import shown
+from sedano.model.messages.timestamps import shown
 from sedano.workflow import find
 from tests.ctrl_c import HEARS_CTRL_C
 from tests.stories import bakery

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sedano import Range, Sedano, current, testing
-from sedano.model.permits import Permit
+from sedano.model.limits.concurrency import Permit
 
 app = Sedano("permits")
 starts: list[tuple[float, Any]] = []

@@ -10,14 +10,14 @@ import pytest
 
 from sedano import Sedano, every, testing
 from sedano.engine.batch import Batch, Job
-from sedano.engine.following import Due, Following
-from sedano.engine.scheduler import Scheduler
-from sedano.engine.worker import Worker, rounds
+from sedano.engine.schedules.scheduler import Scheduler
+from sedano.engine.worker.follow_ups import Due, Following
+from sedano.engine.worker.pipeline import Worker, rounds
 from sedano.errors import SedanoError
-from sedano.memory.streams import table_record
-from sedano.model.clock import LamportClock
+from sedano.host.sources import reading
+from sedano.memory.stream_records import table_record
+from sedano.model.messages.lamport import LamportClock
 from sedano.ports import PARKED, Delivery, Outgoing
-from sedano.streams import reading
 from tests.stories.forge import SECRET, closed, github
 from tests.stories.kept import assert_effects
 from tests.stories.mutants import following

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from sedano import Sedano, testing
-from sedano.engine.controller import Controller, Round
+from sedano.engine.cluster.controller import Controller, Round
 from sedano.errors import OptionError
 from sedano.memory import MemoryConsumers
-from sedano.model import budget
-from sedano.model.budget import Budget, Level, Load
-from sedano.model.clock import LamportClock
-from sedano.model.cluster import ACTIVE, LOST
-from sedano.model.memo import Memo
-from sedano.model.records import Claim
+from sedano.model import budgets as budget
+from sedano.model.budgets import Budget, Level, Load
+from sedano.model.cluster.members import ACTIVE, LOST
+from sedano.model.ledger.records import Claim
+from sedano.model.memos import Memo
+from sedano.model.messages.lamport import LamportClock
 from sedano.ports import MemberRecord, Outgoing, Ports, command_queue
 from tests.stories.taps import Crash, Watch, away, tapped
 

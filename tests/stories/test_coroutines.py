@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from sedano import Retry, Sedano, testing
-from sedano.engine.blocking import BLOCKS, Stepped
-from sedano.engine.coroutines import Turns
+from sedano.engine.worker.blocking import BLOCKS, Stepped
+from sedano.engine.worker.coroutine_turns import Turns
 from sedano.errors import OptionError
 from sedano.memory import START, VirtualClock
 from sedano.model import states
-from sedano.model.budget import Budget, Level, Load, scaled
-from sedano.model.outcome import Run
+from sedano.model.budgets import Budget, Level, Load, scaled
+from sedano.model.ledger.outcome import Run
 from sedano.ports import command_queue
 from tests.stories.test_threads import always
 

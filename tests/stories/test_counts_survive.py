@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.model import states
-from sedano.model.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
+from sedano.model.ledger.records import Claim, ClaimAnswer, Outcome, RecordAnswer, TaskRecord
 from sedano.ports import Ports
 from tests.stories.mutants import Delegating
 from tests.stories.processes import Processes

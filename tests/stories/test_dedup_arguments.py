@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from sedano import Retry, Sedano, current, testing
 from sedano.errors import DuplicateTask, KeyReused
-from sedano.model import keyed, refusals, states
-from sedano.model.lineage import dedup_id
-from sedano.model.records import Claim
+from sedano.model import refusals, states
+from sedano.model.ledger import dedup_keys as keyed
+from sedano.model.ledger.records import Claim
+from sedano.model.messages.lineage import dedup_id
 from sedano.ports import Outgoing, command_queue
 
 COMMANDS = command_queue("default")

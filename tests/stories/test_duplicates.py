@@ -3,8 +3,9 @@
 from sedano import chord
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host
-from sedano.model import codec, states
-from sedano.model.messages import Command
+from sedano.model import states
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command
 from sedano.ports import EVENTS, Outgoing
 from tests.stories.kept import assert_kept, lines, succeeded
 from tests.stories.processes import COMMANDS, INVOCATION_S, Processes

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sedano.engine.worker import Worker
+from sedano.engine.worker.pipeline import Worker
 from sedano.errors import OptionError
 from sedano.model import states
-from sedano.model.election import CLOSED, OPEN, Election
+from sedano.model.elections import CLOSED, OPEN, Election
 from sedano.ports import Delivery
 from tests.stories.processes import COMMANDS, INVOCATION_S, Processes
 from tests.stories.shop import Shop

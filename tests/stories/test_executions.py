@@ -5,8 +5,9 @@ import pytest
 
 from sedano import Sedano, chord, testing
 from sedano.errors import RemoteError
-from sedano.model import codec, refusals, states
-from sedano.model.messages import Command
+from sedano.model import refusals, states
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command
 from sedano.model.retry import MAX_EXECUTIONS
 from sedano.ports import command_queue
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sedano.spool import Spool
+from sedano.engine.publisher.spool import Spool
 
 ROOT = Path(__file__).parents[2]
 WAYS = {"normal": 0, "exception": 1, "signal": 143, "batch": 143}

@@ -8,12 +8,12 @@ import pytest
 
 from sedano import Breaker, Call, Retry, Sedano, testing
 from sedano.cli import main
-from sedano.engine.collecting import ALONE_BYTES
-from sedano.engine.explaining import Explanation
-from sedano.engine.leasing import Leasing
+from sedano.engine.cluster.explanation import Explanation
+from sedano.engine.collection import ALONE_BYTES
+from sedano.engine.leases import Leasing
 from sedano.errors import TaskRevoked
 from sedano.model import states
-from sedano.model.records import Claim
+from sedano.model.ledger.records import Claim
 from sedano.ports import PARKED, command_queue
 from tests.stories.kitchen import SETTINGS, Kitchen, another_worker, deliver
 

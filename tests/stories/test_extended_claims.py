@@ -10,8 +10,8 @@ import pytest
 
 from sedano import Sedano, memory
 from sedano.engine.chronicle import Host
-from sedano.engine.extending import Beat
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.worker.extension import Beat
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.errors import OptionError, Unavailable
 from sedano.model import states
 from sedano.ports import command_queue

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from sedano import Ignore, Retry, Sedano, current, testing
-from sedano.engine.failure_log import FAILED, IGNORED, TRIED_AGAIN, UNDECIDED
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.failure_log import FAILED, IGNORED, TRIED_AGAIN, UNDECIDED
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import Unavailable
 from sedano.memory.telemetry import Line
-from sedano.model.records import Outcome, RecordAnswer
+from sedano.model.ledger.records import Outcome, RecordAnswer
 from sedano.testing import World
 from tests.stories.mutants import Delegating
 

@@ -6,7 +6,7 @@ import pytest
 
 from sedano import AsyncResult, GroupResult, chord, group
 from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout
-from sedano.model.join import WIDTH, Arrival, path
+from sedano.model.canvas.join import WIDTH, Arrival, path
 from sedano.result import Derived, Progress, ResultSet
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.shop import Shop

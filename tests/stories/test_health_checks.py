@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sedano import Breaker, Sedano, testing
+from sedano.api.health import UNHEALTHY
 from sedano.errors import OptionError
-from sedano.health import UNHEALTHY
 from sedano.model import states
 from tests.stories.kitchen import NEVER, SETTINGS, another_worker, deliver, told
 

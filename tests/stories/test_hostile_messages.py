@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from sedano import Sedano, testing
-from sedano.engine.conducting import MOST_PARTS
-from sedano.engine.gathering import Gathering
-from sedano.engine.plans import Plans
-from sedano.engine.worker import Worker
+from sedano.engine.canvas.chord_results import Gathering
+from sedano.engine.canvas.page_cache import Plans
+from sedano.engine.canvas.steps import MOST_PARTS
+from sedano.engine.worker.pipeline import Worker
 from sedano.model import states
-from sedano.model.limiting import QUIET, SLOT
-from sedano.model.page import PAGE_MEMBERS
+from sedano.model.canvas.page_reader import PAGE_MEMBERS
+from sedano.model.limits.task_limits import QUIET, SLOT
 from sedano.ports import PARKED, Outgoing, command_queue
 from tests.stories.hostile import EVERY, LAUNCHED, Hostile, command, planned
 from tests.stories.kept import assert_effects, succeeded

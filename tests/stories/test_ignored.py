@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sedano import Breaker, Ignore, Sedano, chain, chord, group, testing
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import RemoteError
 from sedano.model import states
 from sedano.views.cluster import cluster

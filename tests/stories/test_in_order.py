@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sedano import Retry, Sedano, testing
-from sedano.engine.redriving import parked, planned, redrive
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.parked.redrive import parked, planned, redrive
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import Unavailable, WorkflowInvalid
 from sedano.model import refusals, states
 from sedano.ports import Outgoing, command_queue

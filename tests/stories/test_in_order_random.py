@@ -14,7 +14,7 @@ import pytest
 
 from sedano import Breaker, Retry, Sedano, memory
 from sedano.engine.chronicle import Host
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.model import states
 from sedano.ports import PARKED, Delivery, command_queue
 from sedano.result import AsyncResult

@@ -11,7 +11,7 @@ import pytest
 
 from sedano import Breaker, Retry, Sedano, current, memory, testing
 from sedano.engine.chronicle import Host
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.errors import RemoteError
 from sedano.model import states
 from sedano.ports import PARKED, RECORDS, Ports, command_queue

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from sedano.engine.leasing import POLL_S
+from sedano.engine.leases import POLL_S
 from sedano.errors import LeaseLost, LeaseTaken, OptionError, Unavailable
-from sedano.model.lease import GUARD_MS
+from sedano.model.leases.rule import GUARD_MS
 from tests.plugins.resources import Resources
 from tests.stories.fleet import Fleet, in_memory, on_moto
 

@@ -10,8 +10,8 @@ from sedano import DomainEvent, Retry, Sedano, current, group, testing
 from sedano.engine.context import TaskContext
 from sedano.errors import ArgumentError, RemoteError, SedanoError
 from sedano.model import states
-from sedano.model.limiting import Change, read
-from sedano.model.rates import Pace
+from sedano.model.limits.rate import Pace
+from sedano.model.limits.task_limits import Change, read
 from sedano.ports import Delivery, command_queue
 
 app = Sedano("limits", queues=("default", "default-high"))

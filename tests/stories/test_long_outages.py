@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sedano import chord
-from sedano.engine.explaining import explain
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.cluster.explanation import explain
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import Unavailable
 from sedano.model import refusals, states
 from sedano.model.retry import MAX_EXECUTIONS

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from sedano import Breaker, Retry, Sedano, testing
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import Unavailable
 from sedano.model import states
-from sedano.model.records import TaskRecord
+from sedano.model.ledger.records import TaskRecord
 from tests.stories.kitchen import NEVER, Kitchen
 from tests.stories.mutants import Delegating
 

@@ -7,8 +7,9 @@ import pytest
 
 from sedano import chain, chord, group
 from sedano.errors import MessageRefused, RemoteError
-from sedano.model import codec, refusals, states
-from sedano.model.messages import BlobRef, Command
+from sedano.model import refusals, states
+from sedano.model.messages import codec
+from sedano.model.messages.message import BlobRef, Command
 from sedano.ports import PARKED, RECORDS
 from tests.stories.guide import Guide
 from tests.stories.processes import COMMANDS

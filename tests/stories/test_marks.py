@@ -11,9 +11,9 @@ import pytest
 from sedano import Sedano, testing
 from sedano.errors import Unavailable
 from sedano.memory import MemoryKeyStore
-from sedano.model.limiting import QUIET, SLOT
+from sedano.model.limits.task_limits import QUIET, SLOT
 from sedano.ports import Outgoing, command_queue
-from sedano.seals import Seals
+from sedano.ports.seals import Seals
 
 COMMANDS = command_queue("default")
 HOUR_S = 3_600.0

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from sedano.model.cluster import ACTIVE, IDLE, LEFT, LOST
+from sedano.model.cluster.members import ACTIVE, IDLE, LEFT, LOST
 from sedano.ports import MemberRecord, Ports
 from sedano.views.cluster import cluster
 from tests.stories.kept import lines

@@ -8,7 +8,7 @@ import pytest
 from sedano import Sedano, current
 from sedano.errors import DuplicateTask, NoResult, OptionError, ResultTimeout, TaskRevoked, UnknownQueue, WaitInsideTask
 from sedano.model import states
-from sedano.model.records import RESERVATION_S
+from sedano.model.ledger.records import RESERVATION_S
 from sedano.ports import EVENTS
 from sedano.testing import world
 from tests.stories.kept import assert_kept, succeeded

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from sedano import testing
 from sedano.cli import main
-from sedano.engine.parking import SEAL, SEALED
+from sedano.engine.parked.lot import SEAL, SEALED
 from sedano.errors import Unavailable
 from sedano.memory import MemoryKeyStore
-from sedano.model import key_set
+from sedano.model.seals import key_set
 from sedano.ports import PARKED, Outgoing, command_queue
-from sedano.seals import Seals
+from sedano.ports.seals import Seals
 from tests.stories import vault
 from tests.stories.vault import app, command, plant, ran
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from sedano.api.partitions import Partitions
 from sedano.errors import OptionError
-from sedano.partitions import Partitions
 from tests.stories.fleet import Fleet, in_memory
 
 COUNT = 8

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sedano.engine.holding import ANEW_AFTER
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.hold_back import ANEW_AFTER
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import OptionError, Unavailable
 from sedano.model import states
 from sedano.model.retry import MAX_EXECUTIONS

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from sedano import Retry, Sedano, at, chain, cron, current, every
-from sedano.engine.scheduler import Round, Scheduler
+from sedano.engine.schedules.scheduler import Round, Scheduler
 from sedano.errors import (
     ArgumentError,
     ConfigurationError,
@@ -20,8 +20,8 @@ from sedano.errors import (
 )
 from sedano.memory import START
 from sedano.model import states
-from sedano.model.agenda import agenda_of
-from sedano.model.clock import LamportClock
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.schedules.agenda import agenda_of
 from sedano.testing import world
 from tests.stories.diary import BEGAN, Diary
 

@@ -6,7 +6,7 @@ import pytest
 
 from sedano import at, every
 from sedano.errors import OptionError, UnknownSchedule
-from sedano.model.schedule import AHEAD_S
+from sedano.model.schedules.schedule import AHEAD_S
 from tests.stories.diary import BEGAN, Diary
 
 

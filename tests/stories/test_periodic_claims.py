@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from sedano import every
-from sedano.engine.scheduler import Round, Scheduler
+from sedano.engine.schedules.scheduler import Round, Scheduler
 from sedano.errors import Unavailable
-from sedano.model.agenda import HOLD_S
-from sedano.model.clock import LamportClock
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.schedules.agenda import HOLD_S
 from sedano.testing import World
 from tests.stories.diary import Diary
 

@@ -12,10 +12,10 @@ from sedano import AsyncResult, ResultSet, chord, group, testing
 from sedano.errors import ConfigurationError, RemoteError, Unavailable, WaitInsideTask
 from sedano.memory import VirtualClock
 from sedano.model import states
-from sedano.model.records import TaskRecord
+from sedano.model.ledger.records import TaskRecord
 from sedano.ports import Ledger
-from sedano.result import awaiting
-from sedano.result.waiting import FIRST_PAUSE_S, GROWTH, MOST_PAUSE_S, Broken, Line
+from sedano.result import event_loop as awaiting
+from sedano.result.waits import FIRST_PAUSE_S, GROWTH, MOST_PAUSE_S, Broken, Line
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage, in_memory

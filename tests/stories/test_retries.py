@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sedano import Retry, current, optional, poisonous, retry
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import OptionError, RemoteError
 from sedano.model import states
 from sedano.model.retry import MAX_EXECUTIONS

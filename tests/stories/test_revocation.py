@@ -7,7 +7,7 @@ import pytest
 from sedano import chord, current
 from sedano.errors import OptionError, TaskRevoked
 from sedano.model import states
-from sedano.model.records import NO_RETRY, Claim, ClaimAnswer, TaskRecord
+from sedano.model.ledger.records import NO_RETRY, Claim, ClaimAnswer, TaskRecord
 from sedano.ports import PARKED
 from tests.stories.kept import lines
 from tests.stories.mutants import Delegating, on_ledger

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sedano import Sedano, current
-from sedano.engine.worker import Worker
+from sedano.engine.worker.pipeline import Worker
 from sedano.errors import OptionError, RemoteError, TaskRevoked, Unavailable
-from sedano.model.messages import BlobRef
+from sedano.model.messages.message import BlobRef
 from sedano.ports import PARKED, Blobs
 from tests.stories.processes import COMMANDS, INVOCATION_S, Processes
 from tests.stories.stage import QUEUES, Stage, in_memory

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sedano import spool_folder
 from sedano.cli import main
 from sedano.engine.drafts import Addressed
+from sedano.engine.publisher import spool_folder
+from sedano.engine.publisher.spool import Spool
 from sedano.ports import Outgoing
-from sedano.spool import Spool
 
 NAMES = ("SEDANO_SPOOL", "SEDANO_QUEUES", "SEDANO_STAGE", "SHELF")
 

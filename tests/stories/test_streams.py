@@ -13,9 +13,10 @@ from sedano import Sedano
 from sedano import testing as worlds
 from sedano.cli import main
 from sedano.errors import ConfigurationError, OptionError, SedanoError, Unavailable
-from sedano.memory.streams import table_record
+from sedano.host.sources import reading
+from sedano.memory.stream_records import table_record
 from sedano.ports import Outgoing
-from sedano.streams import TableChange, call_id, reading
+from sedano.streams import TableChange, call_id
 from tests.stories.depot import APP, app, count, fails, order, take, told
 from tests.stories.opening import opened_depot
 from tests.stories.refusing import Refuses, Refusing, away

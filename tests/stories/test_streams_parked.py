@@ -10,11 +10,12 @@ import pytest
 from sedano import Sedano
 from sedano import testing as worlds
 from sedano.cli import main
-from sedano.engine.redriving import parked, planned, redrive
+from sedano.engine.parked.redrive import parked, planned, redrive
 from sedano.errors import OptionError, Unavailable
-from sedano.memory.streams import kinesis_record
+from sedano.host.sources import reading
+from sedano.memory.stream_records import kinesis_record
 from sedano.ports import PARKED
-from sedano.streams import TableChange, reading
+from sedano.streams import TableChange
 from tests.stories.depot import APP, app, follow, order, take, told
 from tests.stories.forge import app as forge
 from tests.stories.opening import opened_depot

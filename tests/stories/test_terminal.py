@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sedano import Sedano, testing
 from sedano.cli import main
-from sedano.model.cluster import MemberRecord
+from sedano.model.cluster.members import MemberRecord
 from sedano.ports import PARKED, RECORDS, Outgoing, command_queue
 from tests.stories.vault import command
 from tests.unit.test_printer import harmless

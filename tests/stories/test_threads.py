@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from sedano import Retry, Sedano, testing
-from sedano.engine.threads import BudgetedThreads
+from sedano.engine.worker.body_threads import BudgetedThreads
 from sedano.errors import OptionError
 from sedano.memory import START, VirtualClock
-from sedano.model.budget import Budget, Level, Load, scaled
+from sedano.model.budgets import Budget, Level, Load, scaled
 
 
 class Crowd:

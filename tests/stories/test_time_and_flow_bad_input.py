@@ -10,7 +10,7 @@ import pytest
 
 from sedano import Breaker, Sedano, at, cron, every, testing
 from sedano.engine.chronicle import Host
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.errors import ArgumentError, OptionError
 from sedano.model import states
 from sedano.ports import command_queue

@@ -11,7 +11,7 @@ import pytest
 
 from sedano import Retry, chain, chord, current, group
 from sedano.canvas import Form
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import RemoteError, SoftTimeLimitExceeded
 from sedano.model import states
 from tests.stories.kept import assert_kept

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sedano import chain
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import OptionError, RemoteError
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop

@@ -10,8 +10,8 @@ from sedano import Retry, Sedano
 from sedano.canvas import chain
 from sedano.errors import OptionError
 from sedano.model import states
-from sedano.model.messages import TIMER_OPENING
-from sedano.model.timer import EARLY_S
+from sedano.model.messages.message import TIMER_OPENING
+from sedano.model.timers import EARLY_S
 from sedano.ports import Outgoing, command_queue
 from sedano.testing import World, world
 

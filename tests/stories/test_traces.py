@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from sedano import Retry, Sedano, chain, chord, current, group, testing
-from sedano.model import codec
-from sedano.model.lineage import NAMESPACE
-from sedano.model.trace import Span, span, trace_of
-from sedano.model.wire import is_traceparent
+from sedano.model.messages import codec
+from sedano.model.messages.attributes import is_traceparent
+from sedano.model.messages.lineage import NAMESPACE
+from sedano.model.messages.trace import Span, span, trace_of
 from sedano.testing import World
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -8,10 +8,10 @@ import pytest
 
 from sedano import Breaker, Retry, Sedano, testing
 from sedano.cli import main
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.model import states
-from sedano.model.live import State
-from sedano.model.watched import HELD, Watched
+from sedano.model.history.live_state import State
+from sedano.model.history.watched import HELD, Watched
 from sedano.views.cluster import cluster
 from tests.stories import bakery
 from tests.stories.kept import assert_view_agrees

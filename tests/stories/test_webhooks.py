@@ -14,13 +14,14 @@ from sedano import Sedano
 from sedano import testing as worlds
 from sedano.cli import main
 from sedano.engine.chronicle import Host
-from sedano.engine.redriving import parked, planned, redrive
-from sedano.engine.webhooks import Webhooks
+from sedano.engine.parked.redrive import parked, planned, redrive
+from sedano.engine.sources.webhooks import Webhooks
 from sedano.errors import OptionError, SedanoError, Unavailable
+from sedano.host.sources import answering
 from sedano.memory import MemorySecretTexts
-from sedano.model.webhook import MAX_BODY_BYTES, Answer, Arrived
+from sedano.model.sources.webhooks import MAX_BODY_BYTES, Answer, Arrived
 from sedano.ports import EVENTS, PARKED, Outgoing
-from sedano.webhooks import WebhookRequest, answering, unsigned
+from sedano.webhooks import WebhookRequest, unsigned
 from tests.stories.forge import SECRET, IssueClosed, app, closed, github, standard, told
 from tests.stories.opening import opened_forge
 

@@ -11,12 +11,13 @@ import pytest
 from sedano import DomainEvent, Sedano
 from sedano import testing as worlds
 from sedano.engine.chronicle import Host
-from sedano.engine.webhooks import MOST_EVENTS, Webhooks
+from sedano.engine.sources.webhooks import MOST_EVENTS, Webhooks
 from sedano.errors import ConfigurationError, OptionError, SedanoError, Unavailable
+from sedano.host.sources import answering
 from sedano.memory import MemorySecretTexts
-from sedano.model.webhook import Answer, Arrived, delivery_id
+from sedano.model.sources.webhooks import Answer, Arrived, delivery_id
 from sedano.ports import EVENTS, Outgoing, Queues
-from sedano.webhooks import WebhookRequest, answering, unsigned
+from sedano.webhooks import WebhookRequest, unsigned
 from tests.stories.forge import SECRET, app, closed, github, standard, told
 from tests.stories.opening import opened_forge
 

@@ -18,9 +18,9 @@ import pytest
 
 from sedano import testing as worlds
 from sedano.aws.function_url import arrived
+from sedano.host.sources import answering
 from sedano.memory import MemorySecretTexts
-from sedano.model.webhook import Answer
-from sedano.webhooks import answering
+from sedano.model.sources.webhooks import Answer
 from tests.stories.hub import app, heard
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "github_webhooks"

@@ -7,7 +7,7 @@ import pytest
 from sedano import DomainEvent, Sedano
 from sedano import testing as worlds
 from sedano.errors import OptionError
-from sedano.model.webhook import Answer
+from sedano.model.sources.webhooks import Answer
 from sedano.webhooks import WebhookRequest, secret_token, standard_webhooks
 from tests.stories.forge import closed, standard
 

@@ -20,7 +20,8 @@ from sedano.errors import (
     WrongFlowState,
 )  # fmt: skip
 from sedano.ports import PARKED
-from sedano.workflow import Input, Step, Workflow, each, find, keeping, own, runs
+from sedano.workflow import Input, Step, Workflow, each, find, own, runs
+from sedano.workflow import run_records as keeping
 from tests.stories.kept import assert_kept, lines
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.stage import Stage, in_memory

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sedano.engine.worker import WorkerSettings
+from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.model import states
 from sedano.ports import PARKED, clock_unknown
 from tests.simulation.outages import Wrong

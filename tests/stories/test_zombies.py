@@ -5,8 +5,8 @@ import json
 import pytest
 
 from sedano import current
-from sedano.model import codec
-from sedano.model.messages import Command
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command
 from sedano.ports import Delivery
 from tests.stories.kept import assert_kept, lines, succeeded
 from tests.stories.processes import COMMANDS, INVOCATION_S, Mutation, Processes, untouched

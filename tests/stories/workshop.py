@@ -4,8 +4,8 @@ import types
 from typing import Any
 
 from sedano import Retry, Sedano
-from sedano.model import codec
-from sedano.model.messages import Command
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command
 from sedano.task import Task
 from sedano.workflow import Flow, Input, Step, Workflow, each, own
 from tests.stories.processes import COMMANDS

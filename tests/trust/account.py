@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sedano.local import Endpoint
-from sedano.local.synth import ROOT
+from sedano.local.synthesis import ROOT
 from tests.plugins.resources import APP
 
 CLIENT = "import tiny; print(tiny.add.delay(2, 3).get(timeout=300))"

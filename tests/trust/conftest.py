@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from sedano.local import LocalStage
-from sedano.local.synth import ROOT
+from sedano.local.synthesis import ROOT
 from tests.plugins.resources import CODE
 from tests.trust import on_aws, streamed
 from tests.trust.driven import Driven

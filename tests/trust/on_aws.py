@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sedano.local import assembly
 from sedano.local.endpoint import REGION
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.trust.driven import Driven
 from tests.trust.grants import ON_AWS, listed
 

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.error import HTTPError
 from uuid import uuid4
 
-from sedano.model.lineage import derived_id
-from sedano.model.webhook import delivery_id
+from sedano.model.messages.lineage import derived_id
+from sedano.model.sources.webhooks import delivery_id
 from tests.trust.driven import Driven
 from tests.trust.grants import Grant
 from tests.trust.roads import LARGE, Road

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from sedano import Sedano
 from sedano import chord as chord_of
-from sedano.model.lineage import derived_id
+from sedano.model.messages.lineage import derived_id
 from tests.trust.driven import Driven
 from tests.trust.grants import Grant
 

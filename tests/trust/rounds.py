@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-from sedano.aws import keys
-from sedano.model.agenda import Call, Periodic, agenda_of, with_periodic
-from sedano.model.cluster import ACTIVE, LOST
-from sedano.model.records import Claim
-from sedano.model.schedule import Schedule, State, occurrence
-from sedano.model.timetable import every
+from sedano.aws.client import keys
+from sedano.model.cluster.members import ACTIVE, LOST
+from sedano.model.ledger.records import Claim
+from sedano.model.schedules.agenda import Call, Periodic, agenda_of, with_periodic
+from sedano.model.schedules.schedule import Schedule, State, occurrence
+from sedano.model.schedules.timetable import every
 from sedano.ports import MemberRecord
 from tests.trust.driven import Driven
 from tests.trust.grants import Grant

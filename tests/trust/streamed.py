@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from sedano.local.endpoint import REGION
-from sedano.model.stream import call_id
+from sedano.model.sources.streams import call_id
 from tests.trust.driven import Driven
 from tests.trust.grants import Grant
 from tests.trust.roads import LARGE, Road

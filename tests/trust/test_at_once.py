@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sedano.model.limiting import LATE_FACTOR, LATE_US
-from sedano.model.rates import SECOND
-from sedano.model.schedule import Schedule, State, occurrence
-from sedano.model.timetable import every
+from sedano.model.limits.rate import SECOND
+from sedano.model.limits.task_limits import LATE_FACTOR, LATE_US
+from sedano.model.schedules.schedule import Schedule, State, occurrence
+from sedano.model.schedules.timetable import every
 from tests.trust import rounds
 from tests.trust.driven import MOST_SECONDS, Driven
 from tests.trust.roads import succeeds

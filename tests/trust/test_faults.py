@@ -10,7 +10,7 @@ import pytest
 
 from sedano.local import LocalStage
 from sedano.local.stage import stage_context
-from sedano.local.synth import synthesise
+from sedano.local.synthesis import synthesise
 from tests.infra.template import Templates, read
 from tests.trust.alarms import OnCall
 from tests.trust.struck import Struck

@@ -14,7 +14,7 @@ import pytest
 
 from sedano.local import Endpoint
 from sedano.local.stage import ENDPOINT_PYTHON
-from sedano.local.synth import ROOT
+from sedano.local.synthesis import ROOT
 from tests.trust.account import CHANGED, Account
 
 HIDDEN = re.compile(r"node|nodejs|np[mx]|corepack|yarn|cdk|java\w*|j(ar|shell|link|deps)")

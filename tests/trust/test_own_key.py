@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from sedano.local import local_stage
-from sedano.local.synth import ROOT
+from sedano.local.synthesis import ROOT
 
 APP = """
 from sedano import Sedano

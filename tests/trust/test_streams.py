@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sedano.aws.ledger import DynamoLedger
-from sedano.model.stream import call_id
+from sedano.model.sources.streams import call_id
 from tests.deploy.test_streams import CODE
 from tests.trust import streamed
 from tests.trust.stages import deployed_stage

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sedano.engine.redriving import parked, planned, redrive
+from sedano.engine.parked.redrive import parked, planned, redrive
 from sedano.local import LocalStage
 from sedano.result import ResultSet
 from tests.trust.struck import Struck

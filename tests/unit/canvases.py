@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from sedano.model.canvas import Chain, Fork, Group, Step, Tree
-from sedano.model.signature import Signature
+from sedano.model.canvas.tree import Chain, Fork, Group, Step, Tree
+from sedano.model.tasks.signature import Signature
 
 NAMES = ("add", "total", "mail", "pack")
 arguments = st.lists(st.integers(0, 9) | st.text(max_size=5), max_size=3).map(tuple)

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 
-from sedano.model.timetable import cron
+from sedano.model.schedules.timetable import cron
 
 BEGIN, END = datetime(2020, 1, 1, tzinfo=UTC), datetime(2036, 1, 1, tzinfo=UTC)
 ZONES = (
@@ -96,7 +96,7 @@ def by_minutes(text: str, zone: str, policy: tuple[str | None, str | None], afte
 
 
 def ours(text: str, zone: str, policy: tuple[str | None, str | None], after: int, until: int) -> list[int]:
-    """Return what `sedano.model.timetable` answers between two moments (epoch s)."""
+    """Return what `sedano.model.schedules.timetable` answers between two moments (epoch s)."""
     found: list[int] = []
     for moment in cron(text, tz=zone, on_gap=policy[0], on_fold=policy[1]).following(after):  # type: ignore[arg-type]
         if moment > until:

@@ -2,11 +2,11 @@
 
 from hypothesis import strategies as st
 
-from sedano.model.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage
-from sedano.model.messages import BlobRef, Command, Document, Event, Gather, Member, Place, Section, TimeLimits
-from sedano.model.stamps import HEADERS, LONGEST, write
+from sedano.model.messages.attributes import MAX_ATTEMPT, MAX_CLOCK, MAX_DATA_BYTES, MAX_INT32
+from sedano.model.messages.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage
+from sedano.model.messages.message import BlobRef, Command, Document, Event, Gather, Member, Place, Section, TimeLimits
+from sedano.model.messages.stamps import HEADERS, LONGEST, write
 from sedano.model.states import TERMINAL
-from sedano.model.wire import MAX_ATTEMPT, MAX_CLOCK, MAX_DATA_BYTES, MAX_INT32
 
 LATEST_EXACT = 2**32
 """The moment (2106) up to which a double holds every microsecond."""

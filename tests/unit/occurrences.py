@@ -5,8 +5,8 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 
-from sedano.model.schedule import Occurrence, Schedule, State, decided, occurrence, published
-from sedano.model.timetable import Cron, Every, Timetable, between
+from sedano.model.schedules.schedule import Occurrence, Schedule, State, decided, occurrence, published
+from sedano.model.schedules.timetable import Cron, Every, Timetable, between
 
 START, LENGTH_S = 1_774_746_000, 900
 """From 2026-03-29 01:00 UTC on, when clocks in Europe leap."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import MessageRefused, TooLarge
-from sedano.model.agenda import (
+from sedano.model.schedules.agenda import (
     AGENDAS,
     HOLD_S,
     MOST_BYTES,
@@ -27,8 +27,8 @@ from sedano.model.agenda import (
     with_periodic,
     write_agenda,
 )
-from sedano.model.schedule import Schedule, State, decided, published, withdrawn
-from sedano.model.timetable import At, Cron, Every, Timetable, between
+from sedano.model.schedules.schedule import Schedule, State, decided, published, withdrawn
+from sedano.model.schedules.timetable import At, Cron, Every, Timetable, between
 
 NOW = 1_767_225_600
 CALL = Call("report", "default")

@@ -10,14 +10,14 @@ import pytest
 from botocore.awsrequest import AWSResponse
 
 from sedano.aws.blobs import S3Blobs
+from sedano.aws.client.session import Session
+from sedano.aws.client.table import Table
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
-from sedano.aws.session import Session
-from sedano.aws.table import Table
 from sedano.errors import ConfigurationError, NotAccepted, Unavailable
-from sedano.model.messages import BlobRef
-from sedano.model.records import Claim, Outcome
+from sedano.model.ledger.records import Claim, Outcome
+from sedano.model.messages.message import BlobRef
 from sedano.model.states import SUCCESS
 from sedano.ports import EVENTS, Delivery, Outgoing
 

@@ -3,11 +3,12 @@
 import hypothesis.strategies as st
 from hypothesis import given
 
-from sedano.aws import items, keys
-from sedano.model import tail
-from sedano.model.join import Join
-from sedano.model.messages import BlobRef, Section
-from sedano.model.records import RECORD_LIFETIME_S, Claim, ErrorRecord, Outcome, Posted, TaskRecord
+from sedano.aws import ledger_items as items
+from sedano.aws.client import keys
+from sedano.model.canvas.join import Join
+from sedano.model.ledger import outcome_text as tail
+from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, ErrorRecord, Outcome, Posted, TaskRecord
+from sedano.model.messages.message import BlobRef, Section
 from sedano.model.states import RETRY, SUCCESS
 
 MAX_KEY_BYTES = 2048

@@ -12,11 +12,12 @@ import botocore.session
 import pytest
 from botocore.exceptions import ClientError
 
-from sedano import Sedano, deadlines
-from sedano.aws.answers import Unanswered
-from sedano.aws.bounded import BoundedClient
-from sedano.aws.faults import fault
+from sedano import Sedano
+from sedano.aws.client.answers import Unanswered
+from sedano.aws.client.bounded import BoundedClient
+from sedano.aws.client.faults import fault
 from sedano.errors import ConfigurationError, PublishError, Unavailable
+from sedano.ports import deadlines
 from tests.unit.test_faults import answered
 
 DEADLINE, GRACE = 0.5, 0.2

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import ConfigurationError, OptionError
-from sedano.model.breaker import FAILURE, MOST_MARKS, Breaker, Circuit, closed, failed, from_text, succeeded, to_text
+from sedano.model.circuits import FAILURE, MOST_MARKS, Breaker, Circuit, closed, failed, from_text, succeeded, to_text
 
 NOW = 1_767_225_600.0
 CEP = Breaker(failures=0, checks={"web": {"unhealthy": 2, "degraded": 10}}, window=10)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import ConfigurationError, OptionError
-from sedano.model.budget import NAMED, Budget, Level, Load, from_text, scaled, to_text, tracking
+from sedano.model.budgets import NAMED, Budget, Level, Load, from_text, scaled, to_text, tracking
 
 NOW = 1_767_225_600.0
 BUDGET = Budget(least=2, most=100, cooldown=60, cooldown_growth=2, cooldown_most=200, exponent=0.5)

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.model import states
-from sedano.model.claim import Action, begun_by, decide, is_another
-from sedano.model.lineage import begun_id, tried_id
-from sedano.model.messages import Command, Place
-from sedano.model.records import Claim, TaskRecord
+from sedano.model.ledger.claims import Action, begun_by, decide, is_another
+from sedano.model.ledger.records import Claim, TaskRecord
+from sedano.model.messages.lineage import begun_id, tried_id
+from sedano.model.messages.message import Command, Place
 
 NOW, MOST = 1000.0, 3
 CLAIM = Claim("t", attempt=1, message_id="mine", nonce="n1", expires=NOW + 60, clock=1, name="f")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kombu.clocks import LamportClock as KombuClock
 
-from sedano.model.clock import MAX_AHEAD_US, ClockAhead, LamportClock, adjust, forward
+from sedano.model.messages.lamport import MAX_AHEAD_US, ClockAhead, LamportClock, adjust, forward
 
 NOW = 1_795_172_400_000_000
 moments = st.integers(NOW - 10**9, NOW + 10**9)

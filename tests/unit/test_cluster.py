@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.model import states
-from sedano.model.cluster import ACTIVE, IDLE, LEFT, LOST, SKEW_S, STALE_S, MemberRecord, held, state_of, view
-from sedano.model.records import TaskRecord
+from sedano.model.cluster.members import ACTIVE, IDLE, LEFT, LOST, SKEW_S, STALE_S, MemberRecord, held, state_of, view
+from sedano.model.ledger.records import TaskRecord
 
 NOW = 1_767_225_600.0
 MEMBER = MemberRecord("a", 1, ACTIVE, 1, NOW - STALE_S - 1, ("t1", "t2"))

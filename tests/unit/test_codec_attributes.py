@@ -7,10 +7,10 @@ import pytest
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals
-from sedano.model.codec import decode, decode_data, decode_event_data
-from sedano.model.lineage import ROOT, Lineage
-from sedano.model.messages import Gather, Member, Section, TimeLimits
-from sedano.model.wire import LONGEST_FOREIGN, MAX_CLOCK, MAX_INT32, MOST_FOREIGN
+from sedano.model.messages.attributes import LONGEST_FOREIGN, MAX_CLOCK, MAX_INT32, MOST_FOREIGN
+from sedano.model.messages.codec import decode, decode_data, decode_event_data
+from sedano.model.messages.lineage import ROOT, Lineage
+from sedano.model.messages.message import Gather, Member, Section, TimeLimits
 from tests.unit.wrong_attributes import BESIDE, REF, TRACE, WRONG
 
 COMMAND = {"specversion": "1.0", "id": "m", "source": "me", "type": "sedano.command.v1", "subject": "shop.add"}

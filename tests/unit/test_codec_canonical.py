@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sedano.errors import MessageRefused
-from sedano.model import canonical
-from sedano.model.codec import decode, encode
-from sedano.model.lineage import Lineage
-from sedano.model.messages import Command, Member, Place
+from sedano.model.messages import fast_decoder as canonical
+from sedano.model.messages.codec import decode, encode
+from sedano.model.messages.lineage import Lineage
+from sedano.model.messages.message import Command, Member, Place
 from tests.unit.generated import usual_commands
 
 ADD = Command("0b7e2c1a", "f3d1c5e7", "shop.add", "me", 1_795_172_400.123456, 1_795_172_400_123_457, (1, "a"), {"b": [{}]})

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from sedano.errors import MessageRefused
-from sedano.model.codec import MAX_BYTES, decode, decode_value
-from sedano.model.strict import MAX_DIGITS
+from sedano.model.messages.codec import MAX_BYTES, decode, decode_value
+from sedano.model.messages.strict_json import MAX_DIGITS
 
 HEAD = '{"specversion":"1.0","id":"1","source":"me","type":"sedano.command.v1","subject":"shop.add","data":{"args":['
 TAIL = "]}}"

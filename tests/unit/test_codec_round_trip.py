@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from sedano.errors import OptionError
-from sedano.model.codec import (
+from sedano.model.messages.codec import (
     decode,
     decode_data,
     decode_event_data,
@@ -17,8 +17,8 @@ from sedano.model.codec import (
     encode_event_data,
     encode_value,
 )
-from sedano.model.lineage import ROOT, Lineage
-from sedano.model.messages import BlobRef, Command, Event, Member
+from sedano.model.messages.lineage import ROOT, Lineage
+from sedano.model.messages.message import BlobRef, Command, Event, Member
 from tests.unit.generated import ADD, events, fields, messages, plain
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals
-from sedano.model.codec import (
+from sedano.model.messages.attributes import COMMAND
+from sedano.model.messages.codec import (
     MAX_BYTES,
     MAX_DATA_DEPTH,
     MAX_DEPTH,
@@ -21,8 +22,7 @@ from sedano.model.codec import (
     decode_value,
     encode,
 )
-from sedano.model.strict import MAX_DIGITS, load
-from sedano.model.wire import COMMAND
+from sedano.model.messages.strict_json import MAX_DIGITS, load
 from tests.unit.generated import messages, plain
 
 HEAD = '{"specversion":"1.0","id":"1","source":"me","type":"sedano.command.v1","subject":"shop.add","data":{"args":['

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.model.timestamps import LAST_SECOND, read, write
+from sedano.model.messages.timestamps import LAST_SECOND, read, write
 from tests.unit.generated import LATEST_EXACT
 
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import Unserialisable
-from sedano.model.codec import (
+from sedano.model.messages.codec import (
     MAX_DATA_DEPTH,
     MAX_VALUE_DEPTH,
     decode,
@@ -27,8 +27,8 @@ from sedano.model.codec import (
     encode_event_data,
     encode_value,
 )
-from sedano.model.messages import Command, Document, Event
-from sedano.model.strict import MAX_DIGITS
+from sedano.model.messages.message import Command, Document, Event
+from sedano.model.messages.strict_json import MAX_DIGITS
 from tests.unit.generated import plain
 
 

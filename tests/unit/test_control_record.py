@@ -3,8 +3,8 @@
 import pytest
 
 from sedano.errors import TooLarge
-from sedano.model.control import MOST_BYTES, ControlRecord, with_pauses, with_revoked, without
-from sedano.model.records import RECORD_LIFETIME_S
+from sedano.model.cluster.control_record import MOST_BYTES, ControlRecord, with_pauses, with_revoked, without
+from sedano.model.ledger.records import RECORD_LIFETIME_S
 
 DAY = 86_400 * 1_000_000
 NOW = 20_000 * DAY

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano import memory
-from sedano.model.election import CLOSED, MOST_TERMS, OPEN, PATIENCE_S, Election, Turn, closed, complete, led, order, successor, turn
+from sedano.model.elections import CLOSED, MOST_TERMS, OPEN, PATIENCE_S, Election, Turn, closed, complete, led, order, successor, turn
 from tests.conformance.tasks import holding
 
 NAMES = ("a", "b", "c", "d", "e")

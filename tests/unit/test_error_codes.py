@@ -12,9 +12,9 @@ from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 from botocore.retries.standard import ThrottledRetryableChecker, TransientRetryableChecker
 
-from sedano.aws.error_codes import CLASSES, CONFIG, FINAL, LATER, MINE, class_of, class_of_transaction
-from sedano.aws.faults import AWS_ERRORS, fault
-from sedano.aws.session import SERVICES
+from sedano.aws.client.error_codes import CLASSES, CONFIG, FINAL, LATER, MINE, class_of, class_of_transaction
+from sedano.aws.client.faults import AWS_ERRORS, fault
+from sedano.aws.client.session import SERVICES
 from sedano.errors import ConfigurationError, NotAccepted, SedanoError, TooLarge, Unavailable
 from tests.house.tree import ROOT
 

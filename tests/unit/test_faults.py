@@ -11,14 +11,14 @@ from botocore.exceptions import ClientError, NoCredentialsError, NoRegionError, 
 from botocore.stub import Stubber
 
 from sedano.aws.blobs import S3Blobs
-from sedano.aws.faults import fault
+from sedano.aws.client.faults import fault
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.errors import ConfigurationError, SedanoError, TooLarge, Unavailable
-from sedano.model.join import Arrival, Node
-from sedano.model.messages import BlobRef
-from sedano.model.records import Claim, Claimed, Outcome, Recorded
+from sedano.model.canvas.join import Arrival, Node
+from sedano.model.ledger.records import Claim, Claimed, Outcome, Recorded
+from sedano.model.messages.message import BlobRef
 from sedano.model.states import SUCCESS
 from sedano.ports import EVENTS, Delivery, Outgoing
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.aws.timers import SchedulerTimers, TimerGroup
-from sedano.model.foreign_schedule import foreign
-from sedano.model.timer import Timer, timer_name
+from sedano.model.schedules.foreign import foreign
+from sedano.model.timers import Timer, timer_name
 
 ROLE, DEAD = "arn:aws:iam::123456789012:role/timers", "arn:aws:sqs:eu-central-1:123456789012:parked"
 QUEUES = {"commands:default": "arn:aws:sqs:eu-central-1:123456789012:default"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sedano.model.join import WIDTH, Arrived, Node, is_full, path
+from sedano.model.canvas.join import WIDTH, Arrived, Node, is_full, path
 
 sizes = st.sampled_from([1, 2, WIDTH - 1, WIDTH, WIDTH + 1, 2 * WIDTH, WIDTH**2 - 1, WIDTH**2, WIDTH**2 + 1, WIDTH**3 + 1]) | st.integers(
     1, 10**9

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from sedano.aws.lanes import Lanes
+from sedano.aws.client.parallel_calls import Lanes
 
 
 def test_answers_come_in_the_order_of_the_items() -> None:

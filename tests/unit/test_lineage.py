@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import BudgetExhausted, HopLimit
-from sedano.model.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage, dedup_id, derived_id, descend
+from sedano.model.messages.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage, dedup_id, derived_id, descend
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(["a", "a/1", "1:a", "dedup/1:a", "follow/1:a"])
 positions = st.integers(0, 200) | texts

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.model.cluster import HEARTBEAT, OFFLINE, ONLINE, WORKER_LOST
-from sedano.model.live import SAID_OF_WORKERS, State
-from sedano.model.registers import finalise, fold
+from sedano.model.cluster.members import HEARTBEAT, OFFLINE, ONLINE, WORKER_LOST
+from sedano.model.history.live_state import SAID_OF_WORKERS, State
+from sedano.model.history.registers import finalise, fold
 
 KINDS = ("task-sent", "task-received", "task-started", "task-succeeded", "task-failed", "task-retried", *SAID_OF_WORKERS)
 

@@ -11,7 +11,7 @@ from infra.config import VISIBILITY_FACTOR as OF_THE_STACKS
 from infra.config import StageConfig
 from sedano.local import LocalStageError
 from sedano.local.command import DEPLOYED, arguments, settings
-from sedano.local.synth import ROOT
+from sedano.local.synthesis import ROOT
 from sedano.local.time_limits import VISIBILITY_FACTOR, Tail, notices
 
 INTERRUPTED_AT = """
@@ -37,7 +37,7 @@ def interrupted(event: str, detail: str, program: str, *words: str) -> tuple[int
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("module", ["sedano.local.command", "argparse", "boto3", "botocore.session", "sedano.local.synth"])
+@pytest.mark.parametrize("module", ["sedano.local.command", "argparse", "boto3", "botocore.session", "sedano.local.synthesis"])
 def test_ctrl_c_while_the_command_is_loaded_prints_no_traceback(module: str) -> None:
     assert interrupted("import", module, "sedano.local", "--app", "none:app", "--code", ".") == (0, "", "\nStopped.\n")
 

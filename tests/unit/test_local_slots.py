@@ -8,7 +8,7 @@ import pytest
 
 from sedano.local import LocalStageError
 from sedano.local.slots import MOST, claim
-from sedano.local.synth import ROOT
+from sedano.local.synthesis import ROOT
 
 HOLDER = """
 import sys

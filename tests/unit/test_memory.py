@@ -5,9 +5,9 @@ import doctest
 import pytest
 
 from sedano import memory
-from sedano.model.records import RECORD_LIFETIME_S, Claim, Claimed
+from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, Claimed
+from sedano.model.queues import HOLD_MOST_S, MAX_HOLD_S
 from sedano.model.states import RUNNING
-from sedano.model.transport import HOLD_MOST_S, MAX_HOLD_S
 from sedano.ports import EVENTS, PARKED, Delivery, Outgoing
 
 CLAIM = Claim("task-1", 0, "message-1", "n" * 32, memory.START + 60, 1, "shop.add")

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.model import states
-from sedano.model.messages import Section
-from sedano.model.outcome import FAILED, SUCCEEDED, Run, judge
-from sedano.model.records import ErrorRecord
+from sedano.model.ledger.outcome import FAILED, SUCCEEDED, Run, judge
+from sedano.model.ledger.records import ErrorRecord
+from sedano.model.messages.message import Section
 from sedano.model.retry import MAX_EXECUTIONS, NEVER, Retry
 from tests.unit.test_retry import policies, units
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
-from sedano.model.messages import Command
+from sedano.model.messages.message import Command
 from sedano.model.pauses import KINDS, in_force, parsed, pause, pausing, queues_of, with_pause, without_pause
 
 NOW = 1_767_225_600.0

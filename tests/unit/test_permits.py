@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.model.permits import GUARD_MS, Board, Full, Permit, chosen, ended, granted, running
+from sedano.model.limits.concurrency import GUARD_MS, Board, Full, Permit, chosen, ended, granted, running
 
 NOW = 1_800_000_000_000
 EXPIRES = st.integers(NOW - 9_000, NOW + 9_000)

@@ -17,11 +17,11 @@ from referencing import Registry, Resource
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.errors import MessageRefused
 from sedano.model import refusals
-from sedano.model.codec import MAX_BYTES, decode, encode
-from sedano.model.lineage import DEFAULT_BUDGET, MAX_HOPS
-from sedano.model.messages import Command, Event
+from sedano.model.messages.attributes import COMMAND, DOCUMENT, EVENT, MAX_ATTEMPT, MAX_CLOCK, MAX_DATA_BYTES, MOST_FOREIGN
+from sedano.model.messages.codec import MAX_BYTES, decode, encode
+from sedano.model.messages.lineage import DEFAULT_BUDGET, MAX_HOPS
+from sedano.model.messages.message import Command, Event
 from sedano.model.states import TERMINAL
-from sedano.model.wire import COMMAND, DOCUMENT, EVENT, MAX_ATTEMPT, MAX_CLOCK, MAX_DATA_BYTES, MOST_FOREIGN
 from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
 from tests.unit.generated import ADD, messages, plain
 from tests.unit.wrong_attributes import BESIDE, WRONG

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
-from sedano.model import rates
-from sedano.model.rates import Line, Pace, Paces
+from sedano.model.limits import rate as rates
+from sedano.model.limits.rate import Line, Pace, Paces
 
 NAN, INF = float("nan"), float("inf")
 PACE = st.builds(Pace, st.integers(1, 40), st.integers(1, 12))

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kombu.clocks import timetuple
 
-from sedano.model.clock import adjust
-from sedano.model.order import Stamp, is_counter, stamp
-from sedano.model.registers import Timeline, finalise, fold, join, lift
+from sedano.model.history.event_order import Stamp, is_counter, stamp
+from sedano.model.history.registers import Timeline, finalise, fold, join, lift
+from sedano.model.messages.lamport import adjust
 from sedano.model.states import STATE_OF_CLASS, SUBJECTS
 from tests.pipeline.oracle import as_celery_says, recording, replayed
 
@@ -71,7 +71,7 @@ def told(stream):
 def differing(stream, order):
     """Return the tasks of *stream* that the registers, fed in *order*, and Celery's State tell differently."""
     celery, sedano = replayed(stream), told(order)
-    assert celery.keys() == sedano.keys()
+    assert celery.keys() == sedano.api.keys()
     return [uuid for uuid in celery if as_celery_says(celery[uuid]) != as_sedano_says(sedano[uuid])]
 
 

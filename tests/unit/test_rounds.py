@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.model import states
-from sedano.model.budget import Budget, Level, Load
-from sedano.model.cluster import ACTIVE, LOST, STALE_S, MemberRecord
+from sedano.model.budgets import Budget, Level, Load
+from sedano.model.cluster.members import ACTIVE, LOST, STALE_S, MemberRecord
+from sedano.model.cluster.rounds import APPLY_AGAIN_S, STUCK_S, QueueBudget, Seen, decide
 from sedano.model.health import Health, HealthCheck
-from sedano.model.records import TaskRecord
-from sedano.model.rounds import APPLY_AGAIN_S, STUCK_S, QueueBudget, Seen, decide
+from sedano.model.ledger.records import TaskRecord
 
 NOW = 1_767_225_600.0
 BUDGETS = {"default": QueueBudget(Budget(least=2, most=100))}

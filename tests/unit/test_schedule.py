@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
-from sedano.model.schedule import (
+from sedano.model.schedules.schedule import (
     AHEAD_S,
     MOST_AT_ONCE,
     MOST_RUNNING,
@@ -18,7 +18,7 @@ from sedano.model.schedule import (
     published,
     withdrawn,
 )
-from sedano.model.timetable import At, Every
+from sedano.model.schedules.timetable import At, Every
 from tests.unit.occurrences import Play
 
 MINUTE = Schedule("minutely", Every(60))

@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
-from sedano.model import key_set, seal
-from sedano.model.key_set import KeySet
-from sedano.model.seal import REFUSALS
+from sedano.model.seals import key_set, seal
+from sedano.model.seals.key_set import KeySet
+from sedano.model.seals.seal import REFUSALS
 
 K1, K2 = bytes(range(32)), bytes(range(32, 64))
 KEYS = KeySet("k2", {"k1": K1, "k2": K2})

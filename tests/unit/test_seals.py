@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from sedano.errors import ConfigurationError, OptionError, SedanoError, Unavailable
 from sedano.memory import MemoryKeyStore, MemoryTelemetry, SeededEntropy, VirtualClock
-from sedano.model import key_set
-from sedano.seals import Seals
+from sedano.model.seals import key_set
+from sedano.ports.seals import Seals
 
 TEXT = key_set.written(key_set.first("ab" * 32))
 

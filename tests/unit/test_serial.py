@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from sedano import Sedano, every, testing
 from sedano.errors import ArgumentError, OptionError
-from sedano.model.serial import group_of, turns
-from sedano.model.transport import misplaced
+from sedano.model.order import group_of, turns
+from sedano.model.queues import misplaced
 
 APP = Sedano("order", queues=("default", "default-high", "orders.fifo", "second.fifo"))
 KEYS = st.lists(st.tuples(st.sampled_from("abcd"), st.booleans()), max_size=12)

@@ -7,10 +7,10 @@ import botocore.session
 import pytest
 from moto import mock_aws
 
+from sedano.aws.client.session import Session
 from sedano.aws.ledger import DynamoLedger
-from sedano.aws.session import Session
 from sedano.errors import ConfigurationError
-from sedano.model.records import Claim, Claimed, Outcome, Recorded
+from sedano.model.ledger.records import Claim, Claimed, Outcome, Recorded
 from sedano.model.states import SUCCESS
 from tests.conformance.worlds import losing_answers
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from sedano.aws.settings import command_addresses, from_environment
 from sedano.errors import ConfigurationError
 from sedano.ports import command_queue
-from sedano.settings import command_addresses, from_environment
 
 PLACE = "https://sqs.eu-central-1.amazonaws.com/123456789012"
 KNOWN = {

@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError, UnknownOption
-from sedano.model.signature import MAX_DELAY_S, NO_OPTIONS, ON_DUPLICATE, OPTION_NAMES, Options, Signature, changed, delay_of, expiry_of
+from sedano.model.tasks.signature import (
+    MAX_DELAY_S,
+    NO_OPTIONS,
+    ON_DUPLICATE,
+    OPTION_NAMES,
+    Options,
+    Signature,
+    changed,
+    delay_of,
+    expiry_of,
+)
 
 NOW = 1_795_172_400.0
 ADD = Signature("shop.add", (1,), {"b": 2}, Options(tenant="acme", countdown=3))

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import ConfigurationError, OptionError
-from sedano.model import signed
-from sedano.model.signed import ABSENT, LATE, MALFORMED, REFUSALS, WRONG, Scheme
-from sedano.model.webhook import WebhookRequest
+from sedano.model.sources import signature_schemes as signed
+from sedano.model.sources.signature_schemes import ABSENT, LATE, MALFORMED, REFUSALS, WRONG, Scheme
+from sedano.model.sources.webhooks import WebhookRequest
 
 GITHUB = signed.hmac_sha256(header="X-Hub-Signature-256", prefix="sha256=")
 SHOPIFY = signed.hmac_sha256(header="X-Shopify-Hmac-Sha256", encoding="base64")

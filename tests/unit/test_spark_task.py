@@ -10,8 +10,8 @@ from botocore.stub import Stubber
 from sedano import Sedano, chain, testing
 from sedano.aws.glue import GlueRuns
 from sedano.errors import OptionError, RemoteError, Unavailable
-from sedano.local.spark import LocalRuns
-from sedano.model.spark import Run
+from sedano.local.spark_runs import LocalRuns
+from sedano.model.history.spark_run import Run
 from sedano.spark import spark_stop, spark_task
 from tests.ended import until_ended
 

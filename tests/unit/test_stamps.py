@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
-from sedano.model import stamps
-from sedano.model.control import ControlRecord, pair, pairs_of, revoked_by, with_revoked
-from sedano.model.signature import Options, Signature
-from sedano.model.stamps import HEADERS, LONGEST, is_written, joined, read, write
+from sedano.model.cluster.control_record import ControlRecord, pair, pairs_of, revoked_by, with_revoked
+from sedano.model.messages import stamps
+from sedano.model.messages.stamps import HEADERS, LONGEST, is_written, joined, read, write
+from sedano.model.tasks.signature import Options, Signature
 from tests.unit.generated import ADD, fits
 from tests.unit.generated import stamps as some
 

@@ -7,7 +7,8 @@ import pytest
 from celery import states as celery_states
 from celery.events.state import TASK_EVENT_TO_STATE, Task
 
-from sedano.model import order, states
+from sedano.model import states
+from sedano.model.history import event_order as order
 
 LEDGER = [states.PENDING, states.RUNNING, states.RETRY, *sorted(states.TERMINAL)]
 

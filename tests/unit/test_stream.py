@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import MessageRefused, OptionError
-from sedano.memory.streams import kinesis_record, table_record
-from sedano.model.codec import decode_value, encode_value
-from sedano.model.stream import call_id, read, read_back, sequence, written
+from sedano.memory.stream_records import kinesis_record, table_record
+from sedano.model.messages.codec import decode_value, encode_value
+from sedano.model.sources.streams import call_id, read, read_back, sequence, written
 
 AT = 1_767_225_600.0
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

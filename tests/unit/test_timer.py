@@ -10,10 +10,10 @@ from sedano import memory
 from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
 from sedano.engine.drafts import CLAIM_CHECK_BYTES, CommandDraft, Composer
 from sedano.errors import ConfigurationError, MessageRefused
-from sedano.model import codec
-from sedano.model.clock import LamportClock
-from sedano.model.messages import TIMER_OPENING
-from sedano.model.timer import EARLY_S, Timer, opened, sealed, timer_name
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import TIMER_OPENING
+from sedano.model.timers import EARLY_S, Timer, opened, sealed, timer_name
 
 texts = st.text(min_size=1)
 tenants = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=128)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
-from sedano.model.timetable import at, between, cron, every, read_timetable, upcoming, written
+from sedano.model.schedules.timetable import at, between, cron, every, read_timetable, upcoming, written
 from tests.unit.cron_oracle import ZONES, disagreements, every_change
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from sedano.errors import MessageRefused, OptionError, TooLarge
-from sedano.model.transport import MAX_BYTES, MAX_DELAY_S, MAX_ENTRIES, batches, misplaced, objection, weigh
+from sedano.model.queues import MAX_BYTES, MAX_DELAY_S, MAX_ENTRIES, batches, misplaced, objection, weigh
 
 
 @pytest.mark.parametrize(("size", "refused"), [(MAX_BYTES - 1, False), (MAX_BYTES, False), (MAX_BYTES + 1, True)])

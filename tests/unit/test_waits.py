@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sedano.model.deferrals import FIRST_S, HIDDEN_MOST_S, LONGEST_S, WAITED, Waited, hidden, patience, waited, written
 from sedano.model.retry import MAX_EXECUTIONS
-from sedano.model.waits import FIRST_S, HIDDEN_MOST_S, LONGEST_S, WAITED, Waited, hidden, patience, waited, written
 
 DAY_S = 86_400.0
 

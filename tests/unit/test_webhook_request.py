@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import MessageRefused
-from sedano.model.timestamps import LAST_SECOND
-from sedano.model.webhook import WebhookRequest, delivery_id, kept, read_back, written
+from sedano.model.messages.timestamps import LAST_SECOND
+from sedano.model.sources.webhooks import WebhookRequest, delivery_id, kept, read_back, written
 
 texts = st.text(st.characters())  # half characters too: no header shall be one that cannot be set aside
 requests = st.builds(

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.model.window import Window
+from sedano.model.ledger.recent_ids import Window
 
 
 @given(st.integers(0, 5), st.lists(st.sampled_from("abcdefgh"), max_size=40))

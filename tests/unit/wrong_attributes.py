@@ -1,6 +1,6 @@
 """For each attribute of a command what it may not hold, and what has to stand beside it."""
 
-from sedano.model.wire import MAX_CLOCK, MAX_DATA_BYTES, MAX_INT32
+from sedano.model.messages.attributes import MAX_CLOCK, MAX_DATA_BYTES, MAX_INT32
 
 REF = "blob:" + "0a" * 32
 PLAN = REF + ":1"

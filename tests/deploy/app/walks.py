@@ -12,7 +12,7 @@ from typing import Any
 import boto3
 
 from sedano import Breaker, Sedano, chord, current, every, guards
-from sedano.health import HEALTHY
+from sedano.api.health import HEALTHY
 from sedano.streams import StreamRecord, TableChange
 from sedano.webhooks import WebhookRequest, standard_webhooks
 from sedano.workflow import Input, Step, Workflow, each, own

@@ -17,10 +17,10 @@ from typing import Any, Self
 
 import boto3
 
+from sedano.aws.settings import command_addresses
 from sedano.local.endpoint import Endpoint
 from sedano.local.stage import ENDPOINT_PYTHON, stage_context
-from sedano.local.synth import synthesise
-from sedano.settings import command_addresses
+from sedano.local.synthesis import synthesise
 from tests.aws_from_template import create_resources
 from tests.deploy.fight import fighter
 from tests.deploy.fight.journal import lines

@@ -17,22 +17,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sedano import guards, memory
+from sedano.api.leases import Lease
+from sedano.aws.client.faults import AWS_ERRORS
+from sedano.aws.client.session import Session
 from sedano.aws.elections import DynamoElections
 from sedano.aws.expressions import leases, limits, tasks
-from sedano.aws.faults import AWS_ERRORS
-from sedano.aws.host import SystemClock, SystemEntropy
 from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.limits import DynamoLimits
+from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
-from sedano.aws.session import Session
+from sedano.aws.settings import from_environment
 from sedano.engine.chronicle import Host
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.errors import FencedOff, LeaseLost, LeaseTaken, SedanoError
-from sedano.locks import Lease
 from sedano.ports import Ports, command_queue
-from sedano.settings import from_environment
 from tests.deploy.fight import chores
 from tests.deploy.fight.journal import Journal
 from tests.deploy.fight.told import Rewrite, ToldClient, ToldLeases, anyway, as_it_is

@@ -16,9 +16,9 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
-from sedano.aws import keys
+from sedano.aws.client import keys
 from sedano.model import states
-from sedano.model.messages import ELECT
+from sedano.model.messages.message import ELECT
 from tests.deploy.fight.arena import Fight, Write
 from tests.deploy.fight.chores import MEMBERS
 from tests.deploy.fight.permits import Boards, crowded

@@ -1,7 +1,7 @@
 """The claim, exhaustively: processes that are each given one task's message a few times; the network loses, repeats, delays.
 
 Anybody may find a claim expired at any moment, anybody may die at any moment, every request may arrive at any time and any number of times
-(`exhaustive.network`). What is checked is the shipped texts (CLAIM, STEAL, RECORD) and the shipped rule (`model.claim.decide`).
+(`exhaustive.network`). What is checked is the shipped texts (CLAIM, STEAL, RECORD) and the shipped rule (`model.ledger.claims.decide`).
 
 Whoever has sent its record is idle again here: what it does with the answer is the subject of `exhaustive.follow`.
 """
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from sedano.aws.expressions import Write, tasks
 from sedano.model import states
-from sedano.model.claim import Action, decide
-from sedano.model.records import Claim, TaskRecord
+from sedano.model.ledger.claims import Action, decide
+from sedano.model.ledger.records import Claim, TaskRecord
 from tests.simulation.exhaustive.network import NOBODY, Model, Move, State
 from tests.simulation.exhaustive.search import Triples, written
 

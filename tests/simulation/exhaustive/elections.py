@@ -1,7 +1,7 @@
 """The election of PROTOCOLS §5, exhaustively: candidates that register late and twice, closers that hesitate, a message that waits.
 
 What is checked is the shipped texts (REGISTER; CLOSE and DISPATCH in one transaction; PASS) and the shipped rules
-(`model.election`). L1: one close, one dispatch. L2: the lowest that registered wins. And of a topic that must run on the
+(`model.elections`). L1: one close, one dispatch. L2: the lowest that registered wins. And of a topic that must run on the
 winner: one successor a term, each the next in order. Who dies stops asking, which the network of `exhaustive.network`
 contains: a request that never arrives.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from sedano.aws.expressions import Write, elections
 from sedano.model import states
-from sedano.model.election import CLOSED, OPEN, Election, closed, successor
+from sedano.model.elections import CLOSED, OPEN, Election, closed, successor
 from tests.simulation.exhaustive.network import Model, Move, State
 from tests.simulation.exhaustive.search import Triples, written
 

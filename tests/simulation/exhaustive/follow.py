@@ -1,8 +1,8 @@
 """Follow-ups and retries, exhaustively: one task, its message and a copy of it, handlers that die, follow-ups that must not be lost.
 
-The rule is the shipped one (`model.claim.decide`) and so are the writes (CLAIM, STEAL, RECORD). Each is atomic with its answer here, since
-`exhaustive.claims` has looked at them one by one. When nothing is left to happen, the task has ended and what follows from it was
-published: E4, for every order of deliveries, copies and deaths.
+The rule is the shipped one (`model.ledger.claims.decide`) and so are the writes (CLAIM, STEAL, RECORD). Each is atomic with its answer
+here, since `exhaustive.claims` has looked at them one by one. When nothing is left to happen, the task has ended and what follows from it
+was published: E4, for every order of deliveries, copies and deaths.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from sedano.aws.expressions import tasks
 from sedano.model import states
-from sedano.model.claim import Action, decide
-from sedano.model.records import Claim, TaskRecord
+from sedano.model.ledger.claims import Action, decide
+from sedano.model.ledger.records import Claim, TaskRecord
 from tests.simulation.exhaustive.search import Searched, Triples, remembered, search, written
 
 STARTED, RUNNING, FOLLOWING, RETRYING, ACKNOWLEDGING = range(5)

@@ -1,7 +1,7 @@
 """The join, exhaustively: members of two shards that arrive, again and late, while their processes die; the body exactly when all have.
 
-Checked is the shipped text (ARRIVE) and the shipped rule (`model.join.is_full`) over a tree of two levels. A member's message comes again
-until it was acknowledged, which needs its whole way up to have been answered (PROTOCOLS §4).
+Checked is the shipped text (ARRIVE) and the shipped rule (`model.canvas.join.is_full`) over a tree of two levels. A member's message comes
+again until it was acknowledged, which needs its whole way up to have been answered (PROTOCOLS §4).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sedano.aws.expressions import tasks
-from sedano.model.join import Arrived, Node, is_full
+from sedano.model.canvas.join import Arrived, Node, is_full
 from tests.simulation.exhaustive.search import Searched, remembered, search, written
 
 

@@ -16,14 +16,14 @@ from types import FrameType
 from typing import Any
 
 from sedano import memory, result
-from sedano.aws.host import SystemClock
+from sedano.aws.machine import SystemClock
+from sedano.engine.publisher.spool import TAKEN_S
 from sedano.ports import Ports
-from sedano.spool import TAKEN_S
 from tests.stories.programs.shelf import Shelf, app, keep
 
 LOADED = result
 """Loaded here, so that no child spends its time on that."""
-SENT = ("engine/publisher.py", "spool.py", "backlog.py", "outlet.py")
+SENT = ("publisher/publisher.py", "publisher/sender.py", "publisher/spool.py", "publisher/backlog.py")
 """The modules whose every line is a place to be killed at."""
 
 

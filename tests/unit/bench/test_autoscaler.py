@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.autoscaler import DATA, TRACES, Arrival, contenders, fixed, of_celery, of_sedano, picture, play
-from sedano.model.budget import Budget, Load
+from sedano.model.budgets import Budget, Load
 
 SEED = 20261121
 FOUR = [Arrival(0, 10), Arrival(1, 10), Arrival(2, 10), Arrival(30, 5)]

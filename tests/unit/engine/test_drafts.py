@@ -7,10 +7,10 @@ import pytest
 from sedano import memory
 from sedano.engine.drafts import CLAIM_CHECK_BYTES, CommandDraft, Composer, EventDraft
 from sedano.errors import Unserialisable
-from sedano.model import codec
-from sedano.model.clock import LamportClock
-from sedano.model.lineage import Lineage
-from sedano.model.messages import Command, Event
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.lineage import Lineage
+from sedano.model.messages.message import Command, Event
 from sedano.ports import EVENTS, Blobs
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from sedano import memory
 from sedano.engine.chronicle import Chronicle, Host, unpack
-from sedano.engine.invocations import MOST_UNTOLD, ROUTER, WORKER, Invocations
+from sedano.engine.history.invocations import MOST_UNTOLD, ROUTER, WORKER, Invocations
 from sedano.errors import Unavailable
 from sedano.memory import MemoryQueues, MemoryTelemetry, VirtualClock
-from sedano.model.clock import LamportClock
+from sedano.model.messages.lamport import LamportClock
 from sedano.ports import RECORDS
 
 SEND = "sqs.SendMessageBatch"

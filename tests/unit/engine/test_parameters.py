@@ -13,8 +13,8 @@ import pytest
 
 from sedano import Sedano, testing
 from sedano.errors import ArgumentError, OptionError
-from sedano.model import codec
-from sedano.model.parameters import Parameters
+from sedano.model.messages import codec
+from sedano.model.tasks.parameters import Parameters
 
 ID = "0af76519-16cd-43dd-8448-eb211c80319c"
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from sedano.engine.plans import MOST_PAGES, Plans
+from sedano.engine.canvas.page_cache import MOST_PAGES, Plans
 from sedano.errors import MessageRefused
 from sedano.memory import MemoryBlobs
-from sedano.model.messages import BlobRef
-from sedano.model.plan import refer
+from sedano.model.canvas.pages import refer
+from sedano.model.messages.message import BlobRef
 
 
 class CountedBlobs(MemoryBlobs):

@@ -9,7 +9,8 @@ import pytest
 
 from sedano import memory
 from sedano.engine.drafts import Addressed
-from sedano.engine.publisher import PAUSES, Publisher
+from sedano.engine.publisher.sender import PAUSES, Publisher
+from sedano.engine.publisher.spool import Taken
 from sedano.errors import (
     BacklogFull,
     SedanoError,
@@ -19,7 +20,6 @@ from sedano.errors import (
     UnknownQueue,
 )
 from sedano.ports import Outgoing
-from sedano.spool import Taken
 
 QUEUE = "commands:default"
 AWAY = Unavailable("away")

@@ -8,11 +8,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from sedano import Sedano, deadlines, memory
+from sedano import Sedano, memory
 from sedano.engine.drafts import Addressed
-from sedano.engine.publisher import Publisher, _Line, _Ticket
+from sedano.engine.publisher.sender import Publisher, _Line, _Ticket
 from sedano.errors import BacklogFull, ConfigurationError, OptionError, PublishError, SedanoError, TooLarge
-from sedano.ports import Outgoing
+from sedano.ports import Outgoing, deadlines
 from tests.unit.engine.test_publisher import AWAY, QUEUE, Gate, Kept, message, publisher, waiting
 
 

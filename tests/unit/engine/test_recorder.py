@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sedano import memory
 from sedano.engine.chronicle import MICRO, Chronicle, Host
-from sedano.engine.recorder import Recorder
+from sedano.engine.history.recorder import Recorder
 from sedano.errors import Unavailable
 from sedano.memory.stores import MemoryEvents
 from sedano.ports import RECORDS, Delivery

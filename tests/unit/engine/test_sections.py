@@ -10,7 +10,7 @@ from sedano import current, optional, poisonous, retry
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.sections import MOST_SECTIONS, Mark, mark_of
 from sedano.errors import OptionError, SedanoError
-from sedano.model.messages import Command
+from sedano.model.messages.message import Command
 from sedano.model.retry import Retry
 
 

@@ -1,6 +1,6 @@
 """What a worker gave back on purpose is not held against a message."""
 
-from sedano.engine.sparing import MOST, Spared
+from sedano.engine.worker.redelivery_credit import MOST, Spared
 from sedano.ports import Delivery
 
 

@@ -15,11 +15,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from sedano import backlog, spool, spool_folder
 from sedano.engine.drafts import Addressed
+from sedano.engine.publisher import backlog, spool, spool_folder
+from sedano.engine.publisher.spool import Spool
 from sedano.errors import BacklogFull, SpoolError
 from sedano.ports import Outgoing
-from sedano.spool import Spool
 
 NOW = 1_800_000_000.0
 MESSAGES = [Addressed("commands:default", Outgoing("line\nbreak é", 30, "north")), Addressed("events", Outgoing("{}"))]

@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-from sedano.aws.host import SystemClock
+from sedano.aws.machine import SystemClock
 from sedano.engine.context import TaskContext
-from sedano.engine.time_limits import Limited
+from sedano.engine.worker.time_limits import Limited
 from sedano.errors import SoftTimeLimitExceeded
-from sedano.model.messages import Command, TimeLimits
-from sedano.model.outcome import Run
+from sedano.model.ledger.outcome import Run
+from sedano.model.messages.message import Command, TimeLimits
 
 ROUNDS, SOFT = 150, 0.002
 

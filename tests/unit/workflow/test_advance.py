@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sedano.model import states
-from sedano.model.records import TaskRecord
+from sedano.model.ledger.records import TaskRecord
 from sedano.model.retry import Retry
 from sedano.model.workflow.advance import Publish, advance, retried, to_compensate
 from sedano.model.workflow.conditions import condition

@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from sedano.model.workflow import kinds
-from sedano.model.workflow.checking import Known, check
+from sedano.model.workflow import value_types as kinds
 from sedano.model.workflow.definition import Definition, Ref, digest, plain
-from sedano.model.workflow.reading import MOST_STEPS, Problem, read
+from sedano.model.workflow.definition_reader import MOST_STEPS, Problem, read
+from sedano.model.workflow.validation import Known, check
 
 
 class Price(TypedDict):

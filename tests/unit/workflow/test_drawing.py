@@ -9,9 +9,9 @@ import pytest
 
 from sedano.model.workflow.colours import COLOURS
 from sedano.model.workflow.definition import Call, Definition, Ref, Step
+from sedano.model.workflow.definition_reader import read
 from sedano.model.workflow.layout import GAP, layout
 from sedano.model.workflow.mermaid import mermaid
-from sedano.model.workflow.reading import read
 from sedano.model.workflow.svg import svg
 
 SEEDS = range(60)

@@ -10,7 +10,7 @@ import pytest
 from sedano import Retry, Sedano
 from sedano.errors import ConfigurationError, WorkflowInvalid
 from sedano.model.workflow.definition import digest
-from sedano.model.workflow.reading import read
+from sedano.model.workflow.definition_reader import read
 from sedano.task import Task
 from sedano.workflow import Input, Step, Workflow, each, load, own
 from sedano.workflow.files import toml_lines

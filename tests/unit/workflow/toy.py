@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sedano.model import states
-from sedano.model.messages import BlobRef
-from sedano.model.records import NO_RETRY, TERMINATE, TaskRecord
+from sedano.model.ledger.records import NO_RETRY, TERMINATE, TaskRecord
+from sedano.model.messages.message import BlobRef
 from sedano.model.workflow.advance import Action, Compensate, End, Publish, Stop, WindUp, advance
 from sedano.model.workflow.definition import Definition, Step
 from sedano.model.workflow.flow_run import CANCELLING, FAILING, RUNNING, FlowRun

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from sedano.engine.sections import optional, poisonous, retry
     from sedano.errors import Ignore, Reject, SedanoError
     from sedano.event import DomainEvent
-    from sedano.model.breaker import Breaker
-    from sedano.model.holding import Call
-    from sedano.model.limiting import Range
+    from sedano.model.circuits import Breaker
+    from sedano.model.collection import Call
+    from sedano.model.limits.task_limits import Range
     from sedano.model.priority import Candidate
     from sedano.model.retry import Retry
-    from sedano.model.timetable import at, cron, every
+    from sedano.model.schedules.timetable import at, cron, every, upcoming
     from sedano.result import AsyncResult, GroupResult, ResultSet
 
 __version__ = "0.1.0"
 __all__ = [
     "AsyncResult", "Breaker", "Call", "Candidate", "DomainEvent", "GroupResult", "Ignore", "Range", "Reject", "ResultSet", "Retry",
     "Sedano", "SedanoError", "Sig", "TaskContext", "WorkerSettings", "at", "chain", "chord", "chunks", "cron", "current", "every", "fork",
-    "group", "optional", "poisonous", "retry", "signature",
+    "group", "optional", "poisonous", "retry", "signature", "upcoming",
 ]  # fmt: skip
 
 _IMPORTER = "importlib._bootstrap"
@@ -51,7 +51,7 @@ if not TYPE_CHECKING:
             asked = sys._getframe(1)  # noqa: SLF001 - `inspect` would load what no function needs
             if asked.f_globals.get("__name__") == _IMPORTER:
                 raise AttributeError(name)
-            from sedano.celery_names import not_here
+            from sedano.errors.celery_names import not_here
 
             raise not_here(name, asked)
         found = globals()[name] = getattr(home, name)
@@ -97,16 +97,16 @@ def _engine(name: str) -> ModuleType:
 def _model(name: str) -> ModuleType | None:
     home: ModuleType
     match name:
-        case "at" | "cron" | "every":
-            import sedano.model.timetable as home
+        case "at" | "cron" | "every" | "upcoming":
+            import sedano.model.schedules.timetable as home
         case "Breaker":
-            import sedano.model.breaker as home
+            import sedano.model.circuits as home
         case "Call":
-            import sedano.model.holding as home
+            import sedano.model.collection as home
         case "Candidate":
             import sedano.model.priority as home
         case "Range":
-            import sedano.model.limiting as home
+            import sedano.model.limits.task_limits as home
         case "Retry":
             import sedano.model.retry as home
         case _:

@@ -22,36 +22,35 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, Never, TypeVar, Unpack, overload
 
-from sedano import deadlines
-from sedano.declaration import Declaration, app_name, declared, queue_names
+from sedano.api.declaration import Declaration, app_name, declared, queue_names
+from sedano.api.periodic import PeriodicTasks
+from sedano.api.safeguards import Guarded
+from sedano.api.sources import Sources
+from sedano.engine.origins import may_declare
+from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import Registry, WorkerSettings
 from sedano.errors import ConfigurationError, OptionError, UnknownOption
+from sedano.errors.hints import Hinting
 from sedano.event import EventType
-from sedano.guarding import Guarded
-from sedano.hinting import Hinting
 from sedano.model.retry import DEFAULT, Retry
-from sedano.model.signature import Signature, given
-from sedano.origins import may_declare
-from sedano.outlet import Outlet
-from sedano.periodic import PeriodicTasks
-from sedano.ports import Ports
-from sedano.sources import Sources
+from sedano.model.tasks.signature import Signature, given
+from sedano.ports import Ports, deadlines
 from sedano.task import P, R, Task
 
 if TYPE_CHECKING:
+    from sedano.api.control import Control
+    from sedano.api.leases import Leader, Lock
+    from sedano.api.partitions import Partitions
+    from sedano.api.task_options import TaskOptions
+    from sedano.api.timers import Scheduled
     from sedano.canvas import Sig
-    from sedano.control import Control
-    from sedano.engine.publisher import Backlog
-    from sedano.locks import Leader, Lock
-    from sedano.model.holding import Call
+    from sedano.engine.publisher.sender import Backlog
+    from sedano.model.collection import Call
     from sedano.model.priority import Strategy as Preference
-    from sedano.partitions import Partitions
     from sedano.result import AsyncResult, GroupResult
-    from sedano.scheduled import Scheduled
-    from sedano.task_options import TaskOptions
 
 C = TypeVar("C")
-AWS = "sedano.bootstrap:connect"
+AWS = "sedano.aws.deployment:connect"
 """What binds an app to AWS, by name: `import sedano` does not import boto3."""
 OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker")
 
@@ -65,7 +64,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
             keeps order within a key (``serial_key=``); the first must be one that does not.
         retry: the retry policy of tasks that declare none.
         connect: ``module:function`` that returns the ports at the first use, also in every deployed function; the default,
-            `sedano.bootstrap:connect`, binds to AWS, and a function of yours may replace some of the ports that it returns.
+            `sedano.aws.deployment:connect`, binds to AWS, and a function of yours may replace some of the ports that it returns.
         call_timeout: seconds within which each publication and each read of a program ends (0.05 to 300), whatever AWS does; by default
             what SEDANO_CALL_TIMEOUT says, else 5.
         worker: how its workers work, wherever they are deployed.
@@ -86,7 +85,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         self.call_timeout = deadlines.checked(call_timeout)
         self.worker: WorkerSettings | None = worker
         if worker is not None:
-            from sedano.worker_options import check
+            from sedano.api.worker_options import check
 
             check(worker)
         self.registry = Registry()
@@ -117,7 +116,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
 
         Args:
             function: the function that is the task.
-            options: see `sedano.task_options.TaskOptions`; and ``bind=True``: the function takes the task itself first:
+            options: see `sedano.api.task_options.TaskOptions`; and ``bind=True``: the function takes the task itself first:
                 `self.request`, `self.replace(…)`, `self.add_to_chord(…)`; ``batch=(100, "5s")``: up to so many calls, collected for so
                 long, are one call of the function, with a list of `sedano.Call`.
 
@@ -153,7 +152,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         Raises:
             OptionError: it is none of these.
         """
-        from sedano.limiting import preference
+        from sedano.api.limits import preference
 
         self.registry.prefer = preference(strategy)
 
@@ -173,7 +172,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         """
         if name == "task":
             raise OptionError("topic: 'task' is built in: it dispatches a signature")
-        from sedano import elections
+        from sedano.api import elections
 
         task: str = elections.topic_task(name)
         if on_winner:
@@ -187,12 +186,14 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         """
         if name not in self.registry.tasks and name not in self._unknown:
             self._unknown.add(name)
-            from sedano.celery_names import misspelt
+            from sedano.errors.celery_names import misspelt
 
             near = misspelt(str(name), self.registry.tasks)
             if near:
                 self.outlet.ports.telemetry.log("warning", "send_task: this app has no task of this name", task=name, did_you_mean=near)
-        return self.outlet.publish(Signature(name, *given(args, kwargs)).set(**options))
+        from sedano.result.publication import publish
+
+        return publish(self.outlet, Signature(name, *given(args, kwargs)).set(**options))
 
     def signature(self, name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Sig:
         """Return the signature of the task *name* of this app, with options; ``immutable=True``: results are not handed on to it."""
@@ -238,7 +239,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         Raises:
             OptionError: an option cannot be honoured.
         """
-        from sedano.locks import Lock
+        from sedano.api.leases import Lock
 
         return Lock(self, name, duration=duration, timeout=timeout, until_deadline=until_deadline, fair=fair)
 
@@ -249,7 +250,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
             name: what is led.
             duration: seconds after which another one may lead unless `lead` was called again.
         """
-        from sedano.locks import Leader
+        from sedano.api.leases import Leader
 
         return Leader(self, name, duration)
 
@@ -261,20 +262,20 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
             count: into how many (1 to 1 000); the same everywhere.
             duration: seconds after which a partition is free again unless `balance` was called.
         """
-        from sedano.partitions import Partitions
+        from sedano.api.partitions import Partitions
 
         return Partitions(self, name, count, duration)
 
     def scheduled(self) -> Scheduled:
         """Return the tasks that wait for a moment more than 900 s away: to list, to move, to cancel (Celery's `inspect().scheduled()`)."""
-        from sedano.scheduled import Scheduled
+        from sedano.api.timers import Scheduled
 
         return Scheduled(self.outlet.ports)
 
     @cached_property
     def control(self) -> Control:
         """The control panel: look at the cluster, and change what runs in it."""
-        from sedano.control import Control
+        from sedano.api.control import Control
 
         return Control(self)
 
@@ -289,8 +290,8 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
 
     def _connected(self) -> Outlet:
         """Return the way out over the ports that `connect` names, bounded in time, with a backlog where the host can keep one."""
-        from sedano.backlog import of
-        from sedano.connector import brought
+        from sedano.api.connector import brought
+        from sedano.engine.publisher.backlog import of
 
         with deadlines.chosen(self.call_timeout):
             ports, patience = brought(self.connect), deadlines.patience()
@@ -315,7 +316,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         """Return what runs async bodies, or None when no task of this app is async: only then is asyncio imported."""
         if not any(spec.is_async for spec in self.registry.tasks.values()):
             return None
-        from sedano.engine.loop import run_together
+        from sedano.engine.worker.event_loop import run_together
 
         return run_together
 
@@ -324,11 +325,11 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         if not may_declare(self.registry, f"task {spec.name}", function, spec.name in self.registry.tasks):
             raise OptionError(f"task {spec.name}: declared twice; give one of them another name")
         if declaration.circuit:
-            from sedano.health import guarded
+            from sedano.api.health import guarded
 
             spec = guarded(spec, declaration.circuit, self.registry)
         if declaration.limits:
-            from sedano.limiting import limited
+            from sedano.api.limits import limited
 
             spec = limited(spec, declaration.limits, self.registry, self.queues)
         task: Task[Any, Any] = Task(spec, self)

@@ -1,4 +1,4 @@
-"""Built-in looks for health checks: memory, disk, DynamoDB, SQS, an HTTP endpoint. Each makes a function for `@app.health_check(…)`.
+"""What health checks answer, and built-in looks: memory, disk, DynamoDB, SQS, HTTP. Each look makes a function for `@app.health_check(…)`.
 
     web = app.health_check("web", every=15)
     web(checks.http("https://api.example.com/charges", method="POST", content_type="application/json"))
@@ -21,9 +21,13 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from sedano.engine.publisher.publisher import Outlet
 from sedano.errors import OptionError, SedanoError
-from sedano.model.health import DEGRADED, HEALTHY, INSECURE, UNAVAILABLE, UNHEALTHY
-from sedano.outlet import Outlet
+from sedano.model.health import DEGRADED as DEGRADED
+from sedano.model.health import HEALTHY as HEALTHY
+from sedano.model.health import INSECURE as INSECURE
+from sedano.model.health import UNAVAILABLE as UNAVAILABLE
+from sedano.model.health import UNHEALTHY as UNHEALTHY
 from sedano.ports import command_queue
 
 Found = tuple[str, str]

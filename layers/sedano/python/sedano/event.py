@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, Generic, Protocol, TypeVar, dataclass_transform
 
-from sedano.declaration import module_of
+from sedano.engine.origins import module_of
+from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import Registry
 from sedano.errors import ArgumentError, OptionError
-from sedano.model.parameters import Parameters
-from sedano.model.transport import is_fifo
-from sedano.outlet import Outlet
+from sedano.model.queues import is_fifo
+from sedano.model.tasks.parameters import Parameters
 from sedano.task import Task
 
 C = TypeVar("C")

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sedano.aws.fenced_objects import fence_in_pointer, point, pointed, put_object, scoped
-from sedano.aws.fencing import Holder, fence_in, put_item, token_of, transact, update_item
+from sedano.aws.fencing.items import Holder, fence_in, put_item, token_of, transact, update_item
+from sedano.aws.fencing.objects import fence_in_pointer, point, pointed, put_object, scoped
 from sedano.errors import FencedOff, OptionError
 
 __all__ = [

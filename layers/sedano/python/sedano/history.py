@@ -1,4 +1,5 @@
-"""Histories: what a pipeline reads from and commits to. See `sedano.engine.history` for the steps and `sedano.model.snapshot` for the rule.
+"""Histories: what a pipeline reads from and commits to. See `sedano.engine.history.commits` for the steps and
+`sedano.model.history.snapshot` for the rule.
 
     history = open_history("build/history")
     with editing(history) as edition:
@@ -14,12 +15,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sedano.archives import CONTROL_TABLE, archive_at, landed_at, ports_at
-from sedano.engine.history import Edition, History
-from sedano.engine.leasing import Leasing
+from sedano.engine.history.commits import Edition, History
+from sedano.engine.leases import Leasing
 from sedano.errors import SedanoError
-from sedano.model.archive import Archive
-from sedano.model.snapshot import Part, Snapshot
+from sedano.host.archives import CONTROL_TABLE, archive_at, landed_at, ports_at
+from sedano.model.history.snapshot import Part, Snapshot
+from sedano.ports.archive import Archive
 
 __all__ = ["CONTROL_TABLE", "Archive", "Edition", "History", "Part", "Snapshot", "editing", "landed_at", "open_history"]
 

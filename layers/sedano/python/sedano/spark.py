@@ -26,8 +26,8 @@ from sedano.app import Sedano
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.sections import poisonous, retry
 from sedano.errors import OptionError, SedanoError, TaskRevoked
+from sedano.model.history.spark_run import Run
 from sedano.model.retry import MAX_EXECUTIONS
-from sedano.model.spark import Run
 
 FIRST_LOOK_S, LONGEST_PAUSE_S, GROWTH = 30.0, 900.0, 1.5
 """The pauses between two looks: 19 of them cover more than three hours."""
@@ -37,7 +37,7 @@ Arguments = Mapping[str, str]
 
 
 class Runs(Protocol):
-    """Where Spark jobs run: Glue (`sedano.aws.glue.GlueRuns`), this machine (`sedano.local.spark.LocalRuns`)."""
+    """Where Spark jobs run: Glue (`sedano.aws.glue.GlueRuns`), this machine (`sedano.local.spark_runs.LocalRuns`)."""
 
     def of(self, job: str, task_id: str) -> Sequence[Run]:
         """Return the runs of *job* that were started for this task, in the order of their starts."""

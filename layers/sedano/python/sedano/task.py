@@ -7,10 +7,10 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Protocol, TypeVar, cast, overload
 
 from sedano.engine.context import TaskContext, current
+from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import TaskSpec
-from sedano.hinting import Hinting
-from sedano.model.signature import Signature, given
-from sedano.outlet import Outlet
+from sedano.errors.hints import Hinting
+from sedano.model.tasks.signature import Signature, given
 
 if TYPE_CHECKING:
     from sedano.canvas import Form, Sig, chunks
@@ -60,7 +60,9 @@ class Task(Hinting, Generic[P, R_co]):
             Unserialisable: an argument cannot be written as JSON.
             BacklogFull: the queue is away and the backlog is full.
         """
-        return self._app.outlet.publish(Signature(self.name, args, kwargs))
+        from sedano.result.publication import publish
+
+        return publish(self._app.outlet, Signature(self.name, args, kwargs))
 
     @overload
     def apply_async(
@@ -71,7 +73,7 @@ class Task(Hinting, Generic[P, R_co]):
     def apply_async(self, args: Sequence[Any] = ..., kwargs: Mapping[str, Any] | None = ..., **options: Any) -> AsyncResult[R_co]: ...
 
     def apply_async(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
-        """Publish the task with options (see `sedano.model.signature.Options`), also ``link`` and ``link_error``: callbacks.
+        """Publish the task with options (see `sedano.model.tasks.signature.Options`), also ``link`` and ``link_error``: callbacks.
 
         Raises:
             OptionError: an option is unknown, contradicts another or cannot be honoured; and what `delay` raises.
@@ -79,7 +81,9 @@ class Task(Hinting, Generic[P, R_co]):
         if "link" in options or "link_error" in options:
             result: AsyncResult[Any] = self.s().apply_async(args, kwargs, **options)
             return result
-        return self._app.outlet.publish(Signature(self.name, *given(args, kwargs)).set(**options))
+        from sedano.result.publication import publish
+
+        return publish(self._app.outlet, Signature(self.name, *given(args, kwargs)).set(**options))
 
     def s(self, *args: Any, **kwargs: Any) -> Sig:
         """Return a signature of this task; a canvas may put results before its arguments."""
@@ -113,7 +117,7 @@ class Task(Hinting, Generic[P, R_co]):
             OptionError: *n* is no number above 0.
             ArgumentError: the arguments of one call do not fit.
         """
-        from sedano.canvas.mapping import in_chunks
+        from sedano.canvas.maps import in_chunks
 
         return in_chunks(self.spec, self._app, items, n)
 
@@ -127,14 +131,14 @@ class Task(Hinting, Generic[P, R_co]):
         return current()
 
     def replace(self, form: Form) -> NoReturn:
-        """End the run of this task here, and let *form* answer in its place; see `sedano.canvas.replacing.replace`."""
-        from sedano.canvas.replacing import replace
+        """End the run of this task here, and let *form* answer in its place; see `sedano.canvas.replacement.replace`."""
+        from sedano.canvas.replacement import replace
 
         replace(form, self._app)
 
     def add_to_chord(self, form: Form) -> AsyncResult[Any]:
-        """Add *form* to the chord that the running task is a member of; see `sedano.canvas.replacing.add_to_chord`."""
-        from sedano.canvas.replacing import add_to_chord
+        """Add *form* to the chord that the running task is a member of; see `sedano.canvas.replacement.add_to_chord`."""
+        from sedano.canvas.replacement import add_to_chord
 
         return add_to_chord(form, self._app)
 
@@ -148,6 +152,6 @@ class Task(Hinting, Generic[P, R_co]):
         return Sig(signature, self._app)
 
     def _mapped(self, items: Iterable[Any], *, star: bool) -> Sig:
-        from sedano.canvas.mapping import mapped
+        from sedano.canvas.maps import mapped
 
         return mapped(self.spec, self._app, items, star=star)

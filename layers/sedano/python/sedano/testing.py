@@ -21,12 +21,13 @@ from typing import Any
 from sedano.app import Sedano
 from sedano.engine.chronicle import Host
 from sedano.engine.context import CURRENT
-from sedano.engine.recorder import Recorder
+from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
-from sedano.engine.scheduler import Scheduler
-from sedano.engine.webhooks import Webhooks
-from sedano.engine.worker import Worker, WorkerSettings
+from sedano.engine.schedules.scheduler import Scheduler
+from sedano.engine.sources.webhooks import Webhooks
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.errors import MessageRefused, SedanoError
+from sedano.host.sources import answering, reading
 from sedano.memory import (
     START,
     MemoryBlobs,
@@ -50,17 +51,15 @@ from sedano.memory import (
     VirtualClock,
     queue_keys,
 )  # fmt: skip
-from sedano.memory.streams import kinesis_record, table_record
-from sedano.model import codec
-from sedano.model.clock import LamportClock
-from sedano.model.lineage import DEFAULT_BUDGET
-from sedano.model.messages import LAUNCH, NOTHING, Command, Event
-from sedano.model.timer import opened
-from sedano.model.webhook import Answer, Arrived
+from sedano.memory.stream_records import kinesis_record, table_record
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.lineage import DEFAULT_BUDGET
+from sedano.model.messages.message import LAUNCH, NOTHING, Command, Event
+from sedano.model.sources.webhooks import Answer, Arrived
+from sedano.model.timers import opened
 from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Delivery, Outgoing, Ports, command_queue
-from sedano.seals import Seals
-from sedano.streams import reading
-from sedano.webhooks import answering
+from sedano.ports.seals import Seals
 
 INVOCATION_S = 900.0
 MINUTE_S = 60.0

@@ -1,111 +1,19 @@
-"""Webhooks as their author sees them: how senders sign, what a request is, and what becomes of it.
+"""Webhooks as their author sees them: how senders sign, and what a request is.
 
     from sedano.webhooks import WebhookRequest, hmac_sha256
 
-What a function may return, and how it is declared, is said at `Sedano.webhook` (`sedano.sources`).
+What a function may return, and how it is declared, is said at `Sedano.webhook` (`sedano.api.sources`).
 """
 
-from __future__ import annotations
+from sedano.model.sources.signature_schemes import (
+    Scheme,
+    hmac_sha256,
+    secret_token,
+    slack,
+    standard_webhooks,
+    stripe,
+    unsigned,
+)
+from sedano.model.sources.webhooks import WebhookRequest
 
-import inspect
-import os
-import re
-import socket
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields, is_dataclass
-from typing import Any, Protocol
-
-from sedano.declaration import module_of
-from sedano.engine.chronicle import Host
-from sedano.engine.registry import Registry
-from sedano.engine.webhooks import Happened, Hook, Webhooks
-from sedano.errors import ArgumentError, OptionError
-from sedano.model.parameters import Parameters
-from sedano.model.signed import Scheme as Scheme
-from sedano.model.signed import hmac_sha256 as hmac_sha256
-from sedano.model.signed import is_header
-from sedano.model.signed import secret_token as secret_token
-from sedano.model.signed import slack as slack
-from sedano.model.signed import standard_webhooks as standard_webhooks
-from sedano.model.signed import stripe as stripe
-from sedano.model.signed import unsigned as unsigned
-from sedano.model.webhook import NAME, kept
-from sedano.model.webhook import WebhookRequest as WebhookRequest
-from sedano.origins import may_declare
-from sedano.outlet import Outlet
-from sedano.secret_texts import SecretTexts
-
-_SCHEMES = "hmac_sha256(…), secret_token(…), stripe(), slack(), standard_webhooks(), or unsigned() to let anybody in"
-
-
-class Declares(Protocol):
-    """What declaring a webhook needs of an app."""
-
-    registry: Registry
-
-    @property
-    def webhooks(self) -> dict[str, Hook]:
-        """What is declared in code, by the names of the webhooks."""
-
-
-class Answers(Declares, Protocol):
-    """What answering needs of an app."""
-
-    name: str
-
-    @property
-    def outlet(self) -> Outlet:
-        """The way out."""
-
-
-def declare(app: Declares, name: str, verify: Scheme, delivery: str | Callable[[WebhookRequest], str] | None, reader: Any) -> None:
-    """Declare the webhook *name* of *app*; see `Sedano.webhook`.
-
-    Raises:
-        OptionError: an option cannot be honoured, or another webhook has the name.
-    """
-    if not re.fullmatch(NAME, str(name)):
-        raise OptionError(f"webhook {name!r}: a name is a-z, then a-z, 0-9, - and _, at most 40 in all: it ends an address")
-    if not all(hasattr(verify, part) for part in ("refusal", "signs", "token_header", "delivery", "greeting", "told")):
-        raise OptionError(f"webhook {name}: verify is {verify!r}; say how its sender signs: {_SCHEMES}")
-    if not callable(reader) or inspect.iscoroutinefunction(reader):
-        raise OptionError(f"webhook {name}: it stands above a plain function of the request; what takes time belongs into a task")
-    if inspect.isgeneratorfunction(reader) or inspect.isasyncgenfunction(reader):
-        raise OptionError(f"webhook {name}: it stands above a function that returns; return a list of events instead of yielding them")
-    if not may_declare(app.registry, f"webhook {name}", reader, name in app.webhooks):
-        raise OptionError(f"webhook {name}: declared twice; give one of them another name")
-    app.webhooks[name] = Hook(name, verify, lambda request: _events(app.registry, name, reader(request)), _delivery(name, verify, delivery))
-
-
-def answering(app: Answers, secrets: SecretTexts | None = None) -> Webhooks:
-    """Return what answers for the webhooks of *app*, or takes parked requests once more where there are no *secrets*."""
-    outlet = app.outlet
-    return Webhooks(app.webhooks, outlet.ports, Host(f"{app.name}@{socket.gethostname()}", os.getpid()), outlet.lamport, secrets)
-
-
-def _delivery(name: str, verify: Scheme, given: str | Callable[[WebhookRequest], str] | None) -> Callable[[WebhookRequest], str]:
-    if given is None:
-        return verify.delivery
-    if callable(given) and not inspect.iscoroutinefunction(given):
-        return given
-    if not isinstance(given, str) or not is_header(given) or not kept({given: ""}, verify.token_header):
-        raise OptionError(f"webhook {name}: delivery is {given!r}; name the header that holds the sender's id, or give a plain function")
-    header = given
-    return lambda request: request.header(header)
-
-
-def _events(registry: Registry, name: str, returned: Any) -> Sequence[Happened]:
-    """Return what a webhook's function *returned* as events by name; raise `ArgumentError` when it is none of them."""
-    if returned is None:
-        return []
-    return [_event(registry, name, value) for value in (returned if isinstance(returned, list | tuple) else [returned])]
-
-
-def _event(registry: Registry, name: str, value: Any) -> Happened:
-    cls = type(value)
-    event = f"{module_of(cls)}.{cls.__qualname__}"
-    if event not in registry.subscriptions or not is_dataclass(value):
-        raise ArgumentError("return", f"webhook {name} returned a {cls.__qualname__}; return an event of the app, a list of them, or None")
-    given = {field.name: getattr(value, field.name) for field in fields(value)}
-    fitted: Any = cls(**Parameters(cls.__init__, 1, event).fit((), given)[1])
-    return event, asdict(fitted)
+__all__ = ["Scheme", "WebhookRequest", "hmac_sha256", "secret_token", "slack", "standard_webhooks", "stripe", "unsigned"]

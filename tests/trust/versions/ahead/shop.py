@@ -3,7 +3,7 @@
 import time
 
 from sedano import Sedano
-from sedano.aws.host import SystemClock
+from sedano.aws.machine import SystemClock
 
 SystemClock.now = staticmethod(lambda: time.time() + 240.0)
 app = Sedano("shop")

@@ -1,7 +1,7 @@
 """An archive in S3: names below a prefix of one bucket, changed by `If-Match` and `If-None-Match`.
 
 S3's mark of an object is its ETag, a digest of the bytes. So a compare-and-swap compares contents, and whoever keeps a fence must keep it
-in the bytes (`sedano.model.snapshot`): metadata would leave the mark as it is.
+in the bytes (`sedano.model.history.snapshot`): metadata would leave the mark as it is.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sedano.aws.error_codes import LATER, class_of
-from sedano.aws.faults import AWS_ERRORS, code_of, fault, verdict
+from sedano.aws.client.error_codes import LATER, class_of
+from sedano.aws.client.faults import AWS_ERRORS, code_of, fault, verdict
 from sedano.errors import SedanoError, Unavailable
-from sedano.model.archive import Filed, Kept
+from sedano.ports.archive import Filed, Kept
 
 TRIES = 3
 MOST_DELETED = 1_000

@@ -10,9 +10,9 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from sedano.aws.objects import Bucket
-from sedano.model.blob import require_digest, verified
-from sedano.model.messages import BlobRef
+from sedano.aws.client.objects import Bucket
+from sedano.model.messages.blob import require_digest, verified
+from sedano.model.messages.message import BlobRef
 
 PREFIX = "blobs/"
 

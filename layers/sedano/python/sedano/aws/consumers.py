@@ -11,13 +11,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sedano.aws.faults import AWS_ERRORS, fault
+from sedano.aws.client.faults import AWS_ERRORS, fault
 from sedano.aws.queues import SqsQueues
-from sedano.consumers import DeadLetter
 from sedano.errors import ConfigurationError
-from sedano.model.budget import Load
-from sedano.model.transport import unknown_queue
+from sedano.model.budgets import Load
+from sedano.model.queues import unknown_queue
 from sedano.ports import Delivery
+from sedano.ports.consumers import DeadLetter
 
 _NUMBERS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 EMPTY_POLLS = 3

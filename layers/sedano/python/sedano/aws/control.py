@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sedano.aws import keys
+from sedano.aws.client import keys
+from sedano.aws.client.table import Item, Table
 from sedano.aws.expressions.control import CHANGE, CHANGE_ABSENT
-from sedano.aws.table import Item, Table
-from sedano.model.control import Changed, ControlRecord
+from sedano.model.cluster.control_record import Changed, ControlRecord
 
 _NOTHING = ControlRecord()
 

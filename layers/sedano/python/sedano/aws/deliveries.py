@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sedano.model.messages import NOTHING
-from sedano.model.transport import is_fifo
+from sedano.model.messages.message import NOTHING
+from sedano.model.queues import is_fifo
 from sedano.ports import Delivery
 
 

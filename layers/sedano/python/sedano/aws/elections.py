@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sedano.aws import items, keys
+from sedano.aws import ledger_items as items
+from sedano.aws.client import keys
+from sedano.aws.client.faults import AWS_ERRORS, fault, reasons_of
+from sedano.aws.client.table import Item, Table
 from sedano.aws.expressions import Write
 from sedano.aws.expressions.elections import CLOSE, DISPATCH, HOLDS, OPENING, PASS, REGISTER
-from sedano.aws.faults import AWS_ERRORS, fault, reasons_of
-from sedano.aws.table import Item, Table
-from sedano.model.election import CLOSED, Ballot, Election
+from sedano.model.elections import CLOSED, Ballot, Election
 
 ELECTION_LIFETIME_S = 8 * 86_400
 _REFUSED = "ConditionalCheckFailed"

@@ -10,12 +10,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sedano.aws import keys
+from sedano.aws.client import keys
+from sedano.aws.client.faults import AWS_ERRORS, fault
+from sedano.aws.client.table import Item, Table
 from sedano.aws.expressions.flow_runs import BEGIN, CHANGE
 from sedano.aws.expressions.write import Write
-from sedano.aws.faults import AWS_ERRORS, fault
-from sedano.aws.table import Item, Table
-from sedano.model.messages import BlobRef
+from sedano.model.messages.message import BlobRef
 from sedano.model.workflow.flow_run import FlowChanged, FlowRun
 
 LIFETIME_S = 90 * 86_400

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from sedano.model.webhook import Answer, Arrived
+from sedano.model.sources.webhooks import Answer, Arrived
 
 
 def arrived(event: Mapping[str, Any]) -> Arrived:

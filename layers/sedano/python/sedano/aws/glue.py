@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sedano.aws.faults import AWS_ERRORS, code_of, fault
+from sedano.aws.client.faults import AWS_ERRORS, code_of, fault
 from sedano.errors import Unavailable
-from sedano.model.spark import OF_GLUE, Run
+from sedano.model.history.spark_run import OF_GLUE, Run
 
 TASK = "--sedano-task"
 LOOKED_AT = 200

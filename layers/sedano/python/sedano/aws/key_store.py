@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sedano.aws.faults import AWS_ERRORS, code_of, fault
+from sedano.aws.client.faults import AWS_ERRORS, code_of, fault
 
 
 def parameter(stage: str) -> str:

@@ -11,14 +11,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sedano.aws import items, keys
+from sedano.aws import ledger_items as items
+from sedano.aws.client import keys
+from sedano.aws.client.parallel_calls import Lanes
+from sedano.aws.client.table import Table
 from sedano.aws.expressions import Write, tasks
-from sedano.aws.lanes import Lanes
-from sedano.aws.table import Table
 from sedano.errors import SedanoError, TooLarge, Unavailable
-from sedano.model import states, tail
-from sedano.model.join import Arrival, Arrived, Join, Node
-from sedano.model.records import Claim, ClaimAnswer, Claimed, Extension, Outcome, RecordAnswer, Recorded, TaskRecord
+from sedano.model import states
+from sedano.model.canvas.join import Arrival, Arrived, Join, Node
+from sedano.model.ledger import outcome_text as tail
+from sedano.model.ledger.records import Claim, ClaimAnswer, Claimed, Extension, Outcome, RecordAnswer, Recorded, TaskRecord
 
 LANES = 5
 """How many calls of one batch go out at a time: ten claims cost two waits instead of ten."""

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sedano.aws import keys
+from sedano.aws.client import keys
+from sedano.aws.client.table import Item, Table
 from sedano.aws.expressions import Write
 from sedano.aws.expressions import limits as writes
-from sedano.aws.table import Item, Table
-from sedano.model import holding, rates
-from sedano.model.holding import MOST_BASKET_BYTES, Basket, Latest
-from sedano.model.permits import GUARD_MS, Board, BoardChanged, Permit
-from sedano.model.rates import Line, LineChanged, Paces
-from sedano.model.records import RECORD_LIFETIME_S
+from sedano.model import collection as holding
+from sedano.model.collection import MOST_BASKET_BYTES, Basket, Latest
+from sedano.model.ledger.records import RECORD_LIFETIME_S
+from sedano.model.limits import rate as rates
+from sedano.model.limits.concurrency import GUARD_MS, Board, BoardChanged, Permit
+from sedano.model.limits.rate import Line, LineChanged, Paces
 
 LIFETIME_S = 8 * 86_400
 """How long what is over is remembered: a permit's token must outlive every request that was sent under it."""

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sedano.aws import keys
+from sedano.aws.client import keys
+from sedano.aws.client.faults import AWS_ERRORS, fault
+from sedano.aws.client.table import Table
 from sedano.aws.expressions.members import BEAT, LOSE, OF_KIND
-from sedano.aws.faults import AWS_ERRORS, fault
-from sedano.aws.table import Table
-from sedano.model.cluster import ACTIVE, LOST, MemberRecord
+from sedano.model.cluster.members import ACTIVE, LOST, MemberRecord
 
 MEMBERS = "members"
 """The index of the control table that holds the members: its partition key is `knd` (a string)."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sedano.aws import keys
+from sedano.aws.client import keys
+from sedano.aws.client.table import Item, Table
 from sedano.aws.expressions.memos import CHANGE, CHANGE_ABSENT
-from sedano.aws.table import Item, Table
-from sedano.model.memo import Memo, MemoChanged
+from sedano.model.memos import Memo, MemoChanged
 
 
 class DynamoMemos:

@@ -18,10 +18,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sedano.aws.error_codes import LATER, MINE, class_of, is_known
-from sedano.aws.faults import AWS_ERRORS, code_of, fault, meaning_of, verdict
+from sedano.aws.client.error_codes import LATER, MINE, class_of, is_known
+from sedano.aws.client.faults import AWS_ERRORS, code_of, fault, meaning_of, verdict
 from sedano.errors import ConfigurationError, NotAccepted, SedanoError, Unavailable
-from sedano.model.transport import HOLD_MOST_S, MAX_ENTRIES, batches, is_fifo, misplaced, objection, unknown_queue, weigh
+from sedano.model.queues import HOLD_MOST_S, MAX_ENTRIES, batches, is_fifo, misplaced, objection, unknown_queue, weigh
 from sedano.ports import Delivery, Outgoing
 
 POLL_S = 5
@@ -66,7 +66,7 @@ class SqsQueues:
         self, queue: str, messages: Sequence[Outgoing], fit: Sequence[int], answers: list[SedanoError | None]
     ) -> None:  # fmt: skip
         """Send those that *fit*, of each key one to a call; what follows one that was not accepted now is answered as that one."""
-        from sedano.model.serial import turns
+        from sedano.model.order import turns
 
         keys = [messages[position].serial_key or "" for position in fit]
         stopped: dict[str, SedanoError] = {}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sedano.aws import keys
+from sedano.aws.client import keys
+from sedano.aws.client.table import Item, Table
 from sedano.aws.expressions.schedules import CHANGE, CHANGE_ABSENT
-from sedano.aws.table import Item, Table
 from sedano.errors import MessageRefused
-from sedano.model.agenda import AGENDAS, Agenda, AgendaChanged, agenda_or_refusal, read_agenda, write_agenda
+from sedano.model.schedules.agenda import AGENDAS, Agenda, AgendaChanged, agenda_or_refusal, read_agenda, write_agenda
 
 
 class DynamoSchedules:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
-from sedano.aws.faults import AWS_ERRORS, code_of, fault
-from sedano.aws.lanes import Lanes
+from sedano.aws.client.faults import AWS_ERRORS, code_of, fault
+from sedano.aws.client.parallel_calls import Lanes
 from sedano.errors import ConfigurationError, MessageRefused
-from sedano.model.foreign_schedule import Foreign, foreign
-from sedano.model.timer import Timer, opened, sealed
-from sedano.model.transport import unknown_queue
+from sedano.model.queues import unknown_queue
+from sedano.model.schedules.foreign import Foreign, foreign
+from sedano.model.timers import Timer, opened, sealed
 
 Out = TypeVar("Out")
 TRY_FOR_S = 86_400

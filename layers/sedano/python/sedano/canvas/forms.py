@@ -1,228 +1,169 @@
-"""What all forms of a canvas can do: be published, frozen, linked, combined.
-
-As in Celery, `link`, `link_error` and `freeze` change the form that they are called on; `set`, `clone`, `stamp` and `|` return new ones. A
-form that is built into another is copied there: what happens to it later does not reach what it was built into.
-"""
+"""Several tasks together: chain, group, chord, fork, chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, Self, TypeVar
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import chain as chained
+from itertools import count
+from typing import Any
 
-from sedano.canvas.publishing import answer, own_id, publish
-from sedano.errors import CanvasError, OptionError
-from sedano.hinting import Hinting
-from sedano.model.canvas import Chain, Fork, Group, Step, Tree, applied, guarded, linked, normal, optioned
-from sedano.model.signature import given
-from sedano.outlet import Outlet
-from sedano.result import GroupResult
-
-F = TypeVar("F", bound="Form")
+from sedano.canvas.form import Form, Publishes, tree_of
+from sedano.errors import CanvasError
+from sedano.model.canvas.tree import Chain, Fork, Group, optioned
+from sedano.result import AsyncResult, GroupResult
 
 
-class Publishes(Protocol):
-    """What a form needs of its app."""
+class chain(Form):  # noqa: N801 - Celery's name
+    """Tasks after one another, each handed the value of the one before; what follows a group runs when all of it has ended.
 
-    @property
-    def outlet(self) -> Outlet:
-        """The way out."""
+    A chain of one is that one.
+    """
 
+    def __init__(self, *steps: Form | fork | Iterable[Form | fork]) -> None:
+        """Take forms, or one iterable of them.
 
-class Form(Hinting):
-    """A part of a canvas: an immutable *tree* and the *app* that publishes it."""
+        Raises:
+            CanvasError: there are none, or one is no form.
+        """
+        parts = _several(steps)
+        if not parts:
+            raise CanvasError("a chain has at least one step: chain(first.s(…), second.s(…))")
+        trees = tuple(p if isinstance(p, Fork) else tree_of(p) for p in parts)
+        alone = trees[0] if len(trees) == 1 else None
+        super().__init__(Chain(trees) if alone is None or isinstance(alone, Fork) else alone, _app(parts))
 
-    def __init__(self, tree: Tree, app: Publishes | None) -> None:
-        """Hold *tree*, to be published by *app*; a form without tasks has none."""
-        self.tree = tree
-        self.app = app
-        self.task_id: str | None = None
-
-    def __repr__(self) -> str:
-        """Show the form."""
-        return f"<{type(self).__name__} {shown(self.tree)}>"
-
-    def __eq__(self, other: object) -> bool:
-        """Tell whether *other* is the same canvas."""
-        return isinstance(other, Form) and self.tree == other.tree
-
-    __hash__ = None  # type: ignore[assignment] # a form changes
-
-    def __or__(self, other: Form | Fork) -> Form:
-        """Return the chain of this form and *other*: what follows a group is the body of a chord; raise `CanvasError` for anything else."""
-        mine, app = tree_of(self), self.app or getattr(other, "app", None)
-        tree = other if isinstance(other, Fork) else tree_of(other)
-        before: tuple[Tree | Fork, ...] = mine.steps if isinstance(mine, Chain) and not mine.watch else (mine,)
-        after = tree.steps if isinstance(tree, Chain) and not tree.watch else (tree,)
-        return Form(Chain((*before, *after)), app)
-
-    def delay(self, *args: Any, **kwargs: Any) -> Any:
-        """Publish it, with more arguments for what begins it, and return its result."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Publish it, as `delay` does."""
         return self.apply_async(args, kwargs)
 
-    def apply_async(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Any:
-        """Publish it with options, which hold for each of its tasks; `countdown` and `eta` for what begins it.
+
+class group(Form):  # noqa: N801 - Celery's name
+    """Tasks side by side; its value is the list of theirs, in order."""
+
+    def __init__(self, *members: Form | Iterable[Form]) -> None:
+        """Take forms, or one iterable of them, which is read now.
+
+        Raises:
+            CanvasError: one is no form.
+        """
+        parts = _several(members)
+        super().__init__(Group(tuple(map(tree_of, parts))), _app(parts))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Publish it, as `delay` does."""
+        return self.apply_async(args, kwargs)
+
+    def delay(self, *args: Any, **kwargs: Any) -> GroupResult:
+        """Publish all members, with more arguments for each, and return their results."""
+        result: GroupResult = super().delay(*args, **kwargs)
+        return result
+
+    def skew(self, start: float = 1.0, stop: float | None = None, step: float = 1.0) -> group:
+        """Return a copy whose members begin one after another: the first after *start* seconds, each *step* seconds later, at most *stop*.
+
+        Raises:
+            OptionError: a number of seconds is none, or below 0. That one would wait for longer than a task of a canvas can is told when it
+                is published.
+        """
+        delays = (start + number * step for number in count())
+        whole = Group(
+            tuple(optioned(m, {"countdown": d if stop is None else min(d, stop)}) for m, d in zip(self.members, delays, strict=False))
+        )
+        return self._changed(replace(self.tree, members=whole.members) if isinstance(self.tree, Group) else whole)
+
+    @property
+    def members(self) -> tuple[Any, ...]:
+        """The trees of its members."""
+        return self.tree.members if isinstance(self.tree, Group) else ()
+
+
+class chord(Form):  # noqa: N801 - Celery's name
+    """A group (the header) and a body that runs with the list of its results. ``chord(header)(body)`` publishes it."""
+
+    def __init__(self, header: Iterable[Form] | Form, body: Form | None = None, *, on_failure: str = "fail") -> None:
+        """Take the header, and the body now or when called.
 
         Args:
-            args: put before the arguments of what begins it.
-            kwargs: put over them.
-            options: see `sedano.model.signature.Options`; also ``link`` and ``link_error``, and ``task_id``, the id of the whole.
+            header: forms, or a group of them.
+            body: what runs when every member has ended.
+            on_failure: ``fail``: the body does not run when a member failed, and ends with the error of the first; ``outcomes``: it runs,
+                and is handed for each member a mapping with its ``id``, its ``state``, and its ``value`` or its ``error``.
 
         Raises:
-            CanvasError: it cannot be what it was put together from.
-            OptionError: an option is unknown, or cannot be honoured within a canvas.
-            DuplicateTask: a canvas of this ``task_id`` was published in the last minute, has begun, or has ended and is not forgotten yet.
-            UnknownTask: it names a task that the app does not know.
-            ArgumentError, Unserialisable, TooLarge: what a task is given does not fit, and where. Nothing is published then.
+            CanvasError: the header holds what is no form, or *on_failure* is none of the two.
         """
-        first, named = given(args, kwargs)
-        changed = self._with(options)
-        if changed.app is None and not has_tasks(changed.tree):
-            return nothing(changed.tree)
-        outlet = changed.needs_app().outlet
-        return publish(outlet, applied(changed.tree, first, named), changed.task_id)
+        if on_failure not in ("fail", "outcomes"):
+            raise CanvasError(f"on_failure: {on_failure!r} is neither 'fail' nor 'outcomes'")
+        head = header if isinstance(header, group) else group(header)
+        members = Group(tuple(head.members), outcomes=on_failure == "outcomes")
+        if body is not None and not isinstance(body, Form):
+            raise CanvasError(f"a chord's body is a signature (task.s(…)) or a form, not {type(body).__name__}")
+        steps = (members,) if body is None else (members, tree_of(body))
+        super().__init__(Chain(steps), head.app or (body.app if body is not None else None))
+        self.has_body = body is not None
 
-    def __invert__(self) -> Any:
-        """Publish it and wait for its value: `~add.s(2, 2)`."""
-        return self.delay().get()
+    def __call__(self, body: Form | None = None, **options: Any) -> AsyncResult[Any]:
+        """Publish it with *body* and return the body's result; `result.parent` holds the header's."""
+        result: AsyncResult[Any] = self._complete(body).apply_async(**options)
+        return result
 
-    def freeze(self, task_id: str | None = None) -> Any:
-        """Decide its id now, *task_id* or a fresh one, and return the result that it will have when it is published."""
-        if self.app is None and not has_tasks(self.tree):
-            return nothing(self.tree)
-        outlet = self.needs_app().outlet
-        made = normal(self.tree)
-        self.task_id = task_id or self.task_id or own_id(made) or outlet.fresh_id()
-        return answer(outlet, made, self.task_id)
+    def apply_async(self, *args: Any, **options: Any) -> Any:
+        """Publish it; see `Form.apply_async`. The first argument may be the body."""
+        if args and isinstance(args[0], Form):
+            return self._complete(args[0]).apply_async(*args[1:], **options)
+        if not self.has_body:
+            raise CanvasError("a chord needs a body: chord([header…])(body)")
+        return super().apply_async(*args, **options)
 
-    def link(self, callback: F) -> F:
-        """Have *callback* handed its value when it has ended well, beside what follows it; of a chain that is the last step's value.
+    def _complete(self, body: Form | None) -> chord:
+        if body is None:
+            return self
+        if not isinstance(body, Form):
+            raise CanvasError(f"a chord's body is a signature (task.s(…)) or a form, not {type(body).__name__}")
+        if self.has_body or not isinstance(self.tree, Chain):
+            raise CanvasError("a chord has one body: chord([header…])(body) or chord([header…], body)")
+        whole = self._changed(Chain((*self.tree.steps, tree_of(body)), self.tree.watch))
+        whole.has_body, whole.app = True, self.app or body.app
+        return whole
 
-        Returns:
-            The callback.
-        """
-        self.tree, self.app = linked(self.tree, tree_of(callback)), self.app or callback.app
-        return callback
 
-    def link_error(self, errback: F) -> F:
-        """Have *errback* called when it fails: once for each task in it that failed.
+class chunks(group):  # noqa: N801 - Celery's name
+    """A list of arguments in parts, each worked off by one message: a group of `starmap`s."""
 
-        It is called with the failed task's id, or, when it takes three arguments, with the failed task's request, the exception (type and
-        message) and the traceback. An immutable one is called with its own arguments.
-
-        Returns:
-            The error callback.
-        """
-        self.tree = guarded(self.tree, errback_of(errback))
-        return errback
-
-    def on_error(self, errback: Form) -> Self:
-        """Do what `link_error` does and return this form, for chaining calls."""
-        self.link_error(errback)
+    def group(self) -> group:
+        """Return it as the group that it is."""
         return self
 
-    def set(self, **options: Any) -> Self:
-        """Return a copy with these options for each of its tasks."""
-        return self._with(options)
 
-    def clone(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Self:
-        """Return a copy with more arguments for what begins it: *args* before its own, *kwargs* over its own."""
-        first, named = given(args, kwargs)
-        return self._changed(applied(self.tree, first, named))
+class fork(Fork):  # noqa: N801 - a form like the others
+    """Side branches in a chain: handed the value of the step before, beside what follows it. Nobody waits for them.
 
-    def stamp(self, **stamps: str) -> Self:
-        """Return a copy whose tasks bear these stamps besides their own; every task that they cause inherits them.
-
-        Raises:
-            OptionError: a name or a value cannot be one, or all stamps together are more than 256 characters.
-        """
-        return self._with({"stamps": stamps})
-
-    def needs_app(self) -> Publishes:
-        """Return the app that publishes it.
-
-        Raises:
-            CanvasError: it has none.
-        """
-        if self.app is None:
-            raise CanvasError(f"{shown(self.tree)}: no app publishes this; make it by app.signature(…), or combine it with what an app has")
-        return self.app
-
-    def _with(self, options: Mapping[str, Any]) -> Self:
-        """Return a copy with *options*."""
-        rest = {name: value for name, value in options.items() if name not in ("link", "link_error", "task_id")}
-        changed = self._changed(optioned(self.tree, rest))
-        for callback in several(options.get("link")):
-            changed.link(callback)
-        for errback in several(options.get("link_error")):
-            changed.link_error(errback)
-        task_id = options.get("task_id")
-        if task_id is not None and (not isinstance(task_id, str) or not task_id):
-            raise OptionError(f"task_id: expected a text that is not empty, got {task_id!r}")
-        changed.task_id = task_id or self.task_id
-        return changed
-
-    def _changed(self, tree: Tree) -> Self:
-        copy = type(self).__new__(type(self))
-        copy.__dict__.update(self.__dict__)
-        copy.tree = tree
-        return copy
-
-
-def tree_of(part: object) -> Tree:
-    """Return the tree of *part*, a copy of what it is now.
-
-    Raises:
-        CanvasError: it is no form.
+    That one fails is seen (it is recorded, and the canvas's error callbacks are called), and does not fail the canvas.
     """
-    if not isinstance(part, Form):
-        raise CanvasError(f"a canvas is put together from signatures (task.s(…)) and forms of them, not {type(part).__name__}")
-    if part.task_id is None:
-        return part.tree
-    if isinstance(part.tree, Step):
-        return optioned(part.tree, {"task_id": part.task_id})
-    raise CanvasError("a frozen chain, group or chord has its id already and cannot be part of another; freeze the whole")
+
+    app: Publishes | None
+
+    def __init__(self, *branches: Form) -> None:
+        """Take the forms that run on the side.
+
+        Raises:
+            CanvasError: there are none, or one is no form.
+        """
+        if not branches:
+            raise CanvasError("a fork has at least one branch: fork(side.s(…))")
+        super().__init__(tuple(map(tree_of, branches)))
+        object.__setattr__(self, "app", _app(branches))
 
 
-def has_tasks(tree: Tree | Fork) -> bool:
-    """Tell whether *tree* holds any task."""
-    if isinstance(tree, Step):
-        return True
-    return any(map(has_tasks, tree.steps if isinstance(tree, Chain) else tree.members if isinstance(tree, Group) else tree.branches))
+def _several(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the forms in *parts*: they themselves, or those of the one iterable among them."""
+    if len(parts) == 1 and not isinstance(parts[0], Form | Fork):
+        if not isinstance(parts[0], Iterable) or isinstance(parts[0], str | bytes | dict):
+            raise CanvasError(f"a canvas is put together from signatures (task.s(…)) and forms of them, not {type(parts[0]).__name__}")
+        return tuple(parts[0])
+    return parts
 
 
-def nothing(tree: Tree | Fork) -> GroupResult:
-    """Return the result of a *tree* without any task: as many empty lists as it has groups."""
-    if isinstance(tree, Chain):
-        return nothing(tree.steps[-1])
-    return GroupResult([nothing(member) for member in tree.members] if isinstance(tree, Group) else ())
-
-
-def errback_of(errback: object) -> Step:
-    """Return the step of an error callback."""
-    tree = tree_of(errback)
-    if not isinstance(tree, Step) or tree.links or tree.errors or tree.forks:
-        raise CanvasError("an error callback is one signature without callbacks of its own; let it publish what else is to be done")
-    if tree.signature.options.task_id is not None:
-        raise CanvasError(
-            f"error callback {tree.signature.task}: it is called once for each task that failed, each time under another id; leave out "
-            "task_id, and do not freeze it"
-        )
-    return tree
-
-
-def several(value: object) -> Iterable[Any]:
-    """Return *value* as several: none, one, or a list of them."""
-    if value is None:
-        return ()
-    return value if isinstance(value, list | tuple) else (value,)
-
-
-def shown(tree: Tree | Fork) -> str:
-    """Return *tree* as a line for people."""
-    if isinstance(tree, Step):
-        return tree.signature.task
-    if isinstance(tree, Chain):
-        return " | ".join(shown(step) for step in tree.steps)
-    parts = tree.members if isinstance(tree, Group) else tree.branches
-    more = f", … {len(parts) - 5} more" if len(parts) > 5 else ""
-    return f"{'group' if isinstance(tree, Group) else 'fork'}({', '.join(shown(part) for part in parts[:5])}{more})"
+def _app(parts: Iterable[Any]) -> Publishes | None:
+    return next((part.app for part in chained(parts) if isinstance(part, Form | fork) and part.app is not None), None)

@@ -12,9 +12,9 @@ import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sedano.cli.desk import Row, app_of, table, takes_app, whole
+from sedano.cli.console import Row, app_of, table, takes_app, whole
 from sedano.cli.printer import say, say_json
-from sedano.model.timestamps import shown
+from sedano.model.messages.timestamps import shown
 from sedano.views.cluster import DAYS, LATEST, UNNAMED, ClusterView, cluster
 
 

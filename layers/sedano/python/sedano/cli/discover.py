@@ -16,10 +16,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from sedano.cli.desk import app_of, table, takes_app
+from sedano.api.connector import connector
+from sedano.cli.console import app_of, table, takes_app
 from sedano.cli.printer import say
-from sedano.connector import connector
-from sedano.views.discovered import Discovered, discovered, over
+from sedano.views.discovery import Discovered, discovered, over
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from sedano.cli.desk import app_of, takes_app
+from sedano.cli.console import app_of, takes_app
 from sedano.cli.printer import say, say_json
-from sedano.model.timestamps import shown
+from sedano.model.messages.timestamps import shown
 
 MOMENTS = frozenset({"at", "expires", "not_before", "sent", "since", "timestamp", "until"})
 """Evidence that is a moment (epoch s): a person is told the second, a program the number."""

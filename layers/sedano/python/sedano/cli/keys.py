@@ -18,12 +18,12 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sedano.cli.desk import app_of, table, takes_app
+from sedano.cli.console import app_of, table, takes_app
 from sedano.cli.printer import say, say_json
 from sedano.errors import OptionError
-from sedano.model import key_set
-from sedano.model.key_set import KEPT_S, KeySet, Times
-from sedano.model.timestamps import shown
+from sedano.model.messages.timestamps import shown
+from sedano.model.seals import key_set
+from sedano.model.seals.key_set import KEPT_S, KeySet, Times
 from sedano.ports import Ports
 
 _SOON = "processes use it within 300 s"

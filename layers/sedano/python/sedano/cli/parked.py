@@ -20,18 +20,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sedano.app import Sedano
-from sedano.cli.desk import app_of, table, takes_app, whole
+from sedano.cli.console import app_of, table, takes_app, whole
 from sedano.cli.printer import say, say_json, say_text
-from sedano.engine.redriving import MOST, Going, Parked, give_back, parked, planned, redrive, whole_body
+from sedano.engine.parked.redrive import MOST, Going, Parked, give_back, parked, planned, redrive, whole_body
 from sedano.errors import MessageRefused, SedanoError
-from sedano.model.stream import QUEUE as STREAM
-from sedano.model.timestamps import shown
-from sedano.model.webhook import QUEUE as WEBHOOK
-from sedano.model.webhook import read_back
+from sedano.host.sources import answering, reading
+from sedano.model.messages.timestamps import shown
+from sedano.model.sources.streams import QUEUE as STREAM
+from sedano.model.sources.webhooks import QUEUE as WEBHOOK
+from sedano.model.sources.webhooks import read_back
 from sedano.ports import Ports
-from sedano.streams import reading
 from sedano.views.parked import reasons
-from sedano.webhooks import answering
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -13,12 +13,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from sedano import spool_folder
-from sedano.cli.desk import app_of, table, takes_app, whole
+from sedano.cli.console import app_of, table, takes_app, whole
 from sedano.cli.printer import say, say_json
+from sedano.engine.publisher import spool_folder
+from sedano.engine.publisher.spool import Found, Spool, every
 from sedano.errors import ConfigurationError, SpoolError
-from sedano.model.timestamps import shown
-from sedano.spool import Found, Spool, every
+from sedano.model.messages.timestamps import shown
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -16,10 +16,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from sedano.cli.desk import app_of, table, takes_app
+from sedano.cli.console import app_of, table, takes_app
 from sedano.cli.printer import say, say_json, say_text
 from sedano.errors import SedanoError
-from sedano.model.foreign_schedule import Foreign
+from sedano.model.schedules.foreign import Foreign
 from sedano.ports import Ports
 
 

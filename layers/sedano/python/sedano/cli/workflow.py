@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from sedano.app import Sedano
-from sedano.cli.desk import Row, app_of, table, takes_app
+from sedano.cli.console import Row, app_of, table, takes_app
 from sedano.cli.printer import say, say_json
 from sedano.errors import ArgumentError, UsageError
-from sedano.model.annotations import ANYTHING, kind_of
-from sedano.model.timestamps import shown
-from sedano.model.workflow import kinds
+from sedano.model.messages.timestamps import shown
+from sedano.model.tasks.annotations import ANYTHING, kind_of
+from sedano.model.workflow import value_types as kinds
 from sedano.workflow import Flow, FlowResult, FlowView, find, load
 from sedano.workflow.flow import declared
 

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sedano.engine.chronicle import Chronicle
 from sedano.engine.drafts import Addressed, Draft
 from sedano.engine.registry import TaskSpec
-from sedano.model.messages import Command
-from sedano.model.outcome import Run, Verdict
-from sedano.model.records import Outcome, TaskRecord
-from sedano.model.signature import Delivery as Mode
+from sedano.model.ledger.outcome import Run, Verdict
+from sedano.model.ledger.records import Outcome, TaskRecord
+from sedano.model.messages.message import Command
+from sedano.model.tasks.signature import Delivery as Mode
 from sedano.ports import Delivery
 
 if TYPE_CHECKING:
-    from sedano.model.lease import Term
-    from sedano.model.permits import Permit
+    from sedano.model.leases.rule import Term
+    from sedano.model.limits.concurrency import Permit
 
 
 class Stillborn(NamedTuple):

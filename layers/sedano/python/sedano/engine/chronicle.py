@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals
-from sedano.model.strict import MAX_DEPTH, load
-from sedano.model.transport import MAX_BYTES
+from sedano.model.messages.strict_json import MAX_DEPTH, load
+from sedano.model.queues import MAX_BYTES
 
 VERSION = 1
 SUCCEEDED, FAILED, RETRIED, REVOKED = "task-succeeded", "task-failed", "task-retried", "task-revoked"

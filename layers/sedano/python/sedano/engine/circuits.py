@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from sedano.engine.batch import Batch, Job, Judged, Later, Ran, Stillborn
-from sedano.engine.checking import Check, known, look, share
-from sedano.engine.pausing import put_off
+from sedano.engine.health import Check, known, look, share
+from sedano.engine.pauses import put_off
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.errors import SedanoError, Unavailable
-from sedano.model import breaker as rule
+from sedano.model import circuits as rule
 from sedano.model import health, refusals, states
-from sedano.model.breaker import FAILURE, Breaker, Circuit
+from sedano.model.circuits import FAILURE, Breaker, Circuit
 from sedano.model.health import Health
-from sedano.model.memo import CIRCUIT, Memo, memo_name
-from sedano.model.timestamps import shown
+from sedano.model.memos import CIRCUIT, Memo, memo_name
+from sedano.model.messages.timestamps import shown
 from sedano.ports import Ports
 
 TRIES = 4

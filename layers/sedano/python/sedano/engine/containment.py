@@ -6,7 +6,7 @@ exception and the places it came through, and never with a value, because values
 
 Why this is safe. A message ends by its acknowledgement, and the other two ends repeat it: a message that is given back is delivered again,
 a message that is set aside is sent again by `sedano parked redrive`, with the same body and so with the same ids. The record of its
-task tells what is left to do (`sedano.model.claim`):
+task tells what is left to do (`sedano.model.ledger.claims`):
 
 - nothing is claimed yet: the task has not begun; the copy claims and runs it.
 - claimed, not begun: the claim is released, and the copy claims it again.
@@ -21,7 +21,8 @@ aside, sent anew) it stays (`Batch.is_decided`).
 
 An exception out of an AWS adapter may be the service's fault (a page of HTML with status 200): such a message is given back first and set
 aside at its fourth receipt. `MemoryError` passes, like `SystemExit` and `KeyboardInterrupt`: it says something about this process, and what
-it leaves behind is not to be trusted. The queue then delivers the batch again, each message by itself (`sedano.engine.worker.rounds`).
+it leaves behind is not to be trusted. The queue then delivers the batch again, each message by itself
+(`sedano.engine.worker.pipeline.rounds`).
 """
 
 from __future__ import annotations

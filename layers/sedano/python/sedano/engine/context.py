@@ -13,9 +13,9 @@ from typing import Any
 
 from sedano.engine.drafts import CommandDraft, Draft
 from sedano.errors import SedanoError, WaitInsideLoop, WaitInsideTask
-from sedano.model.messages import Command
-from sedano.model.stamps import read
-from sedano.model.trace import Span, span
+from sedano.model.messages.message import Command
+from sedano.model.messages.stamps import read
+from sedano.model.messages.trace import Span, span
 
 Vote = Callable[["TaskContext", str, bool, Sequence[Any]], None]
 """Takes part in an election on behalf of a running command: its id, whether its time is over, and what a `fast` one carries."""

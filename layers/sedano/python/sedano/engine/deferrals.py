@@ -1,4 +1,5 @@
-"""Deferrals: messages that wait are sent anew with a delay, ten to a call, and the received ones are acknowledged (`sedano.model.waits`).
+"""Deferrals: messages that wait are sent anew with a delay, ten to a call, and the received ones are acknowledged
+(`sedano.model.deferrals`).
 
 A crash between the two leaves two copies of one message, with one id, which their claim absorbs. A message of a queue that keeps order
 would lose its place, so it is hidden instead and stays in flight: SQS counts one message in flight for each key that waits, so at most
@@ -10,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sedano.engine.batch import Batch, Deferral
-from sedano.engine.sparing import Spared
+from sedano.engine.worker.redelivery_credit import Spared
 from sedano.errors import MessageRefused, SedanoError
-from sedano.model import codec, refusals
-from sedano.model.clock import LamportClock
-from sedano.model.messages import Command
-from sedano.model.waits import HIDDEN_MOST_S, KEPT, LONGEST_S, WAITED, Waited, hidden, patience, waited, written
+from sedano.model import refusals
+from sedano.model.deferrals import HIDDEN_MOST_S, KEPT, LONGEST_S, WAITED, Waited, hidden, patience, waited, written
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import Command
 from sedano.ports import Delivery, Outgoing, Ports
 
 DAY_S = 86_400.0
@@ -63,7 +65,7 @@ def stale(ports: Ports, delivery: Delivery, batch: Batch) -> bool:
     """Set *delivery* aside, and return True, where it waited in a queue that keeps order for nearly as long as SQS keeps messages."""
     if delivery.serial_key is None:
         return False
-    from sedano.model.serial import KEPT_S
+    from sedano.model.order import KEPT_S
 
     age = ports.clock.now() - delivery.sent
     if age <= KEPT_S:

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from sedano.engine.budget_marks import marked
 from sedano.errors import TooLarge
-from sedano.model import codec, keyed
-from sedano.model.clock import LamportClock
-from sedano.model.lineage import ROOT, Lineage
-from sedano.model.messages import NOTHING, BlobRef, Command, Event, Gather, Member, Place, Section, TimeLimits
+from sedano.model.ledger import dedup_keys as keyed
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.lineage import ROOT, Lineage
+from sedano.model.messages.message import NOTHING, BlobRef, Command, Event, Gather, Member, Place, Section, TimeLimits
 from sedano.ports import EVENTS, Outgoing, Ports, command_queue
 
 CLAIM_CHECK_BYTES = 60_000
@@ -28,7 +29,7 @@ class CommandDraft(NamedTuple):
 
     *lineage* is its ancestry when that is not what its publisher hands down: a step of a flow run descends from the run. *serial_key* is
     the key within which a FIFO queue keeps order, in the form in which it travels. *keyed* names its arguments where a deduplication key
-    binds them (`model.keyed`).
+    binds them (`model.ledger.dedup_keys`).
     """
 
     queue: str

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 from sedano.engine.drafts import Addressed
-from sedano.model.messages import BlobRef
-from sedano.model.records import Posted, TaskRecord
+from sedano.model.ledger.records import Posted, TaskRecord
+from sedano.model.messages.message import BlobRef
 from sedano.ports import Blobs, Outgoing
 
 

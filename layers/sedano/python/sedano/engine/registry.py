@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sedano.engine.context import CURRENT
 from sedano.errors import ArgumentError
-from sedano.model.messages import COLLECT, ELECT, LAUNCH, Command, TimeLimits
-from sedano.model.parameters import Parameters
+from sedano.model.messages.message import COLLECT, ELECT, LAUNCH, Command, TimeLimits
 from sedano.model.retry import DEFAULT, Retry
-from sedano.model.signature import Delivery
+from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.signature import Delivery
 
 if TYPE_CHECKING:
-    from sedano.engine.checking import Check
-    from sedano.model.breaker import Breaker
-    from sedano.model.budget import Budget, Strategy
-    from sedano.model.limiting import Key, TaskLimits
+    from sedano.engine.health import Check
+    from sedano.model.budgets import Budget, Strategy
+    from sedano.model.circuits import Breaker
+    from sedano.model.cluster.rounds import QueueBudget
+    from sedano.model.limits.task_limits import Key, TaskLimits
     from sedano.model.priority import Strategy as Preference
-    from sedano.model.rounds import QueueBudget
 
 OnBusy = Literal["wait", "drop", "raise"]
 
@@ -125,7 +125,7 @@ class WorkerSettings(NamedTuple):
     started; *poison_after*: claims of one attempt, or receives of an unclaimed message, that end without a record; *heartbeat*: seconds
     between membership writes, and between looks at pauses, revocations and limits; *visibility*: seconds for which the queue hides a
     received message, where bodies may take longer: claims and visibilities are extended then, up to the deadline of `Worker.work`
-    (`engine.extending`). None: the queue hides messages until that deadline, as on Lambda, and nothing is extended.
+    (`engine.worker.extension`). None: the queue hides messages until that deadline, as on Lambda, and nothing is extended.
     """
 
     concurrency: int = 1
@@ -141,7 +141,7 @@ class WorkerSettings(NamedTuple):
 class Registry:
     """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health
     checks by name, the budgets by queue, those of the threads and the coroutines of each worker, and which tasks of a batch begin first
-    (*prefer*). *origins*: where each name was declared (`sedano.origins`).
+    (*prefer*). *origins*: where each name was declared (`sedano.engine.origins`).
 
     Filled while the user's module is imported, then only read.
     """

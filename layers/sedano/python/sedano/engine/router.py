@@ -16,16 +16,17 @@ from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.containment import answers_of, is_early, passing, unexpected
 from sedano.engine.deferrals import hide
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
-from sedano.engine.holding import refuse, unknown
-from sedano.engine.invocations import ROUTER, Invocations
-from sedano.engine.parking import ParkingLot
-from sedano.engine.publisher import Publisher
+from sedano.engine.history.invocations import ROUTER, Invocations
+from sedano.engine.hold_back import refuse, unknown
+from sedano.engine.parked.lot import ParkingLot
+from sedano.engine.publisher.sender import Publisher
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.errors import ArgumentError, BudgetExhausted, HopLimit, MessageRefused, SedanoError, Unserialisable
-from sedano.model import codec, refusals
-from sedano.model.clock import ClockAhead, LamportClock
-from sedano.model.lineage import derived_id, descend
-from sedano.model.messages import Event
+from sedano.model import refusals
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import ClockAhead, LamportClock
+from sedano.model.messages.lineage import derived_id, descend
+from sedano.model.messages.message import Event
 from sedano.ports import Delivery, Ports
 
 TOLD_EVERY_S = 60.0

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from sedano.engine.context import CURRENT
-from sedano.engine.notices import notice
+from sedano.engine.task_log import notice
 from sedano.errors import OptionError
 from sedano.model.retry import Retry
 

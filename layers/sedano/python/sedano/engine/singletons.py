@@ -17,15 +17,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
-from sedano.engine.gathering import HeaderFailed
-from sedano.engine.leasing import Busy, Leasing
-from sedano.engine.pausing import await_call, may_be_woken, put_off, times_of
+from sedano.engine.canvas.chord_results import HeaderFailed
+from sedano.engine.leases import Busy, Leasing
+from sedano.engine.pauses import await_call, may_be_woken, put_off, times_of
 from sedano.engine.registry import alone
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
-from sedano.model.lease import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
-from sedano.model.messages import Command
-from sedano.model.waits import patience
+from sedano.model.deferrals import patience
+from sedano.model.leases.rule import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
+from sedano.model.messages.message import Command
 from sedano.ports import Delivery, Ports
 
 WAKE_ONE_OF = 10

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from sedano.local.deploy import deploy
+from sedano.local.deployment import deploy
 from sedano.local.endpoint import Endpoint
 from sedano.local.failure import LocalStageError
-from sedano.local.synth import ROOT, synthesise
+from sedano.local.synthesis import ROOT, synthesise
 
 FILE = "environment"
 ENDPOINT_PYTHON = ROOT / ".venv-ministack" / "bin" / "python"

@@ -17,20 +17,20 @@ from sedano.memory.consumers import MemoryConsumers
 from sedano.memory.control import MemoryControl
 from sedano.memory.elections import MemoryElections
 from sedano.memory.flow_runs import MemoryFlowRuns
-from sedano.memory.host import SeededEntropy, VirtualClock
 from sedano.memory.key_store import MemoryKeyStore
 from sedano.memory.leases import MemoryLeases
 from sedano.memory.ledger import MemoryLedger
 from sedano.memory.limits import MemoryLimits
+from sedano.memory.machine import SeededEntropy, VirtualClock
 from sedano.memory.memos import MemoryMemos
 from sedano.memory.queues import MemoryQueues
 from sedano.memory.schedules import MemorySchedules
-from sedano.memory.secret_texts import MemorySecretTexts
 from sedano.memory.stores import MemoryBlobs, MemoryEvents, MemoryMembers
 from sedano.memory.telemetry import MemoryTelemetry
 from sedano.memory.timers import MemoryTimers
+from sedano.memory.webhook_secrets import MemorySecretTexts
 from sedano.ports import EVENTS, PARKED, RECORDS, Ports, command_queue
-from sedano.seals import Seals
+from sedano.ports.seals import Seals
 
 __all__ = [
     "MemoryBlobs",

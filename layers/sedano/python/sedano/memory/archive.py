@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
-from sedano.model.archive import Filed, Kept
 from sedano.ports import Clock
+from sedano.ports.archive import Filed, Kept
 
 
 class MemoryArchive:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sedano.consumers import DeadLetter
 from sedano.memory.queues import MemoryQueues
-from sedano.model.budget import Load
+from sedano.model.budgets import Load
+from sedano.ports.consumers import DeadLetter
 
 
 class MemoryConsumers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from sedano.model.control import Changed, ControlRecord
+from sedano.model.cluster.control_record import Changed, ControlRecord
 
 
 class MemoryControl:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from sedano.memory.ledger import MemoryLedger
-from sedano.model.election import CLOSED, OPEN, Ballot, Election
+from sedano.model.elections import CLOSED, OPEN, Ballot, Election
 
 
 class MemoryElections:

@@ -10,9 +10,10 @@ import threading
 from collections.abc import Sequence
 
 from sedano.errors import SedanoError
-from sedano.model import states, tail
-from sedano.model.join import Arrival, Arrived, Join, Node
-from sedano.model.records import (
+from sedano.model import states
+from sedano.model.canvas.join import Arrival, Arrived, Join, Node
+from sedano.model.ledger import outcome_text as tail
+from sedano.model.ledger.records import (
     RECORD_LIFETIME_S,
     Claim,
     ClaimAnswer,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from sedano.model import holding, rates
-from sedano.model.holding import MOST_BASKET_BYTES, Basket, Latest
-from sedano.model.permits import MOST_WAITING, Board, BoardChanged, Permit, ended
-from sedano.model.rates import Line, LineChanged, Paces
+from sedano.model import collection as holding
+from sedano.model.collection import MOST_BASKET_BYTES, Basket, Latest
+from sedano.model.limits import rate as rates
+from sedano.model.limits.concurrency import MOST_WAITING, Board, BoardChanged, Permit, ended
+from sedano.model.limits.rate import Line, LineChanged, Paces
 
 
 class MemoryLimits:

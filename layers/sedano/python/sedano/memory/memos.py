@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from sedano.model.memo import Memo, MemoChanged
+from sedano.model.memos import Memo, MemoChanged
 
 
 class MemoryMemos:

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sedano.errors import SedanoError
-from sedano.model.budget import Load
-from sedano.model.serial import MAX_RECEIVES
-from sedano.model.transport import HOLD_MOST_S, MAX_ENTRIES, MAX_HOLD_S, is_fifo, misplaced, objection, unknown_queue
+from sedano.model.budgets import Load
+from sedano.model.order import MAX_RECEIVES
+from sedano.model.queues import HOLD_MOST_S, MAX_ENTRIES, MAX_HOLD_S, is_fifo, misplaced, objection, unknown_queue
 from sedano.ports import PARKED, Clock, Delivery, Outgoing
 
 POLL_S = 0.1
@@ -55,7 +55,7 @@ class MemoryQueues:
         keys: the keys of the queues that exist, such as `commands:default`, `events`.
         visibility: seconds for which a received message stays invisible.
         max_receives: receipts after which the next one puts the message aside (see `dead`); the parked queue keeps its
-            messages, and FIFO queues hand them out as often as they can (`sedano.model.serial`).
+            messages, and FIFO queues hand them out as often as they can (`sedano.model.order`).
     """
 
     def __init__(self, clock: Clock, keys: Sequence[str], visibility: float = 30.0, max_receives: int = 5) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from sedano.errors import MessageRefused
-from sedano.model.agenda import AGENDAS, Agenda, AgendaChanged, agenda_or_refusal, read_agenda, write_agenda
+from sedano.model.schedules.agenda import AGENDAS, Agenda, AgendaChanged, agenda_or_refusal, read_agenda, write_agenda
 
 
 class MemorySchedules:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from sedano.errors import OptionError
-from sedano.model.blob import require_digest, verified
-from sedano.model.cluster import ACTIVE, LOST, MemberRecord
-from sedano.model.messages import BlobRef
+from sedano.model.cluster.members import ACTIVE, LOST, MemberRecord
+from sedano.model.messages.blob import require_digest, verified
+from sedano.model.messages.message import BlobRef
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sedano.memory.queues import MemoryQueues
-from sedano.model.foreign_schedule import Foreign, foreign
-from sedano.model.timer import Timer, sealed
+from sedano.model.schedules.foreign import Foreign, foreign
+from sedano.model.timers import Timer, sealed
 from sedano.ports import Clock, Outgoing
 
 

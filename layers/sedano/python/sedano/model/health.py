@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.errors import ConfigurationError, OptionError
-from sedano.model.memo import moment, parts
-from sedano.model.ranges import is_number
-from sedano.model.wire import is_name
+from sedano.model.memos import moment, parts
+from sedano.model.messages.attributes import is_name
+from sedano.model.tasks.ranges import is_number
 
 HEALTHY, DEGRADED, INSECURE, UNHEALTHY, UNAVAILABLE = "healthy", "degraded", "insecure", "unhealthy", "permanently unavailable"
 STATES = (HEALTHY, DEGRADED, INSECURE, UNHEALTHY, UNAVAILABLE)

@@ -1,88 +1,66 @@
-"""The total order of events: which of two events is the later one, whoever asks.
+"""Order within a key, on queues that keep it: what goes together, what has to wait for what, and how a key travels. Pure.
 
-An event's *stamp* is ``(clock, timestamp, hostname, pid, type, uuid)``, compared from left to right:
-
-* ``clock``, the hybrid logical clock, comes first, because what caused something has a smaller one;
-* the others only break ties between events that know nothing of each other, always in the same way;
-* two events with one stamp are one event that was delivered twice: the stamp is the event's identity.
-
-Events of Celery carry another clock: a counter of each process, which is not causal between processes. Task messages carry none, workers
-exchange theirs every two seconds, and the monitor overwrites that of ``task-sent``. Ordered by it, 17 of the 1 906 tasks of a recorded
-cluster end in another state than Celery's own ``State`` reports. Such an event is placed by the moment at which the monitor received it
-(``local_received``, one machine's clock for all senders, so clocks of workers that differ by minutes change nothing), else by its own
-``timestamp``. The two clocks are told apart by size: a hybrid clock counts microseconds since 1970 and is never behind its sender's
-physical clock, so a clock that lies `COUNTER_LAG_US` behind its own timestamp is a counter.
-
-Celery compares events by kombu's ``timetuple``, which cannot serve here. It falls back to the timestamp when
-either clock is 0, so three events can each be "later" than the next, in a circle, and what a sort makes of them
-depends on the order of arrival; and on equal clocks it skips the timestamp, so two events of one process tie.
-A tuple of plain values has neither fault, and Spark compares a struct of the same columns in just this way.
-
->>> early = {"clock": 7, "timestamp": 9.0, "hostname": "b", "pid": 1, "type": "task-sent", "uuid": "t"}
->>> stamp(early) < stamp(early | {"clock": 8, "timestamp": 2.0})
-True
+Order is kept by one rule: of a key, nothing begins before what was published earlier has ended. So a batch is walked in turns, of each key
+one message at a time, and where one does not end, those behind it go back to the queue with it. Tries of one message do not make room for
+the next: it keeps its place at the head, hidden, until it has ended for good.
 """
 
-import math
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from __future__ import annotations
 
-COUNTER_LAG_US: Final = 2**48
-"""A clock this far (microseconds, nine years) behind its event's own timestamp is a process's counter, not a hybrid clock."""
-MICRO: Final = 1_000_000
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
 
+from sedano.errors import OptionError
 
-class Stamp(NamedTuple):
-    """An event's place in the total order, and its identity."""
+MAX_RECEIVES = 1_000
+"""How often a FIFO queue hands a message out before it is a dead letter, the most that SQS knows: what waits for its turn, for its next
+try or for the end of a pause is received again and again, and must not lose its place for that."""
+KEPT_S = 13 * 86_400.0
+"""How old a message may become that waits in a FIFO queue, which forgets it after 14 days and where it cannot be sent anew."""
 
-    clock: int
-    timestamp: float
-    hostname: str
-    pid: int
-    type: str
-    uuid: str
-
-
-RECEIVED: Final = "local_received"
-_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "clock": int,
-    "timestamp": (int, float),
-    "hostname": str,
-    "pid": int,
-    "type": str,
-    "uuid": str,
+APART: Mapping[str, str] = {
+    "tenant": "on a FIFO queue the key stands where the tenant stands on others",
+    "priority": "there is no order between two bands",
+    "rate": "a call that waits for its slot would have to step out of the line; give concurrency=, or deploy with a queue_concurrency",
+    "debounce": "the calls that are left out are part of the order",
+    "batch": "calls of many keys would run as one",
 }
+"""Options that contradict order within a key, and why."""
+_BORNE = re.compile(r"[!-~]{1,128}")
 
 
-def stamp(event: Mapping[str, Any]) -> Stamp:
-    """Return the place of *event* (decoded JSON) in the total order.
+def group_of(key: str) -> str:
+    """Return *key* as a message group: itself where SQS can bear it (1 to 128 visible ASCII characters), else its SHA-256.
 
-    Raises ValueError, naming the field, when a field is missing, of another type, not finite or beyond a double.
+    Two keys that came to be one group would only be kept in more order than was asked for.
     """
-    wrong = [field for field, kind in _TYPES.items() if not _fits(event.get(field), kind)]
-    if event.get(RECEIVED) is not None and not _fits(event[RECEIVED], (int, float)):
-        wrong.append(RECEIVED)
-    if wrong:
-        raise ValueError(f"an event's {wrong[0]} cannot be {event.get(wrong[0])!r}")
-    at = Stamp(*(event[field] for field in Stamp._fields))
-    try:
-        return at._replace(clock=_moment(event)) if is_counter(at.clock, at.timestamp) else at
-    except OverflowError:
-        raise ValueError("an event's clock and timestamp cannot be compared: one of them is beyond a double") from None
+    return key if _BORNE.fullmatch(key) else f"sha256:{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def is_counter(clock: int, timestamp: float) -> bool:
-    """Return whether the *clock* of an event that happened at *timestamp* (epoch s) is a process's counter instead of a hybrid clock."""
-    return timestamp * MICRO - clock > COUNTER_LAG_US
+def unordered(who: str, queue: str) -> OptionError:
+    """Return the error of *who* would publish to *queue*, which keeps order, in none."""
+    return OptionError(
+        f"queue: {queue!r} keeps order within a key, and {who} in none; let a task of another queue call delay() in the order that is meant"
+    )
 
 
-def _moment(event: Mapping[str, Any]) -> int:
-    """Return the microseconds since 1970 at which a monitor received *event*, else at which the event says that it happened."""
-    received = event.get(RECEIVED)
-    return int((event["timestamp"] if received is None else received) * MICRO)
+def turns(keys: Sequence[str], again: Sequence[bool]) -> list[list[int]]:
+    """Return which positions go together, turn after turn; *keys* in their order, *again*: which of them were received before.
 
-
-def _fits(value: object, kind: type | tuple[type, ...]) -> bool:
-    """Say whether *value* can stand in a total order: of its kind, and no NaN, infinity or boolean."""
-    finite = not isinstance(value, float) or math.isfinite(value)
-    return isinstance(value, kind) and not isinstance(value, bool) and finite
+    Of each key one goes at a time. Keys of which nothing comes again go side by side. The others follow, one message after another: who
+    was received before may have killed its worker, and by itself it dies alone.
+    """
+    careful = {key for key, before in zip(keys, again, strict=True) if before}
+    together: list[list[int]] = []
+    seen: dict[str, int] = {}
+    alone: dict[str, list[int]] = {}
+    for position, key in enumerate(keys):
+        if key in careful:
+            alone.setdefault(key, []).append(position)
+            continue
+        turn = seen[key] = seen.get(key, -1) + 1
+        if turn == len(together):
+            together.append([])
+        together[turn].append(position)
+    return together + [[position] for positions in alone.values() for position in positions]

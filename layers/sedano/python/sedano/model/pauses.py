@@ -10,8 +10,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from sedano.errors import OptionError
-from sedano.model.messages import Command
-from sedano.model.wire import is_name
+from sedano.model.messages.attributes import is_name
+from sedano.model.messages.message import Command
 
 QUEUE, TASK, TENANT, CIRCUIT, ID = "queue", "task", "tenant", "circuit", "id"
 KINDS = (QUEUE, TASK, TENANT, CIRCUIT, ID)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sedano.result.derived import Derived
-from sedano.result.group import GroupResult
-from sedano.result.many import ResultSet
+from sedano.result.async_result import AsyncResult
+from sedano.result.group_result import GroupResult
+from sedano.result.large_groups import Derived
+from sedano.result.result_set import ResultSet
 from sedano.result.shape import Progress
-from sedano.result.single import AsyncResult
 
 __all__ = ["AsyncResult", "Derived", "GroupResult", "Progress", "ResultSet"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from sedano.model import states
 from sedano.result.shape import before, is_set
-from sedano.result.waiting import Reads, read
+from sedano.result.waits import Reads, read
 
 MOST_DRAWN = 50
 """The most members of a group that are drawn one by one."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from sedano.engine.outbox import restored
-from sedano.model import codec, states
-from sedano.model.messages import Command, Document
-from sedano.result.waiting import has_ended
+from sedano.model import states
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command, Document
+from sedano.result.waits import has_ended
 
 
 def document(result: Any) -> Document | None:

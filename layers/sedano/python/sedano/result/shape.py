@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from sedano.engine.revocation import revoke
-from sedano.engine.withdrawing import withdraw
+from sedano.engine.revocation.record import revoke
+from sedano.engine.revocation.withdrawal import withdraw
 from sedano.model import states
-from sedano.model.clock import LamportClock
-from sedano.model.join import nodes_of
-from sedano.result.waiting import Reads, has_ended, in_hundreds, read
+from sedano.model.canvas.join import nodes_of
+from sedano.model.messages.lamport import LamportClock
+from sedano.result.waits import Reads, has_ended, in_hundreds, read
 
 
 class Progress(NamedTuple):

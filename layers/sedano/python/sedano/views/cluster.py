@@ -1,7 +1,7 @@
 """The cluster now: who works, what was worked on last, how many tasks are in each state, of each type, at each worker.
 
 Members come from the control table and the claims that they hold; tasks from the last days of the history, in the
-words of the ledger (`sedano.model.watched`). One record holds it all: a page, a table and `--json` cannot disagree.
+words of the ledger (`sedano.model.history.watched`). One record holds it all: a page, a table and `--json` cannot disagree.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from sedano.engine.control import members
+from sedano.engine.cluster.control import members
 from sedano.errors import OptionError
 from sedano.model import states
-from sedano.model.cluster import Member
-from sedano.model.registers import Timeline
-from sedano.model.watched import Watched
+from sedano.model.cluster.members import Member
+from sedano.model.history.registers import Timeline
+from sedano.model.history.watched import Watched
 from sedano.ports import Ports
 
 LATEST = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sedano.engine.redriving import Parked
+from sedano.engine.parked.redrive import Parked
 
 
 class Reason(NamedTuple):

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from sedano.workflow.declaring import Input, Step, Workflow
+    from sedano.workflow.declaration import Input, Step, Workflow
     from sedano.workflow.files import load
-    from sedano.workflow.finding import find, runs
+    from sedano.workflow.finder import find, runs
     from sedano.workflow.flow import Flow
     from sedano.workflow.flow_result import FlowResult, FlowView, StepView
     from sedano.workflow.values import each, own
@@ -46,11 +46,11 @@ def _home(name: str) -> ModuleType | None:
     home: ModuleType
     match name:
         case "Input" | "Step" | "Workflow":
-            import sedano.workflow.declaring as home
+            import sedano.workflow.declaration as home
         case "load":
             import sedano.workflow.files as home
         case "find" | "runs":
-            import sedano.workflow.finding as home
+            import sedano.workflow.finder as home
         case "Flow":
             import sedano.workflow.flow as home
         case "FlowResult" | "FlowView" | "StepView":

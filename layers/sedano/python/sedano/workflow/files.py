@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from sedano.errors import ConfigurationError, WorkflowInvalid
-from sedano.model.workflow.reading import Path, read
+from sedano.model.workflow.definition_reader import Path, read
 from sedano.workflow.flow import Flow
 from sedano.workflow.names import Publishes
 

@@ -8,23 +8,23 @@ from weakref import WeakSet
 
 from sedano.engine.context import CURRENT
 from sedano.engine.drafts import CommandDraft
+from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import BUILT_IN, TaskSpec
 from sedano.errors import ArgumentError, FlowRunReused, WorkflowInvalid
-from sedano.model import codec
-from sedano.model.annotations import Wrong, kind_of
-from sedano.model.lineage import DEFAULT_BUDGET, Lineage, derived_id
-from sedano.model.messages import NOTHING, BlobRef
-from sedano.model.stamps import joined
-from sedano.model.transport import is_fifo
-from sedano.model.workflow import kinds
-from sedano.model.workflow.checking import Known, check
+from sedano.model.messages import codec
+from sedano.model.messages.lineage import DEFAULT_BUDGET, Lineage, derived_id
+from sedano.model.messages.message import NOTHING, BlobRef
+from sedano.model.messages.stamps import joined
+from sedano.model.queues import is_fifo
+from sedano.model.tasks.annotations import Wrong, kind_of
+from sedano.model.workflow import value_types as kinds
 from sedano.model.workflow.definition import Definition, encode
-from sedano.model.workflow.reading import Path, Problem
-from sedano.outlet import Outlet
-from sedano.workflow.drawing import as_mermaid, as_svg
-from sedano.workflow.enlisting import enlist
+from sedano.model.workflow.definition_reader import Path, Problem
+from sedano.model.workflow.validation import Known, check
+from sedano.workflow.built_in_tasks import enlist
 from sedano.workflow.flow_result import FlowResult
 from sedano.workflow.names import COLLECT, PATROL, WORKFLOW, Publishes
+from sedano.workflow.pictures import as_mermaid, as_svg
 
 KEPT_S = 86_400.0
 Where = Callable[[Path], tuple[str, int]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedano.errors import FlowFailed, Unavailable, UnknownFlowRun, WrongFlowState
 from sedano.model import states
-from sedano.model.messages import NOTHING
+from sedano.model.messages.message import NOTHING
 from sedano.model.workflow.advance import retried, uncompensated, undone_by_hand
 from sedano.model.workflow.flow_run import (
     CANCELLED,
@@ -26,13 +26,13 @@ from sedano.model.workflow.progress import COMPENSATED, COMPENSATING, COMPENSATI
 from sedano.model.workflow.progress import FAILED as STEP_FAILED
 from sedano.model.workflow.progress import RUNNING as STEP_RUNNING
 from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
-from sedano.workflow.drawing import as_mermaid, as_svg
-from sedano.workflow.keeping import progress_of
 from sedano.workflow.names import Publishes
-from sedano.workflow.patrolling import look
+from sedano.workflow.patrol import look
+from sedano.workflow.pictures import as_mermaid, as_svg
+from sedano.workflow.run_records import progress_of
 
 if TYPE_CHECKING:
-    from sedano.result.waiting import Waits
+    from sedano.result.waits import Waits
 
 TRIES = 5
 Move = Callable[[FlowRun], FlowRun]
@@ -114,13 +114,13 @@ class FlowResult:
             ResultTimeout: it did not end in time; a paused run does not.
             WaitInsideTask, WaitInsideLoop: a task, or an event loop, is running here.
         """
-        from sedano.result.waiting import waited
+        from sedano.result.waits import waited
 
         return waited(self._gets(timeout))
 
     def __await__(self) -> Generator[Any, None, dict[str, Any]]:
         """Wait for the run without blocking the event loop, and return what `get` does: ``results = await run``."""
-        from sedano.result.later import awaited
+        from sedano.result.late import awaited
 
         return awaited(self._gets(None))
 
@@ -143,14 +143,14 @@ class FlowResult:
 
     def wait(self, timeout: float | None = None) -> FlowRun:
         """Wait until the run has ended and return it as it is kept; see `get`."""
-        from sedano.result.waiting import waited
+        from sedano.result.waits import waited
 
         return waited(self._waits(timeout))
 
     def _waits(self, timeout: float | None) -> Waits[FlowRun]:
         outlet = self._app.outlet
         outlet.before_waiting()
-        from sedano.result.waiting import Patience
+        from sedano.result.waits import Patience
 
         patience = Patience(outlet, timeout)
         while True:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import Registry
 from sedano.model.retry import MAX_EXECUTIONS, Retry
-from sedano.outlet import Outlet
 
 WORKFLOW, COLLECT, PATROL = "sedano.workflow", "sedano.workflow.collect", "sedano.workflow.patrol"
 PATIENT = Retry(max_retries=MAX_EXECUTIONS - 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped] # its stubs are no part of the environment
 
-from sedano.model.workflow.reading import Path
+from sedano.model.workflow.definition_reader import Path
 
 Fault = tuple[int, str]
 MOST_PARTS = 20_000

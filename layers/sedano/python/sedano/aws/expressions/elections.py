@@ -1,4 +1,4 @@
-"""The conditional writes of an election, by name. The rule that they carry out is `sedano.model.election`.
+"""The conditional writes of an election, by name. The rule that they carry out is `sedano.model.elections`.
 
 Invariants and the conjunct that each stands on:
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from sedano.aws.expressions.write import TTL, Write
 from sedano.model import states
-from sedano.model.election import CLOSED, OPEN
+from sedano.model.elections import CLOSED, OPEN
 
 _OPEN = {":open": {"S": OPEN}}
 _CLOSED = {":closed": {"S": CLOSED}}

@@ -1,4 +1,4 @@
-"""The conditional writes of limits, by name. The rules that they carry out are `sedano.model.rates`, `permits` and `holding`.
+"""The conditional writes of limits, by name. The rules that they carry out are `sedano.model.limits.rate`, `permits` and `holding`.
 
 A line of tickets. JOIN only adds, so any number of workers may do it at once and none fails: its condition says no more than that the
 line is ahead of the clock. A JOIN whose answer was lost has taken slots that nobody will use: less starts than may, never more. BEGIN and

@@ -25,7 +25,7 @@ The marks of the own-write rule (`sedano.aws.expressions`): claim and steal, RUN
 I wrote under my nonce and token; keep, that state under my nonce; reserve, PENDING under my message id. Therefore
 RECORD leaves `nc`, `att` and `mid` in place.
 
-What stays in place after the record has a second reader: the rule for follow-ups (`sedano.model.claim`). A redelivered
+What stays in place after the record has a second reader: the rule for follow-ups (`sedano.model.ledger.claims`). A redelivered
 message finds `mid` and knows whether it answers for the follow-ups; RETRY keeps the outbox and the pause for the same
 reason.
 
@@ -33,7 +33,7 @@ What can go wrong, and what forbids it:
 
 * Stealing across retries. The message of an older attempt could take over the claim of a newer one, be acknowledged and
   die, with nobody left to answer for the follow-ups (found by exhaustive search). CLAIM and STEAL need
-  `try = :try`, and `model.claim` never asks for such a steal.
+  `try = :try`, and `model.ledger.claims` never asks for such a steal.
 * A reservation that outlives its publisher. RESERVE may be repeated when `rsv` has passed; CLAIM does not look at
   `rsv`, so a message that comes late still runs.
 * A record without a claim over one with. KEEP needs no record, or one that nobody holds: PENDING, or RETRY waiting for
@@ -47,7 +47,7 @@ What can go wrong, and what forbids it:
 Attributes: `pk` key · `st` state · `try` retry number · `att` fence · `cnt` claims of this attempt · `nc` nonce · `mid`
 message id · `own` the worker that claimed · `rvk` what a revocation asked · `exp`, `rsv` epoch ms · `clk` clock · `nm`
 task name · `res` result (JSON text, empty: none) · `fgt` it was forgotten ·
-`tail` the rest (`sedano.model.tail`) · `ttl` epoch s.
+`tail` the rest (`sedano.model.ledger.outcome_text`) · `ttl` epoch s.
 
 Source: PROTOCOLS §3 (claim; simulated in 40 000 schedules, exhausted in 603 928 states) and §4 (join).
 """

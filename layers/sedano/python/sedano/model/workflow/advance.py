@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sedano.model import states
-from sedano.model.messages import NOTHING
-from sedano.model.records import NO_RETRY, TERMINATE, TaskRecord
+from sedano.model.ledger.records import NO_RETRY, TERMINATE, TaskRecord
+from sedano.model.messages.message import NOTHING
 from sedano.model.workflow.definition import Step
 from sedano.model.workflow.flow_run import BY_HAND, CANCELLED, CANCELLING, ENDED, FAILING, PAUSED, SUCCEEDED, WINDING_UP, FlowRun
 from sedano.model.workflow.flow_run import FAILED as RUN_FAILED

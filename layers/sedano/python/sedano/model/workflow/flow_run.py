@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sedano.model.lineage import DEFAULT_BUDGET, derived_id
-from sedano.model.messages import NOTHING, BlobRef
-from sedano.model.records import RECORD_LIFETIME_S
+from sedano.model.ledger.records import RECORD_LIFETIME_S
+from sedano.model.messages.lineage import DEFAULT_BUDGET, derived_id
+from sedano.model.messages.message import NOTHING, BlobRef
 
 RUNNING, PAUSED, FAILING, CANCELLING = "RUNNING", "PAUSED", "FAILING", "CANCELLING"
 SUCCEEDED, FAILED, CANCELLED = "SUCCEEDED", "FAILED", "CANCELLED"
@@ -82,6 +82,6 @@ class FlowChanged(NamedTuple):
 def call_id(task_id: str, position: int) -> str:
     """Return the task id of call number *position* (from 0) of a `map` whose whole is the task *task_id*.
 
-    They are the members of the group that is step 0 of the chain which *task_id* ends (`sedano.model.place`).
+    They are the members of the group that is step 0 of the chain which *task_id* ends (`sedano.model.canvas.place`).
     """
     return derived_id(derived_id(task_id, "step/0"), position)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sedano.errors import Ignore
 from sedano.model import states
-from sedano.model.records import TaskRecord
+from sedano.model.ledger.records import TaskRecord
 from sedano.model.workflow.conditions import holds
 from sedano.model.workflow.definition import ITEM, Call, Definition, Ref, Step
 from sedano.model.workflow.flow_run import BY_HAND, ENDED, WINDING_UP, FlowRun, call_id

@@ -1,0 +1,268 @@
+"""`app.control`: look at the cluster, and change what runs in it, with Celery's names. Nothing is broadcast, so nothing goes unanswered.
+
+    app.control.revoke(result.id)                       # before it runs; a running one is not tried again
+    app.control.revoke(result.id, terminate=True)       # a running one meets it at its next `current().check()`
+    app.control.revoke_by_header("tenant", "acme")      # everything of that tenant, until it is restored
+    app.control.members()                               # who works: ACTIVE, IDLE, LOST, LEFT
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from difflib import get_close_matches
+from functools import partial
+from typing import Any
+
+from sedano.api.elections import about
+from sedano.api.inspection import Inspect, Inspects
+from sedano.api.limit_control import LimitControl
+from sedano.canvas import Sig
+from sedano.canvas.election import elect
+from sedano.engine.cluster import control as engine
+from sedano.engine.cluster.control import Controlling
+from sedano.engine.cluster.explanation import Explanation, explain
+from sedano.engine.registry import Registry
+from sedano.engine.revocation.withdrawal import withdraw
+from sedano.errors import OptionError
+from sedano.errors.hints import Hinting
+from sedano.model import pauses
+from sedano.model.cluster.control_record import ControlRecord, pair, with_pauses, with_revoked, without
+from sedano.model.cluster.members import STALE_S, Member
+from sedano.model.elections import TIMEOUT_S, Mode
+from sedano.model.messages.stamps import HEADERS
+from sedano.ports import Ports
+from sedano.result import AsyncResult
+from sedano.result.waits import must_be_id
+
+KNOWN = (*HEADERS, pauses.QUEUE)
+"""The headers that every task has; any other name is a stamp's."""
+NEAR = 0.8
+"""How alike two names are of which one may be meant for the other (of 1): `tenent`, `tenants` and `rootid` are, `team` is not."""
+
+
+class Control(LimitControl, Hinting):
+    """The control panel of one app."""
+
+    def __init__(self, app: Inspects) -> None:
+        """Control what *app* runs."""
+        self._app = app
+        self._bound: tuple[Ports, Controlling] | None = None
+
+    def revoke(self, task_id: str | Sequence[str], *, terminate: bool = False) -> list[str]:
+        """Revoke tasks by id: durable, without a limit on how many.
+
+        A task that waits is REVOKED at once and will not run; its timer, if it waits for longer than 900 s, is taken off. One that runs is
+        marked: it is not tried again, and with *terminate* its body meets `TaskRevoked` at its next `current().check()`. One that ended
+        stays as it is. A task that is delivered ``record_once`` may still run, but what it returns is not recorded; one that is delivered
+        ``at_least_once`` is revoked by header only.
+
+        Returns:
+            for each id the task's state now: REVOKED, RUNNING (it is marked), or the state in which it had ended.
+
+        Raises:
+            OptionError: it is no id, as of a task that was never published.
+            Unavailable: the ledger or the timers did not answer; revoking again is safe.
+        """
+        outlet = self._app.outlet
+        given: Any = task_id
+        ids = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+        if not all(isinstance(one, str) and one for one in ids):
+            raise OptionError(f"task_id: {task_id!r} is no id; give a task's (result.id), or several in a list")
+        return [withdraw(outlet.ports, outlet.lamport, one, terminate=terminate) for one in ids]
+
+    def revoke_by_header(self, header: str, value: str) -> frozenset[str]:
+        """Revoke every task whose message bears *header* with *value*, retries and descendants too, until it is restored.
+
+        A worker learns of it when it starts, with its heartbeats, and before a body that begins a second or more after its batch, so a
+        running worker may need as long as its heartbeat's interval.
+        Whether any message bears it, nobody can know beforehand: publishing writes nothing, and what is published later counts too. What it
+        did revoke is seen afterwards: in the metric `TasksRevoked`, the history, and `explain` of each task ("revoked by tenant=acme").
+
+        Args:
+            header: ``tenant``, ``task`` (its name), ``queue`` (that it is received from), ``root_id``, ``parent_id``, ``source``, or the
+                name of a stamp. Any name may be a stamp's; one that is nearly a header's is refused here, and taken by
+                `revoke_by_stamped_headers`.
+            value: what the header holds. Only a queue is looked up: other programs have other tasks.
+
+        Returns:
+            all pairs that are revoked now, such as ``tenant=acme``.
+
+        Raises:
+            OptionError: tasks cannot be revoked by that header, it seems misspelt, or the app has no such queue.
+            TooLarge: so many pairs stand that the control record cannot hold another.
+        """
+        near = get_close_matches(header, KNOWN, n=1, cutoff=NEAR)
+        if near and header not in KNOWN:
+            instead = f"for a stamp of that name write revoke_by_stamped_headers({{{header!r}: {value!r}}})"
+            raise OptionError(f"header: {header!r} is none of {', '.join(KNOWN)}; did you mean {near[0]}? {instead}")
+        found = self._pair(header, value)
+        return frozenset(self._controlling.change(lambda record, clock, nonce: with_revoked(record, found, clock, nonce)).revoked)
+
+    def revoke_by_stamped_headers(self, headers: Mapping[str, str | Sequence[str]]) -> frozenset[str]:
+        """Revoke by several headers, each with one value or more (Celery's form of `revoke_by_header`), in one change."""
+        found = [self._pair(h, v) for h, values in headers.items() for v in ([values] if isinstance(values, str) else values)]
+        return frozenset(self._controlling.change(partial(_with_all, found)).revoked)
+
+    def restore_by_header(self, header: str, value: str) -> frozenset[str]:
+        """Take back `revoke_by_header`: tasks that bear the header run again; those that were revoked already stay so."""
+        found = pair(header, value)
+        return frozenset(self._controlling.change(lambda record, clock, nonce: without(record, found, clock, nonce)).revoked)
+
+    def pause(
+        self, *, queue: str = "", task: str = "", tenant: str = "", circuit: str = "", id: str = "",  # noqa: A002 - as `revoke` calls it
+        start: datetime | None = None, until: datetime | None = None,
+    ) -> frozenset[str]:  # fmt: skip
+        """Let nothing of a queue, a task, a tenant, a circuit, or one task by its id begin, until `resume`; messages wait, nothing is lost.
+
+        A worker learns of it when it starts, with its heartbeats, and before a body that begins a second or more after its batch, so a
+        running worker may need as long as its heartbeat's interval.
+        What has begun goes on.
+
+        Args:
+            queue: one of the app's command queues.
+            task: the name of one of its tasks.
+            tenant: whose tasks wait.
+            circuit: the name of a circuit: a task's, unless its breaker has one of its own.
+            id: the id of one task.
+            start: from when (with a time zone); by default now. A window of maintenance is said beforehand.
+            until: when it goes on by itself; by default not.
+
+        Returns:
+            all pauses now, as texts such as ``mail`` (a queue) and ``task=shop.charge``.
+
+        Raises:
+            OptionError: none or several are named, the app does not have it, or the pause could never be in force.
+            Unavailable: the store did not answer; pausing again is safe.
+        """
+        kind, name = self._named(queue=queue, task=task, tenant=tenant, circuit=circuit, id=id)
+        new = pauses.pause(kind, name, _moment("start", start), _moment("until", until))
+        now = self._app.outlet.ports.clock.now()
+        return self._repaused(lambda paused: pauses.with_pause(paused, new, now))
+
+    def resume(
+        self, *, queue: str = "", task: str = "", tenant: str = "", circuit: str = "", id: str = ""  # noqa: A002 - as `revoke` calls it
+    ) -> frozenset[str]:  # fmt: skip
+        """Take back `pause` and return the pauses that are left; a shared circuit that tripped is closed as well.
+
+        A message that was held back meanwhile comes at the latest after as long again as it was held back for, an hour at most.
+        """
+        kind, name = self._named(queue=queue, task=task, tenant=tenant, circuit=circuit, id=id)
+        now = self._app.outlet.ports.clock.now()
+        left = self._repaused(lambda paused: pauses.without_pause(paused, kind, name, now))
+        if kind == pauses.CIRCUIT:
+            engine.close_circuit(self._app.outlet.ports, name)
+        return left
+
+    def pause_queue(self, queue: str) -> frozenset[str]:
+        """Pause a queue; see `pause`. Returns the names of all queues that are paused now."""
+        return self._queues(self.pause(queue=queue))
+
+    def resume_queue(self, queue: str) -> frozenset[str]:
+        """Take back `pause_queue` and return the queues that are still paused."""
+        return self._queues(self.resume(queue=queue))
+
+    def explain(self, task_id: str) -> Explanation:
+        """Return why a task has not run, or that it did: one sentence, and the evidence it rests on.
+
+        Raises:
+            OptionError: it is no id.
+            Unavailable: a store did not answer; asking again is safe.
+        """
+        return explain(self._app.outlet.ports, self._app.queues, must_be_id(task_id))
+
+    def inspect(self) -> Inspect:
+        """Return a look at the cluster with Celery's names: `active()`, `scheduled()`, `reserved()`, `stats()`, `circuits()` and others."""
+        return Inspect(self._app)
+
+    def hello(self) -> ControlRecord:
+        """Return what a worker learns when it starts: the cluster's clock, revoked headers, paused queues."""
+        return self._app.outlet.ports.control.read()
+
+    def election(
+        self, election_id: str, topic: str, action: Any = None, *, mode: Mode = "faithful", timeout: int = TIMEOUT_S
+    ) -> AsyncResult[Any]:
+        """Let the cluster elect a worker, and dispatch once what the topic asks for (Celery's `control.election`).
+
+        The workers that were active register; the lowest logical clock wins, the name breaks ties. What is dispatched runs once, also when
+        the winner is dead. Asking again for an election that is still open calls the workers again and changes nothing else.
+
+        Args:
+            election_id: names the election; one id is one election, for eight days.
+            topic: ``task`` (*action* is a signature, dispatched under the election's id), or one that `election_topic` declares.
+            action: a signature, or what the topic's handler is called with.
+            mode: ``faithful``, or ``fast``: the first worker to write it down has won, in one write.
+            timeout: whole seconds (at most 900) after which it is closed with whoever has registered; one that a task asks for, which may
+                not list the members, always lasts that long.
+
+        Returns:
+            the result of what is dispatched.
+
+        Raises:
+            OptionError: no such topic is declared, or the topic is ``task`` and *action* is no signature.
+        """
+        outlet = self._app.outlet
+        if topic != "task":
+            return elect(outlet, election_id, topic, *about(outlet, election_id, topic, action), mode=mode, timeout=timeout)
+        if not isinstance(action, Sig):
+            raise OptionError(f"action: the topic 'task' takes a signature (task.s(…)), not {type(action).__name__}")
+        return elect(outlet, election_id, topic, action.spec, election_id, mode=mode, timeout=timeout)
+
+    def members(self, stale: float = STALE_S) -> list[Member]:
+        """Return every worker that was heard of in the last three days, by name, as it is now.
+
+        Args:
+            stale: seconds after which a heartbeat says nothing any more; a worker beats when it is invoked, by default once a minute.
+        """
+        return engine.members(self._app.outlet.ports, stale)
+
+    def _pair(self, header: str, value: str) -> str:
+        """Return the pair of *header* and *value*; a queue that is misspelt would be a revocation of nothing."""
+        if header == pauses.QUEUE:
+            self._named(queue=value)
+        return pair(header, value)
+
+    def _named(self, **given: str) -> tuple[str, str]:
+        """Return the kind and the name of what is meant; refuse what the app does not have."""
+        named = [(kind, name) for kind, name in given.items() if name]
+        if len(named) != 1:
+            raise OptionError(f"name one of {', '.join(given)}, such as queue='default'; not {len(named)} of them")
+        kind, name = named[0]
+        tasks = self._app.registry.tasks
+        circuits = {spec.circuit.name for spec in tasks.values() if spec.circuit is not None}
+        known: Collection[str] = {pauses.QUEUE: self._app.queues, pauses.TASK: tasks, pauses.CIRCUIT: circuits}.get(kind, (name,))
+        if name not in known:
+            shown = tuple(one for one in known if not one.startswith("sedano."))
+            raise OptionError(f"{kind}: {name!r} is none of this app's {kind}s {shown}")
+        return kind, name
+
+    def _repaused(self, change: Callable[[frozenset[str]], frozenset[str]]) -> frozenset[str]:
+        return self._controlling.change(lambda record, clock, nonce: with_pauses(record, change(record.paused), clock, nonce)).paused
+
+    def _queues(self, paused: frozenset[str]) -> frozenset[str]:
+        return pauses.queues_of(paused, self._app.outlet.ports.clock.now())
+
+    @property
+    def _registry(self) -> Registry:
+        return self._app.registry
+
+    @property
+    def _controlling(self) -> Controlling:
+        outlet = self._app.outlet
+        if self._bound is None or self._bound[0] is not outlet.ports:
+            self._bound = (outlet.ports, Controlling(outlet.ports, outlet.lamport))
+        return self._bound[1]
+
+
+def _with_all(found: Sequence[str], record: ControlRecord, clock: int, nonce: str) -> ControlRecord:
+    for one in found:
+        record = with_revoked(record, one, clock, nonce)
+    return record
+
+
+def _moment(name: str, moment: datetime | None) -> float:
+    if moment is None:
+        return 0.0
+    if moment.tzinfo is None:
+        raise OptionError(f"{name}: {moment} has no time zone; say datetime(…, tzinfo=UTC)")
+    return moment.timestamp()

@@ -1,0 +1,162 @@
+"""What `@app.task(…)` may say: each option is checked where it is written, so that a wrong one never gets as far as a message."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import isfinite
+from typing import Any
+
+from sedano.api.singletons import Singleton, key_of
+from sedano.engine.origins import module_of
+from sedano.engine.registry import OnBusy, TaskSpec
+from sedano.errors import OptionError, UnknownOption
+from sedano.model.messages.attributes import is_id, is_name
+from sedano.model.messages.message import TimeLimits
+from sedano.model.queues import is_fifo
+from sedano.model.retry import NEVER, Retry
+from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.signature import DELIVERIES, Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """The options of one task, as `Sedano.task` describes them."""
+
+    name: str | None = None
+    queue: str = "default"
+    delivery: Delivery = "claimed"
+    retry: Retry | bool | None = None
+    ignore_result: bool = False
+    expires: float | None = None
+    singleton: Singleton = False
+    on_busy: OnBusy = "wait"
+    circuit: object = False
+    rate: object = None
+    burst: object = None
+    key: object = None
+    per: object = None
+    concurrency: object = None
+    concurrency_key: object = None
+    priority: object = None
+    tenant: object = None
+    debounce: object = None
+    batch: object = None
+    serial_key: object = None
+    bind: bool = False
+    time_limit: float | None = None
+    soft_time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an option that cannot be honoured, naming it."""
+        if self.delivery not in DELIVERIES:
+            raise OptionError(f"delivery: {self.delivery!r} is none of {', '.join(DELIVERIES)}")
+        if self.retry is not None and not isinstance(self.retry, Retry | bool):
+            raise OptionError(f"retry: {self.retry!r} is no policy; give a sedano.Retry(…), or False for none")
+        if not isinstance(self.ignore_result, bool):
+            raise OptionError(f"ignore_result: {self.ignore_result!r} is neither True nor False")
+        if not isinstance(self.bind, bool):
+            raise OptionError(f"bind: {self.bind!r} is neither True nor False")
+        if self.bind and self.batch is not None:
+            raise OptionError("bind: the calls of a batch are no running task; leave bind out, `current()` is the batch that runs")
+        self._check_spans()
+
+    def _check_spans(self) -> None:
+        for span in ("expires", "time_limit", "soft_time_limit"):
+            given = getattr(self, span)
+            if given is not None and not _is_span(given):
+                raise OptionError(f"{span}: {given!r} is not a number of seconds above 0")
+        if self.time_limit is not None and self.soft_time_limit is not None and self.soft_time_limit >= self.time_limit:
+            raise OptionError(f"soft_time_limit: {self.soft_time_limit} is not below time_limit: {self.time_limit}")
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The options of limits that were given; a queue that keeps order asks for its key by itself."""
+        given = {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
+        return {"serial_key": None, **given} if is_fifo(self.queue) else given
+
+    def spec(self, function: Callable[..., Any], default: Retry) -> TaskSpec:
+        """Return the task that *function* is under these options; *default* is the policy of tasks that declare none.
+
+        Raises:
+            OptionError: it is not a function that can be a task.
+        """
+        if not callable(function):
+            raise OptionError(f"a task is a function, not {type(function).__qualname__}; options have names: @app.task(queue=…)")
+        name = self.name_for(function)
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise OptionError(f"task {name}: a generator has no one result to record; return a list")
+        policy = default if self.retry is None or self.retry is True else NEVER if self.retry is False else self.retry
+        parameters, is_async = Parameters(function, int(self.bind), name), inspect.iscoroutinefunction(function)
+        self._refuse_annotations(name, parameters)
+        key = key_of(self.singleton, self.on_busy, self.delivery, parameters)
+        limits = TimeLimits(self.soft_time_limit, self.time_limit) if self.time_limit or self.soft_time_limit else None
+        return TaskSpec(
+            name, function, parameters, is_async, self.delivery, policy, self.ignore_result, self.queue, self.expires, key, self.on_busy,
+            time_limits=limits,
+        )  # fmt: skip
+
+    def _refuse_annotations(self, name: str, parameters: Parameters) -> None:
+        """Raise `OptionError` where an annotation names what JSON cannot carry: the body, or the caller, would see something else."""
+        if parameters.refusal:
+            raise OptionError(f"task {name}: {parameters.refusal}")
+        if parameters.returns.refusal and not self.ignore_result:
+            raise OptionError(f"task {name}: its result: {parameters.returns.refusal}; or declare ignore_result=True")
+
+    def name_for(self, function: Callable[..., Any]) -> str:
+        """Return how messages name the task; raise `OptionError` when no message can bear it."""
+        name: object = self.name
+        if name is None and getattr(function, "__name__", "") == _LAMBDA:
+            raise OptionError("a lambda has no name by which workers could find it; write def, or app.task(name='shop.add')(lambda …)")
+        if name is None:
+            name = f"{module_of(function)}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+        if not isinstance(name, str) or not is_name(name):
+            raise OptionError(f"name: {name!r} is not 1 to 256 characters without spaces and control characters")
+        return name
+
+
+LIMITS = (
+    "rate", "burst", "key", "per", "concurrency", "concurrency_key", "priority", "tenant", "debounce", "batch", "serial_key",
+)  # fmt: skip
+"""Options that `sedano.api.limits` reads, which only those apps load that give one."""
+OPTIONS = tuple(f.name for f in fields(Declaration))
+_LAMBDA = "<lambda>"
+LONGEST_APP = 128
+"""The longest name of an app: with the host's it is the source of a message."""
+
+
+def app_name(name: object) -> str:
+    """Return the *name* of an app; raise `OptionError` when no message can bear it, for all that it publishes say their source."""
+    if not isinstance(name, str) or not is_id(name) or len(name) > LONGEST_APP:
+        raise OptionError(f"name: {name!r:.80} is not 1 to {LONGEST_APP} visible ASCII characters without spaces, such as Sedano('shop')")
+    return name
+
+
+def queue_names(queues: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of an app's *queues*; raise `OptionError` when they are none, or the first keeps order.
+
+    What the library sends of itself goes to the first: canvases, workflows, elections.
+    """
+    if isinstance(queues, str):
+        raise OptionError(f"queues: {queues!r} is one text; give a tuple of names, ({queues!r},)")
+    given: Sequence[object] = queues
+    wrong = [name for name in given if not isinstance(name, str) or not is_name(name)]
+    if wrong or not queues or len(set(queues)) < len(queues):
+        what = "none" if not queues else f"{wrong[0]!r}, which is no name" if wrong else "one twice"
+        raise OptionError(f"queues: {queues!r} has {what}; give the names of the queues, such as ('default', 'mail')")
+    if is_fifo(queues[0]):
+        raise OptionError(f"queues: the first one, {queues[0]!r}, keeps order; name one that keeps none before it: canvases go there")
+    return tuple(queues)
+
+
+def declared(options: Mapping[str, Any]) -> Declaration:
+    """Return *options* as a declaration; raise `OptionError` for one that is unknown or cannot be honoured."""
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise UnknownOption(unknown[0], OPTIONS, "a task")
+    return Declaration(**options)
+
+
+def _is_span(seconds: object) -> bool:
+    return isinstance(seconds, int | float) and not isinstance(seconds, bool) and isfinite(seconds) and seconds > 0

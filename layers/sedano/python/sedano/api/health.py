@@ -1,0 +1,178 @@
+"""Health checks as their author sees them: functions that look, tasks and watchers that report, circuits that listen (CEP, Health Checks).
+
+    payments = app.health_check("payments")
+
+    @payments
+    def answers() -> str:
+        return "healthy" if requests.options(URL, timeout=2).ok else "unhealthy"
+
+    @app.task(circuit=Breaker(checks={"payments": {"unhealthy": 2}}, window=10))
+    def charge(order: int) -> None: ...
+
+A look is taken when what was found has expired and a task is there to run whose circuit watches the check. A look that fails says nothing:
+it is ignored and told as an error.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Protocol, TypeVar
+
+from sedano.engine import health as checking
+from sedano.engine.context import CURRENT
+from sedano.engine.health import Look, Report
+from sedano.engine.origins import may_declare
+from sedano.engine.publisher.publisher import Outlet
+from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.task_log import notice
+from sedano.errors import OptionError
+from sedano.event import subscribe
+from sedano.model import health
+from sedano.model.circuits import Breaker
+from sedano.model.health import DEGRADED, HEALTHY, INSECURE, STATES, UNAVAILABLE, UNHEALTHY, Health
+from sedano.model.retry import NEVER
+from sedano.model.tasks.parameters import Parameters
+from sedano.task import Task
+
+__all__ = ["DEGRADED", "HEALTHY", "INSECURE", "STATES", "UNAVAILABLE", "UNHEALTHY", "Check", "declared", "guarded"]
+
+L = TypeVar("L", bound=Look)
+W = TypeVar("W", bound=Callable[[Report], None])
+
+
+class Declares(Protocol):
+    """What a check needs of its app."""
+
+    @property
+    def outlet(self) -> Outlet:
+        """The way out."""
+
+    @property
+    def registry(self) -> Registry:
+        """The tasks, the subscriptions and the checks."""
+
+
+class Check:
+    """One health check. Used as a decorator it adds a function that looks."""
+
+    def __init__(self, app: Declares, kept: checking.Check) -> None:
+        """Stand for the check *kept* of *app*."""
+        self._app, self._kept = app, kept
+        self.name, self.states = kept.spec.name, kept.spec.states
+
+    def __call__(self, look: L) -> L:
+        """Let *look* find out the state: it takes nothing and returns one of the states, or the state and why in a few words.
+
+        Raises:
+            OptionError: it is async, or needs arguments.
+        """
+        given: object = look
+        if not callable(given) or inspect.iscoroutinefunction(given) or Parameters(given).signature.parameters:
+            raise OptionError(f"health check {self.name}: a plain function without parameters looks, and returns the state")
+        self._kept.functions.append(look)
+        return look
+
+    def watch(self, watcher: W) -> W:
+        """Let *watcher* run all the time in a thread of each worker, and report what it sees: it is called with `report(state, why="")`.
+
+        On Lambda a worker is frozen between invocations, and its watchers with it.
+        """
+        self._kept.watchers.append(watcher)
+        return watcher
+
+    def subscribe(self, task: Task[..., object]) -> Task[..., object]:
+        """Run *task* as well whenever the event ``<name>_expired`` is published; it is called without arguments and may `report`.
+
+        Raises:
+            OptionError: the check is not shared: nobody publishes an event about what one worker knows; or the task is none of this app,
+                needs arguments, or keeps order.
+        """
+        if not self._kept.spec.shared:
+            raise OptionError(f"health check {self.name}: only a shared one has an event that tasks can subscribe to; say shared=True")
+        subscribe(self._app.registry, self._kept.spec.expired, task, ())
+        return task
+
+    def report(self, state: str, why: str = "") -> None:
+        """Say that the check's state is *state* now, as a task does that met it: the circuits that watch the check count it.
+
+        Outside of a task only a shared check can be reported; workers hear of it when they look at it next.
+
+        Raises:
+            OptionError: the check declares no such state, or nobody would hear of it.
+            SedanoError: what a shared check found could not be written.
+        """
+        health.reported(self._kept.spec, Health(self.name), state, 0.0)
+        if CURRENT.get() is not None:
+            self._kept.inbox.append((state, why))
+        elif not self._kept.spec.shared:
+            raise OptionError(
+                f"health check {self.name} is not shared and no task is running here: nobody would hear of it; say shared=True"
+            )
+        else:
+            ports = self._app.outlet.ports
+            now = ports.clock.now()
+            checking.share(ports, lambda known: health.reported(self._kept.spec, known, state, now, why), self.name)
+
+    def read(self) -> Health:
+        """Return what all workers know of a shared check; of others each worker knows its own.
+
+        Raises:
+            OptionError: the check is not shared.
+        """
+        if not self._kept.spec.shared:
+            raise OptionError(f"health check {self.name} is not shared: what a worker knows stays in its memory")
+        return checking.known(self._app.outlet.ports, [self._kept])[self.name]
+
+
+def declared(app: Declares, name: str, states: Sequence[str] | None, every: float, shared: bool) -> Check:
+    """Declare a check of *app*; see `Sedano.health_check`."""
+    spec = health.health_check(name, STATES if states is None else states, every, shared)
+    registry = app.registry
+    if not may_declare(registry, f"health check {name}", name, name in registry.checks):
+        raise OptionError(f"health check {name}: declared twice")
+    kept = registry.checks[name] = checking.Check(spec)
+    if shared:
+        task = f"sedano.health.{name}"
+        asked = partial(_asked, kept)
+        registry.tasks[task] = TaskSpec(task, asked, Parameters(asked), False, "at_least_once", NEVER, True, app_queue(app))
+        registry.subscriptions.setdefault(spec.expired, [task])
+    return Check(app, kept)
+
+
+def app_queue(app: Declares) -> str:
+    """Return the queue in which looks are asked for: the app's first."""
+    queues: Sequence[str] = getattr(app, "queues", ("default",))
+    return queues[0]
+
+
+def guarded(spec: TaskSpec, circuit: object, registry: Registry) -> TaskSpec:
+    """Return *spec* with its circuit: a `Breaker`, or True for the CEP's defaults.
+
+    Raises:
+        OptionError: it is neither, it watches an unknown check or state, or another task has the same circuit with other rules.
+    """
+    if circuit is not True and not isinstance(circuit, Breaker):
+        raise OptionError(f"circuit: {circuit!r} is neither True nor a sedano.Breaker(…)")
+    breaker = Breaker() if circuit is True else circuit
+    breaker = replace(breaker, name=breaker.name or spec.name)
+    for name, counts in breaker.checks.items():
+        if name not in registry.checks:
+            raise OptionError(f"circuit: no health check {name!r} in this app; declare it with app.health_check({name!r}) first")
+        unknown = next((state for state in counts if state not in registry.checks[name].spec.states), None)
+        if unknown is not None:
+            raise OptionError(f"circuit: {unknown!r} is no state of the health check {name}, which has {registry.checks[name].spec.states}")
+    others = (t for t in registry.tasks.values() if t.name != spec.name)  # of its own name there is one only if it is declared again
+    other = next((t for t in others if t.circuit is not None and t.circuit.name == breaker.name), None)
+    if other is not None and other.circuit != breaker:
+        raise OptionError(f"circuit: {breaker.name} is declared with other rules by task {other.name}; give both the same Breaker")
+    return spec._replace(circuit=breaker)
+
+
+def _asked(kept: checking.Check) -> None:
+    """Look, because the check's event said that it is due; the circuits of this worker write down what was found."""
+    found = checking.look(kept, notice)
+    if found is not None:
+        kept.inbox.append(found)

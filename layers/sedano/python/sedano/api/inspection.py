@@ -1,0 +1,120 @@
+"""`app.control.inspect()`: the cluster looked at with Celery's names. Nothing is broadcast: everything is read off what is written down.
+
+    app.control.inspect().active()       # {"worker name": [the tasks that it holds]}
+    app.control.inspect().circuits()     # what trips, what is open, since when and why
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from sedano.api.timers import Scheduled, ScheduledTask
+from sedano.engine.cluster.control import members
+from sedano.engine.publisher.publisher import Outlet
+from sedano.engine.registry import Registry
+from sedano.errors import ConfigurationError
+from sedano.errors.hints import Hinting
+from sedano.model import circuits as breaker
+from sedano.model.budgets import Load
+from sedano.model.memos import CIRCUIT, memo_name
+from sedano.ports import command_queue
+
+
+class Inspects(Protocol):
+    """What looking, and the control panel, need of the app."""
+
+    @property
+    def outlet(self) -> Outlet:
+        """The way out."""
+
+    @property
+    def queues(self) -> Sequence[str]:
+        """The names of its command queues."""
+
+    @property
+    def registry(self) -> Registry:
+        """Its tasks, checks and circuits."""
+
+
+class CircuitView(NamedTuple):
+    """A circuit as all workers know it: whether it is *open*, *since* when, *until* when (epoch s), and the *cause*; *tasks* it guards.
+
+    *shared* False: each worker has its own in its memory, and what one of them knows is in its log and the history, not here.
+    """
+
+    name: str
+    tasks: tuple[str, ...]
+    shared: bool
+    open: bool = False
+    since: float = 0.0
+    until: float = 0.0
+    cause: str = ""
+
+
+class Inspect(Hinting):
+    """One look at the cluster; each method reads anew."""
+
+    def __init__(self, app: Inspects) -> None:
+        """Look at what *app* runs."""
+        self._app = app
+
+    def active(self) -> Mapping[str, list[str]]:
+        """Return the ids of the tasks that each worker holds, by worker: claimed, and not ended yet."""
+        return {member.name: [*member.holds] for member in members(self._app.outlet.ports) if member.alive}
+
+    def scheduled(self) -> list[ScheduledTask]:
+        """Return the tasks that wait for a moment more than 900 s away, the next to run first."""
+        return [*Scheduled(self._app.outlet.ports)]
+
+    def reserved(self) -> Mapping[str, int]:
+        """Return for each queue how many messages a worker has, or will be shown again later: received, and not ended. Approximate."""
+        return {queue: load.running for queue, load in self._loads().items()}
+
+    def registered(self) -> list[str]:
+        """Return the names of the tasks that this app declares."""
+        return sorted(name for name in self._app.registry.tasks if not name.startswith("sedano."))
+
+    def stats(self) -> Mapping[str, Any]:
+        """Return how much waits and is in flight by queue, and by worker its state and when it was heard of (epoch s)."""
+        workers = {m.name: {"state": m.state, "seen": m.seen, "holds": len(m.holds)} for m in members(self._app.outlet.ports)}
+        return {"queues": {queue: load._asdict() for queue, load in self._loads().items()}, "workers": workers}
+
+    def circuits(self) -> list[CircuitView]:
+        """Return the circuits that tasks of this app declare, by name."""
+        ports, guarded = self._app.outlet.ports, dict[str, list[str]]()
+        breakers = {task.circuit.name: task.circuit for task in self._app.registry.tasks.values() if task.circuit is not None}
+        for task in self._app.registry.tasks.values():
+            if task.circuit is not None:
+                guarded.setdefault(task.circuit.name, []).append(task.name)
+        kept = ports.memos.read([memo_name(CIRCUIT, name) for name, one in breakers.items() if one.shared])
+        now = ports.clock.now()
+        found = []
+        for name, one in sorted(breakers.items()):
+            view = CircuitView(name, tuple(sorted(guarded[name])), one.shared)
+            memo = kept.get(memo_name(CIRCUIT, name))
+            if memo is not None:
+                circuit = breaker.from_text(memo.text)
+                view = view._replace(open=circuit.is_open(now), since=circuit.since, until=circuit.until, cause=circuit.cause)
+            found.append(view)
+        return found
+
+    def limits(self) -> Mapping[str, int]:
+        """Return how many invocations each queue may have at once, where the deployment says so."""
+        found = {}
+        for queue in self._app.queues:
+            try:
+                limit = self._app.outlet.ports.consumers.limit(command_queue(queue))
+            except ConfigurationError:
+                continue
+            if limit is not None:
+                found[queue] = limit
+        return found
+
+    def paused(self) -> frozenset[str]:
+        """Return what is paused, as texts such as ``mail`` (a queue) and ``task=shop.charge``."""
+        return self._app.outlet.ports.control.read().paused
+
+    def _loads(self) -> Mapping[str, Load]:
+        consumers = self._app.outlet.ports.consumers
+        return {queue: consumers.load(command_queue(queue)) for queue in self._app.queues}

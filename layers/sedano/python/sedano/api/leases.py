@@ -1,0 +1,274 @@
+"""Locks and leadership: for a while, one holder at a time.
+
+    with app.lock("report/2026", duration=30) as lease:
+        build(lease.token)          # hand the token to whatever you write to (`sedano.guards`)
+
+    async with app.lock("report/2026", duration=30, timeout=10):
+        ...
+
+    leader = app.leader("scheduler")
+    if term := leader.lead():       # None while another one leads
+        schedule(term.token)
+
+A lease ends by itself, so a holder that dies is in nobody's way for long. It also ends for a holder that only *seems* dead: one that was
+paused does not know what happened meanwhile. `Lease.valid()` tells what the holder may believe; only a token that the resource
+checks (`sedano.guards`) makes sure. The rule and its reasons: `sedano.model.leases.rule`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from sedano.engine.context import CURRENT, TaskContext, must_not_stop_loop
+from sedano.engine.leases import Acquisition, Leasing
+from sedano.engine.publisher.publisher import Outlet
+from sedano.errors import LeaseLost, LeaseTaken, OptionError, Unavailable
+from sedano.model.leases import rule as rule
+from sedano.model.leases.rule import GUARD_MS, LONGEST_MS, SHORTEST_MS, Term
+
+LONGEST_NAME = 500
+DURATION_S = 30.0
+"""How long a lease lasts that is taken outside of a task without saying so."""
+
+
+class Leases(Protocol):
+    """What a lock needs of its app."""
+
+    @property
+    def outlet(self) -> Outlet:
+        """The way out."""
+
+
+class Lease:
+    """A lease in its holder's hand. It belongs to the invocation that took it: after its task has ended, and after a freeze, it is void.
+
+    `token` rises with every holder. It is what a resource checks; hand it on with what you write.
+    """
+
+    __slots__ = ("_context", "_leasing", "_term")
+
+    def __init__(self, leasing: Leasing, term: Term) -> None:
+        """Hold *term* on behalf of the task that is running here, if one is."""
+        self._leasing, self._term = leasing, term
+        self._context: TaskContext | None = CURRENT.get()
+
+    @property
+    def name(self) -> str:
+        """The lease's name."""
+        return self._term.name
+
+    @property
+    def token(self) -> int:
+        """The fencing token."""
+        return self._term.token
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody had asked for it when it was taken or last renewed: release it when you can."""
+        return bool(self._term.wanted)
+
+    @property
+    def remaining(self) -> float:
+        """For how many seconds more you may believe that nobody else holds it; 0 when it is void."""
+        return rule.remaining(self._term, self._leasing.moment()) / 1000 if self.valid() else 0.0
+
+    def valid(self) -> bool:
+        """Tell whether you may believe that nobody else holds it. After a pause only a guard is sure (`sedano.guards`)."""
+        return not self._void() and self._leasing.believes(self._term)
+
+    def check(self) -> None:
+        """Raise `LeaseLost` when the lease is not valid any more: call it where your work can stop."""
+        if not self.valid():
+            raise LeaseLost(f"lease {self.name!r}: its time is over, or the process was frozen, or the task that took it has ended")
+
+    def renew(self) -> None:
+        """Begin the lease's duration anew: one write. Also after a freeze: what succeeds was never anybody else's in between.
+
+        Raises:
+            LeaseLost: somebody else holds it, or it was released, or the task that took it has ended.
+            Unavailable: the store did not answer; what you may believe is unchanged.
+        """
+        renewed = None if self._void() else self._leasing.renew(self._term)
+        if renewed is None:
+            raise LeaseLost(f"lease {self.name!r}: it is not held any more")
+        self._term = renewed
+
+    def release(self) -> bool:
+        """Give the lease back; tell whether it was still ours. It is not valid from here on. Releasing twice is harmless."""
+        return self._leasing.release(self._term) is not None
+
+    def proof(self) -> Any:
+        """Return the condition "I still hold it" as one item of DynamoDB's TransactWriteItems (`sedano.guards.in_transaction`)."""
+        return self._leasing.ports.leases.proof(self._term)
+
+    def __enter__(self) -> Self:
+        """Hold it for the length of a block."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Give it back.
+
+        Raises:
+            LeaseLost: the block outlived the lease and somebody else has taken it: what was done may have met the other's work.
+        """
+        try:
+            ours = self.release()
+        except Unavailable as away:
+            self._leasing.ports.telemetry.log("warning", "lease not released; it ends by itself", lease=self.name, error=str(away))
+            return
+        if not ours and error is None:
+            raise LeaseLost(f"lease {self.name!r}: the block outlived it; renew it at checkpoints or take it for longer")
+
+    def _void(self) -> bool:
+        context = self._context
+        return context is not None and (context.over or self._leasing.ports.clock.now() >= context.deadline)
+
+
+class Lock:
+    """One holder at a time: made by `app.lock`. A lock object serves one block at a time."""
+
+    def __init__(self, app: Leases, name: str, *, duration: float | None, timeout: float | None, until_deadline: bool, fair: bool) -> None:
+        """See `sedano.app.Sedano.lock`."""
+        if duration is not None and until_deadline:
+            raise OptionError("until_deadline: a lock lasts for a duration or until the deadline, not both")
+        check_options(name, duration)
+        self._app, self._name, self._duration, self._timeout = app, name, duration, timeout
+        self._until_deadline, self._fair = until_deadline, fair
+        self._held: Lease | None = None
+
+    def acquire(self) -> Lease:
+        """Take the lock, waiting up to its timeout.
+
+        Raises:
+            LeaseTaken: somebody else held it all the time.
+            Unavailable: the store did not answer.
+            WaitInsideLoop: an event loop runs here, and who holds the lock may need it to go on; see `acquire_async`.
+        """
+        must_not_stop_loop("`async with app.lock(…)`, or `await lock.acquire_async()`; `lock.try_acquire()` does not wait")
+        return self._lease(self._waiting().wait())
+
+    def try_acquire(self) -> Lease | None:
+        """Take the lock if it is free; None when it is not."""
+        try:
+            return self._lease(self._waiting(0.0).wait())
+        except LeaseTaken:
+            return None
+
+    async def acquire_async(self) -> Lease:
+        """Take the lock without blocking the event loop; raises what `acquire` raises. Whoever is cancelled meanwhile does not hold it."""
+        import asyncio
+
+        waiting = self._waiting()
+        while True:
+            attempt = asyncio.ensure_future(asyncio.to_thread(waiting.step))
+            try:
+                found = await asyncio.shield(attempt)
+            except asyncio.CancelledError:
+                if isinstance(taken := (await asyncio.gather(attempt, return_exceptions=True))[0], Term):
+                    await asyncio.to_thread(self._lease(taken).release)
+                raise
+            if isinstance(found, Term):
+                return self._lease(found)
+            await self._app.outlet.ports.clock.sleep_async(found)
+
+    def __enter__(self) -> Lease:
+        """Take the lock for the length of a block."""
+        self._held = self.acquire()
+        return self._held
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Give it back; raise `LeaseLost` when the block outlived it and somebody else has taken it."""
+        held, self._held = self._held, None
+        if held is not None:
+            held.__exit__(kind, error, trace)
+
+    async def __aenter__(self) -> Lease:
+        """Take the lock for the length of a block, without blocking the event loop."""
+        self._held = await self.acquire_async()
+        return self._held
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Give it back; raise `LeaseLost` when the block outlived it and somebody else has taken it."""
+        held, self._held = self._held, None
+        if held is not None:
+            import asyncio
+
+            await asyncio.to_thread(held.__exit__, kind, error, trace)
+
+    def _lease(self, term: Term) -> Lease:
+        return Lease(self._app.outlet.leasing, term)
+
+    def _waiting(self, timeout: float | None = None) -> Acquisition:
+        leasing, context = self._app.outlet.leasing, CURRENT.get()
+        limit = self._timeout if timeout is None else timeout
+        if limit is None and context is not None:
+            limit = max(0.0, context.deadline - leasing.ports.clock.now() - GUARD_MS / 1000)
+        return Acquisition(leasing, f"lock/{self._name}", holder(context), self._milliseconds, limit, fair=self._fair)
+
+    def _milliseconds(self) -> int:
+        """Return the duration, counted at each attempt: what remains of an invocation becomes less while one waits."""
+        context = CURRENT.get()
+        if self._until_deadline and context is None:
+            raise OptionError("until_deadline: there is no deadline outside of a task; give a duration")
+        if self._duration is not None or context is None:
+            return round((self._duration or DURATION_S) * 1000)
+        left = context.deadline - self._app.outlet.ports.clock.now()
+        return max(SHORTEST_MS, round(left * 1000) + GUARD_MS)
+
+
+class Leader:
+    """Leadership under one name: made by `app.leader`. Keep it: it remembers its term from one call to the next."""
+
+    def __init__(self, app: Leases, name: str, duration: float) -> None:
+        """See `sedano.app.Sedano.leader`."""
+        check_options(name, duration)
+        self._app, self._name = app, f"leader/{name}"
+        self._lock = threading.Lock()
+        self._duration = round(duration * 1000)
+        self._term: Term | None = None
+
+    def lead(self) -> Lease | None:
+        """Go on leading, or begin to; return the term, or None while another one leads. Call it before each round of work.
+
+        One write when the term begins or half of it is over, none in between; a read and no write while another one leads.
+        """
+        with self._lock:
+            self._term = term = self._next(self._app.outlet.leasing, self._term)
+        return Lease(self._app.outlet.leasing, term) if term is not None else None
+
+    def resign(self) -> None:
+        """Let another one lead at once; nothing happens when none of our terms is left."""
+        with self._lock:
+            term, self._term = self._term, None
+        if term is not None:
+            self._app.outlet.leasing.release(term)
+
+    def who(self) -> tuple[str, int] | None:
+        """Return who led last and in which term (its token), by one read; None when nobody does or ever did."""
+        record = self._app.outlet.leasing.observe([self._name])[self._name].record
+        return (record.owner, record.token) if record is not None and record.held else None
+
+    def _next(self, leasing: Leasing, term: Term | None) -> Term | None:
+        if term is not None and (not leasing.believes(term) or rule.remaining(term, leasing.moment()) * 2 < term.duration):
+            term = leasing.renew(term)
+        if term is None:
+            found = leasing.attempt(self._name, holder(CURRENT.get()), self._duration)
+            term = found if isinstance(found, Term) else None
+        return term
+
+
+def check_options(name: object, duration: float | None) -> None:
+    """Raise `OptionError` when a lease cannot have this name or last for this many seconds."""
+    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME:
+        raise OptionError(f"name: {name!r:.80} is no text of 1 to {LONGEST_NAME} characters")
+    if duration is not None and not SHORTEST_MS <= duration * 1000 <= LONGEST_MS:
+        raise OptionError(f"duration: {duration} s; it lasts from {SHORTEST_MS // 1000} s to a day")
+
+
+def holder(context: TaskContext | None) -> str:
+    """Return how the holder is shown to people: its machine, its process, its task. Nothing is decided by it."""
+    return f"{socket.gethostname()}.{os.getpid()}" + (f" {context.task} {context.id}" if context is not None else "")

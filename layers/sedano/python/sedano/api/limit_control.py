@@ -1,0 +1,129 @@
+"""Limits at run time: the part of `app.control` that changes how often, how many at a time, and for how long tasks run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+from sedano.api.declaration import declared
+from sedano.engine.cluster.control import Controlling
+from sedano.engine.registry import Registry, TaskSpec
+from sedano.errors import MessageRefused, OptionError
+from sedano.model.cluster.control_record import with_limits
+from sedano.model.limits import rate as rates
+from sedano.model.limits import task_limits as limiting
+from sedano.model.limits.rate import RateText
+from sedano.model.limits.task_limits import UNLIMITED, Change, Range
+from sedano.model.queues import is_fifo
+
+
+class LimitControl(ABC):
+    """Changes limits in the control record. They stand until they are changed again, through deployments too."""
+
+    @property
+    @abstractmethod
+    def _controlling(self) -> Controlling:
+        """What changes the control record."""
+
+    @property
+    @abstractmethod
+    def _registry(self) -> Registry:
+        """The tasks of the app."""
+
+    def rate_limit(self, task: str, rate: RateText | Sequence[RateText] | None, burst: int | Sequence[int] = 1) -> Mapping[str, str]:
+        """Change how often *task* may start, until `restore_limits` (Celery's `control.rate_limit`).
+
+        A worker learns of it when it starts and with its heartbeats, so a running worker may need as long as its heartbeat's interval;
+        until then both rates hold, each for the workers that know it. Slots that were given under the old rate are void.
+
+        Args:
+            task: the task's name.
+            rate: as in ``@app.task(rate=…)``; None lifts the limit.
+            burst: as in ``@app.task(burst=…)``.
+
+        Returns:
+            all limits that differ from those declared, by task.
+
+        Raises:
+            OptionError: the app has no such task, it cannot be limited, or it is no rate.
+            Unavailable: the store did not answer; asking again is safe.
+        """
+        self._limitable(task)
+        if rate is not None and is_fifo(self._registry.tasks[task].queue):
+            raise OptionError(f"task: {task!r} keeps order and cannot step aside for a slot; limit how many run at a time, or pause it")
+        paces = () if rate is None else rates.paces(rate, burst)
+        return self._changed(task, paces=paces)
+
+    def concurrency(self, task: str, limit: int | None) -> Mapping[str, str]:
+        """Change how many of *task* run at a time, until `restore_limits`: 0 suspends it, None lifts the limit.
+
+        Where it is lowered, what runs goes on; so many as it says start only when fewer are left.
+
+        Raises:
+            OptionError: the app has no such task, it cannot be limited, or it is no number from 0 to 1 000.
+        """
+        self._limitable(task)
+        found = UNLIMITED if limit is None else limiting.concurrency(limit)
+        if isinstance(found, Range):
+            raise OptionError("concurrency: a Range is declared with the task, for its function stands in the code; give a number")
+        return self._changed(task, concurrency=found)
+
+    def time_limit(self, task: str, soft: float | None = None, hard: float | None = None) -> Mapping[str, str]:
+        """Change how long bodies of *task* may run, until `restore_limits` (Celery's `control.time_limit`).
+
+        A running worker learns of it as of `rate_limit`; a body that runs already keeps the limits that it began under.
+
+        Args:
+            task: the task's name.
+            soft: seconds after which the body is told to end; None: it is not.
+            hard: seconds after which it is ended; None: it is not.
+
+        Returns:
+            all limits that differ from those declared, by task.
+
+        Raises:
+            OptionError: the app has no such task, a limit is no number of seconds above 0, or *soft* is not below *hard*.
+            Unavailable: the store did not answer; asking again is safe.
+        """
+        self._spec(task)
+        declared({"soft_time_limit": soft, "time_limit": hard})
+        return self._changed(task, time=(soft, hard))
+
+    def restore_limits(self, task: str) -> Mapping[str, str]:
+        """Let all limits of *task*, of time too, be as declared again."""
+        self._spec(task)
+        return self._controlling.change(lambda record, clock, nonce: with_limits(record, task, "", clock, nonce)).limits
+
+    def _changed(
+        self, task: str, *, paces: rates.Paces | None = None, concurrency: int | None = None,
+        time: tuple[float | None, float | None] | None = None,
+    ) -> Mapping[str, str]:  # fmt: skip
+        def text(before: str) -> str:
+            known = _readable(before)
+            return limiting.write(Change(
+                known.paces if paces is None else paces, known.concurrency if concurrency is None else concurrency,
+                known.time if time is None else time,
+            ))  # fmt: skip
+
+        return self._controlling.change(
+            lambda record, clock, nonce: with_limits(record, task, text(record.limits.get(task, "")), clock, nonce)
+        ).limits
+
+    def _spec(self, task: str) -> TaskSpec:
+        spec = self._registry.tasks.get(task)
+        if spec is None:
+            raise OptionError(f"task: {task!r} is none of this app's tasks")
+        return spec
+
+    def _limitable(self, task: str) -> None:
+        spec = self._spec(task)
+        if spec.delivery != "claimed":
+            raise OptionError(f"task: {task!r} is delivered {spec.delivery} and may run twice in one slot; only a claimed one is limited")
+
+
+def _readable(text: str) -> Change:
+    """Return the change that *text* describes; one that cannot be read is replaced as a whole."""
+    try:
+        return limiting.read(text)
+    except MessageRefused:
+        return Change()

@@ -1,0 +1,42 @@
+"""Order within a key, as it is declared and published: `@app.task(queue="orders.fifo", serial_key="{order_id}")`.
+
+    app = Sedano("shop", queues=("default", "orders.fifo"))
+
+    @app.task(queue="orders.fifo", serial_key="{order_id}")
+    def ship(order_id: int, step: str) -> None: ...
+
+What cannot be done in order is refused here, with what to do instead; only apps with such a queue load this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sedano.api.keys import key_of
+from sedano.engine.registry import TaskSpec
+from sedano.errors import OptionError
+from sedano.model.order import APART
+from sedano.model.queues import FIFO, is_fifo
+
+
+def in_order(spec: TaskSpec, options: Mapping[str, Any]) -> TaskSpec:
+    """Return *spec* as a task whose calls run in order within its ``serial_key``.
+
+    Raises:
+        OptionError: its queue keeps no order, or keeps one and no key is given, or another option contradicts order.
+    """
+    key = options["serial_key"]
+    if not is_fifo(spec.queue):
+        raise OptionError(
+            f"serial_key: the queue {spec.queue!r} keeps no order; give queue='orders{FIFO}', or any name that ends so: a FIFO queue; "
+            "for one at a time in no order give concurrency=1 with concurrency_key=, or singleton="
+        )
+    if key is None:
+        raise OptionError(f"queue: {spec.queue!r} keeps order within a key; say within which: serial_key='{{order_id}}'")
+    for name, why in APART.items():
+        if name in options:
+            raise OptionError(f"{name}: cannot go with serial_key=: {why}")
+    if spec.delivery != "claimed":
+        raise OptionError(f"serial_key: a task that is delivered {spec.delivery} may run twice at a time; only a claimed one runs in order")
+    return spec._replace(serial_key=key_of("serial_key", key, spec.parameters))

@@ -1,0 +1,63 @@
+"""Partitions: many small leaderships instead of one big one, shared fairly by whoever works.
+
+    orders = app.partitions("orders", 32)
+    for partition in orders.balance():          # at each round of work
+        work_on(partition.index, partition.lease.token)
+    orders.release()                            # at the end, when there is one
+
+Each round takes what is free, gives away what others ask for, and asks for what is missing to a fair share; nobody is forced. A worker that
+dies loses its partitions after their duration. The rule: `sedano.model.partitions`.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from sedano.api.leases import Lease, Leases, check_options, holder
+from sedano.engine.context import CURRENT
+from sedano.engine.partitions import Partitioning
+from sedano.errors import OptionError
+
+MOST = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A partition that is held: its number and its lease, with the token."""
+
+    index: int
+    lease: Lease
+
+
+class Partitions:
+    """This process's share of one set of partitions: made by `app.partitions`. Keep it: it remembers what it holds."""
+
+    def __init__(self, app: Leases, name: str, count: int, duration: float) -> None:
+        """See `sedano.app.Sedano.partitions`."""
+        given: object = count
+        if type(given) is not int or not 1 <= given <= MOST:
+            raise OptionError(f"count: {count!r} is no whole number from 1 to {MOST}")
+        check_options(name, duration)
+        self._app, self._name, self._count, self._duration = app, name, count, round(duration * 1000)
+        self._share: Partitioning | None = None
+        self._lock = threading.Lock()
+
+    def balance(self) -> list[Partition]:
+        """Do one round and return what is held after it; call it before each round of work, at least twice in a duration.
+
+        Raises:
+            Unavailable: the store did not answer.
+        """
+        with self._lock:
+            leasing = self._app.outlet.leasing
+            if self._share is None:
+                worker = f"{holder(CURRENT.get())} {leasing.ports.entropy.nonce()[:8]}"
+                self._share = Partitioning(leasing, self._name, self._count, self._duration, worker)
+            return [Partition(index, Lease(leasing, term)) for index, term in sorted(self._share.balance().items())]
+
+    def release(self) -> None:
+        """Give all of them back at once."""
+        with self._lock:
+            if self._share is not None:
+                self._share.release()

@@ -1,0 +1,265 @@
+"""`app.schedules`: the tasks that come round by themselves, listed and changed while everything runs.
+
+    app.schedules.add("hourly-acme", cron("0 * * * *"), export.s("acme"), max_instances=1)
+    app.schedules.edit("hourly-acme", timetable=every(minutes=30))
+    app.schedules.pause("hourly-acme")
+    for one in app.schedules.list():
+        print(one.name, one.task, one.next)
+
+A change is one conditional write and holds from then on: what was published ahead (for the next minute and a half) and is not to run any
+more is revoked. What code declares can be edited and paused here too; an edit of it stands until the declaration itself changes.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Any, NamedTuple
+
+from sedano.api.schedule_calls import Declares, PeriodicOptions, periodic_of
+from sedano.canvas import Sig
+from sedano.engine.schedules.scheduler import Scheduler
+from sedano.errors import OptionError, UnknownOption, UnknownSchedule
+from sedano.model.messages import codec, stamps
+from sedano.model.schedules.agenda import Call, Periodic, begun, changed
+from sedano.model.schedules.schedule import occurrence
+from sedano.model.schedules.timetable import Timetable, between, upcoming
+from sedano.model.tasks.signature import Options, Signature
+from sedano.result import AsyncResult
+from sedano.task import Task
+
+MOST_BACKFILLED = 1_000
+"""The most occurrences that one backfill publishes."""
+
+
+class PeriodicTask(NamedTuple):
+    """A task that comes round: its schedule's *name*, the *task*, its *timetable*, and the moment of the *next* occurrence (None: none).
+
+    *missed* counts the moments that were left out so far; *declared* tells whether it comes from code.
+    """
+
+    name: str
+    task: str
+    timetable: Timetable
+    next: datetime | None
+    paused: bool
+    missed: int
+    declared: bool
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    queue: str
+    options: PeriodicOptions
+
+
+class Schedules:
+    """The periodic tasks of one deployment."""
+
+    def __init__(self, app: Declares) -> None:
+        """Look at and change the deployment that *app* publishes to."""
+        self._app = app
+
+    def add(
+        self, name: str, timetable: Timetable, call: Sig | Task[Any, Any], *, jitter: int = 0, misfire_grace: int | None = None,
+        coalesce: bool = True, max_instances: int | None = None, moment: str | None = None,
+    ) -> PeriodicTask:  # fmt: skip
+        """Add a periodic task while everything runs; adding the very same again changes nothing.
+
+        Args:
+            name: what it is called from now on.
+            timetable: `cron(…)`, `every(…)` or `at(…)`.
+            call: a task, or a signature (`task.s(…)`) whose options may be *queue*, *expires* (seconds from the moment), *ignore_result*,
+                *tenant* and *stamps*.
+            jitter, misfire_grace, coalesce, max_instances, moment: see `Sedano.periodic`.
+
+        Raises:
+            OptionError: an option cannot be honoured, or another schedule has the name.
+            TooLarge: the arguments are longer than 16 KB, or there are too many schedules.
+            Unavailable: the store did not answer; adding again is safe.
+        """
+        options = PeriodicOptions(jitter, misfire_grace, coalesce, max_instances, moment)
+        if name in self._app.periodics:
+            raise OptionError(f"name: {name!r} is declared in code; give another name, or edit that one")
+        wanted = periodic_of(self._app, name, timetable, _signature(call), options)
+
+        def alter(found: Periodic | None) -> Periodic:
+            if found is None:
+                return begun(wanted, self._now())
+            if (found.schedule._replace(paused=False), found.call) != (wanted.schedule, wanted.call):
+                raise OptionError(f"name: there is a schedule {name!r}; edit it, or give another name")
+            return found
+
+        return self._changed(name, alter)
+
+    def edit(
+        self, name: str, *, timetable: Timetable | None = None, call: Sig | Task[Any, Any] | None = None, **options: Any
+    ) -> PeriodicTask:
+        """Change a periodic task; what is not given stays.
+
+        It holds from now on. Moments that have passed are not run again under the new timetable; an occurrence that was published ahead
+        and is no moment of the new one is revoked; with another *call*, those published ahead still make the old one.
+
+        Args:
+            name: which.
+            timetable: the new one.
+            call: the new task or signature.
+            options: *jitter*, *misfire_grace*, *coalesce*, *max_instances*, *moment*, as in `add`.
+
+        Raises:
+            UnknownSchedule: there is none of this name.
+            OptionError: an option cannot be honoured.
+        """
+        unknown = sorted(set(options) - set(PeriodicOptions._fields))
+        if unknown:
+            raise UnknownOption(unknown[0], PeriodicOptions._fields, "a schedule")
+
+        def alter(found: Periodic | None) -> Periodic:
+            old = self._known(name, found)
+            asked = _options(old)._replace(**options)
+            signature = _signature(call) if call is not None else _made(old.call)
+            new = periodic_of(self._app, name, timetable or old.schedule.timetable, signature, asked)
+            return changed(old, new.schedule._replace(paused=old.schedule.paused), new.call, self._now())
+
+        return self._changed(name, alter)
+
+    def pause(self, name: str) -> PeriodicTask:
+        """Let a periodic task rest: its moments pass and are left out, also those of the next minute and a half.
+
+        Raises:
+            UnknownSchedule: there is none of this name.
+        """
+        return self._rested(name, paused=True)
+
+    def resume(self, name: str) -> PeriodicTask:
+        """Let a paused one go on with its next moment.
+
+        Raises:
+            UnknownSchedule: there is none of this name.
+        """
+        return self._rested(name, paused=False)
+
+    def remove(self, name: str) -> None:
+        """Take away a periodic task that was added at run time; what was published ahead is revoked.
+
+        Raises:
+            UnknownSchedule: there is none of this name.
+            OptionError: code declares it, and would bring it back.
+        """
+
+        def alter(found: Periodic | None) -> None:
+            if name in self._app.periodics or (found is not None and found.declared):
+                raise OptionError(f"name: {name!r} is declared in code; take it out there, or pause it")
+            self._known(name, found)
+
+        self._scheduler.change(name, alter)
+
+    def next(self, name: str, number: int = 1) -> list[datetime]:
+        """Return the next *number* moments, jitter left aside, in the timetable's own zone; fewer when it ends, none while it is paused.
+
+        Raises:
+            UnknownSchedule: there is none of this name.
+            OptionError: *number* is no whole number from 1 to 1 000.
+        """
+        if type(number) is not int or not 1 <= number <= MOST_BACKFILLED:
+            raise OptionError(f"number: {number!r} is no whole number from 1 to {MOST_BACKFILLED}")
+        schedule = self._known(name, self._scheduler.read().get(name)).schedule
+        return [] if schedule.paused else upcoming(schedule.timetable, self._now(), number)
+
+    def backfill(self, name: str, start: datetime, end: datetime) -> list[AsyncResult[Any]]:
+        """Publish the occurrences from *start* to *end* that did not run, such as those before the schedule was there, and return them all.
+
+        One that ran already does not run again as long as its record is kept (44 days), nor does one that was revoked.
+
+        Raises:
+            UnknownSchedule: there is none of this name.
+            OptionError: the times have no zone, lie in the future or in another order, or have more than a thousand moments between them.
+            Unavailable: not all could be published; to do it again is safe.
+        """
+        for field, moment in (("start", start), ("end", end)):
+            given: object = moment
+            if not isinstance(given, datetime) or given.utcoffset() is None:
+                raise OptionError(f"{field}: expected a datetime with a time zone, got {moment!r}")
+        first, last = start.timestamp(), end.timestamp()
+        if not 0 <= first <= last <= self._now():
+            raise OptionError(f"start, end: {start} to {end} is no span of time that has passed; what is to come runs by itself")
+        found = self._known(name, self._scheduler.read().get(name))
+        moments = [*islice(between(found.schedule.timetable, first - 1e-6, last), MOST_BACKFILLED + 1)]
+        if len(moments) > MOST_BACKFILLED:
+            raise OptionError(f"start, end: more than {MOST_BACKFILLED} moments lie between them; fill them in parts")
+        late = found._replace(schedule=found.schedule._replace(jitter=0, max_instances=None), call=found.call._replace(expires=None))
+        errors = [error for error in self._scheduler.publish(late, moments) if error is not None]
+        if errors:
+            raise errors[0]
+        return [AsyncResult(self._app.outlet, occurrence(found.schedule, moment).task_id) for moment in moments]
+
+    def _rested(self, name: str, *, paused: bool) -> PeriodicTask:
+        def alter(found: Periodic | None) -> Periodic:
+            old = self._known(name, found)
+            return changed(old, old.schedule._replace(paused=paused), old.call, self._now())
+
+        return self._changed(name, alter)
+
+    def _known(self, name: str, found: Periodic | None) -> Periodic:
+        """Return what stands under *name*: in the store, or in code where no round has met it yet."""
+        if found is not None:
+            return found
+        if name in self._app.periodics:
+            return begun(self._app.periodics[name], self._now())
+        raise UnknownSchedule(f"there is no schedule {name!r}; app.schedules.list() tells those that there are")
+
+    def _changed(self, name: str, alter: Callable[[Periodic | None], Periodic]) -> PeriodicTask:
+        found = self._scheduler.change(name, alter)
+        if found is None:  # removed by another between the two
+            raise UnknownSchedule(f"schedule {name!r} was removed meanwhile")
+        return _shown(found, self._now())
+
+    def _now(self) -> float:
+        return self._app.outlet.ports.clock.now()
+
+    @property
+    def _scheduler(self) -> Scheduler:
+        outlet = self._app.outlet
+        return Scheduler(outlet.ports, outlet.lamport, f"{self._app.name}@{socket.gethostname()}")
+
+    def list(self) -> list[PeriodicTask]:
+        """Return all periodic tasks by name, those that code declares too, also when they have not begun yet."""
+        found = {**self._app.periodics, **self._scheduler.read()}
+        now = self._app.outlet.ports.clock.now()
+        return [_shown(found[name], now) for name in sorted(found)]
+
+
+def _signature(call: object) -> Signature:
+    if isinstance(call, Task):
+        return Signature(call.name)
+    if not isinstance(call, Sig):
+        raise OptionError(f"call: expected a task or its signature, got {type(call).__name__}; a canvas is published by a task")
+    return call.spec
+
+
+def _made(call: Call) -> Signature:
+    """Return the signature that *call* was made of."""
+    args, kwargs = codec.decode_data(call.data.encode())
+    options = Options(
+        queue=call.queue,
+        expires=call.expires,
+        ignore_result=call.ignore_result,
+        tenant=call.tenant,
+        stamps=stamps.read(call.stamps) or None,
+    )
+    return Signature(call.task, args, kwargs, options)
+
+
+def _options(found: Periodic) -> PeriodicOptions:
+    schedule = found.schedule
+    return PeriodicOptions(schedule.jitter, schedule.misfire_grace, schedule.coalesce, schedule.max_instances, found.call.moment)
+
+
+def _shown(found: Periodic, now: float) -> PeriodicTask:
+    schedule, call = found.schedule, found.call
+    args, kwargs = codec.decode_data(call.data.encode())
+    following = None if schedule.paused else next(iter(upcoming(schedule.timetable, now, 1)), None)
+    return PeriodicTask(
+        schedule.name, call.task, schedule.timetable, following, schedule.paused, found.state.missed, bool(found.declared), args, kwargs,
+        call.queue, _options(found),
+    )  # fmt: skip

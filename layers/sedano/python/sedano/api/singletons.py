@@ -1,0 +1,44 @@
+"""What `@app.task(singleton=…)` means: which runs of a task exclude each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from sedano.engine.registry import OnBusy, alone
+from sedano.errors import OptionError
+from sedano.model.messages import codec
+from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.signature import Delivery
+
+Singleton = bool | str | Callable[..., Any]
+Key = Callable[[Sequence[Any], Mapping[str, Any]], str]
+
+
+def key_of(singleton: Singleton, on_busy: OnBusy, delivery: Delivery, parameters: Parameters) -> Key | None:
+    """Return what turns arguments into the key of which one run at a time is let in; None when the task is no singleton.
+
+    Raises:
+        OptionError: an option has no meaning, or cannot be honoured.
+    """
+    if on_busy not in get_args(OnBusy):
+        raise OptionError(f"on_busy: {on_busy!r} is none of {', '.join(get_args(OnBusy))}")
+    if singleton is False:
+        return None
+    if delivery != "claimed":
+        raise OptionError(f"singleton: a task that is delivered {delivery} may run twice at a time; only a claimed one can be a singleton")
+    if singleton is True:
+        return alone
+    if not isinstance(singleton, str):
+        return lambda args, kwargs: codec.encode_value(singleton(*args, **kwargs), "singleton")
+    if singleton not in parameters.signature.parameters:
+        raise OptionError(f"singleton: the task has no parameter {singleton!r}")
+    return lambda args, kwargs: codec.encode_value(_value(parameters, singleton, args, kwargs), "singleton")
+
+
+def _value(parameters: Parameters, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Return the argument that the parameter *name* gets, by default its default."""
+    parameters.fit(args, kwargs)
+    bound = parameters.signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments[name]

@@ -1,0 +1,68 @@
+"""`@app.stream(…)`: which tasks stand on which stream."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Protocol
+
+from sedano.engine.origins import may_declare
+from sedano.engine.registry import Registry
+from sedano.errors import ArgumentError, OptionError
+from sedano.model.sources.streams import EXAMPLES, OPERATIONS, StreamRecord, TableChange
+from sedano.model.sources.webhooks import NAME
+from sedano.task import Task
+
+
+class Declares(Protocol):
+    """What declaring a stream needs of an app."""
+
+    registry: Registry
+
+    @property
+    def streams(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """By the names of streams: the names of the tasks that stand on each, with the operations that each wants."""
+
+
+def check_name(name: object) -> None:
+    """Refuse what no stream can be called; at once, for `@app.stream` without a name would say nothing of it.
+
+    Raises:
+        OptionError: it is no name.
+    """
+    if not isinstance(name, str) or not re.fullmatch(NAME, name):
+        raise OptionError(f"stream: {name!r:.60} is no name; write @app.stream('orders'): a-z, then a-z, 0-9, - and _, at most 40 in all")
+
+
+def declare(app: Declares, name: str, operations: Sequence[str], task: object) -> None:
+    """Let *task* of *app* stand on the stream *name*; see `Sedano.stream`.
+
+    Raises:
+        OptionError: an option cannot be honoured, or *task* cannot be called with a record.
+    """
+    if not isinstance(task, Task) or app.registry.tasks.get(task.name) is not task.spec:
+        who = getattr(task, "name", getattr(task, "__qualname__", repr(task)))
+        raise OptionError(f"stream {name}: {who} is no task of this app; @app.stream({name!r}) stands in the line above @app.task")
+    if not may_declare(app.registry, f"stream {name} {task.name}", task.name, task.name in app.streams.get(name, {})):
+        raise OptionError(f"stream {name}: the task {task.name} stands on it already; name all its operations in one @app.stream")
+    wrongs = [wrong for example in EXAMPLES if (wrong := _misfit(task, example)) is not None]
+    if len(wrongs) == len(EXAMPLES):
+        raise OptionError(f"stream {name}: {task.name} is called with one argument, a record, which is a dict: {wrongs[0].detail}")
+    wanted = _operations(name, operations)
+    app.streams.setdefault(name, {})[task.name] = wanted
+
+
+def _misfit(task: Task[..., object], example: TableChange | StreamRecord) -> ArgumentError | None:
+    """Return why *task* cannot be called with a record such as *example*; None when it can."""
+    try:
+        task.spec.parameters.fit([dict(example)], {})
+    except ArgumentError as wrong:
+        return wrong
+    return None
+
+
+def _operations(name: str, operations: object) -> tuple[str, ...]:
+    some = [*operations] if isinstance(operations, list | tuple | set | frozenset) else [None]
+    if any(one not in OPERATIONS for one in some) or len({*some}) < len(some):
+        raise OptionError(f"stream {name}: operations are {operations!r}; give some of {OPERATIONS}, each once, or leave them out for all")
+    return tuple(one for one in OPERATIONS if one in some)

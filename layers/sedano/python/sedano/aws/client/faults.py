@@ -1,0 +1,135 @@
+"""Errors of botocore, mapped at the rim: the rest of sedano never sees one.
+
+`sedano.aws.client.error_codes` gives each code its class. What may succeed later (throttling, timeouts, refused connections, a service's
+own failures, credentials that aged) becomes `Unavailable`. What cannot be whenever it is sent becomes `TooLarge` or `NotAccepted`. What
+people must change (a missing table, a denied action, unknown credentials), and a call that we made wrongly, becomes `ConfigurationError`
+with the service, the operation and the service's own words: the message that it was about is good.
+"""
+
+from __future__ import annotations
+
+import os
+
+from botocore import exceptions
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.parsers import ResponseParserError
+
+from sedano.aws.client.answers import NotAnAnswer, Unanswered, Unmade
+from sedano.aws.client.error_codes import FINAL, LATER, MINE, class_of, class_of_transaction, is_skew
+from sedano.errors import ConfigurationError, NotAccepted, NotCalled, SedanoError, TooLarge, Unavailable
+
+AWS_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
+"""What a client's call may raise."""
+
+_PASSING = (
+    exceptions.ConnectionError, HTTPClientError, ResponseParserError, NotAnAnswer, Unanswered, exceptions.CredentialRetrievalError,
+    exceptions.MetadataRetrievalError, exceptions.TokenRetrievalError, exceptions.IncompleteReadError, exceptions.ChecksumError,
+    exceptions.FlexibleChecksumError, exceptions.CapacityNotAvailableError,
+)  # fmt: skip
+"""What botocore itself raises when no service answered, or only half."""
+_VENDED = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_WEB_IDENTITY_TOKEN_FILE")
+"""Where one of these is set the credentials come from a service, which may be away for a moment."""
+
+_NOBODY = "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys; `aws sts get-caller-identity` answers when they are good"
+_EXPIRED = "the credentials of this shell are not valid any more: renew them until `aws sts get-caller-identity` answers"
+_FOREIGN = "the credentials of this shell are not known there: `aws sts get-caller-identity` tells whose they are, AWS_ENDPOINT_URL where"
+_DENIED = "whoever has these credentials may not do this; is this the stage and the AWS account that the SEDANO_* variables were made for?"
+_GONE = "is this the stage, and the AWS account and region, that the SEDANO_* variables were made for?"
+_CLOCK = "the clock of this machine is wrong: set it, or let a time service do so"
+_MISSING = {
+    "dynamodb": f"the table that SEDANO_LEDGER_TABLE or SEDANO_CONTROL_TABLE names is not there; {_GONE}",
+    "scheduler": f"the schedule or the group that SEDANO_TIMERS_GROUP names is not there; {_GONE}",
+    "lambda": f"the event source mapping that SEDANO_MAPPINGS names is not there; {_GONE}",
+}
+"""What a `ResourceNotFoundException` means, by the service."""
+_HINTS = {
+    "ExpiredToken": _EXPIRED,
+    "ExpiredTokenException": _EXPIRED,
+    "RequestExpired": _EXPIRED,
+    "TokenRefreshRequired": _EXPIRED,
+    "RequestTimeTooSkewed": _CLOCK,
+    "RequestInTheFuture": _CLOCK,
+    "InvalidAccessKeyId": _FOREIGN,
+    "InvalidClientTokenId": _FOREIGN,
+    "UnrecognizedClientException": _FOREIGN,
+    "AccessDenied": _DENIED,
+    "AccessDeniedException": _DENIED,
+    "NoSuchBucket": f"the bucket that SEDANO_BLOBS_BUCKET or SEDANO_HISTORY_BUCKET names is not there; {_GONE}",
+}
+"""What to look at, where a service's own words name nothing."""
+
+
+def code_of(error: Exception) -> str:
+    """Return the service's error code, or an empty text when no service answered."""
+    return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""
+
+
+def status_of(error: Exception) -> int:
+    """Return the HTTP status, or 0 when no service answered."""
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)) if isinstance(error, ClientError) else 0
+
+
+def reasons_of(error: Exception) -> list[str]:
+    """Return why each write of a transaction was cancelled, by its place; empty for any other error."""
+    if not isinstance(error, ClientError) or code_of(error) != "TransactionCanceledException":
+        return []
+    return [str(reason.get("Code", "")) for reason in error.response.get("CancellationReasons", ())]
+
+
+def meaning_of(error: Exception) -> str:
+    """Return the class of what a service answered (`sedano.aws.client.error_codes`), or of an error without an answer."""
+    if not isinstance(error, ClientError):
+        return LATER if _passes(error) else MINE
+    reasons = reasons_of(error)
+    return class_of_transaction(reasons) if reasons else class_of(code_of(error), status_of(error), _words(error))
+
+
+def fault(error: Exception, call: str) -> SedanoError:
+    """Return what *error* means for the caller; *call* is `service.Operation`."""
+    if not isinstance(error, ClientError):
+        return _unanswered(error, call)
+    return verdict(call, code_of(error), _words(error), meaning_of(error))
+
+
+def verdict(call: str, code: str, text: str, meaning: str) -> SedanoError:
+    """Return the error for a *code* of that *meaning*, which *call* was answered with these words."""
+    said = f"{call}: {code}: {text}"
+    if meaning == FINAL or (code == "ValidationException" and _is_too_large(text)):
+        return TooLarge(said) if "ize" in text or "ize" in code else NotAccepted(said)
+    hint = _hint(call.partition(".")[0], code, text)
+    said += f" ({hint})" if hint else ""
+    return Unavailable(said) if meaning == LATER else ConfigurationError(said)
+
+
+def _unanswered(error: Exception, call: str) -> SedanoError:
+    """Return what an error of botocore itself means: no service answered."""
+    if _passes(error):
+        return (NotCalled if isinstance(error, Unmade) else Unavailable)(f"{call}: no answer: {error}")
+    if isinstance(error, exceptions.NoCredentialsError | exceptions.NoRegionError | exceptions.ProfileNotFound):
+        return ConfigurationError(f"{call}: {error} ({_NOBODY})")
+    return ConfigurationError(f"{call}: {error}")
+
+
+def _passes(error: Exception) -> bool:
+    if isinstance(error, exceptions.SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return False
+    if isinstance(error, exceptions.NoCredentialsError):
+        return any(os.environ.get(name) for name in _VENDED)
+    return isinstance(error, _PASSING)
+
+
+def _words(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Message", ""))
+
+
+def _is_too_large(text: str) -> bool:
+    """Tell whether the item of a call is too large; an expression or a key of ours that is too long is another matter."""
+    return text.startswith("Item size") and "exceeded" in text
+
+
+def _hint(service: str, code: str, text: str) -> str | None:
+    if code == "ResourceNotFoundException":
+        return _MISSING.get(service)
+    if is_skew(text) and code in ("InvalidSignatureException", "SignatureDoesNotMatch"):
+        return _CLOCK
+    return _HINTS.get(code)

@@ -1,0 +1,104 @@
+"""One DynamoDB table through a botocore client: a named write, a consistent read. What a refusal means is the caller's
+business.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from sedano.aws.client.faults import AWS_ERRORS, code_of, fault
+from sedano.aws.expressions import Write
+from sedano.errors import Unavailable
+
+Item = Mapping[str, Mapping[str, Any]]
+MAX_KEYS = 100
+"""The most keys of one BatchGetItem."""
+PATIENCE_S = (0.05, 0.1, 0.2, 0.4)
+"""The pauses after reads that brought nothing of what was asked; after the last one the table counts as unavailable."""
+_REFUSED = "ConditionalCheckFailedException"
+
+
+class Table:
+    """A table whose partition key is `pk`."""
+
+    __slots__ = ("_client", "_name")
+
+    def __init__(self, client: Any, name: str) -> None:
+        """Use the table *name* through *client*."""
+        self._client = client
+        self._name = name
+
+    def update(self, write: Write, key: str, values: Mapping[str, Any], returns: str = "NONE") -> tuple[bool, Item | None]:
+        """Make *write* at *key*; return True with the attributes asked for, or False with the item whose state refused
+        it (None: no item).
+
+        Raises:
+            Unavailable: the table did not answer; the write may or may not have been made.
+        """
+        try:
+            answer = self._client.update_item(
+                TableName=self._name,
+                Key={"pk": {"S": key}},
+                ExpressionAttributeValues={**write.values, **values},
+                ReturnValues=returns,
+                **write.parameters,
+            )
+        except ClientError as error:
+            if code_of(error) == _REFUSED:
+                refused: Mapping[str, Any] = error.response  # its stubs know no item
+                return False, refused.get("Item")
+            raise fault(error, "dynamodb.UpdateItem") from error
+        except AWS_ERRORS as error:
+            raise fault(error, "dynamodb.UpdateItem") from error
+        return True, answer.get("Attributes")
+
+    def put(self, write: Write, item: Item) -> bool:
+        """Put *item* where the condition of *write* holds; tell whether it did."""
+        try:
+            self._client.put_item(TableName=self._name, Item=item, **write.parameters)
+        except AWS_ERRORS as error:
+            if code_of(error) == _REFUSED:
+                return False
+            raise fault(error, "dynamodb.PutItem") from error
+        return True
+
+    def read_one(self, key: str) -> Item | None:
+        """Return the item at *key*, strongly consistent."""
+        try:
+            answer = self._client.get_item(TableName=self._name, Key={"pk": {"S": key}}, ConsistentRead=True)
+        except AWS_ERRORS as error:
+            raise fault(error, "dynamodb.GetItem") from error
+        found: Item | None = answer.get("Item")
+        return found
+
+    def read(self, keys: Sequence[str]) -> dict[str, Item]:
+        """Return the items that exist by key, strongly consistent, a hundred to a call."""
+        keys = list(dict.fromkeys(keys))  # a call that names a key twice is refused
+        if len(keys) == 1:
+            item = self.read_one(keys[0])
+            return {keys[0]: item} if item is not None else {}
+        found: dict[str, Item] = {}
+        for start in range(0, len(keys), MAX_KEYS):
+            self._read_some(keys[start : start + MAX_KEYS], found)
+        return found
+
+    def _read_some(self, keys: Sequence[str], found: dict[str, Item]) -> None:
+        wanted = {self._name: {"Keys": [{"pk": {"S": key}} for key in keys], "ConsistentRead": True}}
+        pauses = iter(PATIENCE_S)
+        while wanted:
+            try:
+                answer = self._client.batch_get_item(RequestItems=wanted)
+            except AWS_ERRORS as error:
+                raise fault(error, "dynamodb.BatchGetItem") from error
+            items = answer.get("Responses", {}).get(self._name, ())
+            found.update((item["pk"]["S"], item) for item in items)
+            wanted = answer.get("UnprocessedKeys") or {}
+            if wanted and not items:
+                pause = next(pauses, None)
+                if pause is None:
+                    raise Unavailable("dynamodb.BatchGetItem: the table is throttled and read none of the keys")
+                time.sleep(pause)

@@ -1,0 +1,201 @@
+"""The ports over AWS of one deployment.
+
+A client that a component surely needs is made while it starts; a port that few invocations use when one does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from sedano.aws.client.session import Session
+from sedano.aws.client.store_date import NotedClient
+from sedano.aws.control import DynamoControl
+from sedano.aws.ledger import DynamoLedger
+from sedano.aws.machine import SystemClock, SystemEntropy
+from sedano.aws.members import DynamoMembers
+from sedano.aws.queues import SqsQueues
+from sedano.aws.settings import Settings, from_environment
+from sedano.errors import ConfigurationError
+from sedano.ports import PARKED, Blobs, Clock, Elections, Entropy, Events, FlowRuns, Leases, Memos, Ports, Schedules, Telemetry, Timers
+from sedano.ports.deadlines import patience
+
+if TYPE_CHECKING:
+    from sedano.ports.consumers import Consumers
+    from sedano.ports.limits import Limits
+    from sedano.ports.seals import Seals
+
+NEEDED = {
+    "client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3",), "scheduler": ("dynamodb", "sqs"),
+    "controller": ("dynamodb", "sqs"), "webhook": ("sqs",), "stream": ("sqs",),
+}  # fmt: skip
+"""The services that a component calls whatever comes: a client is made while a function starts, not while a message waits."""
+BY_THE_STORE = ("scheduler", "controller")
+"""Components that decide for all what is due: they go by the table's clock where their machine's is wrong."""
+COMPONENT: ContextVar[tuple[str, Session | None]] = ContextVar("sedano_component", default=("client", None))
+"""The function that starts, while it asks for its ports; anything else is a program."""
+
+
+def connect() -> Ports:
+    """Return the ports over AWS of the deployment that the environment describes: a program's, or those of the function that starts."""
+    return ports_of(from_environment(os.environ), *COMPONENT.get())
+
+
+def ports_of(settings: Settings, service: str, session: Session | None = None) -> Ports:
+    """Return the ports over AWS for *settings*; *service* names the component in logs and metrics.
+
+    Clients that the component surely needs are made now, the others when they are first used.
+    """
+    session, needed = session or Session(), NEEDED[service]
+    own: Clock = SystemClock()
+    client = _clients(session, needed, patience() if service == "client" else None)
+    sqs, dynamodb, s3 = (client(name) for name in ("sqs", "dynamodb", "s3"))
+    telemetry = _telemetry(service, settings, session)
+    dynamodb, clock = _dated(dynamodb, own, telemetry) if service in BY_THE_STORE else (dynamodb, own)
+    noted, entropy = NotedClient(dynamodb, own), SystemEntropy()
+    return Ports(
+        ledger=DynamoLedger(dynamodb, settings.ledger_table),
+        queues=SqsQueues(sqs, settings.queues),
+        blobs=_when_used(lambda: _blobs(s3, settings)),
+        events=_when_used(lambda: _events(s3, settings)),
+        members=DynamoMembers(dynamodb, settings.control_table),
+        leases=_when_used(lambda: _leases(dynamodb, settings, own)),
+        control=DynamoControl(noted, settings.control_table),
+        elections=_when_used(lambda: _elections(dynamodb, settings)),
+        flow_runs=_when_used(lambda: _flow_runs(dynamodb, settings)),
+        memos=_when_used(lambda: _memos(dynamodb, settings)),
+        limits=_when_used(lambda: _limits(dynamodb, settings)),
+        consumers=_when_used(lambda: _consumers(client("sqs"), client("lambda"), settings)),
+        timers=_when_used(lambda: _timers(client("scheduler"), settings)),
+        schedules=_when_used(lambda: _schedules(dynamodb, settings)),
+        seals=_when_used(lambda: _seals(client("ssm"), settings, clock, entropy, telemetry)),
+        clock=clock,
+        entropy=entropy,
+        telemetry=telemetry,
+        most_budget=settings.most_budget,
+        store_time=noted.time,
+    )
+
+
+class _WhenUsed:
+    """Stands for a port that few invocations use: it is loaded and made when its first operation is asked for."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        """Remember how to *make* the port."""
+        self._make = make
+
+    def __getattr__(self, operation: str) -> Any:
+        """Return the port's own operation."""
+        port = self.__dict__.get("_port") or self.__dict__.setdefault("_port", self._make())
+        return getattr(port, operation)
+
+
+def _when_used(make: Callable[[], Any]) -> Any:
+    return _WhenUsed(make)
+
+
+def _telemetry(service: str, settings: Settings, session: Session) -> Telemetry:
+    """Return where a component logs and counts: a program through Python's logging, a function for CloudWatch."""
+    if service == "client":
+        from sedano.aws.program_log import ProgramLog
+
+        return ProgramLog(session.calls)
+    from sedano.aws.telemetry import PowertoolsTelemetry
+
+    return PowertoolsTelemetry(f"sedano-{service}", f"sedano/{settings.stage}", session.calls, by_task=settings.task_metrics)
+
+
+def _clients(session: Session, needed: tuple[str, ...], seconds: float | None) -> Callable[[str], Any]:
+    """Return what gives the client of a service; with *seconds*, for programs whose callers wait, each of its calls ends in that time."""
+
+    def client(name: str) -> Any:
+        made = session.client(name) if name in needed else session.later(name)
+        if seconds is None:
+            return made
+        from sedano.aws.client.bounded import BoundedClient
+
+        return BoundedClient(made, name, seconds)
+
+    return client
+
+
+def _dated(dynamodb: Any, own: Clock, telemetry: Telemetry) -> tuple[Any, Clock]:
+    """Return the client so that its answers tell the time, and the machine's *own* clock bounded by that."""
+    from sedano.aws.client.store_time import bounded
+
+    return bounded(dynamodb, own, telemetry)
+
+
+def _blobs(s3: Any, settings: Settings) -> Blobs:
+    from sedano.aws.blobs import S3Blobs
+
+    return S3Blobs(s3, settings.blobs_bucket)
+
+
+def _events(s3: Any, settings: Settings) -> Events:
+    from sedano.aws.events import S3Events
+
+    return S3Events(s3, settings.history_bucket)
+
+
+def _leases(dynamodb: Any, settings: Settings, clock: Clock) -> Leases:
+    from sedano.aws.leases import DynamoLeases
+
+    return DynamoLeases(dynamodb, settings.control_table, clock)
+
+
+def _elections(dynamodb: Any, settings: Settings) -> Elections:
+    from sedano.aws.elections import DynamoElections
+
+    return DynamoElections(dynamodb, settings.control_table, settings.ledger_table)
+
+
+def _flow_runs(dynamodb: Any, settings: Settings) -> FlowRuns:
+    from sedano.aws.flow_runs import DynamoFlowRuns
+
+    return DynamoFlowRuns(dynamodb, settings.control_table)
+
+
+def _schedules(dynamodb: Any, settings: Settings) -> Schedules:
+    if not settings.scheduler:
+        raise ConfigurationError(
+            "SEDANO_SCHEDULER is not on: this stage runs no scheduler, because the app declared no periodic task when it was deployed; "
+            "declare one with @app.periodic(…), or deploy with the setting schedules=true"
+        )
+    from sedano.aws.schedules import DynamoSchedules
+
+    return DynamoSchedules(dynamodb, settings.control_table)
+
+
+def _memos(dynamodb: Any, settings: Settings) -> Memos:
+    from sedano.aws.memos import DynamoMemos
+
+    return DynamoMemos(dynamodb, settings.control_table)
+
+
+def _consumers(sqs: Any, functions: Any, settings: Settings) -> Consumers:
+    from sedano.aws.consumers import LambdaConsumers
+
+    return LambdaConsumers(sqs, functions, settings.queues, settings.mappings)
+
+
+def _limits(dynamodb: Any, settings: Settings) -> Limits:
+    from sedano.aws.limits import DynamoLimits
+
+    return DynamoLimits(dynamodb, settings.control_table)
+
+
+def _seals(ssm: Any, settings: Settings, clock: Clock, entropy: Entropy, telemetry: Telemetry) -> Seals:
+    from sedano.aws.key_store import SsmKeyStore
+    from sedano.ports.seals import Seals
+
+    return Seals(SsmKeyStore(ssm, settings.stage), clock, entropy, telemetry)
+
+
+def _timers(scheduler: Any, settings: Settings) -> Timers:
+    from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
+
+    arns = {key: arn_of(url, scheduler.meta.region_name) for key, url in settings.queues.items()}
+    group = TimerGroup(settings.timers_group, settings.timers_role, arns[PARKED])
+    return SchedulerTimers(scheduler, group, arns)

@@ -1,0 +1,131 @@
+"""Guards for a user's own objects in S3: each remembers the token of its writer, and a write names the object that it replaces.
+
+S3 cannot compare numbers, so the comparison happens here and the write is bound to what was compared (`If-Match`, `If-None-Match`): a
+writer that comes in between changes the ETag, and the comparison is made again.
+
+An ETag tells contents apart, not writes: who looked, slept, and finds the very bytes again that it saw is not refused, whoever wrote them
+since (the ABA problem of compare-and-swap). So what a holder reads before it writes, and what may return to an earlier content, goes below
+a prefix of its term (`scoped`), which no other term writes to, and one pointer is turned to it (`point`). A pointer's own content bears the
+token, so no two terms write the same one. Readers follow it (`pointed`), so what a late writer leaves behind is never seen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from sedano.aws.client.faults import code_of, fault
+from sedano.aws.fencing.items import Holder, token_of
+from sedano.errors import FencedOff, Unavailable
+
+METADATA = "fence"
+TRIES = 5
+DIGITS = 16
+_CHANGED = frozenset({"PreconditionFailed", "412", "ConditionalRequestConflict", "409"})
+_MISSING = frozenset({"NoSuchKey", "404", "NotFound"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """An object as it was found: what a write that replaces it must name, its token, its contents when they were asked for."""
+
+    match: Mapping[str, str]
+    token: int
+    body: bytes | None
+
+
+_ABSENT = _Seen({"IfNoneMatch": "*"}, 0, None)
+
+
+def put_object(client: Any, holder: Holder, *, Bucket: str, Key: str, Body: bytes, **more: Any) -> None:  # noqa: N803 - as boto3 says
+    """Put an object where no later holder has put one.
+
+    A late writer is not refused when the object holds exactly the bytes that it saw before it slept: for contents that may come back, and
+    for what is read before it is written, use a pointer (`fence_in_pointer`, `point`).
+
+    Raises:
+        FencedOff: a later holder has written; nothing was changed.
+        Unavailable: others wrote to the same key at the same time, again and again.
+    """
+    token = token_of(holder)
+    metadata = {**more.pop("Metadata", {}), METADATA: str(token)}
+    for _ in range(TRIES):
+        seen = _look(client.head_object, Bucket, Key)
+        if seen.token > token:
+            raise FencedOff(f"s3://{Bucket}/{Key}", token)
+        if _put(client, {**more, "Bucket": Bucket, "Key": Key, "Body": Body, "Metadata": metadata, **seen.match}):
+            return
+    raise Unavailable(f"s3.PutObject: s3://{Bucket}/{Key} changed under each of {TRIES} attempts")
+
+
+def fence_in_pointer(client: Any, holder: Holder, *, Bucket: str, Key: str) -> str | None:  # noqa: N803 - as boto3 says
+    """Shut earlier holders out of a pointer, and return the prefix that it shows (None: none yet): what a new holder does before it reads.
+
+    Raises:
+        FencedOff: a later holder has turned it, or has shut this one out.
+        Unavailable: others wrote to the same key at the same time, again and again.
+    """
+    token = token_of(holder)
+    for _ in range(TRIES):
+        seen = _look(client.get_object, Bucket, Key)
+        if seen.token > token:
+            raise FencedOff(f"s3://{Bucket}/{Key}", token)
+        shown = _shown(seen)
+        if seen.token == token or _put(client, {"Bucket": Bucket, "Key": Key, **_pointer(shown, token), **seen.match}):
+            return shown
+    raise Unavailable(f"s3.PutObject: s3://{Bucket}/{Key} changed under each of {TRIES} attempts")
+
+
+def scoped(prefix: str, holder: Holder) -> str:
+    """Return the prefix below *prefix* that belongs to this holder's term alone; prefixes sort as the terms do."""
+    return f"{prefix.rstrip('/')}/term={token_of(holder):0{DIGITS}d}/"
+
+
+def point(client: Any, holder: Holder, prefix: str, *, Bucket: str, Key: str) -> None:  # noqa: N803 - as boto3 says
+    """Turn the pointer at *Key* to *prefix*, unless a later holder has turned it.
+
+    Raises:
+        FencedOff: a later holder has; nothing was changed.
+    """
+    put_object(client, holder, Bucket=Bucket, Key=Key, **_pointer(prefix, token_of(holder)))
+
+
+def pointed(client: Any, *, Bucket: str, Key: str) -> str | None:  # noqa: N803 - as boto3 says
+    """Return the prefix that the pointer at *Key* shows; None when it was never turned."""
+    return _shown(_look(client.get_object, Bucket, Key))
+
+
+def _pointer(prefix: str | None, token: int) -> dict[str, Any]:
+    body = json.dumps({"prefix": prefix, "token": token}).encode()
+    return {"Body": body, "ContentType": "application/json", "Metadata": {METADATA: str(token)}}
+
+
+def _shown(seen: _Seen) -> str | None:
+    prefix = json.loads(seen.body)["prefix"] if seen.body is not None else None
+    return None if prefix is None else str(prefix)
+
+
+def _look(operation: Any, bucket: str, key: str) -> _Seen:
+    try:
+        answer = operation(Bucket=bucket, Key=key)
+    except ClientError as error:
+        if code_of(error) in _MISSING:
+            return _ABSENT
+        raise fault(error, "s3.GetObject") from error
+    body = answer["Body"].read() if "Body" in answer else None
+    return _Seen({"IfMatch": answer["ETag"]}, int(answer.get("Metadata", {}).get(METADATA, 0)), body)
+
+
+def _put(client: Any, call: Mapping[str, Any]) -> bool:
+    """Tell whether the object was put; it is not when another write came in between."""
+    try:
+        client.put_object(**call)
+    except ClientError as error:
+        if code_of(error) in _CHANGED:
+            return False
+        raise fault(error, "s3.PutObject") from error
+    return True

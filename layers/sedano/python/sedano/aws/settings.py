@@ -1,0 +1,146 @@
+"""Where this deployment keeps its things: read once from the environment, validated, frozen.
+
+Lambda takes 4 KB of environment variables, so a stage does not repeat what its queues' addresses have in common: SEDANO_QUEUES gives the
+names of the command queues, and what their names on SQS begin with: `{"sedano-prod-1a2b3c4d-": ["default", "mail"]}`. The rest of an
+address is that of SEDANO_EVENTS_QUEUE. An object of addresses by name, `{"default": "https://…"}`, is taken as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple, TypeGuard
+
+from sedano.errors import ConfigurationError
+from sedano.model.messages.lineage import DEFAULT_BUDGET
+from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
+
+_HINT = (
+    "the deployed functions have it from the stack; a client gets it from the stack's outputs, which `make variables` prints in a clone of "
+    "sedano; `make local` there runs a stage on this machine"
+)
+
+
+class Settings(NamedTuple):
+    """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs, *mappings* those of
+    command queues to the UUIDs of their event source mappings. *scheduler*: somebody looks after periodic tasks. *streams*: the ARNs of
+    what the app's streams are called. *most_budget*: the largest budget that is taken from a message without a mark.
+    """
+
+    queues: Mapping[str, str]
+    ledger_table: str
+    control_table: str
+    blobs_bucket: str
+    history_bucket: str
+    stage: str = "dev"
+    app: str = ""
+    timers_group: str = ""
+    timers_role: str = ""
+    scheduler: bool = False
+    task_metrics: bool = False
+    mappings: Mapping[str, str] = MappingProxyType({})
+    streams: Mapping[str, str] = MappingProxyType({})
+    most_budget: int = DEFAULT_BUDGET
+
+
+def from_environment(environment: Mapping[str, str]) -> Settings:
+    """Return the settings that the SEDANO_* variables of *environment* describe.
+
+    Raises:
+        ConfigurationError: a variable is missing or malformed; the message names it and says where it comes from.
+    """
+    return Settings(
+        queues=_queues(environment),
+        ledger_table=_required(environment, "SEDANO_LEDGER_TABLE"),
+        control_table=_required(environment, "SEDANO_CONTROL_TABLE"),
+        blobs_bucket=_required(environment, "SEDANO_BLOBS_BUCKET"),
+        history_bucket=_required(environment, "SEDANO_HISTORY_BUCKET"),
+        stage=environment.get("SEDANO_STAGE", "dev"),
+        app=environment.get("SEDANO_APP", ""),
+        timers_group=environment.get("SEDANO_TIMERS_GROUP", ""),
+        timers_role=environment.get("SEDANO_TIMERS_ROLE", ""),
+        scheduler=environment.get("SEDANO_SCHEDULER", "") == "on",
+        task_metrics=environment.get("SEDANO_TASK_METRICS", "") == "on",
+        mappings=_mappings(environment),
+        streams=_named(environment, "SEDANO_STREAMS", "<stream arn>", "orders") if environment.get("SEDANO_STREAMS") else {},
+        most_budget=_count(environment, "SEDANO_MOST_BUDGET", DEFAULT_BUDGET),
+    )
+
+
+def command_addresses(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the URL of each command queue by its name, as SEDANO_QUEUES and SEDANO_EVENTS_QUEUE of *environment* describe them.
+
+    Raises:
+        ConfigurationError: one of the two is missing or malformed.
+    """
+    found: dict[str, str] = {}
+    place, example = environment.get("SEDANO_EVENTS_QUEUE", "").rpartition("/")[0], '{"sedano-dev-": ["default"]}'
+    given = _json(environment, "SEDANO_QUEUES", example)
+    if not isinstance(given, dict):
+        raise ConfigurationError(f"SEDANO_QUEUES must be an object such as {example}, or give URLs by name")
+    for key, value in given.items():
+        if _is_text(value):
+            found[key] = value
+        elif isinstance(value, list) and value and all(map(_is_text, value)):
+            if not place:
+                raise ConfigurationError("SEDANO_EVENTS_QUEUE is not the address of a queue, https://…/…; SEDANO_QUEUES is completed by it")
+            found |= {name: f"{place}/{key}{name}" for name in value}
+        else:
+            raise ConfigurationError(f"SEDANO_QUEUES must be an object such as {example}, or give URLs by name")
+    return found
+
+
+def _required(environment: Mapping[str, str], name: str) -> str:
+    value = environment.get(name, "")
+    if not value:
+        raise ConfigurationError(f"{name} is not set; {_HINT}")
+    return value
+
+
+def _count(environment: Mapping[str, str], variable: str, default: int) -> int:
+    text = environment.get(variable, "")
+    if not text:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 10:
+        raise ConfigurationError(f"{variable}: {text[:40]!r} is not a whole number; {_HINT}")
+    return int(text)
+
+
+def _queues(environment: Mapping[str, str]) -> dict[str, str]:
+    aside = {}
+    for key, variable in ((EVENTS, "SEDANO_EVENTS_QUEUE"), (RECORDS, "SEDANO_RECORDS_QUEUE"), (PARKED, "SEDANO_PARKED_QUEUE")):
+        aside[key] = _required(environment, variable)
+    return {command_queue(name): url for name, url in command_addresses(environment).items()} | aside
+
+
+def _mappings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the mappings' UUIDs, which the variable gives by name, or in the order of the queues in SEDANO_QUEUES."""
+    if not environment.get("SEDANO_MAPPINGS"):
+        return {}
+    example = '["<uuid>", …], one for each queue in SEDANO_QUEUES'
+    given = _json(environment, "SEDANO_MAPPINGS", example)
+    if isinstance(given, dict):
+        return {command_queue(name): uuid for name, uuid in _named(environment, "SEDANO_MAPPINGS", "<uuid>", "default").items()}
+    queues = command_addresses(environment)
+    if not isinstance(given, list) or len(given) != len(queues) or not all(map(_is_text, given)):
+        raise ConfigurationError(f"SEDANO_MAPPINGS must be {example}")
+    return {command_queue(name): uuid for name, uuid in zip(queues, given, strict=True)}
+
+
+def _named(environment: Mapping[str, str], variable: str, what: str, which: str) -> dict[str, str]:
+    named = _json(environment, variable, f'{{"{which}": "{what}"}}')
+    if not isinstance(named, dict) or not all(map(_is_text, named.values())):
+        raise ConfigurationError(f"{variable} must map names to texts such as {what}")
+    return named
+
+
+def _json(environment: Mapping[str, str], variable: str, example: str) -> object:
+    try:
+        return json.loads(_required(environment, variable))
+    except (ValueError, RecursionError) as wrong:
+        raise ConfigurationError(f"{variable} is not JSON such as {example}: {wrong}") from None
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value != ""

@@ -1,0 +1,92 @@
+"""What a running task may do to the canvas that it stands in: be replaced, and add to the chord that it is a member of."""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import NoReturn
+
+from sedano.canvas.form import Form, Publishes, tree_of
+from sedano.canvas.publication import begun, own_id
+from sedano.engine.canvas.page_cache import Plans
+from sedano.engine.context import CURRENT, Replaced, TaskContext
+from sedano.engine.publisher.publisher import Outlet
+from sedano.errors import CanvasError, HopLimit, SedanoError
+from sedano.model.canvas.pages import resuming
+from sedano.model.canvas.place import ADDED, find
+from sedano.model.canvas.tree import normal
+from sedano.model.messages.lineage import derived_id
+from sedano.model.messages.message import Member
+from sedano.model.order import unordered
+from sedano.model.retry import MAX_EXECUTIONS
+from sedano.result import AsyncResult
+
+
+def replace(form: object, app: Publishes) -> NoReturn:
+    """End the running task, one of *app*, here, and let *form* answer in its place: under its id, before whatever follows it.
+
+    What the task has published stays published. A group or a chord answers with one value, a group with the list.
+
+    Raises:
+        Replaced: always, to leave the body; let it pass.
+        CanvasError: *form* is no form.
+        HopLimit: the task was tried and replaced too often.
+        OptionError: the task runs in order (``serial_key=``), and what replaces it would not.
+        SedanoError: no task is running here.
+    """
+    context = _running("replace")
+    if not isinstance(form, Form):
+        raise CanvasError(f"a task is replaced by a signature (task.s(…)) or a form, not {type(form).__name__}")
+    outlet = (form.app or app).outlet
+    own_task = outlet.registry.tasks.get(context.command.task)
+    if own_task is not None and own_task.serial_key is not None:
+        raise unordered("what replaces a task runs", own_task.queue)
+    attempt = context.command.attempt + 1
+    if attempt >= MAX_EXECUTIONS:
+        raise HopLimit(f"replace: task {context.id} was tried and replaced {MAX_EXECUTIONS} times; that is the limit")
+    own = context.command.lineage
+    extra = resuming(attempt, context.command.place, own.hops, own.budget)
+    instead = normal(tree_of(form), joined=True)
+    if own_id(instead) not in (None, context.id):
+        raise CanvasError(f"replace: what answers for {context.id} has that id, so it cannot be {own_id(instead)}; leave out task_id")
+    draft = begun(outlet, instead, context.id, _watching(context, outlet), extra)
+    raise Replaced(draft._replace(member=context.command.member))
+
+
+def add_to_chord(form: object, app: Publishes) -> AsyncResult[object]:
+    """Add *form* to the chord that the running task, one of *app*, is a member of, and return its result.
+
+    Its value comes after those of the header, in the order in which members were added; the body waits for it.
+
+    Raises:
+        CanvasError: the task is no member of a chord, or something follows it there; or *form* is no form.
+        SedanoError: no task is running here.
+    """
+    context = _running("add_to_chord")
+    if not isinstance(form, Form):
+        raise CanvasError(f"what is added to a chord is a signature (task.s(…)) or a form, not {type(form).__name__}")
+    place, outlet = context.command.place, (form.app or app).outlet
+    if context.command.member is None:
+        raise CanvasError(f"task {context.id} is no member of a chord, so there is nothing to add to")
+    if place is not None and find(place, Plans(outlet.ports.blobs).load).next is not None:
+        raise CanvasError(f"task {context.id} is not what its part of the chord ends with; add where that part ends")
+    join_id, number = derived_id(context.id, ADDED), len(context.added)
+    more = normal(tree_of(form), joined=True)
+    task_id = own_id(more) or derived_id(join_id, number)
+    draft = begun(outlet, more, task_id, _watching(context, outlet))
+    context.added.append(draft._replace(member=Member(join_id, number, number + 1)))
+    return AsyncResult(outlet, task_id)
+
+
+def _watching(context: TaskContext, outlet: Outlet) -> list[str]:
+    """Return who is called when the running task fails because it stands in a canvas: they watch what comes of it too."""
+    if context.command.place is None:
+        return []
+    spot = find(context.command.place, Plans(outlet.ports.blobs).load)
+    return [dumps(item, separators=(",", ":")) for item in (*spot.item.get("watch", ()), *spot.watch)]
+
+
+def _running(what: str) -> TaskContext:
+    context = CURRENT.get()
+    if context is None:
+        raise SedanoError(f"no task is running here; `{what}` is for the body of a task")
+    return context

@@ -1,0 +1,83 @@
+"""A signature bound to its app: one task with its arguments and options, as Celery's `task.s(…)` returns it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sedano.canvas.election import elect
+from sedano.canvas.form import Form, Publishes
+from sedano.errors import CanvasError, UnknownTask
+from sedano.model.canvas.tree import Step, Tree
+from sedano.model.elections import TIMEOUT_S, Mode
+from sedano.model.tasks.signature import Signature, given
+from sedano.result import AsyncResult
+
+
+class Sig(Form):
+    """One task as a form of a canvas."""
+
+    def __init__(self, spec: Signature, app: Publishes | None) -> None:
+        """Bind *spec* to *app*."""
+        super().__init__(Step(spec), app)
+
+    @property
+    def spec(self) -> Signature:
+        """The signature itself."""
+        return _step(self.tree).signature
+
+    @property
+    def task(self) -> str:
+        """The name of the task."""
+        return self.spec.task
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the task's body here and now, as a plain call; nothing is published and no callback is called.
+
+        Raises:
+            UnknownTask: the app does not know the task.
+        """
+        spec, call = self.needs_app().outlet.registry.tasks.get(self.task), self.spec.clone(args, kwargs)
+        if spec is None:
+            raise UnknownTask(f"no task {self.task!r} in this app; a task of another one can only be published")
+        return spec.function(*call.args, **call.kwargs)
+
+    def delay(self, *args: Any, **kwargs: Any) -> AsyncResult[Any]:
+        """Publish it, with more arguments if it is not immutable."""
+        result: AsyncResult[Any] = super().delay(*args, **kwargs)
+        return result
+
+    def election(self, *, mode: Mode = "faithful", timeout: int = TIMEOUT_S) -> AsyncResult[Any]:
+        """Let the cluster elect a worker, and dispatch it once; see `Control.election`.
+
+        Raises:
+            CanvasError: it has callbacks, which an election does not carry.
+        """
+        if self.tree != Step(self.spec):
+            raise CanvasError("what is elected for is one signature without callbacks; let the task publish them")
+        outlet = self.needs_app().outlet
+        task_id = self.task_id or self.spec.options.task_id or outlet.fresh_id()
+        return elect(outlet, task_id, "task", self.spec, task_id, mode=mode, timeout=timeout)
+
+
+def signature(
+    name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, app: Publishes | None = None, immutable: bool = False,
+    **options: Any,
+) -> Sig:  # fmt: skip
+    """Return the signature of a task by its name, with options.
+
+    Args:
+        name: the task's name.
+        args: its arguments.
+        kwargs: its keyword arguments.
+        app: what publishes it; by default whatever it is combined with (see also `app.signature`).
+        immutable: results are not handed on to it.
+        options: see `sedano.model.tasks.signature.Options`; also ``link`` and ``link_error``.
+    """
+    return Sig(Signature(name, *given(args, kwargs), immutable=immutable), app).set(**options)
+
+
+def _step(tree: Tree) -> Step:
+    if not isinstance(tree, Step):
+        raise CanvasError("not one task")
+    return tree

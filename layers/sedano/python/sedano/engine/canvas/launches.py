@@ -1,0 +1,248 @@
+"""From what a canvas asks for to what is sent: drafts of its tasks, and what a join keeps until its last member arrives.
+
+A group that something waits for, a nested one and a large one are launched: one `sedano.launch` command, whatever the size, whose
+follow-ups are the members; a crash in between means redelivery, and the same members again, absorbed by their claims (PROTOCOLS §3, last
+paragraph).
+The members of a large group stand in pages, and each page is a launch of its own, so that a tree of workers publishes them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sedano.engine.canvas.page_cache import Plans
+from sedano.engine.drafts import CommandDraft
+from sedano.errors import MessageRefused, OptionError
+from sedano.model import refusals
+from sedano.model.canvas.join import Join
+from sedano.model.canvas.page_reader import Item
+from sedano.model.canvas.place import ADDED, Ask, find, following, members, part_of, part_place, size_of
+from sedano.model.messages import codec
+from sedano.model.messages.lineage import Lineage, derived_id
+from sedano.model.messages.message import LAUNCH, NOTHING, BlobRef, Command, Gather, Member, Place, TimeLimits
+from sedano.model.messages.stamps import joined, read
+from sedano.model.tasks.signature import MAX_DELAY_S
+from sedano.ports import Blobs
+
+Entry = dict[str, Any]
+_OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result", "stamps", "time_limits", "tracestate")
+
+
+class Origin(NamedTuple):
+    """What a command hands down to those that follow from it in its canvas."""
+
+    queue: str
+    tenant: str | None
+    traceparent: str | None
+    stamps: str | None
+    lineage: Lineage
+    tracestate: str | None = None
+
+
+class Page(NamedTuple):
+    """The members of a group that one launch publishes: those of *item*, which stands at *at*, from number *first* on."""
+
+    item: Item
+    at: Place
+    first: int
+    join: tuple[str, int] | None
+    watched: bool
+
+
+def origin_of(command: Command, queue: str) -> Origin:
+    """Return what *command*, received from *queue*, hands down. A canvas spawns nothing: its tasks stand at one hop with one budget."""
+    own = command.lineage
+    lineage = Lineage(own.root_id or command.task_id, command.task_id, own.hops, own.budget)
+    return Origin(queue, command.tenant, command.traceparent, command.stamps, lineage, command.tracestate)
+
+
+def drafted(ask: Ask, origin: Origin, now: float, blobs: Blobs) -> CommandDraft:
+    """Return what *ask* asks for as a draft, published at *now*."""
+    item = ask.item
+    tenant, stamps = item.get("tenant") or origin.tenant, _stamps(origin.stamps, item.get("stamps"))
+    if "task" not in item:
+        return CommandDraft(
+            str(item.get("queue") or origin.queue), ask.task_id, LAUNCH, ask.args, attempt=ask.attempt, tenant=tenant,
+            traceparent=origin.traceparent, member=ask.member, gather=ask.gather, stamps=stamps, place=ask.place,
+            tracestate=origin.tracestate,
+        )  # fmt: skip
+    args, kwargs, ref = _data(item, ask, blobs)
+    return CommandDraft(
+        str(item.get("queue") or origin.queue), ask.task_id, str(item["task"]), args, kwargs, _delay(item, now), ask.attempt,
+        _expires(item, now), tenant, item.get("traceparent") or origin.traceparent, item.get("ignore_result"), ask.member,
+        _gather(ask), None, ref, stamps, ask.place, time_limits=_time_limits(item),
+        tracestate=None if "traceparent" in item else origin.tracestate,
+    )  # fmt: skip
+
+
+def page_of(command: Command, plans: Plans) -> Page:
+    """Return the page of members that the launch *command* is about.
+
+    Raises:
+        MessageRefused: it is about none (code `schema`), or the page is lost (`blob`).
+    """
+    try:
+        if command.place is None:
+            raise MessageRefused(refusals.SCHEMA, "canvasplan", "a launch without a canvas")
+        part = part_of(command.place)
+        if part is not None:
+            page, member = plans.load(command.place.plan), command.member
+            _check_part(part, page["item"], member)
+            whole = (member.join_id, member.size) if member is not None else None
+            return Page(page["item"], command.place._replace(node=""), part.start, whole, bool(page.get("watch")))
+        spot = find(command.place, plans.load)
+        item, at, watched = spot.item, command.place._replace(canvas_id=command.task_id), bool(spot.watch)
+        if "page" in item:
+            name = str(item["page"])
+            page = plans.load(name)
+            item, at, watched = page["item"], Place(command.task_id, "", name), bool(page.get("watch"))
+        if "group" not in item:
+            raise MessageRefused(refusals.SCHEMA, "canvasplan", "a launch of what is not a group")
+        size = size_of(item)
+        join = (command.task_id, size) if spot.next is not None else None
+        return Page(item, at, 0, join, watched or bool(item.get("watch")))
+    except MessageRefused:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as wrong:
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", f"not a launch: {type(wrong).__name__}: {wrong}") from None
+
+
+def _check_part(part: range, item: Item, member: Member | None) -> None:
+    """Refuse a launch of other members than its page holds, or than its join has room for."""
+    if "group" not in item or size_of(item) != len(part):
+        raise MessageRefused(refusals.SCHEMA, "canvasnode", f"{len(part)} members of a page that does not hold so many")
+    if member is not None and (member.index != part.start or part.stop > member.size):
+        raise MessageRefused(refusals.SCHEMA, "joinindex", "not the place of these members in their join")
+
+
+def launched(page: Page, origin: Origin, args: Sequence[Any], plans: Plans, now: float, blobs: Blobs) -> list[CommandDraft]:
+    """Return the drafts that a launch publishes: of the members in *page*, or of the launches of its pages."""
+    if "pages" not in page.item:
+        asks = members(page.item, page.at, page.first, args, plans.load, page.watched, page.join)
+        return [drafted(ask, origin, now, blobs) for ask in asks]
+    first, drafts, group = page.first, [], page.at.canvas_id
+    for name, size in page.item["pages"]:
+        drafts.append(CommandDraft(
+            str(page.item.get("queue") or origin.queue), derived_id(group, f"page/{first}/{name}"), LAUNCH, args, tenant=origin.tenant,
+            traceparent=origin.traceparent, stamps=origin.stamps, member=Member(page.join[0], first, page.join[1]) if page.join else None,
+            place=part_place(group, str(name), first, int(size)), tracestate=origin.tracestate,
+        ))  # fmt: skip
+        first += int(size)
+    return drafts
+
+
+def part_draft(command: Command, origin: Origin, part: range, member: Member | None) -> CommandDraft:
+    """Return the launch of *part* of the members that the launch *command* is about, on the same page."""
+    place = command.place
+    if place is None:
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", "a launch without a canvas")
+    task_id = derived_id(place.canvas_id, f"part/{part.start}/{len(part)}/{place.plan}")
+    return CommandDraft(
+        origin.queue, task_id, LAUNCH, (), tenant=origin.tenant, traceparent=origin.traceparent, stamps=origin.stamps, member=member,
+        place=part_place(place.canvas_id, place.plan, part.start, len(part)),
+    )  # fmt: skip
+
+
+def opened(command: Command, page: Page, origin: Origin, ends: Mapping[str, Any] = NOTHING) -> Join:
+    """Return the join of the group that *command* launches; it keeps where the canvas goes on, and what *ends* when that plan is lost."""
+    place, member = command.place, command.member
+    kept: dict[str, Any] = {
+        "place": list(place or ()), "member": [member.join_id, member.index, member.size] if member else None,
+        "origin": [*origin[:4], list(_lineage(origin.lineage))], "outcomes": bool(page.item.get("outcomes")), **ends,
+    }  # fmt: skip
+    if origin.tracestate is not None:
+        kept["tracestate"] = origin.tracestate
+    return Join(command.task_id, size_of(page.item), json.dumps(kept, separators=(",", ":")), origin.queue)
+
+
+def extended(task_id: str, member: Member, added: int) -> Join:
+    """Return the join of what the task *task_id*, *member* of another join, *added* to that one; when it is full, *member* arrives."""
+    kept = {"arrive": [member.join_id, member.index, member.size]}
+    return Join(derived_id(task_id, ADDED), added, json.dumps(kept, separators=(",", ":")), "")
+
+
+def added_by(join: Join) -> Member | None:
+    """Return the member that added the members of *join*, if one did."""
+    kept = json.loads(join.body)
+    return Member(*kept["arrive"]) if "arrive" in kept else None
+
+
+def continued(join: Join, plans: Plans, now: float, blobs: Blobs) -> tuple[CommandDraft, Lineage]:
+    """Return the draft of what runs when *join* is full, and its lineage."""
+    kept = json.loads(join.body)
+    place, member = Place(*kept["place"]), Member(*kept["member"]) if kept["member"] else None
+    queue, tenant, traceparent, stamps, lineage = kept["origin"]
+    origin = Origin(queue, tenant, traceparent, stamps, Lineage(*lineage), kept.get("tracestate"))
+    gather = Gather(join.join_id, join.size, True, bool(kept["outcomes"]))
+    ask = following(place, find(place, plans.load), (), member, gather)
+    if ask is None:
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", "nothing follows the group that was waited for")
+    return drafted(ask, origin, now, blobs), origin.lineage
+
+
+def entry_of(draft: CommandDraft) -> Entry:
+    """Return *draft* as JSON values, without its task's id."""
+    entry: Entry = {"task": draft.task, "queue": draft.queue}
+    if draft.data_ref is not None:
+        entry["ref"] = [draft.data_ref.digest, draft.data_ref.size]
+    else:
+        entry["args"], entry["kwargs"] = list(draft.args), dict(draft.kwargs)
+    entry |= {name: value for name in _OPTIONAL if (value := getattr(draft, name)) or value is False}
+    return entry
+
+
+def draft_of(entry: Mapping[str, Any]) -> CommandDraft:
+    """Return the draft that *entry* describes, without its task's id."""
+    ref = BlobRef(*entry["ref"]) if "ref" in entry else None
+    optional = {**{name: entry[name] for name in _OPTIONAL if name in entry}, "time_limits": _time_limits(entry)}
+    return CommandDraft(
+        str(entry["queue"]), "", str(entry["task"]), entry.get("args", ()), entry.get("kwargs", {}), data_ref=ref, **optional
+    )
+
+
+def _time_limits(entry: Mapping[str, Any]) -> TimeLimits | None:
+    return TimeLimits(*entry["time_limits"]) if "time_limits" in entry else None
+
+
+def _lineage(lineage: Lineage) -> tuple[str | None, str | None, int, int]:
+    return lineage.root_id, lineage.parent_id, lineage.hops, lineage.budget
+
+
+def _data(item: Item, ask: Ask, blobs: Blobs) -> tuple[Sequence[Any], Mapping[str, Any], BlobRef | None]:
+    """Return arguments, or where they lie; results that are handed over come first."""
+    first = () if item.get("immutable") else ask.args
+    if "ref" not in item:
+        return [*first, *item.get("args", ())], item.get("kwargs", {}), None
+    ref = BlobRef(str(item["ref"][0]), int(item["ref"][1]))
+    if not first:
+        return (), {}, ref
+    args, kwargs = codec.decode_data(blobs.get(ref))
+    return [*first, *args], kwargs, None
+
+
+def _gather(ask: Ask) -> Gather | None:
+    gather = ask.gather
+    return Gather(gather.join_id, gather.size, False, gather.outcomes) if gather is not None and ask.item.get("immutable") else gather
+
+
+def _delay(item: Item, now: float) -> int:
+    seconds = float(item["eta"]) - now if "eta" in item else float(item.get("delay", 0))
+    return max(0, min(int(MAX_DELAY_S), -int(-seconds // 1)))
+
+
+def _expires(item: Item, now: float) -> float | None:
+    if "lifetime" in item:
+        return now + float(item["lifetime"])
+    return float(item["expires"]) if "expires" in item else None
+
+
+def _stamps(inherited: str | None, own: str | None) -> str | None:
+    """Return the stamps of a task of a canvas; where both together are too long, those that it was written with."""
+    if own is None or inherited is None or own == inherited:
+        return own or inherited
+    try:
+        return joined(inherited, read(own))
+    except OptionError:
+        return own

@@ -1,0 +1,78 @@
+"""The built-in tasks of `map` and `starmap`: one message that applies a task to each of many items.
+
+Time limits hold for each call by itself: the message bears those of the task, and they begin anew before each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from typing import Any
+
+from sedano.engine.context import CURRENT
+from sedano.engine.registry import Registry, TaskSpec, apart
+from sedano.engine.sections import retry
+from sedano.errors import OptionError, UnknownTask
+from sedano.model.messages.message import MAP, MAP_ASYNC
+from sedano.model.tasks.parameters import Parameters
+
+
+def built_in(registry: Registry, name: str) -> TaskSpec | None:
+    """Return the built-in task *name*, declared in *registry* when it is asked for first; None when it is none of these.
+
+    Async tasks are mapped by an async one, so that a program without async tasks loads no event loop.
+    """
+    if name not in (MAP, MAP_ASYNC):
+        return None
+    if name not in registry.tasks:
+        function = _mapping_async(registry) if name == MAP_ASYNC else _mapping(registry)
+        registry.tasks[name] = TaskSpec(name, function, Parameters(function), name == MAP_ASYNC)
+    return registry.tasks[name]
+
+
+def _mapping(registry: Registry) -> Callable[..., list[Any]]:
+    def apply_to_each(task: str, items: list[Any], star: bool = False) -> list[Any]:
+        spec, context, values = _spec(registry, task), CURRENT.get(), list[Any]()
+        again = context.again if context is not None else None
+        if spec.time_limits is not None and again is None:
+            raise OptionError(f"{task} has time limits, and its map names none: publish it by {task}.map(…), or give it timelimits")
+        with _tried(spec):
+            for args, kwargs in _fitted(spec, items, star):
+                if again is not None and values:
+                    again()
+                values.append(spec.function(*args, **kwargs))
+        return values
+
+    return apply_to_each
+
+
+def _mapping_async(registry: Registry) -> Callable[..., Any]:
+    async def apply_to_each(task: str, items: list[Any], star: bool = False) -> list[Any]:
+        spec, context = _spec(registry, task), CURRENT.get()
+        if spec.time_limits is not None or (context is not None and context.command.time_limits is not None):
+            raise OptionError(f"{task} is async, and the calls of an async map have no time limits of their own; publish a group")
+        with _tried(spec):
+            return [await spec.function(*args, **kwargs) for args, kwargs in _fitted(spec, items, star)]
+
+    return apply_to_each
+
+
+def _spec(registry: Registry, task: str) -> TaskSpec:
+    found = registry.tasks.get(task)
+    if found is None:
+        raise UnknownTask(f"no task {task!r} in this deployment to map")
+    why = apart(found)
+    if why:
+        raise OptionError(f"{why}; publish its calls one by one")
+    return found
+
+
+def _tried(spec: TaskSpec) -> AbstractContextManager[None]:
+    """Return the section in which the calls are made: when one fails, all are tried again as the task itself would be."""
+    return retry(**asdict(spec.retry))
+
+
+def _fitted(spec: TaskSpec, items: Sequence[Any], star: bool) -> list[Any]:
+    """Return the arguments of each call; all are looked at before the first call is made."""
+    return [spec.parameters.fit(list(item) if star else (item,), {}) for item in items]

@@ -1,0 +1,68 @@
+"""The pages of canvases that this process read last. A page never changes under its name, so none is read twice while it is kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+from sedano.errors import MessageRefused
+from sedano.model import refusals
+from sedano.model.canvas.page_reader import MOST_BYTES, Item, parse
+from sedano.model.messages.message import BlobRef
+from sedano.ports import Blobs
+
+MOST_PAGES = 64
+"""About 2 MB of JSON."""
+
+
+class Plans:
+    """Reads pages by name and keeps the last few. Thread-safe."""
+
+    __slots__ = ("_blobs", "_lock", "_pages", "_written")
+
+    def __init__(self, blobs: Blobs) -> None:
+        """Read from *blobs* what does not stand in a message itself."""
+        self._blobs = blobs
+        self._pages: OrderedDict[str, Item] = OrderedDict()
+        self._lock = threading.Lock()
+        self._written: tuple[BlobRef, bytes] | None = None
+
+    def put(self, page: bytes) -> BlobRef:
+        """Put a page away; the last one is remembered, for a canvas begins in the page that is written last.
+
+        Raises:
+            Unavailable: the blob store does not answer.
+        """
+        ref = self._blobs.put(page)
+        self._written = (ref, page)
+        return ref
+
+    def load(self, name: str) -> Item:
+        """Return the page *name*.
+
+        Raises:
+            MessageRefused: there is none (code `blob`), or it does not hold together (`schema`).
+            Unavailable: the blob store does not answer.
+        """
+        with self._lock:
+            known = self._pages.get(name)
+            if known is not None:
+                self._pages.move_to_end(name)
+                return known
+        page = parse(name if name.startswith("{") else self._read(name))
+        with self._lock:
+            self._pages[name] = page
+            if len(self._pages) > MOST_PAGES:
+                self._pages.popitem(last=False)
+        return page
+
+    def _read(self, name: str) -> bytes:
+        kind, _, rest = name.partition(":")
+        digest, _, size = rest.partition(":")
+        if kind != "blob" or not (size.isascii() and size.isdigit()):
+            raise MessageRefused(refusals.SCHEMA, "canvasplan", "names no page of a canvas")
+        if len(size) > 8 or int(size) > MOST_BYTES:
+            raise MessageRefused(refusals.SCHEMA, "canvasplan", f"a page of more than {MOST_BYTES} bytes")
+        ref = BlobRef(digest, int(size))
+        written = self._written
+        return written[1] if written is not None and written[0] == ref else self._blobs.get(ref)

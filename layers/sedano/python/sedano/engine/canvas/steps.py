@@ -1,0 +1,399 @@
+"""Conducting: what the end of one task of a canvas causes. The rule of continuing is pure (`sedano.model.canvas.place`); here it meets the
+ports.
+
+A task that ended well hands its value to the next of its chain, to its links and its forks; the last one of a chain that is a member of
+a group arrives at the group's join. A task that ended without success has its error callbacks called; what follows it in its chain never
+runs, so the end of the chain, which somebody may wait for, is recorded as failed with the same error and the id of the task that failed
+first. That costs one write for each chain around it, however much was still to come.
+
+Every id is derived and every record is put where none is yet, so a redelivery does the same again and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from json import dumps
+from typing import Any, NamedTuple
+
+from sedano.engine.batch import Job
+from sedano.engine.budget_marks import resumed
+from sedano.engine.canvas.chord_results import Gathering, member_id
+from sedano.engine.canvas.launches import (
+    Origin,
+    added_by,
+    continued,
+    drafted,
+    extended,
+    launched,
+    opened,
+    origin_of,
+    page_of,
+    part_draft,
+)  # fmt: skip
+from sedano.engine.canvas.lost_pages import callbacks, kept, lost
+from sedano.engine.canvas.page_cache import Plans
+from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.registry import Registry
+from sedano.errors import MessageRefused, Unavailable, Unserialisable
+from sedano.model import states
+from sedano.model.canvas.join import Join
+from sedano.model.canvas.page_reader import PAGE_MEMBERS, Item
+from sedano.model.canvas.place import (
+    Ask,
+    Resume,
+    Spot,
+    branches,
+    errbacks,
+    find,
+    following,
+    is_aside,
+    members,
+    part_of,
+    slot_id,
+    told_to_errback,
+)
+from sedano.model.ledger.records import ErrorRecord, Outcome, copy_of, end_of
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.lineage import Lineage, derived_id
+from sedano.model.messages.message import LAUNCH, NOTHING, BlobRef, Command, Member, Place
+from sedano.model.messages.stamps import read
+from sedano.model.queues import queue_of
+from sedano.ports import Ports
+
+MOST_PARTS = 100
+"""The most launches among which the ends of the members of a lost page are shared out."""
+CALL = ("task", "args", "kwargs", "ref", "immutable")
+"""What makes two error callbacks the same: not how they came to bear a stamp or a deadline."""
+
+
+@dataclass(slots=True)
+class Consequences:
+    """What an end causes: *messages* to send; *exits*, ends to record for tasks that will never run, and copies of ends for joins
+    (`Conducting.copied`); *arrivals* at joins, failed or not.
+    """
+
+    messages: list[Addressed] = field(default_factory=list)
+    exits: list[Outcome] = field(default_factory=list)
+    arrivals: list[tuple[Member, bool]] = field(default_factory=list)
+
+
+class Cut(NamedTuple):
+    """The *end* of a body whose plan is lost, to be put where none is, and what it causes when it stands."""
+
+    end: Outcome
+    found: Consequences
+
+
+@dataclass(frozen=True, slots=True)
+class Conducting:
+    """Carries canvases on."""
+
+    ports: Ports
+    lamport: LamportClock
+    composer: Composer
+    registry: Registry
+    plans: Plans
+    gathering: Gathering
+
+    def check(self, command: Command) -> None:
+        """Look at the place of *command* before it runs: what can never go on must not wait as a follow-up for ever.
+
+        Raises:
+            MessageRefused: its canvas does not hold together (code `schema`) or is lost (`blob`).
+        """
+        if command.task == LAUNCH:
+            page_of(command, self.plans)
+        elif command.place is not None:
+            find(command.place, self.plans.load)
+
+    def attempts_before(self, command: Command) -> int:
+        """Return how many attempts of the task were over when what replaced it began: they do not count as its retries."""
+        if command.place is None or command.task == LAUNCH:
+            return 0
+        try:
+            resume = find(command.place, self.plans.load).resume
+        except MessageRefused:
+            return 0
+        return resume.attempt if resume is not None and command.task_id == command.place.canvas_id else 0
+
+    def succeeded(self, job: Job, value: Callable[[], Any], added: int) -> Consequences:
+        """Return what follows from *job*, which ended well with the value that *value* returns, and *added* members to its chord.
+
+        When what follows is lost (a page or arguments in the blob store), the canvas ends there, as after a failure; nobody waits for it.
+        """
+        try:
+            return self._continued(job, value, added)
+        except MessageRefused as lost:
+            self.ports.telemetry.count("CanvasesCut", task=job.task.name)
+            self.ports.telemetry.log("error", "what follows in a canvas is lost", task_id=job.command.task_id, error=str(lost))
+            return self.failed(job, states.FAILURE, ErrorRecord(type(lost).__name__, str(lost)))
+
+    def _continued(self, job: Job, value: Callable[[], Any], added: int) -> Consequences:
+        command, found = job.command, Consequences()
+        if command.task == LAUNCH:
+            found.messages = self._launched(job)
+            return found
+        ended = True
+        if command.place is not None:
+            ended = self._handed_on(command.place, command.task_id, value, job, found)
+        if ended and command.member is not None and added:
+            self.ports.ledger.open_join(extended(command.task_id, command.member, added))
+        elif ended and command.member is not None:
+            found.arrivals.append((command.member, False))
+        if ended:
+            self.copied(job, found)
+        return found
+
+    def failed(self, job: Job, state: str, error: ErrorRecord | None) -> Consequences:
+        """Return what follows from *job*, which ended as *state* without success."""
+        command, found = job.command, Consequences()
+        why = _why(command.task_id, error)
+        unled = command.task == LAUNCH and command.place is not None and command.gather is not None and why.cause != command.task_id
+        if unled:
+            self._never_led(job, state, why, found)
+        if command.task == LAUNCH and command.place is not None and (part := part_of(command.place)) is not None:
+            if not unled:
+                self._part_failed(command.place.canvas_id, part, job, state, why, found)
+            return found
+        if command.place is not None:
+            self._failed_at(command.place, job, state, why, found)
+        if command.member is not None:
+            found.arrivals.append((command.member, True))
+        self.copied(job, found)
+        return found
+
+    def copied(self, job: Job, found: Consequences) -> None:
+        """Add a copy of the end of *job*, or of the chain that ends with it, where the member has an id of its own (`model.canvas.place`).
+
+        Raises:
+            Unavailable: its record cannot be read now.
+        """
+        command = job.command
+        if command.member is None or (slot := slot_id(command.member)) in (command.task_id, *(one.task_id for one in found.exits)):
+            return
+        if found.exits:
+            found.exits.append(copy_of(found.exits[-1], slot))
+            return
+        record = self.ports.ledger.read([command.task_id]).get(command.task_id)
+        if record is None or record.state not in states.TERMINAL:
+            raise Unavailable(f"the record of {command.task_id}, a member of the join {command.member.join_id}, is not there yet")
+        found.exits.append(copy_of(end_of(record, command.id, self.ports.clock.now()), slot))
+
+    def continued(self, join: Join) -> Addressed | Member:
+        """Return the message of what runs now that *join* is full; or, when it held what a member added, that member, which arrives now."""
+        member = added_by(join)
+        if member is not None:
+            return member
+        draft, lineage = continued(join, self.plans, self.ports.clock.now(), self.ports.blobs)
+        return self.composer.compose(draft, lineage)
+
+    def cut(self, join: Join, why: MessageRefused, job: Job) -> Cut:
+        """Return how the body of the full *join*, whose plan is lost as *why* says, ends by the message of *job*, its last member.
+
+        Raises:
+            Unavailable: a member's record cannot be read now.
+        """
+        end, now = lost(join), self.ports.clock.now()
+        body = Command(job.command.id, *end.body[::2], self.composer.source, now, job.received_clock, data_ref=BlobRef("", 0))
+        header = self.gathering.failure(end.gather)
+        error = _why(body.task_id, header or ErrorRecord(type(why).__name__, str(why)))
+        found = Consequences(arrivals=[(end.member, True)] if end.member is not None else [])
+        found.exits = [self._exit(*one, job, states.FAILURE, error) for one in end.chains]
+        last = self._exit(*end.body, job, states.FAILURE, error)._replace(message_id="")
+        around = [last, *found.exits]
+        if end.member is not None and (slot := slot_id(end.member)) not in {one.task_id for one in around}:
+            found.exits.append(copy_of(around[-1], slot))
+        told: set[str] = set()
+        for item in callbacks(end, header is not None):
+            try:
+                self._call(item, body, error, end.origin, found, told)
+            except MessageRefused as gone:
+                self.ports.telemetry.log("error", "an error callback is lost with its plan", task_id=body.task_id, error=str(gone))
+        return Cut(last, found)
+
+    def _handed_on(
+        self, place: Place, salt: str, value: Callable[[], Any], job: Job, found: Consequences, lineage: Lineage | None = None
+    ) -> bool:
+        """Publish what stands after *place*; tell whether nothing does, so that the chain has ended."""
+        spot = find(place, self.plans.load)
+        args = [value()] if spot.next is not None or "links" in spot.item or "forks" in spot.item else []
+        self._publish(branches(spot, salt, place, args, self.plans.load), job, found, None, lineage)
+        ask = following(place, spot, args, job.command.member)
+        if ask is not None:
+            self._publish([ask], job, found, job.command.member, lineage)
+            return False
+        resume = spot.resume
+        if resume is None or resume.place is None:
+            return True
+        back = resumed(self.ports, origin_of(job.command, "").lineage, resume.hops, resume.budget, job.command.task_id)
+        return self._handed_on(resume.place, derived_id(salt, "resumed"), value, job, found, back)
+
+    def _publish(
+        self, asks: Iterable[Ask], job: Job, found: Consequences, member: Member | None, lineage: Lineage | None = None
+    ) -> None:
+        origin = origin_of(job.command, queue_of(job.delivery.queue))
+        if lineage is not None:
+            origin = origin._replace(lineage=lineage)
+        found.messages += [
+            self._composed(drafted(ask._replace(member=member), origin, self.ports.clock.now(), self.ports.blobs), origin) for ask in asks
+        ]
+
+    def _composed(self, draft: CommandDraft, origin: Origin) -> Addressed:
+        return self.composer.compose(draft, origin.lineage)
+
+    def _launched(self, job: Job) -> list[Addressed]:
+        command = job.command
+        args, _ = self.gathering.arguments(command)
+        page, origin = page_of(command, self.plans), origin_of(command, queue_of(job.delivery.queue))
+        if page.join is not None and page.join[0] == command.task_id:
+            join = opened(command, page, origin, kept(self._spots(command.place)) if command.place is not None else NOTHING)
+            if not join.size:
+                draft, lineage = continued(join, self.plans, self.ports.clock.now(), self.ports.blobs)
+                return [self.composer.compose(draft, lineage)]
+            self.ports.ledger.open_join(join)
+        drafts = launched(page, origin, args, self.plans, self.ports.clock.now(), self.ports.blobs)
+        return [self._composed(draft, origin) for draft in drafts]
+
+    def _failed_at(self, place: Place, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+        try:
+            spots = list(self._spots(place))
+        except MessageRefused:
+            # The place itself was refused: there is nobody to call, and the end of the chain is all that its message tells.
+            found.exits += [self._exit(place.canvas_id, 0, "", job, state, why)] if place.canvas_id != job.command.task_id else []
+            return
+        if is_aside(place):
+            self.ports.telemetry.count("ForksFailed", task=job.task.name)
+            self.ports.telemetry.log("warning", "a side branch failed; its canvas goes on", task_id=job.command.task_id)
+        derived, told = why.cause != job.command.task_id, set[str]()
+        for at, spot in spots:
+            for item in errbacks(spot, derived):
+                self._call(item, job.command, why, origin_of(job.command, queue_of(job.delivery.queue)), found, told)
+            if spot.next is not None:
+                resume = spot.resume or Resume(0, None)
+                found.exits.append(self._exit(at.canvas_id, resume.attempt, spot.end, job, state, why))
+
+    def _spots(self, place: Place) -> Iterator[tuple[Place, Spot]]:
+        """Yield where the task stands, and where each task that it stands in for does."""
+        at: Place | None = place
+        while at is not None:
+            spot = find(at, self.plans.load)
+            yield at, spot
+            at = spot.resume.place if spot.resume is not None else None
+
+    def _never_led(self, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+        """End the members of a group that is the body of a chord whose header failed, where somebody is to be told of one (`Written.told`).
+
+        All of them end, since who waits for a group takes one end for a sign that it began. Where nobody is told, the end of the launch is.
+        The error callbacks of the step that a member would begin with are called with that step's id, as those of a body that is one task;
+        the step, and the chain that it begins, end as failed. The pages of a large group and groups within are launches of their own, which
+        end in the same way, so what one message does is bounded by a page.
+        """
+        command, now = job.command, self.ports.clock.now()
+        origin = origin_of(command, queue_of(job.delivery.queue))
+        try:
+            page = page_of(command, self.plans)
+        except MessageRefused:
+            return
+        if not page.item.get("told", part_of(command.place) is not None if command.place is not None else False):
+            return
+        if "pages" in page.item:
+            drafts = launched(page._replace(join=None), origin, (), self.plans, now, self.ports.blobs)
+            found.messages += [self._composed(draft._replace(gather=command.gather), origin) for draft in drafts]
+            return
+        for ask in members(page.item, page.at, page.first, (), self.plans.load, page.watched, None):
+            if "task" in ask.item:
+                self._never_begun(ask, job, state, why, found)
+            else:
+                draft = drafted(ask._replace(gather=command.gather), origin, now, self.ports.blobs)
+                found.messages.append(self._composed(draft, origin))
+
+    def _never_begun(self, ask: Ask, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+        """End the step of *ask*, which a member of a group would have begun with, and the chain that it is the first of."""
+        ends = [self._exit(ask.task_id, 0, ask.task, job, state, why)]
+        if ask.place is not None and ask.place.canvas_id != ask.task_id:
+            ends.append(self._exit(ask.place.canvas_id, 0, find(ask.place, self.plans.load).end, job, state, why))
+        found.exits += ends
+        now, told = self.ports.clock.now(), set[str]()
+        step = Command(job.command.id, ask.task_id, ask.task, self.composer.source, now, job.received_clock, data_ref=BlobRef("", 0))
+        for item in ask.item.get("errors", ()):
+            self._call(item, step, why, origin_of(job.command, queue_of(job.delivery.queue)), found, told)
+
+    def _part_failed(self, group_id: str, part: range, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+        """End the members of a page of a group that nobody can publish any more.
+
+        A message may say any size, so what is done for one is bounded: the join must be the one that it says, and of more members than a
+        page holds the ends are shared out, by launches of parts of the same page, which end in the same way.
+        """
+        join = job.command.member
+        if join is not None and not self.gathering.is_open(join.join_id, join.size):
+            return
+        if len(part) > job.command.lineage.budget:
+            return
+        if len(part) > PAGE_MEMBERS:
+            self._publish_parts(part, job, found)
+            return
+        for number in part:
+            found.exits.append(self._exit(member_id(group_id, number), 0, "", job, state, why))
+            if join is not None:
+                found.arrivals.append((Member(join.join_id, number, join.size), True))
+
+    def _publish_parts(self, part: range, job: Job, found: Consequences) -> None:
+        command, origin = job.command, origin_of(job.command, queue_of(job.delivery.queue))
+        step = max(PAGE_MEMBERS, -(-len(part) // MOST_PARTS))
+        for first in range(part.start, part.stop, step):
+            member = command.member._replace(index=first) if command.member is not None else None
+            draft = part_draft(command, origin, range(first, min(first + step, part.stop)), member)
+            found.messages.append(self._composed(draft, origin))
+
+    def _exit(self, task_id: str, attempt: int, name: str, job: Job, state: str, why: ErrorRecord) -> Outcome:
+        clock, now = self.lamport.forward(), self.ports.clock.now()
+        ended = states.REVOKED if state == states.REVOKED else states.FAILURE
+        return Outcome(
+            task_id, ended, self.ports.entropy.nonce(), 0, job.command.id, attempt, clock, name or LAUNCH, now, error=why
+        )
+
+    def _call(self, item: Item, command: Command, why: ErrorRecord, origin: Origin, found: Consequences, told: set[str]) -> None:
+        """Publish the error callback *item* of *command*, once however often it was linked."""
+        call = {name: item[name] for name in CALL if name in item}
+        digest = sha256(dumps(call, sort_keys=True).encode()).hexdigest()[:32]
+        if digest in told:
+            return
+        told.add(digest)
+        ask = Ask(item, derived_id(command.task_id, f"error/{digest}"), self._context(item, command, why))
+        found.messages.append(self._composed(drafted(ask, origin, self.ports.clock.now(), self.ports.blobs), origin))
+
+    def _context(self, item: Item, command: Command, why: ErrorRecord) -> Sequence[Any]:
+        """Return what an error callback is called with: request, exception and traceback when it takes three, else the failed task's id."""
+        spec = self.registry.tasks.get(str(item["task"]))
+        room = spec.parameters.room(len(item.get("args", ())), item.get("kwargs", {})) if spec is not None else 1
+        if told_to_errback(room) == 3:
+            return [_request(command), {"type": why.type_name, "message": why.message}, why.traceback]
+        return [command.task_id][: told_to_errback(room)]
+
+
+def _why(task_id: str, error: ErrorRecord | None) -> ErrorRecord:
+    if error is None:
+        error = ErrorRecord("TaskRevoked", f"task {task_id} was revoked or expired before it ran")
+    return error if error.cause else error._replace(cause=task_id)
+
+
+def _fits(command: Command) -> bool:
+    """Return whether the arguments of *command* can be part of those of another: a message may only nest so deeply."""
+    try:
+        codec.encode_value([command.args, command.kwargs])
+    except Unserialisable:
+        return False
+    return True
+
+
+def _request(command: Command) -> dict[str, Any]:
+    """Return what an error callback learns of the failed task; arguments that lie in the blob store, or nest too deeply, stay out."""
+    here = command.data_ref is None and _fits(command)
+    return {
+        "id": command.task_id, "task": command.task, "args": list(command.args) if here else None,
+        "kwargs": dict(command.kwargs) if here else None, "retries": command.attempt, "root_id": command.lineage.root_id or command.task_id,
+        "parent_id": command.lineage.parent_id, "tenant": command.tenant, "stamps": dict(read(command.stamps)),
+    }  # fmt: skip

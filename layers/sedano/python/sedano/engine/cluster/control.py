@@ -1,0 +1,71 @@
+"""Changing the control record: read it when it is not known, change it by compare-and-swap, and again where somebody else was first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sedano.errors import Unavailable
+from sedano.model.circuits import closed, from_text, to_text
+from sedano.model.cluster.control_record import ControlRecord
+from sedano.model.cluster.members import STALE_S, Member, view
+from sedano.model.memos import CIRCUIT, Memo, memo_name
+from sedano.model.messages.lamport import LamportClock
+from sedano.ports import Ports
+
+TRIES = 8
+Alter = Callable[[ControlRecord, int, str], ControlRecord]
+"""Returns the record with a change, stamped with a clock and a nonce."""
+
+
+class Controlling:
+    """Changes the control record of one deployment and remembers how it was: one write a change where nobody else changed it."""
+
+    __slots__ = ("_known", "_lamport", "_ports")
+
+    def __init__(self, ports: Ports, lamport: LamportClock) -> None:
+        """Change it over *ports*; nothing is known yet."""
+        self._ports = ports
+        self._lamport = lamport
+        self._known: ControlRecord | None = None
+
+    def change(self, alter: Alter) -> ControlRecord:
+        """Make the change that *alter* describes and return the record as it is then.
+
+        Raises:
+            Unavailable: the store did not answer, or others changed the record under each attempt; trying again is safe.
+        """
+        seen = self._known or self._ports.control.read()
+        for _ in range(TRIES):
+            record = alter(seen, self._lamport.forward(), self._ports.entropy.nonce())
+            answer = self._ports.control.change(record, seen)
+            self._known = seen = answer.record
+            if answer.done:
+                return answer.record
+        raise Unavailable(f"control record: others changed it under each of {TRIES} attempts")
+
+
+def close_circuit(ports: Ports, name: str) -> None:
+    """Close the shared circuit *name*, if it is one: nothing is held against it any more.
+
+    Raises:
+        Unavailable: the store did not answer, or others changed it under each attempt; trying again is safe.
+    """
+    memo = memo_name(CIRCUIT, name)
+    seen = ports.memos.read([memo]).get(memo, Memo(memo))
+    for _ in range(TRIES):
+        if not seen.text:
+            return
+        answer = ports.memos.change(Memo(memo, to_text(closed(from_text(seen.text))), ports.entropy.nonce()), seen)
+        if answer.done:
+            return
+        seen = answer.memo
+    raise Unavailable(f"circuit {name}: others changed it under each of {TRIES} attempts")
+
+
+def members(ports: Ports, stale: float = STALE_S) -> list[Member]:
+    """Return every member as it is now, by name; *stale*: seconds after which a heartbeat says nothing any more."""
+    found = ports.members.read()
+    now = ports.clock.now()
+    silent = [task_id for member in found if now - member.seen > stale for task_id in member.tasks]
+    records = ports.ledger.read(list(dict.fromkeys(silent))) if silent else {}
+    return [view(member, records, now, stale) for member in found]

@@ -1,0 +1,162 @@
+"""The controller: invoked by the minute, it looks at the whole cluster, decides (`sedano.model.cluster.rounds`, pure), and does what was
+decided.
+
+    look → decide → write down who is lost → tell what is stuck → scale → ask for health
+
+Each round is safe to run twice at once: every deed is behind a conditional write that one of the two wins. Nothing stands on it: tasks run,
+are retried, are taken over and followed up by their own messages, with or without a controller. What a dead worker left is finished by the
+redelivery of its message; the controller says who died, what nobody will finish, and how much waits.
+
+A limit is decided first (a write that one wins), then applied (a call of Lambda's control plane), then marked as applied; whoever dies in
+between leaves a mark by which a later round applies it. That call cannot be made conditional, so one that comes late sets an older limit,
+and so does a deployment: each round compares what is in force with what was decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from sedano.engine.health import Check, known, share
+from sedano.errors import SedanoError
+from sedano.model import budgets as budget
+from sedano.model import health, pauses
+from sedano.model.budgets import Level, Load
+from sedano.model.cluster.rounds import Decisions, Lost, QueueBudget, Scale, Seen, decide
+from sedano.model.health import Health
+from sedano.model.memos import BUDGET, Memo, memo_name
+from sedano.model.messages.lamport import LamportClock
+from sedano.ports import Ports, command_queue
+
+
+class Round(NamedTuple):
+    """What one round did: how many workers it wrote down as lost, claims it told of as stuck, limits it changed, checks it asked for."""
+
+    lost: int = 0
+    stuck: int = 0
+    scaled: int = 0
+    asked: int = 0
+
+
+class Controller:
+    """Looks after one deployment. *announce* publishes an event without fields by its name."""
+
+    def __init__(
+        self, ports: Ports, lamport: LamportClock, queues: Sequence[str], budgets: Mapping[str, QueueBudget], checks: Mapping[str, Check],
+        announce: Callable[[str], object],
+    ) -> None:  # fmt: skip
+        """Look after the command *queues*, under *budgets* by queue, and the shared ones of *checks*."""
+        self._ports, self._lamport, self._queues, self._budgets, self._announce = ports, lamport, queues, budgets, announce
+        self._checks = {name: check for name, check in checks.items() if check.spec.shared}
+        self._memos: dict[str, Memo] = {}
+
+    def round(self) -> Round:
+        """Look, decide and act, once; return what was done.
+
+        Raises:
+            Unavailable: a store did not answer while it looked; nothing was done.
+        """
+        return self.act(self.decided(self.look()))
+
+    def decided(self, seen: Seen) -> Decisions:
+        """Return what follows from what was seen; pure."""
+        return decide(self._budgets, {name: check.spec for name, check in self._checks.items()}, seen)
+
+    def look(self) -> Seen:
+        """Return the cluster as it is now."""
+        ports = self._ports
+        members = ports.members.read()
+        tasks = list(dict.fromkeys(task_id for member in members for task_id in member.tasks))
+        records = ports.ledger.read(tasks) if tasks else {}
+        loads = {queue: ports.consumers.load(command_queue(queue)) for queue in self._queues}
+        for queue, load in loads.items():
+            self._told(queue, load)
+        paused = pauses.queues_of(ports.control.read().paused, ports.clock.now())
+        levels, limits = self._levels(), {queue: self._in_force(queue) for queue in self._budgets}
+        return Seen(ports.clock.now(), members, records, loads, levels, known(ports, [*self._checks.values()]), paused, limits)
+
+    def _in_force(self, queue: str) -> int | None:
+        """Return the limit that the queue's consumer has; None when that cannot be known now: the next round asks again."""
+        try:
+            return self._ports.consumers.limit(command_queue(queue))
+        except SedanoError as error:
+            self._ports.telemetry.log("warning", "the limit in force is not known", queue=queue, error=str(error))
+            return None
+
+    def _told(self, queue: str, load: Load) -> None:
+        self._ports.telemetry.count("MessagesWaiting", load.waiting, queue=queue)
+        self._ports.telemetry.count("MessagesInFlight", load.running, queue=queue)
+
+    def _levels(self) -> dict[str, Level]:
+        """Return the level of each queue that has a budget; one that has none yet is what its consumer is set to."""
+        names = {memo_name(BUDGET, queue): queue for queue in self._budgets}
+        found = self._ports.memos.read([*names]) if names else {}
+        levels = {}
+        for name, queue in names.items():
+            memo = self._memos[queue] = found.get(name, Memo(name))
+            least = self._budgets[queue].budget.least
+            levels[queue] = budget.from_text(memo.text) if memo.text else Level(self._ports.consumers.limit(command_queue(queue)) or least)
+        return levels
+
+    def act(self, decisions: Decisions) -> Round:
+        """Do what was decided; what another controller did meanwhile is left alone."""
+        for stuck in decisions.stuck:
+            self._ports.telemetry.count("ClaimsStuck")
+            self._ports.telemetry.log("error", "a claim ran out and no message takes it over", **stuck._asdict())
+        return Round(
+            lost=sum(self._done(partial(self._lose, lost)) for lost in decisions.lost),
+            stuck=len(decisions.stuck),
+            scaled=sum(self._done(partial(self._scale, scale)) for scale in (*decisions.scale, *decisions.apply)),
+            asked=sum(self._done(partial(self._ask, name)) for name in decisions.ask),
+        )
+
+    def _done(self, deed: Callable[[], bool]) -> bool:
+        """Do one thing; what cannot be done now is told, does not keep the rest from being done, and is decided anew by the next round."""
+        try:
+            return deed()
+        except SedanoError as error:
+            self._ports.telemetry.log("warning", "the controller could not do something; the next round decides anew", error=str(error))
+            return False
+
+    def _lose(self, lost: Lost) -> bool:
+        if not self._ports.members.lose(lost.name, max(self._lamport.forward(), lost.clock + 1), lost.lapsed):
+            return False
+        self._ports.telemetry.count("WorkersLost")
+        self._ports.telemetry.log("warning", "worker lost", worker=lost.name, lapsed=lost.lapsed)
+        return True
+
+    def _scale(self, scale: Scale) -> bool:
+        """Write the level down; whoever wins that applies the limit, if it is another, and says so."""
+        if not self._written(scale.queue, scale.level):
+            return False
+        if scale.level.applied:
+            return False
+        self._ports.consumers.set_limit(command_queue(scale.queue), scale.level.limit)
+        self._written(scale.queue, scale.level._replace(applied=True))
+        self._ports.telemetry.count("LimitsChanged", queue=scale.queue)
+        self._ports.telemetry.log("info", "invocations at once", queue=scale.queue, limit=scale.level.limit, before=scale.seen.limit)
+        return True
+
+    def _written(self, queue: str, level: Level) -> bool:
+        seen = self._memos[queue]
+        answer = self._ports.memos.change(Memo(seen.name, budget.to_text(level), self._ports.entropy.nonce()), seen)
+        if answer.done:
+            self._memos[queue] = answer.memo
+        return answer.done
+
+    def _ask(self, name: str) -> bool:
+        """Note that the check was asked for; whoever wins that publishes its event."""
+        check, now = self._checks[name], self._ports.clock.now()
+        won = False
+
+        def ask(before: Health) -> Health:
+            nonlocal won
+            won = health.to_ask(check.spec, before, now)
+            return before._replace(asked=now) if won else before
+
+        share(self._ports, ask, name)
+        if won:
+            self._announce(check.spec.expired)
+        return won
+

@@ -1,0 +1,231 @@
+"""Why has this task not run? One sentence and its evidence, read off what is there: nothing is asked of any worker.
+
+Looked at in this order, each only while nothing before it answers: the ledger (it ran, it runs, it waits for its next try), the timers (it
+waits for its moment), the history of today and yesterday (a worker held it back, and why, or collected it), the control record
+(it is paused, or revoked), the parked queue, the dead letters, and at last how much waits before it. Publishing writes nothing, so a task
+of which nothing is known anywhere waits in a queue unseen, or was never published: which of the two, nobody can know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sedano.engine.deferrals import HELD as MESSAGE_HELD
+from sedano.engine.parked.redrive import give_back, parked
+from sedano.errors import MessageRefused, SedanoError
+from sedano.model import circuits as breaker
+from sedano.model import states
+from sedano.model.ledger.records import RECORD_LIFETIME_S, TaskRecord
+from sedano.model.memos import CIRCUIT, memo_name
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command
+from sedano.model.messages.strict_json import MAX_DEPTH, load
+from sedano.model.messages.timestamps import LAST_SECOND, shown
+from sedano.model.pauses import QUEUE, in_force
+from sedano.model.queues import MAX_BYTES
+from sedano.model.timers import Timer
+from sedano.model.workflow.flow_run import FlowRun
+from sedano.ports import Ports, command_queue
+
+DAYS_S = 86_400.0
+HELD = ("task-held", MESSAGE_HELD)
+MOST_LETTERS = 100
+NOWHERE = (
+    "nothing was published under it in this stage, or its record has aged out (after "
+    f"{RECORD_LIFETIME_S / DAYS_S:.0f} days), or its countdown of at most 15 minutes is not over"
+)
+NO_EVIDENCE: Mapping[str, Any] = {}
+
+
+class Explanation(NamedTuple):
+    """Why a task has not run, or that it did: its *state*, one *sentence*, and the *evidence* that the sentence rests on."""
+
+    task_id: str
+    state: str
+    sentence: str
+    evidence: Mapping[str, Any] = NO_EVIDENCE
+
+
+def explain(ports: Ports, queues: Sequence[str], task_id: str) -> Explanation:
+    """Return why the task *task_id* has not run; *queues* are the names of the app's command queues.
+
+    Raises:
+        Unavailable: a store did not answer.
+    """
+    return next(_answers(ports, queues, task_id))
+
+
+def _answers(ports: Ports, queues: Sequence[str], task_id: str, before: Mapping[str, Any] | None = None) -> Iterator[Explanation]:
+    """Yield answers, the best first; *before*: what was told of a call that it runs, which shows that it was published."""
+    now = ports.clock.now()
+    record = ports.ledger.read([task_id]).get(task_id)
+    if record is not None and record.state != states.PENDING and not (record.state == states.RETRY and record.not_before <= now):
+        yield _recorded(record, now)
+    run = ports.flow_runs.read(task_id) if record is None else None
+    if run is not None:
+        yield _directed(run)
+    timer = next((timer for timer in ports.timers.list() if _task_id(timer) == task_id), None)
+    if timer is not None:
+        yield _waits(task_id, timer, now)
+    told = _held(ports, task_id, now)
+    if told is not None and "batch" in told and before is None:
+        yield _collected(ports, queues, task_id, told, now)
+    if told is not None and told["until"] > now:
+        yield _held_back(ports, task_id, told, now)
+    yield from _set_aside(ports, queues, task_id)
+    yield from _stopped(ports, queues, task_id, now)
+    if record is not None and record.state == states.RETRY:
+        yield _recorded(record, now)
+    yield _unseen(ports, queues, task_id, told or before)
+
+
+def _directed(run: FlowRun) -> Explanation:
+    """Tell what is known of a run of a workflow, which somebody asked for by its id."""
+    left = ", ".join(f"{name} ({why})" for name, why in run.uncompensated.items())
+    more = f"; not undone: {left}: retry() undoes that first" if left else ""
+    sentence = f"it is a run of the workflow {run.workflow} and is {run.state}{f': {run.cause}' if run.cause else ''}{more}"
+    evidence = {"workflow": run.workflow, "cause": run.cause, "uncompensated": dict(run.uncompensated)}
+    return Explanation(run.run_id, run.state, sentence, evidence)
+
+
+def _recorded(record: TaskRecord, now: float) -> Explanation:
+    """Tell what the ledger knows."""
+    evidence = {
+        "name": record.name, "attempt": record.attempt, "claims": record.claims, "owner": record.owner, "fence": record.fence,
+        "message_id": record.message_id, "expires": record.expires, "not_before": record.not_before,
+    }  # fmt: skip
+    ended = shown(record.clock / 1_000_000)
+    if record.state == states.RUNNING and record.expires > now:
+        sentence = f"it runs: claimed by {record.owner} until {shown(record.expires)}"
+    elif record.state == states.RUNNING:
+        sentence = (
+            f"claimed by {record.owner} until {shown(record.expires)}, which is over: that worker was lost, or its function's time limit "
+            "ended the body; another takes over when the message comes again"
+        )
+    elif record.state == states.RETRY:
+        why = f" after {record.error.type_name}: {record.error.message}" if record.error is not None else ""
+        sentence = f"it is tried again, attempt {record.attempt}, from {shown(record.not_before)}{why}"
+    elif record.error is not None:
+        sentence = f"it ended as {record.state} at {ended}: {record.error.type_name}: {record.error.message}"
+    elif record.state == states.REVOKED:
+        sentence = f"it ended as REVOKED at {ended}: its id was revoked"
+    else:
+        sentence = f"it ended as {record.state} at {ended}"
+    return Explanation(record.task_id, record.state, sentence, evidence)
+
+
+def _waits(task_id: str, timer: Timer, now: float) -> Explanation:
+    evidence = {"at": timer.at, "seconds": round(timer.at - now, 3), "queue": timer.queue, "timer": timer.name}
+    return Explanation(task_id, states.PENDING, f"it waits for its moment, {shown(timer.at)}", evidence)
+
+
+def _held(ports: Ports, task_id: str, now: float) -> dict[str, Any] | None:
+    """Return what a worker told last of holding it back; None when none did since yesterday."""
+    since = datetime.fromtimestamp(now - DAYS_S, UTC).strftime("%Y-%m-%d")
+    lines = (line for blob in ports.events.read(since) for line in blob.splitlines() if task_id.encode() in line)
+    found = [event for line in lines if (event := _held_line(line, task_id)) is not None]
+    last = max(found, key=lambda event: float(event["timestamp"]), default=None)
+    if last is None:
+        return None
+    return {**last, "since": min(float(event["timestamp"]) for event in found if event["until"] == last["until"])}
+
+
+def _held_line(line: bytes, task_id: str) -> dict[str, Any] | None:
+    """Return the event of a *line* that tells that *task_id* was held back; None for any other, and for one that no worker writes."""
+    try:
+        event = load(line, MAX_BYTES, MAX_DEPTH)
+    except MessageRefused:
+        return None
+    if not isinstance(event, dict) or event.get("type") not in HELD or event.get("uuid") != task_id:
+        return None
+    texts = all(isinstance(event.get(name), str) for name in ("name", "reason", "hostname")) and isinstance(event.get("batch", ""), str)
+    moments = (event.get("timestamp"), event.get("until"))
+    dated = all(isinstance(moment, int | float) and 0 <= moment < LAST_SECOND for moment in moments)
+    return event if texts and dated else None
+
+
+def _collected(ports: Ports, queues: Sequence[str], task_id: str, told: Mapping[str, Any], now: float) -> Explanation:
+    """Tell of a call that is run with others: that it waits for them, or what is known of the task that runs them."""
+    batch, since, until = str(told["batch"]), float(told["since"]), float(told["until"])
+    evidence = {"name": told["name"], "batch": batch, "since": since, "until": until, "hostname": told["hostname"]}
+    if until > now and batch not in ports.ledger.read([batch]):
+        sentence = f"it waits for other calls of {told['name']} since {shown(since)}; they run as one at {shown(until)} at the latest"
+        return Explanation(task_id, states.PENDING, sentence, evidence)
+    found = next(_answers(ports, queues, batch, told))
+    sentence = f"it was collected at {shown(since)} and is run with other calls by the task {batch}: {found.sentence}"
+    return Explanation(task_id, found.state, sentence, {**evidence, "of_batch": found.evidence})
+
+
+def _held_back(ports: Ports, task_id: str, told: Mapping[str, Any], now: float) -> Explanation:
+    evidence = {key: told[key] for key in ("name", "reason", "until", "timestamp", "hostname") if key in told}
+    reason = str(told["reason"])
+    if reason.startswith("debounce: "):
+        sentence = f"{reason} since {shown(told['since'])}; it runs at {shown(float(told['until']))} unless a later call comes"
+        return Explanation(task_id, states.PENDING, sentence, {**evidence, "since": told["since"]})
+    if reason.startswith("circuit "):
+        name = reason.removeprefix("circuit ").partition(" is open")[0]
+        memo = ports.memos.read([memo_name(CIRCUIT, name)]).get(memo_name(CIRCUIT, name))
+        if memo is not None:
+            circuit = breaker.from_text(memo.text)
+            evidence |= {"since": circuit.since, "cause": circuit.cause, "open": circuit.is_open(now)}
+    return Explanation(task_id, states.PENDING, f"{reason}; its message comes again at {shown(float(told['until']))}", evidence)
+
+
+def _stopped(ports: Ports, queues: Sequence[str], task_id: str, now: float) -> Iterator[Explanation]:
+    """Tell what an operator stopped and would stop this task too, as far as its id alone says."""
+    control = ports.control.read()
+    pauses = in_force(control.paused, now)
+    by_id = next((pause for pause in pauses if pause.name == task_id), None)
+    if by_id is not None:
+        yield Explanation(task_id, states.PENDING, "it is paused by its id", by_id._asdict())
+    paused = {pause.name: f" until {shown(pause.until)}" if pause.until else "" for pause in pauses if pause.kind == QUEUE}
+    stopped = [queue for queue in queues if queue in paused]
+    if stopped:
+        loads = {queue: ports.consumers.load(command_queue(queue))._asdict() for queue in stopped}
+        told = ", ".join(f"{queue}{paused[queue]}" for queue in stopped)
+        which = "its queue is" if len(stopped) == len(queues) == 1 else "it may lie in a queue that is"
+        yield Explanation(task_id, states.PENDING, f"{which} paused: {told}", {"paused": sorted(paused), "load": loads})
+
+
+def _set_aside(ports: Ports, queues: Sequence[str], task_id: str) -> Iterator[Explanation]:
+    """Tell what a worker, or its queue, set aside."""
+    some = parked(ports, lambda one: one.is_named(task_id))
+    give_back(ports, some)
+    for one in some[-1:]:
+        evidence = {"reason": one.reason, "field": one.field, "detail": one.detail, "queue": one.queue, "at": one.at}
+        what = "`sedano parked redrive` sends it again"
+        yield Explanation(task_id, states.PENDING, f"parked: {one.reason}, {one.detail}; {what}", evidence)
+    for queue in queues:
+        for letter in ports.consumers.dead(command_queue(queue), MOST_LETTERS):
+            if task_id in (letter.message_id, _id_of(letter.body)):
+                why = "it was received too often without an end, which kills its workers or outlasts their time"
+                evidence = {"queue": queue, "receives": letter.receives, "sent": letter.sent}
+                yield Explanation(task_id, states.PENDING, f"it lies in the dead letters of {queue}: {why}", evidence)
+
+
+def _unseen(ports: Ports, queues: Sequence[str], task_id: str, told: Mapping[str, Any] | None) -> Explanation:
+    loads = {queue: ports.consumers.load(command_queue(queue)) for queue in queues}
+    waiting = ", ".join(f"{load.waiting} wait in {queue}" for queue, load in loads.items())
+    evidence: dict[str, Any] = {"load": {queue: load._asdict() for queue, load in loads.items()}}
+    if told is None and not any(load.waiting or load.running for load in loads.values()):
+        sentence = f"nothing here knows this id, and {waiting}: {NOWHERE}"
+    elif told is None:
+        sentence = f"no worker has seen it: it waits in its queue ({waiting}), or it was never published"
+    else:
+        evidence |= {"reason": told["reason"], "until": told["until"]}
+        sentence = f"it was held back until {shown(float(told['until']))} ({told['reason']}) and waits in its queue now ({waiting})"
+    return Explanation(task_id, states.PENDING, sentence, evidence)
+
+
+def _task_id(timer: Timer) -> str:
+    return _id_of(timer.body)
+
+
+def _id_of(body: str) -> str:
+    try:
+        command = codec.decode(body)
+    except (MessageRefused, SedanoError):
+        return ""
+    return command.task_id if isinstance(command, Command) else command.id

@@ -1,0 +1,233 @@
+"""Calls that wait for others: of a debounced task the last of a quiet period runs; those of a batched task run together as one call.
+
+Debounce. Each call is noted where it is received, the latest by its publisher's logical clock, and sent anew to come when it has been quiet
+for long enough. Only then is it asked whether it still is the latest; an earlier one ends as REVOKED. The latest one's message is never
+acknowledged before its copy is in the queue, so no crash loses it. When its quiet is over counts only with the mark of one of the stage's
+keys (`sedano.ports.seals`): otherwise the call is noted as if it had just been published. Where a worker has no keys, a call that is the
+latest and was published for long enough runs.
+
+Batch. Calls go into a basket, one for each slice of time and key. A worker sends the command that runs a basket before it puts anything
+into it, to come when the slice is over; whichever of these copies comes first shuts the basket, the others meet its claim. So whatever is
+in a basket has somebody who comes for it. A call whose worker died between putting it in and acknowledging it may be in two baskets: calls
+are received at least once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from sedano.engine.batch import Arguments, Batch, Job, Stillborn
+from sedano.engine.containment import contain
+from sedano.engine.drafts import CommandDraft, Composer
+from sedano.engine.publisher.requeue import Later, resend
+from sedano.errors import SedanoError, Unavailable
+from sedano.model import refusals, states
+from sedano.model.collection import MOST_BASKET_BYTES, MOST_PARTS, RUNS, Fetched, Latest, overdue, slice_of, written
+from sedano.model.limits.task_limits import QUIET, TaskLimits
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.lineage import derived_id
+from sedano.model.messages.message import Command
+from sedano.ports import Ports
+
+MARGIN_S = 1.0
+"""A basket is fetched so much later than its slice is over, so that clocks may differ a little."""
+WHOLE_S = 1.0
+"""A queue delays by whole seconds, so what is sent for a basket may come so much later still."""
+ALONE_BYTES = MOST_BASKET_BYTES // 4
+"""A call that is longer than this runs in a basket of its own, without one."""
+MOST_SENT = 1_000
+
+
+class Asked(NamedTuple):
+    """A job of a debounced or batched task, its limits and its *key*."""
+
+    job: Job
+    limits: TaskLimits
+    key: str
+
+    @property
+    def name(self) -> str:
+        """What calls of the same task and key have in common."""
+        return f"{self.job.task.name}/{self.key}"
+
+
+class Collected(NamedTuple):
+    """Where a call went: the id of the task that runs it with others, and when that begins at the latest if a worker is free (epoch s)."""
+
+    batch: str
+    until: float
+
+
+class Collecting:
+    """Notes calls and collects them. One per worker; *arguments* fetches those of a command."""
+
+    def __init__(self, ports: Ports, lamport: LamportClock, source: str, arguments: Callable[[Command], Arguments]) -> None:
+        """Have sent for no basket yet."""
+        self.ports, self.arguments = ports, arguments
+        self._composer = Composer(source, lamport, ports)
+        self._sent: OrderedDict[str, None] = OrderedDict()
+        self._parts: OrderedDict[str, int] = OrderedDict()
+
+    def quieten(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
+        """Return the jobs that are the latest after the quiet, and those that are not any more, to end; send the others anew."""
+        going: list[Job] = []
+        waiting: list[Later] = []
+        for one in asked:
+            try:
+                found = self._quieten(one)
+            except SedanoError as away:
+                self.ports.telemetry.log("warning", "debounce not answered", task_id=one.job.command.task_id, error=str(away))
+                batch.defer_job(one.job, away)
+                continue
+            if isinstance(found, Later):
+                waiting.append(found)
+            else:
+                going.append(found)
+        resend(self.ports, waiting, batch)
+        return going
+
+    def collect(self, asked: Sequence[Asked], batch: Batch) -> None:
+        """Put the calls into baskets; those that could not be put into one are given back."""
+        groups: dict[str, list[Asked]] = {}
+        for one in asked:
+            groups.setdefault(one.name, []).append(one)
+        for name, some in groups.items():
+            most, seconds = some[0].limits.batch or (1, 1.0)
+            for start in range(0, len(some), most):
+                self._collect(name, some[start : start + most], most, seconds, batch)
+
+    def opened(self, job: Job) -> Job:
+        """Return the job that runs a basket with the calls that are in it.
+
+        Raises:
+            Unavailable: the store did not answer.
+        """
+        args, kwargs = self.arguments(job.command)
+        if kwargs or len(args) != 1 or not isinstance(args[0], str):
+            return job  # a call that was too long for a basket is here by itself
+        calls = self.ports.limits.shut(args[0], self.ports.clock.now()).calls
+        if not calls:
+            why = "nothing was put into its basket"
+            return job._replace(stillborn=Stillborn(states.REVOKED, refusals.SUPERSEDED, "batch", why, park=False))
+        return job._replace(command=job.command._replace(args=[Fetched(calls)], data_ref=None))
+
+    def _quieten(self, asked: Asked) -> Job | Later:
+        job, now = asked.job, self.ports.clock.now()
+        until = self._until(asked)
+        if until is not None and now < until:
+            return Later(job, until, {}, "debounce: waiting for quiet")
+        call = Latest(job.command.clock, job.command.task_id)
+        latest = self.ports.limits.note(asked.name, call, now) if until is None else self.ports.limits.latest(asked.name)
+        if overdue(latest, call.task_id):
+            why = f"a later call, {latest.task_id if latest else ''}, took its place"
+            return job._replace(stillborn=Stillborn(states.REVOKED, refusals.SUPERSEDED, "debounce", why, park=False))
+        if until is not None:
+            return job
+        until = now + asked.limits.debounce
+        given = self.ports.seals.attached(QUIET, str(int(until * 1_000_000)), *_bound(asked))
+        if not given and now - job.command.time >= asked.limits.debounce:
+            return job  # no key would prove that it has waited: it was published for long enough, and is the latest still
+        return Later(job, until, {QUIET: given} if given else {}, "debounce: waiting for quiet")
+
+    def _until(self, asked: Asked) -> float | None:
+        """Return when its quiet is over, as a worker of this stage has noted; None where none has, whatever the message says."""
+        given = asked.job.delivery.attributes.get(QUIET, "")
+        text = self.ports.seals.detached(QUIET, given, *_bound(asked)) if given else ""
+        return int(text) / 1_000_000 if text else None
+
+    def _collect(self, name: str, some: Sequence[Asked], most: int, seconds: float, batch: Batch) -> None:
+        written_down = self._written(some, batch)
+        some = [one for one, _ in written_down]
+        try:
+            entries, alone = [], {}
+            for one, entry in written_down:
+                if len(entry.encode()) > ALONE_BYTES:
+                    basket = f"{name}/{one.job.command.task_id}"
+                    self._run(one.job, [entry], basket, 0)
+                    alone[one.job.command.task_id] = Collected(_runner(basket), self.ports.clock.now())
+                else:
+                    entries.append(entry)
+            together = self._put(name, some[0].job, entries, most, seconds) if entries else None
+        except SedanoError as away:
+            for one in some:
+                self.ports.telemetry.log("warning", "call not collected", task_id=one.job.command.task_id, error=str(away))
+                batch.defer_job(one.job, away)
+            return
+        for one in some:
+            self._tell(one.job, alone.get(one.job.command.task_id, together), batch)
+
+    def _written(self, some: Sequence[Asked], batch: Batch) -> list[tuple[Asked, str]]:
+        """Return those of *some* whose arguments can be read, each as a basket holds it; settle the others."""
+        found: list[tuple[Asked, str]] = []
+        for one in some:
+            try:
+                args, kwargs = self.arguments(one.job.command)
+                found.append((one, written(one.job.command.task_id, args, kwargs)))
+            except Exception as error:  # noqa: BLE001 - the last resort: the calls beside it go on
+                contain(self.ports.telemetry, error, one.job.delivery, batch)
+        return found
+
+    def _tell(self, job: Job, collected: Collected | None, batch: Batch) -> None:
+        """Note in the history that *job* was collected, for whoever asks why it has not run: it leaves no record of its own."""
+        batch.move(job.delivery)
+        batch.count("CallsCollected", job.task.name)
+        if collected is not None:
+            batch.chronicle.line(
+                "task-held", job.received_clock, self.ports.clock.now(), uuid=job.command.task_id, name=job.task.name,
+                reason="batch: waiting for other calls", until=round(collected.until, 3), batch=collected.batch,
+            )  # fmt: skip
+
+    def _put(self, name: str, job: Job, entries: Sequence[str], most: int, seconds: float) -> Collected:
+        now = self.ports.clock.now()
+        number, end = slice_of(now, seconds)
+        while True:
+            first = self._parts.get(f"{name}/{number}", 0)
+            for part in range(first, MOST_PARTS):
+                basket = f"{name}/{number}.{part}"
+                self._send_for(basket, job, max(0.0, end - now) + MARGIN_S)
+                found = self.ports.limits.put(basket, entries, most, now)
+                if found is not None:
+                    _remember(self._parts, f"{name}/{number}", part)
+                    full = len(found.calls) >= most
+                    if full:
+                        self._run(job, basket, basket, 0)
+                    return Collected(_runner(basket), now if full else end + MARGIN_S + WHOLE_S)
+            number, end = number + 1, end + seconds
+
+    def _send_for(self, basket: str, job: Job, seconds: float) -> None:
+        """Send the command that runs *basket*, unless this worker has sent it."""
+        if basket in self._sent:
+            return
+        self._run(job, basket, basket, -int(-seconds // 1))
+        _remember(self._sent, basket, None)
+
+    def _run(self, job: Job, calls: str | Sequence[str], name: str, delay: int) -> None:
+        """Send the command that runs *calls*, or what is in the basket of that name."""
+        task = job.task.name + RUNS
+        draft = CommandDraft(
+            job.task.queue, _runner(name), task, [calls], delay=delay, tenant=job.command.tenant,
+            ignore_result=job.task.ignore_result or None, stamps=job.command.stamps,
+        )  # fmt: skip
+        message = self._composer.compose(draft)
+        (error,) = self.ports.queues.send(message.queue, [message.outgoing])
+        if error is not None:
+            raise Unavailable(f"the command that runs a batch of {task} was not sent: {error}")
+
+
+def _bound(asked: Asked) -> tuple[str, str, str, str]:
+    """Return what the mark of a debounced call belongs to: the queue, the message, and the calls that it is one of."""
+    return asked.job.delivery.queue, asked.job.command.id, asked.job.command.task_id, asked.name
+
+
+def _runner(basket: str) -> str:
+    """Return the id of the task that runs *basket*."""
+    return derived_id(basket, "batch")
+
+
+def _remember(known: OrderedDict[str, Any], name: str, value: Any) -> None:
+    known[name] = value
+    known.move_to_end(name)
+    if len(known) > MOST_SENT:
+        known.popitem(last=False)

@@ -1,0 +1,32 @@
+"""Holding an election: what `sedano.api.elections` hands over to when somebody asks for one."""
+
+from __future__ import annotations
+
+from sedano.engine.cluster.control import members
+from sedano.engine.context import CURRENT
+from sedano.engine.elections import opening, sudden, written
+from sedano.engine.publisher.publisher import Outlet
+from sedano.errors import OptionError
+from sedano.model.cluster.members import ACTIVE
+from sedano.model.elections import ANYBODY, LONGEST_S, Election, Mode
+from sedano.model.tasks.signature import Signature
+
+
+def hold(outlet: Outlet, election_id: str, topic: str, signature: Signature, task_id: str, *, mode: Mode, timeout: int) -> bool:
+    """Hold the election *election_id*, which dispatches *signature* as the task *task_id*; tell whether that task keeps a result.
+
+    Raises:
+        OptionError: *mode* or *timeout* (whole seconds) is none.
+    """
+    if mode not in ("faithful", "fast"):
+        raise OptionError(f"mode: {mode!r} is neither 'faithful' nor 'fast'")
+    if not 0 <= timeout <= LONGEST_S:
+        raise OptionError(f"timeout: {timeout} is not between 0 and {LONGEST_S} seconds")
+    draft = outlet.prepare(signature, task_id)
+    election = Election(election_id, topic, task_id, written(draft))
+    if mode == "fast":
+        outlet.post([sudden(election, draft.queue, outlet.fresh_id())])
+        return not draft.ignore_result
+    need = ANYBODY if CURRENT.get() is not None else frozenset(m.name for m in members(outlet.ports) if m.state == ACTIVE)
+    outlet.post([opening(election._replace(need=need), draft.queue, timeout, outlet.fresh_id())])
+    return not draft.ignore_result

@@ -1,0 +1,110 @@
+"""Invocations: what each of a function took, told as one line; and records that the queue does not take, which go with the next.
+
+A line has to be written before the call that carries it. So what that call took, and what was done after it, is told by the process's next
+line: the sums over the lines of a process are right but for the end of its last invocation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sedano.engine.chronicle import Chronicle, Host
+from sedano.errors import SedanoError
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import NOTHING
+from sedano.ports import RECORDS, Outgoing, Ports
+
+WORKER, ROUTER, RECORDER = "worker-invocation", "router-invocation", "recorder-invocation"
+"""The types of the lines, by the function that tells."""
+MOST_UNTOLD = 20
+"""Records of earlier invocations that wait for their queue; older ones are lost, and counted."""
+MOST_OWED = 9
+"""Invocations that wait for the line of the next, however soon it comes: an environment that ends takes them with it."""
+
+
+class Owed(NamedTuple):
+    """What the next line says besides its own invocation."""
+
+    invocations: int = 0
+    messages: int = 0
+    given_back: int = 0
+    seconds: float = 0.0
+
+
+class Invocations:
+    """The invocations of one function in one process, one after the other: `begin`, then `tell` (or `line` and `end`)."""
+
+    __slots__ = ("_began", "_calls", "_every", "_host", "_kind", "_lamport", "_owed", "_ports", "_seen", "_told", "_untold", "_written")
+
+    def __init__(self, kind: str, ports: Ports, host: Host, lamport: LamportClock, every: float = 0.0) -> None:
+        """Tell them as lines of type *kind* on behalf of *host*; where nothing else happens several together, *every* so many seconds."""
+        self._kind, self._ports, self._host, self._lamport, self._every = kind, ports, host, lamport, every
+        self._told = False
+        self._began = self._written = 0.0
+        self._calls = self._seen = NOTHING
+        self._owed = Owed()
+        self._untold: list[str] = []
+
+    def begin(self) -> None:
+        """Begin an invocation."""
+        self._began = self._ports.clock.monotonic()
+
+    def tell(self, chronicle: Chronicle, messages: int, given_back: int) -> None:
+        """Add the line to the *chronicle* and send it, unless that has time; end the invocation."""
+        late = self._ports.clock.monotonic() - self._written >= self._every
+        told = late or not self._told or self._owed.invocations >= MOST_OWED or bool(chronicle.rows or chronicle.lines)
+        if told:
+            self.line(chronicle, messages, given_back)
+            self.send(chronicle)
+        self.end(messages, given_back, told=told)
+
+    def line(self, chronicle: Chronicle, messages: int, given_back: int, ahead: Mapping[str, int] = NOTHING) -> None:
+        """Add a line to the *chronicle*: how many *messages* came and were *given_back*, and all that was done since the last line.
+
+        *ahead*: calls, by `service.Operation`, without which there is no line: that of the write that it is part of.
+        """
+        ports, before = self._ports, self._calls
+        calls: dict[str, int] = dict(ports.telemetry.calls())
+        for name, count in ahead.items():
+            calls[name] = calls.get(name, 0) + count
+        made = {name: count - before.get(name, 0) for name, count in calls.items() if count > before.get(name, 0)}
+        self._seen, self._written = calls, ports.clock.monotonic()
+        took = self._since(messages, given_back, self._written)
+        memory = {} if self._host.memory_mb is None else {"memory_mb": self._host.memory_mb}
+        chronicle.line(
+            self._kind, self._lamport.forward(), ports.clock.now(), invocations=took.invocations, messages=took.messages,
+            given_back=took.given_back, cold=not self._told, calls=made, duration_ms=round(took.seconds * 1000, 3), **memory,
+        )  # fmt: skip
+
+    def end(self, messages: int, given_back: int, *, told: bool) -> None:
+        """End the invocation; what its line did not say, all where it was not *told*, is said by the next."""
+        now = self._ports.clock.monotonic()
+        if told:
+            self._calls, self._told, self._owed = self._seen, True, Owed(seconds=now - self._written)
+        else:
+            self._owed = self._since(messages, given_back, now)
+
+    def _since(self, messages: int, given_back: int, until: float) -> Owed:
+        """Return what was since the last line, this invocation up to *until* included."""
+        owed = self._owed
+        return Owed(owed.invocations + 1, owed.messages + messages, owed.given_back + given_back, owed.seconds + until - self._began)
+
+    def send(self, chronicle: Chronicle) -> None:
+        """Send what happened, if anything did, and the records that the queue did not take before: history, not the ledger."""
+        packed = chronicle.pack()
+        if packed is None:
+            return
+        records = [*self._untold, packed]
+        try:
+            answers = self._ports.queues.send(RECORDS, [Outgoing(record) for record in records])
+        except SedanoError as away:
+            answers = [away] * len(records)
+        untold = [record for record, error in zip(records, answers, strict=True) if error is not None]
+        self._untold = untold[-MOST_UNTOLD:]
+        if untold:
+            telemetry, error = self._ports.telemetry, str(next(filter(None, answers)))
+            telemetry.count("RecordsDelayed")
+            telemetry.log("warning", "records of what happened not sent yet", waiting=len(untold), error=error)
+        if len(untold) > MOST_UNTOLD:
+            self._ports.telemetry.count("RecordsLost", len(untold) - MOST_UNTOLD)

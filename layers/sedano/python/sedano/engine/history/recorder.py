@@ -1,0 +1,107 @@
+"""The recorder: packed worker events become event lines in the history, as immutable objects named by their content.
+
+The records of one batch become one object a day, because a PUT costs as much as twelve messages. A batch that comes again as it was has the
+same name, which is taken; records that come again in other company are told twice, and whoever reads a history takes each event once
+(`sedano.model.history.registers`).
+
+The recorder tells of its own invocation in the last object that it writes anyway, so that costs no call. Two tries of one batch take
+different times, so this line is no part of the name: the first try's object stands, and a later one adds nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from sedano.engine.batch import Batch
+from sedano.engine.chronicle import Chronicle, Host, unpack
+from sedano.engine.containment import contain, passing, unexpected
+from sedano.engine.deferrals import hide
+from sedano.engine.history.invocations import RECORDER, Invocations
+from sedano.engine.hold_back import refuse
+from sedano.engine.parked.lot import ParkingLot
+from sedano.errors import MessageRefused
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import NOTHING
+from sedano.ports import Delivery, Ports
+
+
+class Recorder:
+    """Writes the history. One per process."""
+
+    def __init__(self, ports: Ports, host: Host, costs: Mapping[str, int] = NOTHING) -> None:
+        """Write over *ports*, whose `Events.append` makes these calls (by `service.Operation`)."""
+        self.ports, self.host, self._costs = ports, host, costs
+        lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
+        self._parking = ParkingLot(ports, lamport)
+        self._invocations = Invocations(RECORDER, ports, host, lamport)
+
+    def record(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
+        """Append the event lines of *deliveries* and return the deliveries that shall come again."""
+        self._invocations.begin()
+        batch = Batch(deadline, Chronicle(self.host))
+        days = self._days(deliveries, batch)
+        back: set[int] = set()
+        told = False
+        for day in sorted(days):
+            own = b""
+            if day == max(days):
+                own = passing(self.ports.telemetry, "own", partial(self._own, len(deliveries), len(batch.given_back) + len(back)), b"")
+            if self._append(day, days[day].values(), own):
+                told = bool(own)
+            else:
+                back.update(days[day])
+        for place in sorted(back):
+            batch.defer(deliveries[place])
+        passing(self.ports.telemetry, "park", partial(self._parking.settle, batch), None)
+        passing(self.ports.telemetry, "hide", partial(hide, self.ports, batch), None)
+        passing(self.ports.telemetry, "flush", self.ports.telemetry.flush, None)
+        self._invocations.end(len(deliveries), len(batch.given_back), told=told)
+        return batch.given_back
+
+    def _days(self, deliveries: Sequence[Delivery], batch: Batch) -> dict[str, dict[int, list[str]]]:
+        """Return the lines of all deliveries that can be read, by their day and the delivery's place."""
+        days: dict[str, dict[int, list[str]]] = defaultdict(dict)
+        for place, delivery in enumerate(deliveries):
+            try:
+                for day, lines in _by_day(unpack(delivery.body)).items():
+                    days[day][place] = lines
+            except MessageRefused as refused:
+                refuse(self.ports, delivery, refused, batch)
+            except Exception as error:  # noqa: BLE001 - the last resort
+                contain(self.ports.telemetry, error, delivery, batch)
+        return days
+
+    def _own(self, messages: int, given_back: int) -> bytes:
+        """Return the line that tells of this invocation, with the write that it is part of."""
+        told = Chronicle(self.host)
+        self._invocations.line(told, messages, given_back, self._costs)
+        return "".join(map(_line, told.unpacked())).encode()
+
+    def _append(self, day: str, told: Iterable[Sequence[str]], own: bytes) -> bool:
+        """Keep the lines of one day as one object; tell whether they are kept."""
+        lines = "".join(line for some in told for line in some)
+        try:
+            self.ports.events.append(day, lines.encode(), own)
+        except Exception as error:  # noqa: BLE001 - what one object holds came from many records: none of them is guilty
+            answer = unexpected(self.ports.telemetry, error)
+            self.ports.telemetry.log("warning", "history not written; its records come back", day=day, error=str(answer))
+            return False
+        return True
+
+
+def _by_day(events: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the lines of *events* by their UTC day."""
+    days: dict[str, list[str]] = defaultdict(list)
+    for event in events:
+        day = datetime.fromtimestamp(float(event["timestamp"]), UTC).date().isoformat()
+        days[day].append(_line(event))
+    return days
+
+
+def _line(event: Mapping[str, Any]) -> str:
+    return json.dumps(event, separators=(",", ":"), sort_keys=True) + "\n"

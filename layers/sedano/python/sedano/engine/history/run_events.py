@@ -1,0 +1,131 @@
+"""Telling how a task ended: one row of the chronicle for each run, and for each end that an earlier process may not have told any more.
+
+A process can die between recording an outcome and sending its chronicle. The message comes again, finds the record that it left, and the
+end is told from that record: with the record's own clock, so an end that is told twice is the same end (`sedano.model.history.registers`).
+
+What rings an alarm when workers die is counted at once and not with the batch (`count_at_once`): the next body may kill this process too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sedano.engine import chronicle
+from sedano.engine.batch import Batch, Job, Judged, Ran
+from sedano.engine.chronicle import MICRO, Row
+from sedano.engine.context import span_of
+from sedano.model import refusals, states
+from sedano.model.ledger.records import ErrorRecord, Outcome, TaskRecord
+from sedano.model.messages.attributes import is_id
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import Command
+from sedano.model.messages.trace import trace_of
+from sedano.ports import Telemetry
+
+ENDS = {
+    states.SUCCESS: (chronicle.SUCCEEDED, "TasksSucceeded"),
+    states.FAILURE: (chronicle.FAILED, "TasksFailed"),
+    states.RETRY: (chronicle.RETRIED, "TasksRetried"),
+    states.POISON: (chronicle.FAILED, ""),
+    states.REVOKED: (chronicle.REVOKED, "TasksRevoked"),
+}
+"""The last event of a run, and the metric that counts it, by the state that was recorded; a poison was counted before it was recorded."""
+UNRUN = {refusals.EXPIRED: "TasksExpired", refusals.BUSY: "SingletonsDropped"}
+"""The metric of what ended as revoked though nobody revoked it, by the reason."""
+
+
+def count_at_once(telemetry: Telemetry, metric: str, task: str) -> None:
+    """Add one to *metric* of *task* and write it now, so that no death of this process can lose it.
+
+    Called before the write that it tells of, it counts too often where that write is refused or its answer is lost, and never too seldom.
+    """
+    telemetry.count(metric, task=task)
+    telemetry.flush()
+
+
+def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
+    """Tell a run whose outcome stands."""
+    ran, (end, metric) = judged.ran, ENDS[judged.verdict.state]
+    job, _, stillborn = ran.held
+    if end == chronicle.REVOKED and stillborn is not None:
+        metric = UNRUN.get(stillborn.code, metric)
+    elif ran.run.ignored:
+        metric = "TasksIgnored"
+    began = (None, None) if stillborn is not None else (int(ran.started * MICRO), ran.started_clock)
+    clock = judged.outcome.clock if judged.outcome is not None else lamport.forward()
+    if metric:
+        batch.count(metric, job.task.name)
+    said = None if ran.run.error is None else _said(judged.verdict.state, ran.run.error)
+    batch.chronicle.rows.append(_row(job, began, (int(ran.ended * MICRO), clock, end), said))
+    _tell_calls(job, end, clock, ran.ended, batch)
+    if job.command.traceparent is not None and stillborn is None:
+        _tell_span(ran, batch, clock)
+
+
+def _tell_span(ran: Ran, batch: Batch, clock: int) -> None:
+    """Tell the span of a run in a trace that began outside; what tasks cause of themselves is told apart by root and parent."""
+    command = ran.held.job.command
+    found = span_of(command, ran.held.record.fence if ran.held.record is not None else 0, ran.started_clock)
+    if found.trace_id != trace_of(command.lineage.root_id or command.task_id):
+        batch.chronicle.line(
+            "span", clock, ran.ended, uuid=command.task_id, name=command.task, trace_id=found.trace_id, span_id=found.span_id,
+            parent_span_id=found.parent_id, flags=found.flags, started=ran.started,
+        )  # fmt: skip
+
+
+def tell_again(job: Job, record: TaskRecord, batch: Batch) -> None:
+    """Tell the end that this message left in the *record*, in case that nobody could any more.
+
+    A revocation by id bears the clock of a client that has heard of no run of the task: it is told as later than the receipt that met it.
+    """
+    end, _ = ENDS[record.state]
+    clock = record.clock if record.message_id else max(record.clock, job.received_clock + 1)
+    batch.chronicle.rows.append(_row(job, (None, None), (record.clock, clock, end), _said(record.state, record.error)))
+    _tell_calls(job, end, clock, record.clock / MICRO, batch)
+
+
+def _tell_calls(job: Job, end: str, clock: int, at: float, batch: Batch) -> None:
+    """Tell the end of each call that *job* ran with others (`batch=`): it has no record of its own, and was told as held last."""
+    if job.task.limits is None or not job.task.limits.runs or end == chronicle.RETRIED:
+        return
+    from sedano.model.collection import RUNS
+
+    for task_id in _calls(job.command):
+        batch.chronicle.line(end, clock, at, uuid=task_id, name=job.task.name.removesuffix(RUNS))
+
+
+def _calls(command: Command) -> Sequence[str]:
+    """Return the ids of the calls that a batch ran: those of its basket; a retry bears them itself. A first message may say anything."""
+    from sedano.model.collection import Fetched, read
+
+    calls = command.args[0] if command.args else None
+    if isinstance(calls, Fetched):
+        return calls.ids
+    try:
+        return [one for one in read(calls) if is_id(one)] if command.attempt and isinstance(calls, list) else ()
+    except (ValueError, TypeError, LookupError):
+        return ()
+
+
+def tell_exit(outcome: Outcome, batch: Batch) -> None:
+    """Tell the end of a task that never ran, because what it waited for failed."""
+    end, _ = ENDS[outcome.state]
+    exception = {"exception": f"{outcome.error.type_name}({outcome.error.message[:200]!r})"} if outcome.error is not None else {}
+    batch.chronicle.line(end, outcome.clock, outcome.at, uuid=outcome.task_id, name=outcome.name, **exception)
+
+
+def _said(state: str, error: ErrorRecord | None) -> ErrorRecord | None:
+    """Return *error* as the history says it: under the word POISON where the task itself was given up, and not one that it waited for."""
+    return error._replace(type_name=states.POISON) if state == states.POISON and error is not None else error
+
+
+def _row(job: Job, began: tuple[int | None, int | None], ended: tuple[int, int, str], error: ErrorRecord | None) -> Row:
+    command = job.command
+    lineage = command.lineage
+    return (
+        command.task_id, command.task, job.delivery.queue, lineage.root_id or command.task_id, lineage.parent_id,
+        command.attempt, command.source, int(command.time * MICRO), command.clock, int(job.received * MICRO), job.received_clock,
+        *began, *ended,
+        f"{error.type_name}({error.message[:200]!r})" if error is not None else None,
+        *((command.stamps,) if command.stamps else ()),
+    )  # fmt: skip

@@ -1,0 +1,173 @@
+"""Rate limits: each task that comes takes a ticket, whose slot is its own. Who is early is sent anew to come in its slot.
+
+One write takes the tickets of a whole batch. A slot is kept for two seconds: who comes later takes another ticket, so that what was held
+up does not start all at once; that slot is kept for longer, so that nobody is held up for ever. A task that is tried again, or whose
+worker died, takes a ticket of its own for each run. A ticket whose run never comes is a slot that nobody uses: fewer starts than declared,
+never more.
+
+A slot counts only with the mark of one of the stage's keys over it, the message and the line (`sedano.ports.seals`): whoever may send a
+message cannot give it a slot. A mark that is missing or wrong is as if there were no slot, and the limit is asked again. Where a worker has
+no keys it hands out no slots that are to come: it takes the tickets whose slots are now, and the others come again when the next is
+expected.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from sedano.engine.batch import Batch, Job
+from sedano.engine.publisher.requeue import Later, resend
+from sedano.errors import SedanoError, Unavailable
+from sedano.model.limits import rate as rates
+from sedano.model.limits.rate import Line, Paces
+from sedano.model.limits.task_limits import SLOT, Slot, TaskLimits, kept, slot_of, slot_text
+from sedano.model.messages.timestamps import LAST_SECOND
+from sedano.ports import Ports
+
+TRIES = 6
+"""How often one batch follows a line that changes under it."""
+MOST_LINES = 1_000
+"""Lines remembered; the ones used least recently are forgotten first."""
+
+
+class Asked(NamedTuple):
+    """A job that is limited: by what, for which *key*."""
+
+    job: Job
+    limits: TaskLimits
+    key: str
+
+    @property
+    def name(self) -> str:
+        """The name of its line."""
+        return f"{self.job.task.name}/{rates.told(self.limits.paces)}/{self.key}"
+
+
+class Pacing:
+    """Gives slots. One per worker: the lines of this worker alone are kept here, and what is known of those of all."""
+
+    def __init__(self, ports: Ports) -> None:
+        """Know of no line yet."""
+        self.ports = ports
+        self._known: OrderedDict[str, Line] = OrderedDict()
+        self._own: OrderedDict[str, Line] = OrderedDict()
+
+    def admit(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
+        """Return the jobs whose slot is now; send the others anew, each to come in its slot."""
+        now = self._now()
+        going: list[Job] = []
+        waiting: list[Later] = []
+        lines: dict[str, list[tuple[Asked, int]]] = {}
+        slotted: list[tuple[Asked, Slot]] = []
+        for one in asked:
+            slot = self._slot(one)
+            if slot is None or now > kept(slot) or (now >= slot.at and one.job.delivery.receives > 1):
+                lines.setdefault(one.name, []).append((one, slot.late + 1 if slot is not None else 0))
+            else:
+                slotted.append((one, slot))
+        for name, some in lines.items():
+            self._ticket(name, some, going, waiting, batch)
+        self._use(slotted, going, waiting, batch)
+        resend(self.ports, waiting, batch)
+        return going
+
+    def _use(self, slotted: Sequence[tuple[Asked, Slot]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
+        """Decide about those that have a slot: looked at last, for to take tickets may have taken a while."""
+        now = self._now()
+        for one, slot in slotted:
+            if slot.at > now:
+                waiting.append(self._later(one, slot))
+            elif now <= kept(slot):
+                going.append(one.job)
+            else:
+                batch.give_back(one.job.delivery)
+
+    def _slot(self, asked: Asked) -> Slot | None:
+        """Return the slot that the message was given under the limits that hold now."""
+        given = asked.job.delivery.attributes.get(SLOT, "")
+        if not given or asked.limits.per_worker:
+            return None
+        slot = slot_of(self.ports.seals.detached(SLOT, given, *_bound(asked)))
+        return slot if slot is not None and slot.rule == rates.told(asked.limits.paces) else None
+
+    def _ticket(self, name: str, some: list[tuple[Asked, int]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
+        limits = some[0][0].limits
+        try:
+            found = self._asked(limits)(name, limits.paces, len(some))
+        except SedanoError as away:
+            for one, _ in some:
+                self.ports.telemetry.log("warning", "rate limit not answered", task_id=one.job.command.task_id, error=str(away))
+                batch.defer_job(one.job, away)
+            return
+        given = [(one, Slot(at, late, rates.told(limits.paces))) for (one, late), at in zip(some, found, strict=True)]
+        self._use(given, going, waiting, batch)
+
+    def _asked(self, limits: TaskLimits) -> Callable[[str, Paces, int], list[int]]:
+        """Return what gives slots under *limits*."""
+        if limits.per_worker:
+            return self._own_slots
+        return self._slots if self.ports.seals.ready() else self._slots_now
+
+    def _slots(self, name: str, limits: Paces, count: int) -> list[int]:
+        """Return the slots of *count* tickets of the line *name*."""
+        seen = self._known.get(name)
+        for _ in range(TRIES):
+            now, nonce = self._now(), self.ports.entropy.nonce()
+            if seen is None or rates.idle(seen, limits, now):
+                answer, begun = self.ports.limits.begin(name, rates.started(limits, count, now, nonce), limits), True
+            elif rates.ahead(seen, limits, now):
+                answer, begun = self.ports.limits.join(name, limits, count, now), False
+            else:
+                answer, begun = self.ports.limits.turn(name, rates.restarted(seen, limits, count, now, nonce), seen), True
+            seen = answer.line
+            if answer.done and seen is not None:
+                _remember(self._known, name, seen)
+                return rates.slots(seen, limits, 0 if begun else seen.taken - count, count)
+        raise Unavailable(f"rate limit {name}: its line changed under each of {TRIES} attempts")
+
+    def _own_slots(self, name: str, limits: Paces, count: int) -> list[int]:
+        """Return the slots of *count* tickets of this worker's own line; those to come stay free, for who comes next may come elsewhere."""
+        now, line = self._now(), self._own.get(name)
+        if line is None or rates.idle(line, limits, now):
+            line = Line(now, 0, (now,) * len(limits))
+        elif not rates.ahead(line, limits, now):
+            line = rates.restarted(line, limits, 0, now, "")
+        found = rates.slots(line, limits, line.taken, count)
+        _remember(self._own, name, rates.joined(line, limits, sum(at <= now for at in found)))
+        return found
+
+    def _slots_now(self, name: str, limits: Paces, count: int) -> list[int]:
+        """Return the slots of *count* tickets, of which only those whose slot is now are taken: no key would prove the others."""
+        now, line = self._now(), self.ports.limits.line(name, limits)
+        if line is None or rates.idle(line, limits, now):
+            line = Line(now, 0, (now,) * len(limits))
+        elif not rates.ahead(line, limits, now):
+            line = rates.restarted(line, limits, 0, now, "")
+        found = rates.slots(line, limits, line.taken, count)
+        due = sum(at <= now for at in found)
+        return [*(self._slots(name, limits, due) if due else ()), *found[due:]]
+
+    def _later(self, asked: Asked, slot: Slot) -> Later:
+        at = min(slot.at / rates.SECOND, LAST_SECOND)
+        moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+        given = "" if asked.limits.per_worker else self.ports.seals.attached(SLOT, slot_text(slot), *_bound(asked))
+        return Later(asked.job, at, {SLOT: given} if given else {}, f"rate limit: slot at {moment}")
+
+    def _now(self) -> int:
+        return int(self.ports.clock.now() * rates.SECOND)
+
+
+def _remember(lines: OrderedDict[str, Line], name: str, line: Line) -> None:
+    lines[name] = line
+    lines.move_to_end(name)
+    if len(lines) > MOST_LINES:
+        lines.popitem(last=False)
+
+
+def _bound(asked: Asked) -> tuple[str, str, str, str]:
+    """Return what a slot belongs to: the queue, the message and its task, and the line with its rule."""
+    command = asked.job.command
+    return asked.job.delivery.queue, command.id, command.task_id, asked.name

@@ -1,0 +1,58 @@
+"""Batches in which order counts: of each key one message at a time, and where one does not end, those behind it go back with it.
+
+A message that has to come again (its task is tried again, paused, claimed by another, or something was out of reach) keeps its place at
+the head of its key: it is hidden, never sent anew. Those behind it are let go at once, for SQS keeps a key back while any message of it
+is out. What was set aside has ended: the next of its key goes on when the parked queue has taken it, and not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sedano.engine.batch import Batch, Job
+from sedano.engine.hold_back import hold_back
+from sedano.engine.parked.lot import ParkingLot
+from sedano.engine.pauses import tell_held
+from sedano.model import order as serial
+from sedano.ports import Delivery, Ports
+
+
+def turns(ports: Ports, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch, parking: ParkingLot) -> Iterator[list[Job]]:
+    """Yield which of *jobs* go together, turn after turn, each when the one before has been walked to its end.
+
+    *deliveries*: everything that was received, in its order. A job behind one that was given back is given back too.
+    """
+    places = {delivery.message_id: place for place, delivery in enumerate(deliveries)}
+    keys, again = [_key(job.delivery) for job in jobs], [job.delivery.receives > 1 for job in jobs]
+    for together in serial.turns(keys, again):
+        parking.settle(batch)
+        stopped = _stopped(places, batch)
+        going = []
+        for job in (jobs[position] for position in together):
+            head = stopped.get(_key(job.delivery))
+            if head is None or places[head.message_id] > places[job.delivery.message_id]:
+                going.append(job)
+            else:
+                _wait(ports, job, head, batch)
+        if going:
+            yield going
+
+
+def _key(delivery: Delivery) -> str:
+    """Return what is walked one after another; a message of a queue without order stands for itself."""
+    return f"{delivery.queue} {delivery.serial_key}" if delivery.serial_key is not None else delivery.message_id
+
+
+def _stopped(places: dict[str, int], batch: Batch) -> dict[str, Delivery]:
+    """Return the first message of each key that was given back."""
+    found: dict[str, Delivery] = {}
+    for delivery in sorted(batch.given_back, key=lambda one: places[one.message_id]):
+        found.setdefault(_key(delivery), delivery)
+    return found
+
+
+def _wait(ports: Ports, job: Job, head: Delivery, batch: Batch) -> None:
+    """Let *job* come again when its turn comes, which is when *head* has ended."""
+    batch.count("TasksHeld", job.task.name)
+    tell_held(ports, job, f"its turn comes after message {head.message_id}, of the same serial key {head.serial_key}", 0.0, batch)
+    hold_back(ports, job.delivery, 0.0, batch)

@@ -1,0 +1,72 @@
+"""Where the names of an app were declared: by what name workers import that module, and whether a run of it may declare a name again.
+
+A notebook's cell that is run a second time, and a module that is reloaded, declare the same tasks under the same names: the later
+declaration replaces the earlier one. Two functions of one name within one run of one module are a mistake, and so are two of different
+modules. What tells these apart is the code that runs at the level of the module: every run of a cell, and every reload, has a code object
+of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from inspect import CO_OPTIMIZED, getmodulename
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from sedano.engine.registry import Registry
+
+_OURS = "sedano."
+_MAIN = "__main__"
+
+
+class Origin(NamedTuple):
+    """Where a name was declared: the module, the code that ran at its level, and what was declared."""
+
+    module: str
+    code: CodeType
+    what: str
+
+    def is_replaced_by(self, other: Origin) -> bool:
+        """Tell whether *other* is the same declaration in a later run of the same module."""
+        same = (self.module, self.what) == (other.module, other.what) and self.code is not other.code
+        return same and (self.module == _MAIN or self.code.co_filename == other.code.co_filename)
+
+
+def may_declare(registry: Registry, name: str, what: object, taken: bool) -> bool:
+    """Tell whether *name* (with its kind: ``task shop.add``) may be declared here, and remember where it was.
+
+    Args:
+        registry: what knows the names of the app.
+        name: what is declared, with its kind.
+        what: the function or class that is declared, or a text that says what is.
+        taken: the name is declared already.
+    """
+    said = what if isinstance(what, str) else f"{getattr(what, '__module__', '')}.{getattr(what, '__qualname__', '')}"
+    origin, before = _here(said), registry.origins.get(name)
+    if taken and (origin is None or before is None or not before.is_replaced_by(origin)):
+        return False
+    if origin is not None:
+        registry.origins[name] = origin
+    return True
+
+
+def _here(what: str) -> Origin | None:
+    """Return where *what* is declared: the nearest module that is running and is none of the library; None when none is."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way to learn who calls
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if not frame.f_code.co_flags & CO_OPTIMIZED and not f"{module}.".startswith(_OURS) and frame.f_locals is frame.f_globals:
+            return Origin(module, frame.f_code, what)
+        frame = frame.f_back
+    return None
+
+
+def module_of(declared: Any) -> str:
+    """Return how workers import the module that declares this function or class.
+
+    A program's own module, `__main__` to itself, is to them what `python -m` was given or its file is called; a console's has no name.
+    """
+    module: str = declared.__module__
+    main = sys.modules.get(module) if module == "__main__" else None
+    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+    return spec.name if spec is not None else (file and getmodulename(file)) or module

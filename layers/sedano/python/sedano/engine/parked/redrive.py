@@ -1,0 +1,232 @@
+"""The parked queue, looked at by people: what lies there and why, and sending it again to the queue that it came from.
+
+Whoever may send to the parked queue can put anything there, with any attributes. So a message goes back to the queue that it says it came
+from only when it bears the mark of the function that parked it (`engine.parked.lot`). Any other is **foreign**: it stays, unless it is
+asked for by its id, and then goes to the one queue that this app's registry names for its task, or to the events; a webhook's request or a
+stream's record that is foreign is never taken again. Nothing that lies in the queue ends the look at it: what cannot be read is skipped,
+with its reason.
+
+Looking is receiving without deleting: what was looked at is given back at once, or when its visibility timeout ends. Sending again is
+sending, then deleting: a crash in between leaves two copies of one message, which their claim absorbs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from sedano.engine.deferrals import tenant_of
+from sedano.engine.parked.lot import SEAL, proof
+from sedano.engine.registry import Registry
+from sedano.errors import ConfigurationError, MessageRefused, SedanoError, UnknownQueue
+from sedano.model import refusals
+from sedano.model.messages import codec
+from sedano.model.messages.message import TIMER_OPENING, BlobRef, Command, Event
+from sedano.model.sources.streams import QUEUE as STREAM
+from sedano.model.sources.webhooks import QUEUE as WEBHOOK
+from sedano.model.timers import opened
+from sedano.ports import EVENTS, PARKED, Delivery, Outgoing, Ports, command_queue
+
+MOST = 1_000
+"""How many messages are looked at unless more are asked for."""
+EMPTY_POLLS = 3
+"""SQS may answer a poll with nothing though something is there; after so many in a row the queue counts as looked through."""
+
+MOST_BLOB_BYTES = 16 * 1_048_576
+"""No function parks more: a webhook's request of 4 MiB, as base64 in JSON, with its headers."""
+_is_claim_check = re.compile(r"([0-9a-f]{64}) (0|[1-9][0-9]{0,8})").fullmatch
+
+Reread = Callable[[str, str], object]
+"""Takes the parked request of a webhook, or record of a stream, by its name, once more; raises `SedanoError` when that fails again."""
+
+
+class Parked(NamedTuple):
+    """A message that was set aside: why (*reason*, *field*, *detail*), from which *queue* (its key), when (epoch s), and of what."""
+
+    delivery: Delivery
+    reason: str
+    field: str
+    detail: str
+    queue: str
+    message_id: str
+    at: float
+    name: str = ""
+    task_id: str = ""
+
+    def is_named(self, one: str) -> bool:
+        """Tell whether *one* is an id of it: of the task, of the message, or of the message as it lies in the parked queue."""
+        return one in (self.task_id, self.message_id, self.delivery.message_id)
+
+
+class Going(NamedTuple):
+    """A parked message and the *queue* that it is to be sent to; *error*: why it stays instead."""
+
+    one: Parked
+    queue: str
+    error: SedanoError | None = None
+
+
+def parked(ports: Ports, wanted: Callable[[Parked], bool], most: int = MOST) -> list[Parked]:
+    """Return those of up to *most* parked messages that are *wanted*; the others are given back at once.
+
+    Whoever asked decides about what is returned: `give_back`, or `redrive`.
+
+    Raises:
+        Unavailable: the queue did not answer.
+    """
+    found: dict[str, Parked] = {}
+    others: dict[str, Delivery] = {}
+    empty = 0
+    while empty < EMPTY_POLLS and len(found) + len(others) < most:
+        received = ports.queues.receive(PARKED, min(10, most - len(found) - len(others)))
+        empty = 0 if received else empty + 1
+        for delivery in received:
+            one = _parked(delivery)
+            if wanted(one):
+                found[delivery.message_id] = one
+            else:
+                others[delivery.message_id] = delivery
+    _show(ports, [*others.values()])
+    return sorted(found.values(), key=lambda one: (one.at, one.delivery.message_id))
+
+
+def give_back(ports: Ports, some: Sequence[Parked]) -> None:
+    """Let these messages be looked at again at once."""
+    _show(ports, [one.delivery for one in some])
+
+
+def planned(ports: Ports, some: Sequence[Parked], registry: Registry | None = None, foreign: bool = False) -> list[Going]:
+    """Return where each would be sent; *foreign*: those that no function of this stage has parked go to the queue of their task.
+
+    *registry* names that queue; without it no foreign message goes.
+    """
+    return [_marked(one) if _is_own(ports, one) else _foreign(ports, one, registry if foreign else None, foreign) for one in some]
+
+
+def redrive(
+    ports: Ports, going: Sequence[Going], reread: Reread | None = None, restream: Reread | None = None
+) -> list[SedanoError | None]:  # fmt: skip
+    """Send each to its queue and take it away; answer None for each that went, else why not: it stays parked.
+
+    *reread* takes a webhook's request once more, *restream* a stream's record, which came from no queue; without it those stay parked.
+    """
+    sources = [(WEBHOOK, reread), (STREAM, restream)]
+    some = [one.one for one in going]
+    answers = [one.error or _sent(ports, one, sources) for one in going]
+    gone = [one.delivery for one, error in zip(some, answers, strict=True) if error is None]
+    if gone:
+        ports.queues.delete(gone)
+    _show(ports, [one.delivery for one, error in zip(some, answers, strict=True) if error is not None])
+    return answers
+
+
+def whole_body(ports: Ports, one: Parked) -> str:
+    """Return the message as it came; a long one lies in the blob store.
+
+    Raises:
+        MessageRefused: its blob is missing or damaged.
+    """
+    ref = one.delivery.attributes.get("blob", "")
+    if not ref:
+        return one.delivery.body
+    found = _is_claim_check(ref)
+    if found is None or int(found[2]) > MOST_BLOB_BYTES:
+        raise MessageRefused(refusals.BLOB, "blob", f"{ref[:80]!r} is not the claim check of a parked message")
+    try:
+        return ports.blobs.get(BlobRef(found[1], int(found[2]))).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise MessageRefused(refusals.BLOB, "blob", "its bytes are not UTF-8") from None
+
+
+def _is_own(ports: Ports, one: Parked) -> bool:
+    """Tell whether a function of this stage has parked it, as it lies there."""
+    said = one.delivery.attributes
+    return ports.seals.is_marked(said.get(SEAL, ""), PARKED, *proof(one.delivery.body, said))
+
+
+def _marked(one: Parked) -> Going:
+    if one.queue in ("", "-", PARKED):
+        why = "it does not say which queue it came from; send its body there by hand (`sedano parked show`)"
+        return Going(one, "", UnknownQueue(why))
+    return Going(one, one.queue)
+
+
+def _foreign(ports: Ports, one: Parked, registry: Registry | None, wanted: bool) -> Going:
+    named = one.delivery.message_id
+    if not wanted:
+        keys = "nothing proves that a function of this stage parked it" if ports.seals.ready() else _KEYLESS
+        looked = f"look at it with `sedano parked show {named}`"
+        why = f"{keys}; {looked}, then `sedano parked redrive --foreign {named}` sends it to its task's queue"
+        return Going(one, "", ConfigurationError(why))
+    if one.queue.startswith((WEBHOOK, STREAM)):
+        why = "nothing proves that it was let in, so it is not taken again; have its sender deliver it once more"
+        return Going(one, "", ConfigurationError(why))
+    try:
+        home = _home(whole_body(ports, one), registry)
+    except SedanoError as refused:
+        return Going(one, "", refused)
+    return Going(one, home, None if home else UnknownQueue("this app has no task or event of its name, so there is no queue to send it to"))
+
+
+_KEYLESS = "the stage's keys cannot be read (ssm:GetParameter on /sedano/STAGE/keys), so nothing proves that one of its functions parked it"
+
+
+def _home(body: str, registry: Registry | None) -> str:
+    """Return the queue to which *registry* sends what *body* asks for; "" when it knows no such task or event."""
+    message = codec.decode(opened(body).body if body.startswith(TIMER_OPENING) else body)
+    if registry is None:
+        return ""
+    if isinstance(message, Command):
+        task = registry.tasks.get(message.task)
+        return command_queue(task.queue) if task is not None else ""
+    return EVENTS if isinstance(message, Event) and message.name in registry.subscriptions else ""
+
+
+def _sent(ports: Ports, going: Going, sources: Sequence[tuple[str, Reread | None]]) -> SedanoError | None:
+    try:
+        return _gone(ports, going, sources)
+    except SedanoError as refused:
+        return refused
+    except Exception as error:  # noqa: BLE001 - one message ends nobody's look at the others; its type says where to look
+        return MessageRefused(refusals.SCHEMA, "body", f"it cannot be sent again: {type(error).__name__}")
+
+
+def _gone(ports: Ports, going: Going, sources: Sequence[tuple[str, Reread | None]]) -> SedanoError | None:
+    one = going.one
+    for source, reread in sources:
+        if reread is not None and going.queue.startswith(source):
+            reread(going.queue.removeprefix(source), whole_body(ports, one))
+            return None
+    body = whole_body(ports, one)
+    key = one.delivery.attributes.get("serial_key")
+    # A FIFO queue knows for five minutes what it took: it is told that this is meant to come once more.
+    again = Outgoing(body, tenant=tenant_of(body), serial_key=key, once=one.delivery.message_id)
+    (error,) = ports.queues.send(going.queue, [again])
+    return error
+
+
+def _parked(delivery: Delivery) -> Parked:
+    said = delivery.attributes
+    name, task_id = _what(delivery.body)
+    return Parked(
+        delivery, said.get("reason", "unknown"), said.get("field", "-"), said.get("detail", "-"), said.get("queue", "-"),
+        said.get("message_id", delivery.message_id), delivery.sent, name, task_id,
+    )  # fmt: skip
+
+
+def _what(body: str) -> tuple[str, str]:
+    """Return the task's name and id of what can be read."""
+    try:
+        message = codec.decode(body)
+    except MessageRefused:
+        return "", ""
+    return str(getattr(message, "task", getattr(message, "name", ""))), str(getattr(message, "task_id", message.id))
+
+
+def _show(ports: Ports, some: Sequence[Delivery]) -> None:
+    for delivery in some:
+        try:
+            ports.queues.hold(delivery, 0.0)
+        except SedanoError as error:
+            ports.telemetry.log("warning", "parked message not shown again at once", message_id=delivery.message_id, error=str(error))

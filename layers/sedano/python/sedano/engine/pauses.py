@@ -1,0 +1,133 @@
+"""Paused queues: a worker that knows of the pause gives their messages back without a look, until it learns that they go on.
+
+What waits is sent anew with a delay and acknowledged (`sedano.engine.deferrals`): it is not in flight while it waits, its receipts are
+never counted out, and a pause may last for any time. After the pause a message arrives at the latest after as long again as it has waited,
+900 s at most. Only a claimed task's wait of at most 30 s, and what waits to be woken, stays in flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from sedano.engine.batch import Arguments, Batch, Job, Later
+from sedano.engine.containment import contain
+from sedano.engine.deferrals import stale
+from sedano.engine.hold_back import ANEW_AFTER, hold_back
+from sedano.errors import SedanoError
+from sedano.model.deferrals import SHORT_S, patience, waited
+from sedano.model.messages.message import MAP, MAP_ASYNC, Command
+from sedano.model.pauses import QUEUE, Pause, in_force, pausing, queues_of
+from sedano.model.queues import queue_of
+from sedano.ports import Delivery, Ports, command_queue
+
+HOLD_S = 40.0
+"""How long a message of what is paused waits at first, a quarter less at random: longer than any wait in flight. Twice as long each time,
+at most 900 s."""
+
+
+def unpaused(ports: Ports, deliveries: Sequence[Delivery], paused: Collection[str], batch: Batch) -> list[Delivery]:
+    """Return those of *deliveries* whose queue is not *paused* (texts of the control record); hold the others back, or send them anew."""
+    keys = {command_queue(name) for name in queues_of(paused, ports.clock.now())}
+    waiting = [delivery for delivery in deliveries if delivery.queue in keys]
+    if waiting:
+        ports.telemetry.count("MessagesPaused", len(waiting))
+    for delivery in waiting:
+        try:
+            postpone(ports, delivery, _patience(ports, delivery), batch)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            contain(ports.telemetry, error, delivery, batch)
+    return [delivery for delivery in deliveries if delivery.queue not in keys]
+
+
+def going(
+    ports: Ports, jobs: Sequence[Job], paused: Collection[str], batch: Batch, arguments: Callable[[Command], Arguments]
+) -> list[Job]:  # fmt: skip
+    """Return those of *jobs* that no pause of a task, tenant, circuit or id stops; hold the others back. What shall end unrun goes on.
+
+    *arguments* fetches those of a command: a map is one of the task that it calls.
+    """
+    now, found = ports.clock.now(), []
+    for job in jobs:
+        circuit = job.task.circuit.name if job.task.circuit is not None else ""
+        stopped = pausing(paused, _meant(job.command, arguments), circuit, now) if job.stillborn is None else None
+        if stopped is None:
+            found.append(job)
+            continue
+        batch.count("TasksPaused", job.task.name)
+        put_off(ports, job, f"paused: {stopped.kind} {stopped.name}", _pause_left(ports, job, stopped, now), batch)
+    return found
+
+
+def stopping(
+    ports: Ports, job: Job, paused: Collection[str], arguments: Callable[[Command], Arguments], now: float
+) -> Later | None:  # fmt: skip
+    """Return when *job* may begin if a pause of its queue, task, tenant, circuit or id stops it at *now*; None: nothing does."""
+    queue, circuit = queue_of(job.delivery.queue), job.task.circuit.name if job.task.circuit is not None else ""
+    found = next((one for one in in_force(paused, now) if (one.kind, one.name) == (QUEUE, queue)), None)
+    found = found or pausing(paused, _meant(job.command, arguments), circuit, now)
+    return Later(f"paused: {found.kind} {found.name}", _pause_left(ports, job, found, now)) if found is not None else None
+
+
+def _meant(command: Command, arguments: Callable[[Command], Arguments]) -> Command:
+    """Return *command*, named after the task that it calls where it is a map; what cannot be read is told where its body asks for it."""
+    if command.task not in (MAP, MAP_ASYNC):
+        return command
+    try:
+        args, _ = arguments(command._replace(gather=None))  # what it waited for is none of its own arguments
+    except SedanoError:
+        return command
+    return command._replace(task=str(args[0])) if args else command
+
+
+def put_off(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:
+    """Let *job* come again in *seconds*, unrun; the history keeps the *reason*, for whoever asks why it waits."""
+    tell_held(ports, job, reason, seconds, batch)
+    if job.mode == "claimed" and job.delivery.serial_key is None and seconds <= SHORT_S and job.delivery.receives < ANEW_AFTER:
+        hold_back(ports, job.delivery, seconds, batch)
+    else:
+        postpone(ports, job.delivery, seconds, batch)
+
+
+def may_be_woken(job: Job) -> bool:
+    """Tell whether *job* may wait in flight until it is woken: at most ten messages of a permit board or lease do.
+
+    A task without a claim never does, because its receipts must not count waits; nor does one that was woken in vain too often.
+    """
+    return job.mode == "claimed" and job.delivery.receives < ANEW_AFTER
+
+
+def await_call(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:
+    """Let *job* come again in *seconds*, or earlier when it is woken by its receipt: so it stays in flight."""
+    tell_held(ports, job, reason, seconds, batch)
+    hold_back(ports, job.delivery, seconds, batch)
+
+
+def times_of(delivery: Delivery) -> int:
+    """Return how often *delivery* has waited, as far as it remembers."""
+    return waited(delivery.attributes).times + delivery.receives - 1
+
+
+def tell_held(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:
+    """Note in the history that *job* is held back for *seconds*, and the *reason*."""
+    now = ports.clock.now()
+    batch.chronicle.line(
+        "task-held", job.received_clock, now, uuid=job.command.task_id, name=job.task.name, reason=reason, until=round(now + seconds, 3)
+    )
+
+
+def postpone(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) -> None:
+    """Let *delivery* come again in *seconds* as a new message; from a queue that keeps order it is hidden, and set aside before the queue
+    forgets it.
+    """
+    if not stale(ports, delivery, batch):
+        batch.defer(delivery, seconds=seconds)
+
+
+def _patience(ports: Ports, delivery: Delivery) -> float:
+    """Return how long to wait for what may last: longer each time."""
+    return patience(times_of(delivery), HOLD_S) * (1 - ports.entropy.unit() / 4)
+
+
+def _pause_left(ports: Ports, job: Job, pause: Pause, now: float) -> float:
+    patience = _patience(ports, job.delivery)
+    return min(patience, pause.until - now + ports.entropy.unit()) if pause.until else patience

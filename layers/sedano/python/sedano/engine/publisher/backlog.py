@@ -1,0 +1,59 @@
+"""The backlog of a program over its spool (`sedano.engine.publisher.spool_folder` says where that is). The database is loaded when it is
+first needed.
+
+`of` answers without touching a disk, so a program that never needs its spool pays for a look whether a file exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sedano.engine.publisher.spool_folder import NAME, place
+
+if TYPE_CHECKING:
+    from sedano.engine.drafts import Addressed
+    from sedano.engine.publisher.sender import Stored
+    from sedano.engine.publisher.spool import Spool
+
+
+def of(app: str) -> DiskBacklog | None:
+    """Return the backlog of *app* on this host's disk; None where there is none (`place`)."""
+    found = place(app)
+    return None if found is None else DiskBacklog(found)
+
+
+class DiskBacklog:
+    """A backlog (`sedano.engine.publisher.sender.Backlog`) over a spool, which is loaded when it is first needed."""
+
+    def __init__(self, folder: Path) -> None:
+        """Store below *folder*; nothing is made yet."""
+        self._folder = folder
+
+    @cached_property
+    def _spool(self) -> Spool:
+        from sedano.engine.publisher.spool import Spool
+
+        return Spool(self._folder)
+
+    def exists(self) -> bool:
+        """Tell whether anything was ever stored."""
+        return (self._folder / NAME).exists() or any(self._folder.glob("[!u]*.jsonl"))
+
+    def keep(self, messages: Sequence[Addressed], now: float) -> None:
+        """Keep all of *messages*, or none."""
+        self._spool.keep(messages, now)
+
+    def take(self, most: int, now: float) -> Sequence[Stored]:
+        """Take up to *most* messages for a while, the oldest first."""
+        return self._spool.take(most, now)
+
+    def done(self, taken: Sequence[Stored]) -> None:
+        """Forget messages that were sent."""
+        self._spool.done(taken)
+
+    def give_back(self, taken: Sequence[Stored]) -> None:
+        """Leave messages that could not be sent to whoever sends next."""
+        self._spool.give_back(taken)

@@ -1,0 +1,64 @@
+"""Sending messages anew that have to wait: with a delay, and with what is known of them by now in their attributes.
+
+Nobody waits in a worker, and nothing is asked twice: a message that has its slot is received again when the slot comes. It is sent, then
+the one that was received is acknowledged; a crash in between leaves two copies of one message, which their claim absorbs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sedano.engine.batch import Batch, Job
+from sedano.errors import SedanoError
+from sedano.model.queues import MAX_DELAY_S
+from sedano.ports import Outgoing, Ports
+
+
+class Later(NamedTuple):
+    """A job that goes on at *at* (epoch s), with these *attributes* besides its own; *reason*: why it waits."""
+
+    job: Job
+    at: float
+    attributes: Mapping[str, str]
+    reason: str
+
+
+def resend(ports: Ports, waiting: Sequence[Later], batch: Batch) -> None:
+    """Send all of *waiting* anew; what the queue does not take is given back. More than 900 s are waited in stretches of 900 s."""
+    by_queue: dict[str, list[Later]] = {}
+    for later in waiting:
+        by_queue.setdefault(later.job.delivery.queue, []).append(later)
+    for queue, some in by_queue.items():
+        _resend(ports, queue, some, batch)
+
+
+def _resend(ports: Ports, queue: str, waiting: Sequence[Later], batch: Batch) -> None:
+    now = ports.clock.now()
+    try:
+        answers = ports.queues.send(queue, [_outgoing(later, now) for later in waiting])
+    except SedanoError as away:
+        answers = [away] * len(waiting)
+    for later, error in zip(waiting, answers, strict=True):
+        job = later.job
+        if error is not None:
+            ports.telemetry.log("warning", "waiting message not sent anew", task_id=job.command.task_id, error=str(error))
+            batch.defer_job(job, error)
+            continue
+        batch.move(job.delivery)
+        batch.count("TasksHeld", job.task.name)
+        batch.chronicle.line(
+            "task-held",
+            job.received_clock,
+            now,
+            uuid=job.command.task_id,
+            name=job.task.name,
+            reason=later.reason,
+            until=round(later.at, 3),
+        )
+
+
+def _outgoing(later: Later, now: float) -> Outgoing:
+    delay = min(max(0, -int(-(later.at - now) // 1)), MAX_DELAY_S)
+    delivery = later.job.delivery
+    return Outgoing(delivery.body, delay, later.job.command.tenant, {**delivery.attributes, **later.attributes})

@@ -1,0 +1,311 @@
+"""The publisher: sends messages, naturally batched, with retries that fit into a deadline, and confirms nothing that only memory holds.
+
+Natural batching (group commit): a free lane sends at once; what arrives while all lanes are busy is the next batch. Nobody lingers, one
+publishing thread pays no waiting, many threads share calls.
+
+`publish` returns when the queue accepted the message, or when it is stored in the *backlog*, which must survive a SIGKILL of this process
+(`sedano.engine.publisher.spool`). Otherwise it raises: `PublishError` when the queue is away and there is no backlog, or it is full or
+cannot be written; another error when no retry can mend the cause. So an id that was returned is never lost. What is stored is sent after
+the next publication that gets through. What a FIFO queue does not take is not stored but raised, for what is published next would come
+before it.
+
+A deadline (`sedano.ports.deadlines`) bounds the attempts, their pauses, and the wait for a lane; a send whose answer was lost is sent
+again, and the claim absorbs the copy. Invariant of a line: *free* lanes plus threads that lead a batch is the number of lanes. So a thread
+leaves under the line's lock, and leadership is only ever handed to a ticket whose thread still waits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from typing import NoReturn, Protocol
+
+from sedano.engine.drafts import Addressed
+from sedano.errors import BacklogFull, NotCalled, PublishError, SedanoError, Unavailable
+from sedano.model.queues import MAX_DELAY_S, is_fifo
+from sedano.ports import Clock, Entropy, Outgoing, Queues, Telemetry, Timers, deadlines
+
+BATCH = 10
+PAUSES = (0.1, 0.4, 1.6)
+"""Seconds before each retry of a send; jitter halves them at most."""
+DRAINED = 10 * BATCH
+"""How many stored messages follow one publication that got through, at most."""
+_LATE = "no lane was free, or no answer came, before the deadline"
+
+
+class Stored(Protocol):
+    """A message that was taken from the backlog to send it."""
+
+    @property
+    def seq(self) -> int:
+        """What names it in the backlog."""
+
+    @property
+    def message(self) -> Addressed:
+        """The message."""
+
+
+class Backlog(Protocol):
+    """Where messages are stored that the queue did not take; what it keeps survives the process."""
+
+    def keep(self, messages: Sequence[Addressed], now: float) -> None:
+        """Keep all of *messages*, or none; raise `BacklogFull` or another `SedanoError` when they cannot be kept."""
+
+    def exists(self) -> bool:
+        """Tell whether anything was ever kept."""
+
+    def take(self, most: int, now: float) -> Sequence[Stored]:
+        """Take up to *most* messages for a while, the oldest first."""
+
+    def done(self, taken: Sequence[Stored]) -> None:
+        """Forget messages that were sent."""
+
+    def give_back(self, taken: Sequence[Stored]) -> None:
+        """Leave messages that could not be sent to whoever sends next."""
+
+
+class _Ticket:
+    """One waiting message. Its lock is released when it was sent, or when its thread shall send the *batch* that begins with it."""
+
+    __slots__ = ("batch", "error", "gone", "outgoing", "turn")
+
+    def __init__(self, outgoing: Outgoing) -> None:
+        self.outgoing = outgoing
+        self.error: SedanoError | None = None
+        self.batch: list[_Ticket] = []
+        self.gone = False
+        self.turn = threading.Lock()
+        self.turn.acquire()
+
+
+class _Line:
+    """The messages that wait for one queue, and how many lanes are free."""
+
+    __slots__ = ("free", "lock", "waiting")
+
+    def __init__(self, lanes: int) -> None:
+        self.lock = threading.Lock()
+        self.waiting: deque[_Ticket] = deque()
+        self.free = lanes
+
+    def hand_on(self, batch: Sequence[_Ticket]) -> None:
+        """Let the first thread of *batch* that still waits send it; free the lane when there is none. Under the lock."""
+        staying = [ticket for ticket in batch if not ticket.gone]
+        if not staying and self.waiting:
+            staying = [self.waiting.popleft() for _ in range(min(BATCH, len(self.waiting)))]
+        self.free += not staying
+        if staying:
+            staying[0].batch = staying
+            staying[0].turn.release()
+
+
+class Publisher:
+    """Sends messages to queues. Thread-safe."""
+
+    def __init__(
+        self, queues: Queues, timers: Timers, clock: Clock, entropy: Entropy, telemetry: Telemetry, lanes: int = 4,
+        backlog: Backlog | None = None,
+    ) -> None:  # fmt: skip
+        """Send over *queues* with at most *lanes* calls under way for each queue; what does not get through is stored in *backlog*.
+
+        What is delayed by more than a queue can hold back (900 s) becomes one of *timers*.
+        """
+        self._queues, self._timers, self._clock, self._entropy, self._telemetry = queues, timers, clock, entropy, telemetry
+        self._lines: dict[str, _Line] = defaultdict(lambda: _Line(lanes))
+        self._backlog = backlog
+        self._stored = False
+        self._interrupted: deque[Addressed] = deque()
+        self._lock = threading.Lock()
+
+    def publish(self, message: Addressed) -> None:
+        """Send one message and return when it was accepted, or stored in the backlog.
+
+        Raises:
+            PublishError: the queue is away, or keeps order, and the message is not stored.
+            SedanoError: the message can never be accepted (too large), or the deployment must be changed first (unknown queue, no grant).
+        """
+        with self._lock:
+            line = self._lines[message.queue]
+        ticket = _Ticket(message.outgoing)
+        with line.lock:
+            if line.free:
+                line.free -= 1
+                ticket.batch = [ticket]
+            else:
+                line.waiting.append(ticket)
+        if not ticket.batch:
+            self._wait(line, ticket)
+        if ticket.batch:
+            self._lead(message.queue, line, ticket.batch)
+        self._settle([message], [ticket.error])
+
+    def publish_all(self, messages: Sequence[Addressed]) -> list[SedanoError | None]:
+        """Send all in tens, with bounded retries; answer None for each accepted message. Nothing goes to the backlog."""
+        by_queue: dict[str, list[int]] = defaultdict(list)
+        for index, message in enumerate(messages):
+            by_queue[message.queue].append(index)
+        answers: list[SedanoError | None] = [None] * len(messages)
+        for queue, indices in by_queue.items():
+            for index, answer in zip(indices, self._send(queue, [messages[i].outgoing for i in indices]), strict=True):
+                answers[index] = answer
+        return answers
+
+    def publish_or_keep(self, messages: Sequence[Addressed]) -> None:
+        """Send all in tens; store what the queue did not take, all or none of it; raise the first error of what is neither."""
+        self._settle(messages, self._all_or_back(messages))
+
+    def resume(self) -> None:
+        """Let what an earlier process stored follow the first publication that gets through; nothing is opened or sent yet."""
+        self._stored = self._backlog is not None and self._backlog.exists()
+
+    def drain(self) -> int:
+        """Send what the backlog holds, as long as it goes and the deadline allows; return how many were sent."""
+        sent = 0
+        while self._backlog is not None and self._backlog.exists():
+            went = self._drain(self._backlog)
+            sent += went
+            if not went:
+                break
+        return sent
+
+    def close(self) -> list[Addressed]:
+        """Send what was interrupted and what is stored; store what was not sent, and return what could not even be stored."""
+        with self._lock:
+            rest = list(self._interrupted)
+            self._interrupted.clear()
+        lost = [m for m, error in zip(rest, self._all_or_back(rest), strict=True) if error is not None]
+        try:
+            if lost:
+                self._keep(lost, Unavailable("the program ended"))
+            self.drain()
+        except SedanoError as error:
+            self._telemetry.log("error", "backlog not usable", error=str(error))
+            return lost
+        return []
+
+    def _all_or_back(self, messages: Sequence[Addressed]) -> list[SedanoError | None]:
+        """Send all; when the process is told to end meanwhile, all are left to `close`, for a copy does no harm."""
+        try:
+            return self.publish_all(messages)
+        except BaseException:
+            with self._lock:
+                self._interrupted.extend(messages)
+            raise
+
+    def _wait(self, line: _Line, ticket: _Ticket) -> None:
+        """Wait until *ticket* was sent, or shall lead; at the deadline, and when the process has to end, leave the line to the others."""
+        seconds = deadlines.left(self._clock.monotonic())
+        try:
+            came = ticket.turn.acquire(timeout=-1 if seconds is None else seconds)
+        except BaseException:
+            self._leave(line, ticket)
+            raise
+        if not came and not self._leave(line, ticket):
+            ticket.error = ticket.error or Unavailable(_LATE)
+
+    def _leave(self, line: _Line, ticket: _Ticket) -> bool:
+        """Take *ticket* out of the line, and hand on what it shall lead; tell whether it was sent meanwhile."""
+        with line.lock:
+            ticket.gone = True
+            if ticket in line.waiting:
+                line.waiting.remove(ticket)
+                return False
+            if ticket.batch:
+                others, ticket.batch = ticket.batch[1:], []
+                line.hand_on(others)
+                return False
+            return ticket.turn.acquire(blocking=False)
+
+    def _lead(self, queue: str, line: _Line, batch: list[_Ticket]) -> None:
+        """Send *batch*, whose first ticket is this thread's own; hand the lane to the next batch; wake the others.
+
+        When this thread has to end meanwhile, the others wait again, before those that came after them.
+        """
+        answers: Sequence[SedanoError | None] | None = None
+        try:
+            answers = self._send(queue, [t.outgoing for t in batch])
+        finally:
+            with line.lock:
+                if answers is None:
+                    line.waiting.extendleft(ticket for ticket in reversed(batch[1:]) if not ticket.gone)
+                line.hand_on(())
+                for ticket, answer in zip(batch, answers or (), strict=False):
+                    ticket.error = answer
+                    if ticket is not batch[0]:
+                        ticket.turn.release()
+
+    def _settle(self, messages: Sequence[Addressed], answers: Sequence[SedanoError | None]) -> None:
+        """Store what may be sent later, all or none; raise the first error of what is neither sent nor stored."""
+        later: list[Addressed] = []
+        away: Unavailable | None = None
+        failure: SedanoError | None = None
+        for message, error in zip(messages, answers, strict=True):
+            if isinstance(error, Unavailable) and not is_fifo(message.queue):
+                later, away = [*later, message], away or error
+            else:
+                failure = failure or error
+        if away is not None:
+            self._keep(later, away)
+        if isinstance(failure, Unavailable):
+            _refuse(failure, "its queue keeps order, and what is published next would be sent before it")
+        if failure is not None:
+            raise failure
+        if away is None and messages and self._stored and self._backlog is not None:
+            self._drain(self._backlog)
+
+    def _keep(self, messages: Sequence[Addressed], error: SedanoError) -> None:
+        """Store all of *messages*; raise `PublishError` when that cannot be."""
+        if self._backlog is None:
+            _refuse(error, "this host has no spool (AWS Lambda, SEDANO_SPOOL=off, or ports that were attached)")
+        try:
+            self._backlog.keep(messages, self._clock.now())
+        except BacklogFull:
+            raise
+        except SedanoError as wrong:
+            _refuse(error, str(wrong))
+        self._stored = True
+        self._telemetry.count("PublishBacklogged", len(messages))
+        self._telemetry.log("warning", "queue away: messages stored in the backlog", count=len(messages), error=str(error))
+
+    def _drain(self, backlog: Backlog) -> int:
+        """Send some of what is stored; return how many went. What is wrong with the backlog fails no publication that got through."""
+        try:
+            some = backlog.take(DRAINED, self._clock.now())
+            self._stored = bool(some)
+            answers = self.publish_all([one.message for one in some])
+            sent = [one for one, error in zip(some, answers, strict=True) if error is None]
+            backlog.done(sent)
+            backlog.give_back([one for one, error in zip(some, answers, strict=True) if error is not None])
+        except SedanoError as wrong:
+            self._telemetry.log("error", "backlog not usable", error=str(wrong))
+            return 0
+        self._stored = bool(some)
+        return len(sent)
+
+    def _send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+        answers = self._try(queue, messages)
+        for pause in PAUSES:
+            again = [i for i, a in enumerate(answers) if isinstance(a, Unavailable) and not isinstance(a, NotCalled)]
+            wait, left = pause * (1 - self._entropy.unit() / 2), deadlines.left(self._clock.monotonic())
+            if not again or (left is not None and left <= wait):
+                break
+            self._clock.sleep(wait)
+            for index, answer in zip(again, self._try(queue, [messages[i] for i in again]), strict=True):
+                answers[index] = answer
+        return answers
+
+    def _try(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+        try:
+            if any(message.delay > MAX_DELAY_S for message in messages):
+                from sedano.engine import timers as timing
+
+                return timing.send(self._queues, self._timers, self._clock, queue, messages)
+            return self._queues.send(queue, messages)
+        except SedanoError as error:
+            return [error] * len(messages)
+
+
+def _refuse(error: SedanoError, why: str) -> NoReturn:
+    """Raise `PublishError`: not sent because of *error*, and not stored because of *why*."""
+    raise PublishError(f"not published: {error}; not stored: {why}; publish it again, with a task_id of your own to be safe") from error

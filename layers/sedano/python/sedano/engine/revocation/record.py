@@ -1,0 +1,63 @@
+"""Revocation by id: a durable write on the task's own record, so there is nothing to broadcast, no list with a cap, and no race.
+
+- Before it runs, the record becomes REVOKED: whatever message comes later meets it at its claim.
+- While it runs, the record is marked. The mark lies where the next claim looks, so the task is not tried again; with *terminate* the
+  running body meets it too, at its next `check()`.
+- After it ended, nothing changes.
+"""
+
+from __future__ import annotations
+
+from sedano.errors import SedanoError, TaskRevoked, Unavailable
+from sedano.model import states
+from sedano.model.ledger.records import NO_RETRY, TERMINATE
+from sedano.model.messages.lamport import LamportClock
+from sedano.ports import Ports
+
+TRIES = 5
+"""How often a revocation follows a task that changes between waiting and running under it."""
+NEVER = float("-inf")
+CHECK_S = 1.0
+"""A body's checkpoints read the ledger at most this often."""
+
+
+def revoke(ports: Ports, lamport: LamportClock, task_id: str, *, terminate: bool) -> str:
+    """Revoke the task and return the state that it is in now: REVOKED, RUNNING (it is marked), or the state in which it ended before.
+
+    Raises:
+        Unavailable: the ledger did not answer; revoking again is safe.
+    """
+    for _ in range(TRIES):
+        now = ports.clock.now()
+        record = ports.ledger.revoke(task_id, lamport.forward(), now)
+        if record is None:
+            return states.REVOKED
+        if record.state in states.TERMINAL:
+            return record.state
+        if ports.ledger.ask(task_id, TERMINATE if terminate else NO_RETRY):
+            return states.RUNNING
+    raise Unavailable(f"task {task_id}: it changed under each of {TRIES} attempts to revoke it")
+
+
+class Checkpoint:
+    """What a running body asks at its checkpoints: shall I end? One read a second at most."""
+
+    __slots__ = ("fence", "last", "ports", "task_id")
+
+    def __init__(self, ports: Ports, task_id: str, fence: int) -> None:
+        """Ask about the task *task_id*, which is claimed under *fence*."""
+        self.ports, self.task_id, self.fence, self.last = ports, task_id, fence, NEVER
+
+    def __call__(self) -> None:
+        """Raise `TaskRevoked` when the task was revoked with *terminate*, also when another worker took it over and has ended it since."""
+        now = self.ports.clock.monotonic()
+        if now - self.last < CHECK_S:
+            return
+        self.last = now
+        try:
+            record = self.ports.ledger.read([self.task_id]).get(self.task_id)
+        except SedanoError as error:
+            self.ports.telemetry.log("warning", "checkpoint not answered", task_id=self.task_id, error=str(error))
+            return
+        if record is not None and (record.asked >= TERMINATE or record.state == states.REVOKED):
+            raise TaskRevoked(f"task {self.task_id} was revoked while it ran")

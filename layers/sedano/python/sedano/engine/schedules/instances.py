@@ -1,0 +1,54 @@
+"""Occurrences of schedules whose instances are limited: at each moment a launch looks whether so many earlier ones still wait or run.
+
+The launch is a task of its own, claimed, and what it publishes is its follow-up: it survives what any task survives. An occurrence that is
+left out is revoked, so that whoever looks for its result learns what became of it, and no later copy of it runs. An earlier one of which
+nothing is known yet waits in its queue, and counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sedano.engine.context import current
+from sedano.engine.drafts import CommandDraft
+from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.revocation.record import revoke
+from sedano.model import states
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.tasks.parameters import Parameters
+from sedano.ports import Ports
+
+OCCURRENCE = "sedano.occurrence"
+"""The built-in task that launches an occurrence."""
+
+
+def limited(registry: Registry, ports: Ports, lamport: LamportClock, name: str) -> TaskSpec | None:
+    """Return the built-in task *name*, declared in *registry* when it is asked for first; None when it is not `OCCURRENCE`."""
+    if name != OCCURRENCE:
+        return None
+
+    def launch(
+        task_id: str, before: Sequence[str], most: int, task: str, queue: str, data: str, expires: float | None, ignore_result: bool
+    ) -> None:
+        context = current()
+        if still(ports, before) >= most:
+            ports.telemetry.count("OccurrencesLeftOut", task=task if task in registry.tasks else OCCURRENCE)
+            revoke(ports, lamport, task_id, terminate=False)
+            return
+        args, kwargs = codec.decode_data(data.encode())
+        tenant, stamps = context.command.tenant, context.command.stamps
+        context.outbox += [
+            CommandDraft(
+                queue, task_id, task, args, kwargs, expires=expires, tenant=tenant, ignore_result=ignore_result, stamps=stamps
+            )
+        ]
+
+    registry.tasks[OCCURRENCE] = TaskSpec(OCCURRENCE, launch, Parameters(launch), ignore_result=True)
+    return registry.tasks[OCCURRENCE]
+
+
+def still(ports: Ports, task_ids: Sequence[str]) -> int:
+    """Return how many of these tasks wait or run: those without the record of an end."""
+    records = ports.ledger.read(task_ids) if task_ids else {}
+    return sum(task_id not in records or records[task_id].state not in states.TERMINAL for task_id in task_ids)

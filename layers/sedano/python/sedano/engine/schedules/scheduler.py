@@ -1,0 +1,258 @@
+"""The scheduler: publishes the occurrences of periodic tasks that come next. Any number of schedulers may do so at once.
+
+A round reads all agendas with one call. Of each it decides what comes in the next minute and a half (`sedano.model.schedules.schedule`),
+writes that down by compare-and-swap, publishes it (the queue holds each message back to the second), and crosses it off. Where nothing is
+due, a round costs one read and no write.
+
+The write that decides is also the claim: until its date (`sedano.model.schedules.agenda.HOLD_S`) other schedulers leave the agenda to its
+writer, so several send what one sends. The write that crosses off ends the claim, also when some could not be published. What a scheduler
+that died leaves is taken over by the first round after the claim, with a conditional write, under the same ids. An edit ends the claim of
+another: what an operator or a deployment changes is published at once.
+
+Where instances are limited, what is published is not the task but a launch of it (`OCCURRENCE`), which looks at its moment whether so many
+earlier occurrences still wait or run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from sedano.engine.containment import answers_of, is_unexpected, passing, unexpected
+from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.publisher.sender import Publisher
+from sedano.engine.revocation.record import revoke
+from sedano.engine.schedules.instances import OCCURRENCE
+from sedano.errors import MessageRefused, SedanoError, Unavailable, UnknownQueue
+from sedano.model import states
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.lineage import derived_id
+from sedano.model.messages.message import NOTHING
+from sedano.model.messages.timestamps import write as write_moment
+from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic, agenda_of, claimed, is_held, reconciled, with_periodic
+from sedano.model.schedules.schedule import State, decided, ended, occurrence, withdrawn
+from sedano.ports import Ports
+
+TRIES = 8
+Alter = Callable[[Agenda], Agenda]
+
+
+class Round(NamedTuple):
+    """What a round did: occurrences that were *published*, moments that were left out (*missed*), agendas that could not be worked on."""
+
+    published: int = 0
+    missed: int = 0
+    failed: int = 0
+
+
+class Scheduler:
+    """Works on the agendas of one deployment."""
+
+    __slots__ = ("_composer", "_lamport", "_ports", "_publisher")
+
+    def __init__(self, ports: Ports, lamport: LamportClock, source: str) -> None:
+        """Publish over *ports* on behalf of *source*."""
+        self._ports, self._lamport = ports, lamport
+        self._composer = Composer(source, lamport, ports)
+        self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
+
+    def round(self, declared: Mapping[str, Periodic] = NOTHING) -> Round:
+        """Publish what comes next of everything that code declares (*declared*) or was added at run time; what failed comes again.
+
+        Raises:
+            Unavailable: the agendas could not be read.
+        """
+        done = Round()
+        for number, agenda in enumerate(self._ports.schedules.read()):
+            found = self._work_on(number, agenda, lambda seen: reconciled(seen, declared, self._ports.clock.now()))
+            done = Round(*(mine + more for mine, more in zip(done, found, strict=True)))
+        for metric, number in (("OccurrencesPublished", done.published), ("OccurrencesMissed", done.missed)):
+            if number:
+                self._ports.telemetry.count(metric, number)
+        return done
+
+    def change(self, name: str, alter: Callable[[Periodic | None], Periodic | None]) -> Periodic | None:
+        """Let *alter* change the periodic task *name*, publish what comes next of its agenda, and return the task as it is then.
+
+        What was published ahead and is not to run any more is revoked.
+
+        Raises:
+            Unavailable: the store did not answer, or others changed it under each attempt; trying again is safe.
+            MessageRefused: what is kept cannot be read.
+        """
+        before: Periodic | None = None
+
+        def altered(seen: Agenda) -> Agenda:
+            nonlocal before
+            before = seen.periodics.get(name)
+            new = alter(before)
+            return seen if new == before else with_periodic(seen, name, new)._replace(held=0)
+
+        number = agenda_of(name)
+        changed = self._swapped(_readable(self._ports.schedules.read()[number]), altered).agenda
+        after = changed.periodics.get(name)
+        if before is not None and after != before:
+            now = self._ports.clock.now()
+            for one in withdrawn(before.state, before.schedule, after.schedule if after is not None else None, now):
+                revoke(self._ports, self._lamport, one.task_id, terminate=False)
+        self._work_on(number, changed, _same)
+        return after
+
+    def read(self) -> dict[str, Periodic]:
+        """Return all periodic tasks by name; raise `MessageRefused` when some cannot be read."""
+        return {name: found for agenda in self._ports.schedules.read() for name, found in _readable(agenda).periodics.items()}
+
+    def publish(self, found: Periodic, moments: Sequence[int]) -> list[SedanoError | None]:
+        """Publish the occurrences of *found* at *moments*; answer None for each that was accepted."""
+        now = self._ports.clock.now()
+        answers: list[SedanoError | None] = [None] * len(moments)
+        messages: dict[int, Addressed] = {}
+        for place, moment in enumerate(moments):
+            try:
+                messages[place] = self._composer.compose(_draft(found, moment, now))
+            except Exception as error:  # noqa: BLE001 - the last resort: the other occurrences are published
+                answers[place] = unexpected(self._ports.telemetry, error)
+        for place, answer in zip(messages, self._sent([*messages.values()]), strict=True):
+            answers[place] = answer
+        return answers
+
+    def _sent(self, messages: Sequence[Addressed]) -> Sequence[SedanoError | None]:
+        return answers_of(self._ports.telemetry, self._publisher.publish_all, messages)
+
+    def _work_on(self, number: int, seen: Agenda | MessageRefused, alter: Alter) -> Round:
+        """Work on one agenda; what cannot be done now is told, and done by the next round."""
+        try:
+            return self._work(_readable(seen), alter)
+        except Exception as error:  # noqa: BLE001 - the last resort: the other agendas are worked on
+            answer = unexpected(self._ports.telemetry, error)
+            self._ports.telemetry.log("error", "agenda not worked on; the next round does", agenda=number, error=str(answer))
+            return Round(failed=1)
+
+    def _work(self, seen: Agenda, alter: Alter) -> Round:
+        """Decide, claim, publish and cross off what is due of one agenda; leave one alone that another holds."""
+        over = self._ended(seen)
+
+        def planned(agenda: Agenda) -> Agenda:
+            now = self._ports.clock.now()
+            altered = alter(agenda)
+            if altered is agenda and is_held(agenda, now):
+                return agenda
+            decided = {name: self._decided(one, over.get(name, ()), now) for name, one in altered.periodics.items()}
+            return claimed(altered._replace(periodics=decided), now)
+
+        mine, agenda = self._swapped(seen, planned)
+        if not mine:
+            return Round()
+        missed = _missed(agenda) - _missed(seen)
+        accepted = {name: self._publish(one) for name, one in agenda.periodics.items() if one.state.pending}
+        if accepted:
+            self._swapped(agenda, lambda now: _crossed_off(now, agenda, accepted), tries=1)
+        sent = sum(error is None for done in accepted.values() for error in done.values())
+        refused = sum(map(len, accepted.values())) - sent
+        return Round(sent, max(0, missed) + refused)
+
+    def _decided(self, found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:
+        """Return *found* with what comes next; one about which nothing can be decided stays as it is, and the others go on."""
+        return passing(self._ports.telemetry, f"decide {found.schedule.name}", partial(_decided, found, over, now), found)
+
+    def _swapped(self, seen: Agenda, alter: Alter, tries: int = TRIES) -> AgendaChanged:
+        """Change an agenda by *alter* where it is still as it was *seen*; where another was first, alter that one.
+
+        Tell whether this call wrote it: what *alter* leaves as it is costs no write.
+        """
+        for _ in range(tries):
+            new = alter(seen)
+            if new == seen:
+                return AgendaChanged(False, seen)
+            answer = self._ports.schedules.change(new._replace(nonce=self._ports.entropy.nonce()), seen)
+            if answer.done:
+                return answer
+            seen = answer.agenda
+        if tries > 1:
+            raise Unavailable(f"agenda {seen.number}: others changed it under each of {tries} attempts")
+        return AgendaChanged(False, seen)
+
+    def _publish(self, found: Periodic) -> dict[int, SedanoError | None]:
+        """Publish what is pending; return the moments that are done with, with the error of those that no repetition cures.
+
+        Only a reason in the occurrence itself, or a queue that this deployment does not have, ends a moment. A store that is away, a key
+        that is throttled, a grant that is missing, an exception that nobody foresaw do not: the moment stays pending, and the next round
+        publishes it under the same id.
+        """
+        done: dict[int, SedanoError | None] = {}
+        for moment, error in zip(found.state.pending, self.publish(found, found.state.pending), strict=True):
+            final = error is None or error.is_final or isinstance(error, UnknownQueue)
+            if final and not is_unexpected(error):
+                done[moment] = error
+            if error is not None:
+                level = "warning" if moment not in done else "error"
+                self._ports.telemetry.log(level, "occurrence not published", schedule=found.schedule.name, moment=moment, error=str(error))
+        return done
+
+    def _ended(self, agenda: Agenda) -> dict[str, frozenset[int]]:
+        """Return the occurrences that have ended, of those that limited schedules remember, by schedule."""
+        wanted = {
+            occurrence(one.schedule, moment).task_id: (name, moment)
+            for name, one in agenda.periodics.items()
+            for moment in one.state.running
+        }
+        records = self._ports.ledger.read([*wanted]) if wanted else {}
+        over = [wanted[task_id] for task_id, record in records.items() if record.state in states.TERMINAL]
+        return {name: frozenset(moment for other, moment in over if other == name) for name, _ in over}
+
+
+def _draft(found: Periodic, moment: int, now: float) -> CommandDraft:
+    """Return what the occurrence at *moment* asks for, held back until it may run; where instances are limited, the launch of it."""
+    schedule, call, one = found.schedule, found.call, occurrence(found.schedule, moment)
+    args, kwargs = codec.decode_data(call.data.encode())
+    if call.moment is not None:
+        kwargs = {**kwargs, call.moment: write_moment(one.scheduled)}
+    expires = one.runs_at + call.expires if call.expires is not None else None
+    draft = CommandDraft(
+        call.queue, one.task_id, call.task, args, kwargs, max(0, -int(-(one.runs_at - now) // 1)), expires=expires, tenant=call.tenant,
+        ignore_result=call.ignore_result, stamps=call.stamps,
+    )  # fmt: skip
+    if schedule.max_instances is None:
+        return draft
+    launch: dict[str, object] = {
+        "task_id": one.task_id, "before": [occurrence(schedule, other).task_id for other in found.state.running if other < moment],
+        "most": schedule.max_instances, "task": call.task, "queue": call.queue, "data": codec.encode_data(args, kwargs).decode(),
+        "expires": expires, "ignore_result": call.ignore_result,
+    }  # fmt: skip
+    launch_id = derived_id(one.task_id, "launch")
+    return draft._replace(task_id=launch_id, task=OCCURRENCE, args=(), kwargs=launch, expires=None, ignore_result=True)
+
+
+def _decided(found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:
+    state: State = ended(found.state, over) if over else found.state
+    new = decided(found.schedule, state, now)
+    # what has ended alone is not worth a write: it is found again when the next moment is decided
+    return found._replace(state=new) if new is not state else found
+
+
+def _crossed_off(now: Agenda, agenda: Agenda, accepted: Mapping[str, Mapping[int, SedanoError | None]]) -> Agenda:
+    """Return the agenda *now* without the pending moments of *agenda* that were accepted, where they are still the same, and unclaimed."""
+    periodics = dict(now.periodics)
+    for name, done in accepted.items():
+        found = periodics.get(name)
+        if found is not None and found.state.pending == agenda.periodics[name].state.pending:
+            left = tuple(moment for moment in found.state.pending if moment not in done)
+            refused = sum(error is not None for error in done.values())
+            periodics[name] = found._replace(state=found.state._replace(pending=left, missed=found.state.missed + refused))
+    return now._replace(periodics=periodics, held=0)
+
+
+def _missed(agenda: Agenda) -> int:
+    return sum(one.state.missed for one in agenda.periodics.values())
+
+
+def _readable(found: Agenda | MessageRefused) -> Agenda:
+    if isinstance(found, MessageRefused):
+        raise found
+    return found
+
+
+def _same(agenda: Agenda) -> Agenda:
+    return agenda

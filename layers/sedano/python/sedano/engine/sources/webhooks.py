@@ -1,0 +1,216 @@
+"""Webhooks: what a sender posts becomes domain events. The sender is told what became of it.
+
+    find -> verify -> read -> publish -> answer
+
+Ids of events are derived from the webhook's name and the sender's own id of the delivery, so a request that is delivered again publishes
+the same events and what they cause is known downstream. What is not signed is refused and not kept: anybody could fill a queue with it.
+What is signed and of which the user's function can make nothing is set aside, for the sender did his part; `sedano parked redrive` takes
+it once more. When a service is away the sender is asked to come again, and nothing is half done that coming again would not finish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+from sedano.engine.batch import Batch, Parking
+from sedano.engine.chronicle import Chronicle, Host
+from sedano.engine.containment import unexpected
+from sedano.engine.drafts import Composer, EventDraft
+from sedano.engine.parked.lot import ParkingLot
+from sedano.engine.publisher.sender import Publisher
+from sedano.errors import ConfigurationError, MessageRefused, SedanoError, Unavailable
+from sedano.model import refusals
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.lineage import ROOT, derived_id
+from sedano.model.sources.signature_schemes import Scheme
+from sedano.model.sources.webhooks import MAX_BODY_BYTES, QUEUE, Answer, Arrived, WebhookRequest, delivery_id, kept, read_back, written
+from sedano.ports import Delivery, Ports
+from sedano.ports.webhook_secrets import SecretTexts
+
+KEPT_S = 300.0
+"""For so long secrets are not asked for again."""
+AGAIN_S = 10.0
+"""A signature that does not fit may be made with a secret that was just put there: it is looked for, at most once in so many seconds. So is
+one that is not there: the store answers an account 40 times a second, and whoever knocks must not use that up for all others."""
+MOST_EVENTS = 1_000
+"""So many are sent in one or two seconds; senders wait for three (Slack) to ten (GitHub) before they call it a failure and come again."""
+DETAIL_CHARACTERS = 512
+"""A parked message says no more than this of what was wrong with it, and a line of the log needs no more."""
+AGAIN = {"retry-after": "30"}
+Happened = tuple[str, Mapping[str, Any]]
+"""The name of an event and its fields."""
+
+
+class Hook(NamedTuple):
+    """A webhook: how its sender signs, what makes events of a request, and, unless the sender's kind tells, the id of a delivery."""
+
+    name: str
+    scheme: Scheme
+    read: Callable[[WebhookRequest], Sequence[Happened]]
+    delivery: Callable[[WebhookRequest], object]
+
+
+class _Known(NamedTuple):
+    """The *secrets* as they were *at* some time; when they were *asked* for last, and why they were not had then."""
+
+    secrets: tuple[str, ...] = ()
+    at: float = -inf
+    asked: float = -inf
+    error: SedanoError | None = None
+
+
+class Webhooks:
+    """Answers requests. One per process; one request at a time."""
+
+    def __init__(self, hooks: Mapping[str, Hook], ports: Ports, host: Host, lamport: LamportClock, secrets: SecretTexts | None) -> None:
+        """Answer for *hooks*; *secrets*: None where nobody is let in, but parked requests are taken once more."""
+        self._hooks, self._ports, self._secrets, self._host = hooks, ports, secrets, host
+        self._composer = Composer(host.hostname, lamport, ports)
+        self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
+        self._parking = ParkingLot(ports, lamport)
+        self._known: dict[str, _Known] = {}
+
+    def answer(self, arrived: Arrived) -> Answer:
+        """Publish what *arrived* says, and return what its sender is told."""
+        hook = self._hooks.get(arrived.path.strip("/"))
+        if hook is None:
+            return Answer(404, "there is no webhook of this name")
+        if arrived.method != "POST":
+            return Answer(405, "a webhook takes POST", {"allow": "POST"})
+        if len(arrived.body) > MAX_BODY_BYTES:
+            return Answer(413, f"a body may have {MAX_BODY_BYTES} bytes")
+        try:
+            return self._refusal(hook, arrived) or self._let_in(hook, arrived)
+        except Exception as error:  # noqa: BLE001 - the last resort: the sender comes again, and nothing is half done
+            return self._unanswered(hook, unexpected(self._ports.telemetry, error))
+
+    def again(self, name: str, text: str) -> int:
+        """Take a parked request once more, and return how many events it made.
+
+        Raises:
+            SedanoError: nobody knows a webhook *name* any more, or its function cannot read the request yet, or it cannot be sent.
+        """
+        request = read_back(text)
+        hook = self._hooks.get(name)
+        if hook is None:
+            raise ConfigurationError(f"webhook {name}: this app declares none of the name; name the app that does with --app")
+        happened = self._happened(hook, request)
+        self._publish(hook, request, happened)
+        return len(happened)
+
+    def _refusal(self, hook: Hook, arrived: Arrived) -> Answer | None:
+        """Return the answer to who is not let in; None when he is."""
+        headers = {name.lower(): text for name, text in arrived.headers.items()}
+        now = self._ports.clock.now()
+        secrets = self._current(hook, KEPT_S)
+        why = hook.scheme.refusal(headers, arrived.body, secrets, now)
+        if why is not None and self._current(hook, AGAIN_S) != secrets:
+            why = hook.scheme.refusal(headers, arrived.body, self._current(hook, KEPT_S), now)
+        if why is None:
+            return None
+        # No line beside the count: whoever knocks would have it written as often as he likes, and logs cost more than answers.
+        self._ports.telemetry.count("WebhooksRefused", webhook=hook.name, reason=why)
+        return Answer(401, "the signature is missing or wrong")
+
+    def _current(self, hook: Hook, most: float) -> tuple[str, ...]:
+        """Return the secrets of *hook*, as they were at most so many seconds ago."""
+        if not hook.scheme.signs:
+            return ()
+        now, known = self._ports.clock.now(), self._known.get(hook.name, _Known())
+        if not 0 <= now - known.at < most and not 0 <= now - known.asked < AGAIN_S:
+            self._known[hook.name] = known = self._asked(hook.name, known, now)
+        if known.error is not None and not 0 <= now - known.at < most:
+            raise known.error.as_answer()
+        return known.secrets
+
+    def _asked(self, name: str, known: _Known, now: float) -> _Known:
+        """Ask for the secrets of the webhook *name*; when they are not to be had, those that are *known* stay what they were."""
+        if self._secrets is None:
+            raise ConfigurationError(f"webhook {name}: nobody is let in here")
+        try:
+            return _Known(self._secrets.read(name), now, now)
+        except SedanoError as error:
+            self._log(name, error)
+            return known._replace(asked=self._ports.clock.now(), error=error)  # a store that does not answer was waited for
+
+    def _let_in(self, hook: Hook, arrived: Arrived) -> Answer:
+        request = WebhookRequest(hook.name, kept(arrived.headers, hook.scheme.token_header), arrived.body, self._ports.clock.now())
+        greeting = hook.scheme.greeting(request)
+        return hook.scheme.told(self._taken(hook, request)) if greeting is None else Answer(200, greeting)
+
+    def _taken(self, hook: Hook, request: WebhookRequest) -> Answer:
+        try:
+            happened = self._happened(hook, request)
+            self._publish(hook, request, happened)
+        except Exception as error:
+            answer = unexpected(self._ports.telemetry, error)
+            if not isinstance(answer, MessageRefused):
+                raise
+            return self._park(hook, request, answer)
+        return Answer(202, f"published: {len(happened)}") if happened else Answer(200, "nothing of interest")
+
+    def _happened(self, hook: Hook, request: WebhookRequest) -> Sequence[Happened]:
+        """Let the user's function make events of *request*; raise `MessageRefused` when it cannot."""
+        try:
+            happened = hook.read(request)
+        except Unavailable:
+            raise
+        except (Exception, SystemExit) as error:
+            raise MessageRefused(refusals.WEBHOOK, "body", _detail(error)) from error
+        if len(happened) > MOST_EVENTS:
+            many = f"{len(happened)} events of one request, and at most {MOST_EVENTS} are published while its sender waits"
+            raise MessageRefused(refusals.WEBHOOK, "return", f"{many}; return one that holds them all, and let its task publish them")
+        return happened
+
+    def _publish(self, hook: Hook, request: WebhookRequest, happened: Sequence[Happened]) -> None:
+        if not happened:
+            return
+        which = self._id(hook, request)
+        try:
+            drafts = [EventDraft(name, data, derived_id(which, index)) for index, (name, data) in enumerate(happened)]
+            answers = self._publisher.publish_all([self._composer.compose(draft, ROOT) for draft in drafts])
+        except (TypeError, ValueError) as wrong:  # an event's content that is no JSON, or too much of it
+            raise MessageRefused(refusals.WEBHOOK, "event", _detail(wrong)) from wrong
+        for error in answers:
+            if error is not None:
+                raise error
+
+    def _id(self, hook: Hook, request: WebhookRequest) -> str:
+        """Return the id of the delivery; raise `MessageRefused` when what tells it fails."""
+        try:
+            told = hook.delivery(request)
+            if not isinstance(told, str | int | None):
+                raise TypeError(f"a sender's id is text or a number, and this is a {type(told).__name__}")
+            return delivery_id(hook.name, "" if told is None else str(told), request.body)
+        except (Exception, SystemExit) as error:
+            raise MessageRefused(refusals.WEBHOOK, "delivery", _detail(error)) from error
+
+    def _park(self, hook: Hook, request: WebhookRequest, unread: MessageRefused) -> Answer:
+        """Set aside what was signed and cannot be read; the sender did his part and is told so."""
+        which = delivery_id(hook.name, "", request.body)
+        delivery = Delivery(f"{QUEUE}{hook.name}", which, "", written(request))
+        batch = Batch(self._ports.clock.now(), Chronicle(self._host))
+        batch.parkings.append(Parking(delivery, unread.code, unread.field, unread.detail))
+        self._parking.settle(batch)
+        if batch.given_back:
+            return self._unanswered(hook, Unavailable("it cannot be read, and could not be set aside"))
+        return Answer(202, "taken, and set aside: it could not be read")
+
+    def _unanswered(self, hook: Hook, error: SedanoError) -> Answer:
+        self._ports.telemetry.count("WebhooksUnanswered")
+        if error is not self._known.get(hook.name, _Known()).error:  # which has its line already, one for each time that it was asked for
+            self._log(hook.name, error)
+        return Answer(503, "not now, please again", AGAIN)
+
+    def _log(self, name: str, error: SedanoError) -> None:
+        self._ports.telemetry.log("error", "webhook: the sender is asked to come again", webhook=name, error=str(error))
+
+
+def _detail(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - a user's __str__ may raise as well; the type's name still tells
+        text = "(the exception cannot be shown as text)"
+    return f"{type(error).__name__}: {text}"[:DETAIL_CHARACTERS]

@@ -1,0 +1,104 @@
+"""Delays beyond what a queue can hold back: sent as timers, received early, and finished by the queue to the second.
+
+A timer fires a minute and a half early, because EventBridge Scheduler keeps to the minute. Its message is an envelope around the command
+(`sedano.model.timers`). Whoever receives it too early sends the command itself, held back by the queue for the seconds that are left, and
+acknowledges the envelope; a crash in between leaves two copies, which their claim absorbs. Loaded only where there is a timer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sedano.engine.batch import Batch
+from sedano.engine.containment import contain
+from sedano.engine.hold_back import hold_back
+from sedano.errors import MessageRefused, SedanoError
+from sedano.model import refusals
+from sedano.model.messages import codec
+from sedano.model.messages.message import TIMER_OPENING, Command
+from sedano.model.queues import MAX_DELAY_S
+from sedano.model.tasks.signature import MAX_DELAY_S as LONGEST_S
+from sedano.model.timers import Timer, opened, timer_name
+from sedano.ports import Clock, Delivery, Outgoing, Ports, Queues, Timers
+
+DAY_S = 86_400.0
+MOST_AHEAD_S = LONGEST_S + DAY_S
+"""How far ahead the moment of a timer may lie: as far as one can be set, and a day for clocks and queues."""
+
+
+def send(queues: Queues, timers: Timers, clock: Clock, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+    """Send *messages* to *queue*, those that are delayed by more than 900 s as timers; answer None for each that was accepted."""
+    soon = [message for message in messages if message.delay <= MAX_DELAY_S]
+    answers = iter(queues.send(queue, soon) if soon else ())
+    return [next(answers) if message.delay <= MAX_DELAY_S else _set(timers, clock, queue, message) for message in messages]
+
+
+def due(ports: Ports, deliveries: Sequence[Delivery], batch: Batch) -> list[Delivery]:
+    """Return *deliveries* with each envelope that is due replaced by its command; one that came early is sent on and left out."""
+    found: list[Delivery] = []
+    for delivery in deliveries:
+        if not delivery.body.startswith(TIMER_OPENING):
+            found.append(delivery)
+            continue
+        try:
+            found += _due(ports, delivery, batch)
+        except MessageRefused as refused:
+            batch.park(delivery, refused.code, refused.field, refused.detail)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            contain(ports.telemetry, error, delivery, batch)
+    return found
+
+
+def _due(ports: Ports, delivery: Delivery, batch: Batch) -> list[Delivery]:
+    """Return the command in the envelope *delivery* when it is due; else send it on and return nothing.
+
+    Raises:
+        MessageRefused: it is no timer's, or its moment lies further ahead than a timer can be set.
+    """
+    timer = opened(delivery.body)
+    body, left = _dated(timer), timer.at - ports.clock.now()
+    if left > MOST_AHEAD_S:
+        raise MessageRefused(refusals.SCHEMA, "timer.at", f"more than {MOST_AHEAD_S / DAY_S:.0f} days ahead; publish it later")
+    if left <= 0:
+        return [delivery._replace(body=body)]
+    if delivery.serial_key is not None:
+        hold_back(ports, delivery, left, batch)
+    elif not _sent_on(ports, delivery, Outgoing(body, -int(-left // 1), timer.tenant)):
+        batch.give_back(delivery)
+    return []
+
+
+def _set(timers: Timers, clock: Clock, queue: str, message: Outgoing) -> SedanoError | None:
+    """Set the timer of a message; a copy of one that stands changes nothing."""
+    try:
+        command = codec.decode(message.body)
+        name = timer_name(command.task_id, command.attempt) if isinstance(command, Command) else timer_name(command.id, 0)
+        timers.set(Timer(name, clock.now() + message.delay, queue, message.body, message.tenant))
+    except SedanoError as error:
+        return error
+    return None
+
+
+def _dated(timer: Timer) -> str:
+    """Return the command of *timer* as one published at its moment: records are kept for so long after that, not after it was set.
+
+    Raises:
+        MessageRefused: it is no command.
+    """
+    command = codec.decode(timer.body)
+    if not isinstance(command, Command):
+        raise MessageRefused(refusals.SCHEMA, "timer.message", "a timer holds a command")
+    return codec.encode(command._replace(time=timer.at))
+
+
+def _sent_on(ports: Ports, early: Delivery, message: Outgoing) -> bool:
+    """Send the command with the delay that is left, or the envelope again when a queue cannot hold it for so long; tell whether it went."""
+    if message.delay > MAX_DELAY_S:
+        message = Outgoing(early.body, MAX_DELAY_S, message.tenant)
+    try:
+        (error,) = ports.queues.send(early.queue, [message])
+    except SedanoError as away:
+        error = away
+    if error is not None:
+        ports.telemetry.log("warning", "timer's message not sent on; it comes again", message_id=early.message_id, error=str(error))
+    return error is None

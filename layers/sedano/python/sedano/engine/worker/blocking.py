@@ -1,0 +1,57 @@
+"""A warning when the body of an `async def` task blocks the event loop that it shares with the others of its batch.
+
+A body that calls `time.sleep`, or a client that is not async, holds all of them up, and their time limits too. Each step of a body, from
+one `await` to the next, is timed by two looks at the monotonic clock. What a body starts with `create_task` is not timed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Generator
+from typing import Any
+
+from sedano.engine.context import TaskContext
+from sedano.engine.worker.execution import failed
+from sedano.model.ledger.outcome import Run
+from sedano.ports import Clock, Telemetry
+
+BLOCKED_S = 1.0
+"""A step that takes longer is logged, once for a run of a body: its longest."""
+BLOCKS = "an async task blocked the event loop, and all others of its batch stood still; await what takes long, or asyncio.to_thread(…)"
+
+
+class Stepped:
+    """Awaits a body, returns its run, and times its steps."""
+
+    __slots__ = ("_body", "_clock", "longest")
+
+    def __init__(self, body: Awaitable[Any], clock: Clock) -> None:
+        """Await *body*."""
+        self._body, self._clock, self.longest = body, clock, 0.0
+
+    def __await__(self) -> Generator[Any, Any, Run]:
+        """Await the body and return its run; what it waits for, and what is thrown into it, pass unchanged, and so does a cancellation."""
+        steps, now = self._body.__await__(), self._clock.monotonic
+        raised: BaseException | None = None
+        while True:
+            began = now()
+            try:
+                waits_for = next(steps) if raised is None else steps.throw(raised)
+            except StopIteration as ended:
+                return Run(ended.value)
+            except Exception as error:  # noqa: BLE001 - a body may raise anything; its answer is a value
+                return failed(error)
+            finally:
+                self.longest = max(self.longest, now() - began)
+            raised = None
+            try:
+                yield waits_for
+            except BaseException as error:  # noqa: BLE001 - also a cancellation: it is the body's to handle
+                raised = error
+
+    def tell(self, context: TaskContext, telemetry: Telemetry) -> None:
+        """Log the longest step, if it was too long."""
+        if self.longest > BLOCKED_S:
+            telemetry.log(
+                "warning", BLOCKS, task=context.task, task_id=context.id, attempt=context.attempt, trace_id=context.span.trace_id,
+                seconds=round(self.longest, 1),
+            )  # fmt: skip

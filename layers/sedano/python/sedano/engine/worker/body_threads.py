@@ -1,0 +1,64 @@
+"""The threads on which `def` bodies run, as many at once as their budget says, which follows what waits in this process.
+
+The CEP's Maximal Concurrency Budget; the rule is pure (`sedano.model.budgets`). A body that is handed over waits until fewer run than the
+limit of the moment; the limit is looked at whenever one is handed over and whenever one ends.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from sedano.model.budgets import Budget, Level, Load, Strategy
+from sedano.ports import Clock
+
+
+class BudgetedThreads(ThreadPoolExecutor):
+    """Threads under a budget, in place of a pool of a fixed size."""
+
+    def __init__(self, budget: Budget, strategy: Strategy, clock: Clock) -> None:
+        """Run at least `budget.least` bodies at once where there are so many, at most `budget.most`."""
+        super().__init__(budget.most, "sedano-body")
+        self._budget, self._strategy, self._clock = budget, strategy, clock
+        self._level = Level(budget.least)
+        self._handed: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._running = 0
+        self._turns = threading.Lock()
+
+    @property
+    def limit(self) -> int:
+        """How many may run at once now."""
+        return self._level.limit
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Hand over a call; it begins when the budget lets it."""
+        future: Future[Any] = Future()
+        with self._turns:
+            self._handed.append((future, partial(fn, *args, **kwargs)))
+        self._turn()
+        return future
+
+    def _turn(self) -> None:
+        """Begin what the limit of the moment lets begin."""
+        begin = []
+        with self._turns:
+            self._level = self._strategy(self._budget, self._level, Load(len(self._handed), self._running), self._clock.now())
+            while self._handed and self._running < self._level.limit:
+                self._running += 1
+                begin.append(self._handed.popleft())
+        for future, call in begin:
+            super().submit(self._run, future, call)
+
+    def _run(self, future: Future[Any], call: Callable[[], Any]) -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - it is raised again where the result is asked for
+            future.set_exception(error)
+        finally:
+            with self._turns:
+                self._running -= 1
+            self._turn()

@@ -1,0 +1,240 @@
+"""The claim step: become the one holder of each task, or learn from the record in the way what to do instead.
+
+The rule itself is pure (`sedano.model.ledger.claims`); here it is carried out. Tasks whose delivery needs no claim pass through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sedano.engine.batch import Batch, Held, Job, Stillborn
+from sedano.engine.cluster.membership import Membership
+from sedano.engine.containment import answers_of, contain, settle
+from sedano.engine.history.run_events import count_at_once
+from sedano.engine.hold_back import hold_back
+from sedano.engine.worker.follow_ups import Following
+from sedano.errors import MessageRefused, SedanoError
+from sedano.model import refusals, states
+from sedano.model.canvas.place import ends_member
+from sedano.model.deferrals import SHORT_S, WAITED, waited
+from sedano.model.ledger.claims import Action, Decision, decide, is_another
+from sedano.model.ledger.dedup_keys import is_of_another, keyed_by
+from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import Command
+from sedano.ports import Ports
+
+GUARD_S = 1.0
+"""A claim outlives its invocation by this much, so that clocks may differ a little."""
+ENDS_COPIES = (Action.ACKNOWLEDGE, Action.STEAL, Action.POISON)
+"""What is decided about a message that another one has claimed before; when that one is of another payload, this one is parked."""
+AGAIN_S = 30.0
+"""When a member whose task runs for another canvas comes again."""
+STEALS = 3
+"""How often one delivery tries to take over an expired claim before it comes back later."""
+
+
+class Claiming(NamedTuple):
+    """Claims tasks. *most_claims*: claims of one attempt after which a task counts as poison; *length*: seconds for which a claim is made
+    where it is extended (`engine.worker.extension`); None: until the deadline of its batch.
+    """
+
+    ports: Ports
+    lamport: LamportClock
+    following: Following
+    membership: Membership
+    most_claims: int
+    length: float | None = None
+
+    def claim(self, jobs: Sequence[Job], batch: Batch) -> list[Held]:
+        """Return the jobs that may run, each with the record of its claim; decide the others in *batch*."""
+        unclaimed = [job for job in jobs if job.mode != "claimed"]
+        plain = [
+            Held(job, None, job.stillborn) for job in unclaimed if WAITED not in job.delivery.attributes or self._is_recordable(job, batch)
+        ]
+        if len(unclaimed) == len(jobs):
+            return plain
+        claimed = [job for job in jobs if job.mode == "claimed"]
+        claims = [self._claim(job, batch) for job in claimed]
+        answers = self._answers(claims)
+        tries = map(self._in_place, claimed, claims, answers)
+        for job, claim, answer in tries:
+            try:
+                held = self._settle(job, claim, answer, batch)
+            except Exception as error:  # noqa: BLE001 - the last resort
+                contain(self.ports.telemetry, error, job.delivery, batch)
+                continue
+            if held is not None:
+                plain.append(held)
+        return plain
+
+    def _answers(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer | SedanoError]:
+        """Claim all together; a claim that is repeated alone bears the same nonce, so none is claimed twice."""
+        return answers_of(self.ports.telemetry, self.ports.ledger.claim, claims)
+
+    def _claim(self, job: Job, batch: Batch) -> Claim:
+        command = job.command
+        old = command.time < job.received - RECORD_LIFETIME_S
+        expires = batch.deadline + GUARD_S if self.length is None else self.ports.clock.now() + self.length
+        return Claim(
+            command.task_id, command.attempt, command.id, self.ports.entropy.nonce(), expires, job.received_clock,
+            command.task, must_exist=command.attempt > 0 or old, owner=self.membership.name,
+        )  # fmt: skip
+
+    def _in_place(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError) -> tuple[Job, Claim, ClaimAnswer | SedanoError]:
+        """Go on with the try that the record tells of, where a message keeps its place in an order and so bears all tries of its task."""
+        record = None if job.delivery.serial_key is None or isinstance(answer, SedanoError) or answer.granted else answer.record
+        if record is None or not _goes_on(claim, record):
+            return job, claim, answer
+        job = job._replace(command=job.command._replace(attempt=record.attempt, section=record.section))
+        claim = claim._replace(attempt=record.attempt, must_exist=True)
+        if record.state == states.RETRY and record.not_before <= self.ports.clock.now():
+            (answer,) = self._answers([claim])
+        return job, claim, answer
+
+    def _settle(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError, batch: Batch) -> Held | None:
+        for turn in range(STEALS):
+            if isinstance(answer, SedanoError):
+                self.ports.telemetry.log("warning", "claim not answered", task_id=claim.task_id, error=str(answer))
+                self._unanswered(job, answer, batch)
+                return None
+            if answer.granted:
+                return _held(job, answer.record)
+            decision = decide(claim, answer.record, self.ports.clock.now(), self.most_claims)
+            if decision.action is Action.RUN:
+                return _held(job, answer.record)
+            seen = answer.record
+            if seen is None or not _takes_over(decision, job.command, seen):
+                self._refused(job, seen, decision, batch)
+                return None
+            if turn == 0:
+                count_at_once(self.ports.telemetry, "ClaimsStolen", job.task.name)
+            answer = self._steal(claim, seen)
+            if not isinstance(answer, SedanoError) and answer.granted:
+                return self._stolen(_held(job, answer.record), seen, decision, batch)
+        batch.give_back(job.delivery)
+        return None
+
+    def _is_recordable(self, job: Job, batch: Batch) -> bool:
+        """Tell whether *job* may run without a claim: where it ran before and that could not be recorded, the ledger must answer first.
+
+        Otherwise an outage of the ledger would run its body again and again, until its executions are counted out.
+        """
+        if not waited(job.delivery.attributes).runs:
+            return True
+        try:
+            self.ports.ledger.read([job.command.task_id])
+        except SedanoError as error:
+            batch.defer_job(job, error)
+            return False
+        return True
+
+    def _unanswered(self, job: Job, answer: SedanoError, batch: Batch) -> None:
+        if isinstance(answer, MessageRefused):
+            settle(self.ports.telemetry, answer, job.delivery, batch)
+        else:
+            batch.defer_job(job, answer)
+
+    def _steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer | SedanoError:
+        try:
+            return self.ports.ledger.steal(claim, seen)
+        except SedanoError as error:
+            return error
+
+    def _stolen(self, held: Held, seen: TaskRecord, decision: Decision, batch: Batch) -> Held:
+        """Take over from the holder that was *seen*: run the task, or end it where it must not be tried again."""
+        job = held.job
+        now = self.ports.clock.now()
+        batch.chronicle.line("claim-stolen", self.lamport.forward(), now, uuid=job.command.task_id, name=job.task.name)
+        self.membership.lose(held, batch, seen.expires, seen.owner)
+        if decision.action is Action.POISON:
+            return held._replace(stillborn=Stillborn(states.POISON, refusals.POISON, "taskid", decision.reason))
+        return held
+
+    def _refused(self, job: Job, record: TaskRecord | None, decision: Decision, batch: Batch) -> None:
+        if decision.action is Action.QUARANTINE:
+            batch.park(job.delivery, refusals.QUARANTINE, "taskid", "there is no record of this task's earlier attempts")
+            return
+        if record is not None and (decision.action is Action.REVOKE or _revoked(record)):
+            self._revoked(job, record, batch)
+            return
+        if record is not None and decision.action in ENDS_COPIES and is_another(job.command, record):
+            what = f"{_other(job.command, record)} under this id; give this one its own"
+            batch.park(job.delivery, refusals.TAKEN, "taskid", what)
+            return
+        batch.count("Duplicates", job.task.name)
+        batch.chronicle.line(
+            "message-duplicate", self.lamport.forward(), self.ports.clock.now(), uuid=job.command.task_id, name=job.task.name,
+            absorbed=decision.action.value,
+        )  # fmt: skip
+        if decision.action is Action.WAIT:
+            self._wait(job, decision.seconds + 1.0 + self.ports.entropy.unit(), batch)
+        elif decision.action is Action.FOLLOW_AGAIN and record is not None:
+            self.following.follow_again(job, record, batch)
+        elif decision.action is Action.RETRY_AGAIN and record is not None:
+            self.following.retry_again(job, record, batch)
+        elif record is not None and ends_member(job.command):
+            self._arrives(job, record, batch)
+
+    def _arrives(self, job: Job, record: TaskRecord, batch: Batch) -> None:
+        """Let a member with an id of its own arrive, since another canvas may have run the task under that id; wait for its end before."""
+        if record.state not in states.TERMINAL:
+            self._wait(job, AGAIN_S, batch)
+        elif not record.added:
+            self.following.arrive_again(job, record, batch)
+
+    def _wait(self, job: Job, seconds: float, batch: Batch) -> None:
+        """Let *job* come again when the claim in its way ends: in flight for a short while, else sent anew."""
+        if seconds <= SHORT_S or job.delivery.serial_key is not None:
+            hold_back(self.ports, job.delivery, seconds, batch)
+        else:
+            batch.defer(job.delivery, seconds=seconds)
+
+    def _revoked(self, job: Job, record: TaskRecord, batch: Batch) -> None:
+        """End a task that was revoked, unless its record says so already, and publish what follows from that."""
+        if record.state != states.REVOKED:
+            clock, now = self.lamport.forward(), self.ports.clock.now()
+            try:
+                self.ports.ledger.revoke(job.command.task_id, clock, now)
+            except SedanoError as error:
+                self.ports.telemetry.log("warning", "revocation not recorded", task_id=job.command.task_id, error=str(error))
+                batch.defer_job(job, error)
+                return
+            record = record._replace(state=states.REVOKED, clock=clock, outbox=(), outbox_ref=None)
+        batch.count("TasksRevoked", job.task.name)
+        self.following.follow_again(job, record, batch)
+
+
+def _other(command: Command, record: TaskRecord) -> str:
+    """Say what has run in the place of *command*."""
+    if record.name != command.task:
+        return f"the task {record.name} has run"
+    if keyed_by(command):
+        return "by the same dedup_key, other arguments have run"
+    return "a canvas that begins alike and goes on otherwise has run"
+
+
+def _held(job: Job, record: TaskRecord | None) -> Held:
+    """Return *job* as held under *record*: one that was marked as revoked before its body begins, even just before a take-over, ends."""
+    if record is None or not record.asked:
+        return Held(job, record, job.stillborn)
+    return Held(job, record, Stillborn(states.REVOKED, refusals.REVOKED, "taskid", "revoked before it began"))
+
+
+def _goes_on(claim: Claim, record: TaskRecord) -> bool:
+    """Tell whether this message recorded, or began, the try before the one of *record*."""
+    return record.message_id == claim.message_id and record.attempt > claim.attempt and record.state in (states.RETRY, states.RUNNING)
+
+
+def _takes_over(decision: Decision, command: Command, seen: TaskRecord) -> bool:
+    """Tell whether the claim that was *seen* is to be taken over: never by a message with other arguments under its key."""
+    if decision.action in ENDS_COPIES and is_of_another(keyed_by(command), seen):
+        return False
+    ends = decision.action is Action.REVOKE and seen.state == states.RUNNING
+    return ends or decision.action in (Action.STEAL, Action.POISON)
+
+
+def _revoked(record: TaskRecord) -> bool:
+    """Tell that a revocation by id ended it, and no message did."""
+    return record.state == states.REVOKED and not record.message_id

@@ -1,0 +1,125 @@
+"""The event loop that `async def` bodies of one batch share: ten tasks that wait a second cost one second.
+
+Bound late by the front door: importing asyncio costs 40 ms of a cold start, and only programs with async tasks pay it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from sedano.engine.batch import Arguments, Batch, Held, Later, Ran
+from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.task_log import TELEMETRY
+from sedano.engine.worker.blocking import Stepped
+from sedano.engine.worker.execution import Execution, Late, Ready, failed, limits_of, needed
+from sedano.model.ledger.outcome import Run
+from sedano.ports import Ports
+
+if TYPE_CHECKING:
+    from sedano.engine.worker.time_limits import Limited
+
+
+def run_together(
+    waiting: Sequence[Ready], execution: Execution, batch: Batch, finished: Callable[[Ran], None]
+) -> list[Late]:
+    """Run all bodies on one loop while *batch* has time, each in its turn if `execution.turns` are given; hand over each as it ends.
+
+    Returns:
+        those that had not ended by then, and were cancelled, or that would not have; with whether they had begun.
+    """
+    return asyncio.run(_all(waiting, execution, batch, finished))
+
+
+async def _all(
+    waiting: Sequence[Ready], execution: Execution, batch: Batch, finished: Callable[[Ran], None]
+) -> list[Late]:
+    begun, turns, until = set[str](), execution.turns, batch.deadline - execution.guard
+
+    async def one(held: Held, arguments: Arguments) -> None:
+        async with turns.turn() if turns is not None else nullcontext():
+            if turns is None or needed(held) <= until - execution.ports.clock.now():
+                begun.add(held.job.delivery.message_id)
+                await _contained(held, arguments, execution, batch, finished)
+
+    tasks = {asyncio.create_task(one(held, arguments)): held for held, arguments in waiting}
+    _, late = await asyncio.wait(tasks, timeout=max(0.0, until - execution.ports.clock.now()))
+    for task in late:
+        task.cancel()
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException) and not isinstance(answer, asyncio.CancelledError):
+            raise answer
+    unbegun = [held for held in tasks.values() if held.job.delivery.message_id not in begun]
+    return [*((held, False) for held in unbegun), *((tasks[task], True) for task in late if tasks[task] not in unbegun)]
+
+
+async def _contained(held: Held, arguments: Arguments, execution: Execution, batch: Batch, finished: Callable[[Ran], None]) -> None:
+    """Run one body; what raises beside it fails its attempt, and the loop goes on."""
+    ran: Ran | Later | None
+    try:
+        ran = await _one(held, arguments, execution, batch)
+    except Exception as error:  # noqa: BLE001 - the last resort
+        ran = execution.surprised(held, error)
+    execution.finish(held, ran, batch, finished)
+
+
+async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Batch) -> Ran | Later | None:
+    started = execution.ports.clock.now()
+    if not execution.look.is_clear(held.job, started):
+        if execution.look.due(started):
+            await asyncio.to_thread(execution.look.ask, started)
+        if (hindered := execution.hindered(held, started, batch)) is not None:
+            return hindered
+    context = execution.begin(held, batch)
+    if context is None:
+        return None
+    CURRENT.set(context)
+    TELEMETRY.set(execution.ports.telemetry)
+    limits = limits_of(held.job)
+    if limits is None:
+        run = await _call(held, arguments, context, execution.ports)
+    else:
+        run = await _within(execution.limited(held, limits, context, started), _call(held, arguments, context, execution.ports))
+    ran = execution.ended(held, run, context, started)
+    if held.job.task.circuit is not None:
+        execution.note(ran)
+    return ran
+
+
+async def _within(limited: Limited, body: Coroutine[Any, Any, Run]) -> Run:
+    """Cancel *body* at its soft limit, and again at its hard one."""
+    watch = limited.beside()
+    watch.begin()
+    try:
+        async with asyncio.timeout(limited.limits.hard):
+            try:
+                async with asyncio.timeout(limited.limits.soft):
+                    run = await body
+            except TimeoutError:
+                run = limited.softly()
+    except (TimeoutError, limited.hard_limit):
+        run = limited.ended()
+    finally:
+        watch.close()
+    return limited.settled(run)
+
+
+async def _call(held: Held, arguments: Arguments, context: TaskContext, ports: Ports) -> Run:
+    """Run the body; a cancellation that it did not get from here is a failure of its own."""
+    body: Stepped | None = None
+    try:
+        body = Stepped(held.job.task.function(*arguments[0], **arguments[1]), ports.clock)
+        return await body
+    except Exception as error:  # noqa: BLE001 - a body may raise anything; its answer is a value
+        return failed(error)
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return failed(error.with_traceback(error.__traceback__ and error.__traceback__.tb_next))  # without this frame
+    finally:
+        if body is not None:
+            body.tell(context, ports.telemetry)

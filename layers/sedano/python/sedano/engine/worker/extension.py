@@ -1,0 +1,208 @@
+"""Extending claims and visibilities while bodies run, for a host whose queue shows a message again before a body can end.
+
+On Lambda a claim lasts as long as the invocation, and visibility longer: nothing is extended.
+A host that gives `WorkerSettings.visibility` claims for a little less than that (`claim_length`). Every sixth of the claim's length
+both are extended: first the claim, then the visibility of its message, and only where the claim is still held.
+
+States of a claim, seen from its holder: *held*, and after a refusal *lost*. The one write is EXTEND (`Ledger.extend`):
+
+    held  --EXTEND: RUNNING and my nonce and my fence and a later end--> held until then
+    held  --refused: someone else's nonce or fence, or ended------------> lost; neither it nor its message is extended again
+    held  --not answered-------------------------------------------------> held as before; the next beat asks again
+
+- RUNNING, nonce and fence: who was stolen from cannot take the task back, and who has recorded cannot reopen it.
+- A later end: an extension that arrives late cannot shorten a newer one.
+- The end is counted from before the request is sent, so no holder believes longer than the ledger says.
+- STEAL compares the end exactly as it was seen, so of a steal and an extension the first wins.
+
+A message without a claim has no such referee: once its visibility may have ended, it is extended no more, since another worker may have it.
+
+The visibility is longer than the claim by two guards, so that the first delivery after a death may take over at once. Messages of the batch
+that are not claimed yet are kept invisible as well. Nothing is extended beyond the batch's deadline, so a body that hangs is taken over.
+
+A body begins only while its claim, or without a claim the visibility of its message, lasts by this worker's own belief (`holds`). Of what
+has lapsed or was taken over, another worker may have begun the body already: the message is left alone, and the claim is released.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from sedano.engine.batch import Batch, Held
+from sedano.errors import OptionError, SedanoError
+from sedano.model.ledger.records import Extension, TaskRecord
+from sedano.ports import Delivery, Ports
+
+GUARD_S = 1.0
+"""By how much the clocks of two workers may differ; twice that, a message stays invisible after its claim."""
+SHORTEST_S = 2 * GUARD_S + 1.0
+"""The shortest visibility that can be extended in time."""
+BEATS = 6
+"""How often a claim is extended in its own length."""
+
+Beat = Callable[[], None]
+Ticker = Callable[[float, Beat], Callable[[], None]]
+"""Calls a beat every so many seconds, until what it returns is called."""
+
+
+def claim_length(visibility: float) -> float:
+    """Return for how long a claim is made where messages stay invisible for *visibility* seconds.
+
+    Raises:
+        OptionError: that is too short.
+    """
+    if not visibility >= SHORTEST_S:
+        raise OptionError(f"visibility: {visibility!r} s cannot be extended in time; give the queue {SHORTEST_S:g} s or more")
+    return visibility - 2 * GUARD_S
+
+
+def threaded(seconds: float, beat: Beat) -> Callable[[], None]:
+    """Call *beat* every so many *seconds* on a thread; what is returned ends that, after the beat under way."""
+    over = threading.Event()
+
+    def run() -> None:
+        while not over.wait(seconds):
+            beat()
+
+    thread = threading.Thread(target=run, name="sedano-extending", daemon=True)
+    thread.start()
+
+    def stop() -> None:
+        over.set()
+        thread.join()
+
+    return stop
+
+
+class Until(NamedTuple):
+    """When a belief ends: by the wall clock (which may be set back) and by the monotonic one (which may rest while a machine sleeps)."""
+
+    wall: float
+    monotonic: float
+
+
+class Kept(NamedTuple):
+    """A message of the batch under way, until when it is this worker's, and the record of its claim (None: it has none)."""
+
+    delivery: Delivery
+    until: Until
+    record: TaskRecord | None = None
+
+
+class Extending:
+    """Extends what one worker holds, one batch at a time. *length*: of each claim; None: nothing is extended."""
+
+    def __init__(self, ports: Ports, visibility: float | None, ticker: Ticker = threaded) -> None:
+        """Keep messages invisible for *visibility* seconds from each beat of *ticker* on (None: leave them alone)."""
+        self._ports, self._visibility, self._ticker = ports, visibility or 0.0, ticker
+        self.length = claim_length(visibility) if visibility is not None else None
+        self._kept: dict[str, Kept] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def batch(self, deliveries: Sequence[Delivery], batch: Batch) -> Iterator[None]:
+        """Keep *deliveries* while the block works them off."""
+        if self.length is None:
+            yield
+            return
+        until = self._from_now(self.length)
+        self._kept = {delivery.message_id: Kept(delivery, until) for delivery in deliveries}
+        stop = self._ticker(self.length / BEATS, lambda: self.beat(batch))
+        try:
+            yield
+        finally:
+            stop()
+            self._kept = {}
+
+    def hold(self, held: Sequence[Held]) -> None:
+        """Extend the claims of *held* too from now on."""
+        if self.length is None:
+            return
+        now = self._ports.clock.now()
+        with self._lock:
+            for one in held:
+                if one.record is not None:
+                    delivery, left = one.job.delivery, one.record.expires - now
+                    self._kept[delivery.message_id] = Kept(delivery, self._from_now(left), one.record)
+
+    def ended(self, held: Sequence[Held]) -> None:
+        """Extend the claims of *held* no more; their messages stay invisible until the batch is over."""
+        if self.length is None:
+            return
+        with self._lock:
+            for one in held:
+                kept = self._kept.get(one.job.delivery.message_id)
+                if kept is not None:
+                    self._kept[one.job.delivery.message_id] = kept._replace(record=None)
+
+    def holds(self, held: Held) -> bool:
+        """Tell whether the body of *held* may begin: its claim, or without one the visibility of its message, lasts by our own belief."""
+        if self.length is None:
+            return True
+        kept = self._kept.get(held.job.delivery.message_id)
+        return kept is not None and self._is_ours(kept)
+
+    def _is_ours(self, kept: Kept) -> bool:
+        clock = self._ports.clock
+        return clock.now() < kept.until.wall and clock.monotonic() < kept.until.monotonic
+
+    def _from_now(self, seconds: float) -> Until:
+        clock = self._ports.clock
+        return Until(clock.now() + seconds, clock.monotonic() + seconds)
+
+    def beat(self, batch: Batch) -> None:
+        """Extend everything that is still held, unless the time of *batch* is over."""
+        try:
+            self._beat(batch)
+        except Exception as error:  # noqa: BLE001 - the next beat tries again; bodies go on meanwhile
+            self._ports.telemetry.log("warning", "claims not extended; the next beat does", error=str(error))
+
+    def _beat(self, batch: Batch) -> None:
+        now = self._ports.clock.now()
+        if self.length is None or now > batch.deadline:
+            return
+        with self._lock:
+            self._kept = {key: one for key, one in self._kept.items() if one.record is not None or self._is_ours(one)}
+            kept = {key: one for key, one in self._kept.items() if not batch.is_decided(one.delivery)}
+        self._extend(kept, now, self.length)
+        for key, one in kept.items():
+            if not batch.is_decided(one.delivery):
+                until = self._from_now(self.length)
+                self._ports.queues.hold(one.delivery, self._visibility)
+                if one.record is None:
+                    self._lasts(key, None, until)
+
+    def _extend(self, kept: dict[str, Kept], now: float, length: float) -> None:
+        """Extend the claims of *kept* to *length* seconds from *now*; leave out of it those that are not known to be extended."""
+        until = self._from_now(length)
+        claims = {key: one.record for key, one in kept.items() if one.record is not None}
+        wanted = [Extension(record.task_id, record.nonce, record.fence, now + length) for record in claims.values()]
+        for key, answer in zip(claims, self._ports.ledger.extend(wanted) if wanted else (), strict=True):
+            if not isinstance(answer, SedanoError) and answer.granted:
+                self._lasts(key, claims[key], until)
+            elif isinstance(answer, SedanoError) or not self._has_ended(key, claims[key], answer.record):
+                kept.pop(key)
+
+    def _lasts(self, key: str, mine: TaskRecord | None, until: Until) -> None:
+        """Believe *until* then that the message *key* is this worker's, under the claim *mine* or without one, where that still stands."""
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None and kept.record is mine:
+                self._kept[key] = kept._replace(until=until)
+
+    def _has_ended(self, key: str, mine: TaskRecord, found: TaskRecord | None) -> bool:
+        """Let go of the claim *mine*, which was refused because of *found*; tell whether this worker has recorded its end."""
+        ended = found is not None and (found.nonce, found.fence) == (mine.nonce, mine.fence)
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None and kept.record is mine:
+                if ended:
+                    self._kept[key] = kept._replace(record=None)
+                else:
+                    del self._kept[key]
+        if not ended:
+            self._ports.telemetry.log("warning", "a claim cannot be extended: the task was taken over", task_id=mine.task_id)
+        return ended

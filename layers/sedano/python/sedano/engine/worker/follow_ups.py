@@ -1,0 +1,299 @@
+"""The follow step: what a recorded outcome causes is published before the message is acknowledged.
+
+The unacknowledged message is the outbox: a crash before or between these sends means redelivery of the same message, whose claim finds the
+terminal record with its own id, and everything is published again under the same derived ids (PROTOCOLS §3.8). So nothing here needs to be
+remembered, and a message is given back whenever one of its follow-ups could not be sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sedano.engine.batch import Batch, Job, Judged
+from sedano.engine.canvas.arrivals import Ending, Joining
+from sedano.engine.canvas.steps import Conducting, Consequences, Cut
+from sedano.engine.containment import is_early, unexpected
+from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.history.run_events import tell_again, tell_exit
+from sedano.engine.hold_back import hold_back
+from sedano.engine.outbox import restored
+from sedano.engine.publisher.sender import Publisher
+from sedano.errors import MessageRefused, Reject, SedanoError, UnknownQueue
+from sedano.model import refusals, states
+from sedano.model.ledger import dedup_keys as keyed
+from sedano.model.ledger.claims import begun_by
+from sedano.model.ledger.recent_ids import Window
+from sedano.model.ledger.records import ErrorRecord, Outcome, Recorded, TaskRecord, copied_from
+from sedano.model.messages.lineage import derived_id, tried_id
+from sedano.model.messages.message import LAUNCH, Command, Section
+from sedano.model.queues import queue_of
+from sedano.ports import Ports
+
+REJECT = Reject.__name__
+
+
+@dataclass(slots=True)
+class Due:
+    """What a batch causes, each with the job that it follows from."""
+
+    messages: list[Addressed] = field(default_factory=list)
+    owners: list[Job] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
+    exits: list[tuple[Job, Outcome]] = field(default_factory=list)
+    rejected: dict[str, str] = field(default_factory=dict)
+    """Why the body of a message, by its id, refused it."""
+
+    @property
+    def jobs(self) -> dict[str, Job]:
+        """The jobs that cause something, by the id of their message."""
+        found = (*self.owners, *(ending.job for ending in self.endings), *(job for job, _ in self.exits))
+        return {job.command.id: job for job in found}
+
+    def of(self, message_id: str) -> Due:
+        """Return what the message of this id causes."""
+        sent = [(m, job) for m, job in zip(self.messages, self.owners, strict=True) if job.command.id == message_id]
+        endings = [ending for ending in self.endings if ending.job.command.id == message_id]
+        exits = [(job, outcome) for job, outcome in self.exits if job.command.id == message_id]
+        return Due([message for message, _ in sent], [job for _, job in sent], endings, exits)
+
+    def add(self, job: Job, found: Consequences) -> None:
+        """Add what follows from *job*."""
+        self.messages += found.messages
+        self.owners += [job] * len(found.messages)
+        self.endings += [Ending(job, member, failed) for member, failed in found.arrivals]
+        self.exits += [(job, outcome) for outcome in found.exits]
+
+    def reject(self, job: Job, error: ErrorRecord | None) -> None:
+        """Note that *job* failed with *error*; when its own body raised `Reject`, its message is set aside once everything has followed."""
+        if error is not None and error.type_name == REJECT and not error.cause:
+            self.rejected[job.command.id] = error.message or "its task refused it"
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """Publishes what follows."""
+
+    ports: Ports
+    composer: Composer
+    publisher: Publisher
+    conducting: Conducting
+    joining: Joining
+    window: Window
+
+    def follow(self, judged: Sequence[Judged], batch: Batch) -> None:
+        """Publish what follows from each outcome and acknowledge its message; give back those whose follow-ups were not accepted."""
+        jobs: list[Job] = []
+        due = Due()
+        for one in judged:
+            job = one.ran.held.job
+            if one.verdict.state == states.FAILURE:
+                due.reject(job, one.ran.run.error)
+            if job.delivery.serial_key is not None and one.verdict.state == states.RETRY:
+                hold_back(self.ports, job.delivery, one.verdict.pause, batch)  # a message of its own would come after those behind it
+                continue
+            if not one.posted and _is_last(job.command, one.verdict.state):
+                jobs.append(job)
+                continue
+            try:
+                due.add(job, self._follows(job, one))
+            except Exception as error:  # noqa: BLE001 - the last resort
+                self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
+                continue
+            jobs.append(job)
+        self._settle(jobs, self._sent_apart(due, batch), due.rejected, batch)
+
+    def follow_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
+        """Publish and tell again what follows from the terminal *record* that this message left behind."""
+        tell_again(job, record, batch)
+        due = Due()
+        if record.state == states.FAILURE:
+            due.reject(job, record.error)
+        try:
+            found = self._ended(job, record.state, lambda: self.conducting.gathering.value(record), record.error, record.added)
+            found.messages = [*restored(record, self.ports.blobs), *found.messages]
+            due.add(job, found)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
+            return
+        self._settle([job], self._sent_apart(due, batch), due.rejected, batch)
+
+    def arrive_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
+        """Let the member of *job* arrive with the terminal *record* of its task, which a message of another canvas left behind."""
+        due, found, member = Due(), Consequences(), job.command.member
+        try:
+            self.conducting.copied(job, found)
+            found.arrivals += [(member, record.state != states.SUCCESS)] if member is not None else []
+            due.add(job, found)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
+            return
+        self._settle([job], self._sent_apart(due, batch), {}, batch)
+
+    def retry_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
+        """Publish and tell again the retry that this message recorded, or what replaced its task."""
+        tell_again(job, record, batch)
+        wait = max(0.0, record.not_before - self.ports.clock.now())
+        due = Due()
+        try:
+            instead = restored(record, self.ports.blobs)
+            due.add(job, Consequences(instead or [self._retry(job, record.attempt, wait, record.section)]))
+        except Exception as error:  # noqa: BLE001 - the last resort
+            self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
+            return
+        self._settle([job], self._sent_apart(due, batch), {}, batch)
+
+    def _follows(self, job: Job, judged: Judged) -> Consequences:
+        state = judged.verdict.state
+        if state == states.RETRY and judged.ran.run.replaced:
+            return Consequences(list(judged.posted))
+        if state == states.RETRY:
+            return Consequences([self._retry(job, job.command.attempt + 1, judged.verdict.pause, judged.verdict.section)])
+        found = self._ended(job, state, lambda: judged.ran.run.value, judged.ran.run.error, judged.ran.added)
+        found.messages = [*judged.posted, *found.messages]
+        return found
+
+    def _ended(self, job: Job, state: str, value: Callable[[], Any], error: ErrorRecord | None, added: int) -> Consequences:
+        command = job.command
+        if _is_last(command, state):
+            return Consequences()
+        if state == states.SUCCESS:
+            return self.conducting.succeeded(job, value, added)
+        return self.conducting.failed(job, state, error)
+
+    def _retry(self, job: Job, attempt: int, wait: float, section: Section | None) -> Addressed:
+        """Return the command of the next attempt.
+
+        Without a claim there may be several runs of one attempt, and each asks for the next. So all of them ask with one message's id, by
+        which the receiver's window knows the copies; otherwise every lost answer of the queue would multiply what is retried. What began
+        a canvas is tried again under an id that tells of which one (`sedano.model.ledger.claims.is_another`).
+        """
+        command = job.command
+        begun = begun_by(command)
+        again = tried_id(begun, attempt) if begun else keyed.retried(command.id, attempt) if keyed.keyed_by(command) else ""
+        draft = CommandDraft(
+            queue_of(job.delivery.queue), command.task_id, command.task, command.args, command.kwargs,
+            -int(-wait // 1), attempt,
+            command.expires, command.tenant, command.traceparent, command.ignore_result, command.member, command.gather, section,
+            command.data_ref, command.stamps, command.place, time_limits=command.time_limits,
+            tracestate=command.tracestate,
+        )  # fmt: skip
+        claimed = job.task.mode(command) == "claimed"
+        return self.composer.compose(draft, command.lineage, again if claimed else derived_id(command.task_id, f"attempt/{attempt}"))
+
+    def _sent_apart(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
+        """Return what went wrong, as `_sent` does. When it raises, repeat it for each job alone, which does no harm: see `containment`."""
+        try:
+            return self._sent(due, batch)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            answer = unexpected(self.ports.telemetry, error)
+        if len(due.jobs) == 1:
+            return dict.fromkeys(due.jobs, answer)
+        failures: dict[str, SedanoError] = {}
+        for message_id in due.jobs:
+            failures |= self._sent_apart(due.of(message_id), batch)
+        return failures
+
+    def _sent(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
+        """Record exits, arrive at joins and publish; return what went wrong, by the id of the message that it follows from."""
+        failures = self._exits(due.exits, batch) if due.exits else {}
+        if not due.endings and not due.messages:
+            return failures
+        joined = self.joining.arrive([e for e in due.endings if e.job.command.id not in failures])
+        cuts = [(job, answer) for job, answer in joined if isinstance(answer, Cut)]
+        failures |= self._cut(cuts, batch) if cuts else {}
+        bodies = [(answer, job) for job, answer in joined if isinstance(answer, Addressed)]
+        failures |= {job.command.id: answer for job, answer in joined if isinstance(answer, SedanoError)}
+        answers = self.publisher.publish_all([*due.messages, *(m for m, _ in bodies)])
+        jobs = [*due.owners, *(job for _, job in bodies)]
+        failures |= {job.command.id: error for job, error in zip(jobs, answers, strict=True) if error is not None}
+        return _with_the_represented(failures, {job.command.id: answer.command.id for job, answer in joined if isinstance(answer, Job)})
+
+    def _cut(self, cuts: Sequence[tuple[Job, Cut]], batch: Batch) -> dict[str, SedanoError]:
+        """Put the ends of bodies whose plans are lost, and follow those that stand: where a body began nevertheless, nothing is cut."""
+        try:
+            answers: Sequence[Any] = self.ports.ledger.keep([cut.end for _, cut in cuts])
+        except SedanoError as error:
+            answers = [error] * len(cuts)
+        failures: dict[str, SedanoError] = {}
+        due = Due()
+        for (job, cut), answer in zip(cuts, answers, strict=True):
+            if isinstance(answer, SedanoError):
+                failures[job.command.id] = answer
+            elif _stands(answer):
+                self._tell_cut(job, cut, answer, batch)
+                due.add(job, cut.found)
+        return failures | self._sent(due, batch)
+
+    def _tell_cut(self, job: Job, cut: Cut, answer: Recorded, batch: Batch) -> None:
+        end = cut.end if answer.accepted or answer.record is None else cut.end._replace(clock=answer.record.clock)
+        tell_exit(end, batch)
+        if not answer.accepted:
+            return
+        batch.count("CanvasesCut", job.task.name)
+        why = end.error.message if end.error is not None else ""
+        self.ports.telemetry.log("error", "the plan of a canvas is lost; what follows its group ends", task_id=end.task_id, error=why)
+
+    def _exits(self, exits: Sequence[tuple[Job, Outcome]], batch: Batch) -> dict[str, SedanoError]:
+        """Record the ends of tasks that will never run, before anybody hears of them."""
+        try:
+            answers: Sequence[Any] = self.ports.ledger.keep([outcome for _, outcome in exits])
+        except SedanoError as error:
+            answers = [error] * len(exits)
+        for (job, outcome), answer in zip(exits, answers, strict=True):
+            if isinstance(answer, Recorded):
+                record = answer.record
+                told = copied_from(outcome) == outcome.task_id
+                if told and (answer.accepted or (record is not None and record.message_id == job.command.id)):
+                    tell_exit(outcome if answer.accepted or record is None else outcome._replace(clock=record.clock), batch)
+        return {job.command.id: answer for (job, _), answer in zip(exits, answers, strict=True) if isinstance(answer, SedanoError)}
+
+    def _settle(self, jobs: Sequence[Job], failures: Mapping[str, SedanoError], rejected: Mapping[str, str], batch: Batch) -> None:
+        for job in jobs:
+            error = failures.get(job.command.id) if failures else None
+            if error is not None:
+                self._not_followed(job, error, batch)
+            elif job.command.id in rejected:
+                # Not in the window: when it cannot be set aside now it comes again, to be followed and set aside again.
+                batch.park(job.delivery, refusals.REJECTED, "subject", rejected[job.command.id])
+            else:
+                self.window.add(job.command.id)
+
+    def _not_followed(self, job: Job, error: SedanoError, batch: Batch) -> None:
+        if isinstance(error, MessageRefused) and not is_early(error, job.delivery):
+            batch.park(job.delivery, error.code, error.field, error.detail)
+            return
+        batch.count("FollowUpsDelayed", job.task.name)
+        self.ports.telemetry.log("warning", "follow-ups not sent; the message comes back", task_id=job.command.task_id, error=str(error))
+        spent = job.stillborn
+        if spent is not None and spent.code == refusals.EXECUTIONS:
+            batch.park(job.delivery, spent.code, spent.field, f"{spent.detail}; its follow-ups cannot be sent: {error}")
+        elif isinstance(error, MessageRefused | UnknownQueue):
+            # An adapter raised what no rule foresaw, or this deployment lacks the queue: no outage, so the receipts count.
+            batch.give_back(job.delivery)
+        else:
+            batch.defer_job(job, error, ran=True)
+
+
+def _stands(answer: Recorded) -> bool:
+    """Tell whether the end of a body that nobody could publish stands: put now or before, or its id was revoked."""
+    record = answer.record
+    return answer.accepted or (record is not None and record.state in states.TERMINAL and record.message_id == "")
+
+
+def _with_the_represented(failures: dict[str, SedanoError], represented: Mapping[str, str]) -> dict[str, SedanoError]:
+    """Return *failures* and those of the messages that are *represented* by one that failed, or by one that is represented in turn."""
+    if failures:
+        for message in represented:
+            by = message
+            while by in represented and by not in failures:
+                by = represented[by]
+            if by in failures:
+                failures[message] = failures[by]
+    return failures
+
+
+def _is_last(command: Command, state: str) -> bool:
+    """Tell whether nothing follows from *command*, which ended as *state*, but what its body published: most tasks stand alone."""
+    return command.place is None and command.member is None and command.task != LAUNCH and state != states.RETRY

@@ -1,0 +1,179 @@
+"""The first step of the worker: decode each message and let it in, discard it as an exact copy, give it back, or set it aside.
+
+What can never run here is set aside with its reason, never dropped. What another version of this deployment may know (a task name, a newer
+protocol) is given back for a while first: during a deployment old and new workers read the same queue.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sedano.engine.batch import Batch, Job, Stillborn
+from sedano.engine.budget_marks import granted
+from sedano.engine.canvas.map_tasks import built_in
+from sedano.engine.cluster.membership import Membership
+from sedano.engine.containment import contain
+from sedano.engine.hold_back import FOREIGN_HOLD_S, FOREIGN_RECEIVES, refuse, unknown
+from sedano.engine.registry import Registry, hindrance
+from sedano.engine.schedules.instances import limited
+from sedano.engine.worker.redelivery_credit import Spared
+from sedano.engine.worker.second_look import judged
+from sedano.errors import MessageRefused
+from sedano.model import refusals, states
+from sedano.model.cluster.control_record import revoked_by
+from sedano.model.deferrals import waited
+from sedano.model.ledger.claims import CUT_OFF
+from sedano.model.ledger.recent_ids import Window
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import ClockAhead, LamportClock, agrees
+from sedano.model.messages.message import Command
+from sedano.model.queues import queue_of
+from sedano.model.retry import MAX_EXECUTIONS
+from sedano.model.tasks.signature import Delivery as Mode
+from sedano.ports import Delivery, Ports
+
+UNKNOWN = "unknown"
+"""What a task is counted as that this app does not have: dimensions of metrics are names from the registry, never text of a message."""
+
+FAR_S = 5.0
+"""A clock that is further off than this is reported."""
+
+
+class Intake(NamedTuple):
+    """Lets messages in."""
+
+    registry: Registry
+    ports: Ports
+    lamport: LamportClock
+    window: Window
+    membership: Membership
+    poison_after: int
+    spared: Spared
+
+    def open(self, deliveries: list[Delivery], batch: Batch) -> list[Job]:
+        """Return the jobs that may go on; everything else of *deliveries* is decided in *batch*."""
+        now = self.ports.clock.now()
+        jobs: list[Job] = []
+        seen: set[str] = set()
+        for delivery in deliveries:
+            try:
+                job = self._admit(delivery, batch, now, seen)
+            except MessageRefused as refused:
+                refuse(self.ports, delivery, refused, batch)
+                continue
+            except Exception as error:  # noqa: BLE001 - the last resort
+                contain(self.ports.telemetry, error, delivery, batch)
+                continue
+            if job is not None:
+                jobs.append(job)
+        return jobs
+
+    def echo(self, batch: Batch) -> None:
+        """Let each exact copy within *batch* share the fate of the first: discard it when that was finished, else give it back.
+
+        Discarding it earlier loses the task: two workers may hold both copies, each in another order, and finish neither.
+        """
+        for command, delivery in batch.echoes:
+            if command.id in self.window:
+                self._discard(command, batch, self.ports.clock.now())
+            else:
+                batch.give_back(delivery)
+
+    def _admit(self, delivery: Delivery, batch: Batch, now: float, seen: set[str]) -> Job | None:
+        command = codec.decode(delivery.body)
+        if type(command) is not Command:
+            raise MessageRefused(refusals.SCHEMA, "type", "a command queue takes commands only")
+        clock = self._adjust(command, delivery, batch)
+        if clock is None:
+            return None
+        if command.id in self.window:
+            self._discard(command, batch, now)
+            return None
+        if command.id in seen:
+            batch.echoes.append((command, delivery))
+            return None
+        seen.add(command.id)
+        task = self.registry.tasks.get(command.task) or built_in(self.registry, command.task)
+        task = task or limited(self.registry, self.ports, self.lamport, command.task)
+        if task is None:
+            raise self._unknown(delivery, command, batch, now, clock)
+        if delivery.serial_key is not None and (why := hindrance(task)):
+            raise MessageRefused(refusals.ORDER, "subject", why)
+        if not command.time or command.lineage.budget > self.ports.most_budget:
+            command = self._completed(command, delivery.sent or now)
+        mode = task.mode(command)
+        return Job(delivery, command, task, now, clock, mode, self._stillborn(delivery, command, mode, now))
+
+    def _completed(self, command: Command, sent: float) -> Command:
+        """Return *command* with the time at which it was *sent*, where it says none, and with the budget that the stage grants it."""
+        if command.lineage.budget > self.ports.most_budget:
+            command = command._replace(lineage=granted(self.ports, command.lineage, command.task_id, command.task))
+        return command if command.time else command._replace(time=sent)
+
+    def _unknown(self, delivery: Delivery, command: Command, batch: Batch, now: float, clock: int) -> MessageRefused:
+        """Return the refusal of a task that is not known here; while another version may know it, the history says why it waits."""
+        why = unknown("task", command.task, self.registry.tasks)
+        if delivery.receives < FOREIGN_RECEIVES:
+            until = round(now + FOREIGN_HOLD_S, 3)
+            batch.chronicle.line("task-held", clock, now, uuid=command.task_id, name=command.task, reason=why, until=until)
+        return MessageRefused(refusals.UNKNOWN_TASK, "subject", why)
+
+    def _stillborn(self, delivery: Delivery, command: Command, mode: Mode, now: float) -> Stillborn | None:
+        """Return why the task must not begin: it came too late, is revoked, or came too often (sooner without claims to count).
+
+        Such a task still walks through its claim, so that its record ends too: whoever waits for it, or for its chord, learns of it.
+        """
+        expires = command.expires
+        if expires is not None and expires <= (right := self._judged(expires, now)):
+            return Stillborn(states.REVOKED, refusals.EXPIRED, "expirytime", f"expired {right - expires:.0f} s ago")
+        control = self.membership.control
+        revoked = revoked_by(control, command, queue_of(delivery.queue)) if control.revoked else None
+        if revoked is not None:
+            return Stillborn(states.REVOKED, refusals.REVOKED, revoked.partition("=")[0], f"revoked by {revoked}")
+        if mode != "claimed" and delivery.attributes and (spent := self._spent(delivery)) is not None:
+            return spent
+        if delivery.receives == 1 or delivery.serial_key is not None:
+            return None  # whatever waits for its turn is received again and again: there claims alone tell a poison
+        without = f"received {delivery.receives} times without an end; {CUT_OFF}"
+        if mode != "claimed" and delivery.receives - self.spared.count(delivery) > self.poison_after:
+            return Stillborn(states.POISON, refusals.POISON, "receives", without)
+        if delivery.receives > MAX_EXECUTIONS:
+            return Stillborn(states.POISON, refusals.EXECUTIONS, "receives", without)
+        return None
+
+    def _judged(self, expires: float, now: float) -> float:
+        """Return the time by which *expires* is judged; report a clock of ours that is wrong and would have decided otherwise."""
+        right = judged(self.ports, now)
+        if abs(now - right) > FAR_S and (expires <= now) != (expires <= right):
+            self.ports.telemetry.count("ClocksWrong")
+            words = "the clock of this worker is wrong; the store's decides whether a task has expired"
+            self.ports.telemetry.log("error", words, seconds=round(now - right, 1))
+        return right
+
+    def _spent(self, delivery: Delivery) -> Stillborn | None:
+        """Return why a task without a claim must not begin once more: its earlier messages and this one ended in too many executions."""
+        runs = waited(delivery.attributes).runs + delivery.receives - self.spared.count(delivery)
+        if runs <= MAX_EXECUTIONS:
+            return None
+        return Stillborn(states.POISON, refusals.EXECUTIONS, "receives", f"executed {runs - 1} times without an end")
+
+    def _adjust(self, command: Command, delivery: Delivery, batch: Batch) -> int | None:
+        """Merge the command's clock and return ours; None when ours is wrong, and another worker shall run the command.
+
+        A message has three witnesses: its own clock, ours, and the moment at which SQS took it. Ahead of both, it is refused. Ahead of us
+        and not of SQS, it is healthy, and we are more than five minutes behind: it is sent anew, and the alarm on `ClocksWrong` fires.
+        """
+        try:
+            return self.lamport.adjust(command.clock)
+        except ClockAhead as ahead:
+            if not agrees(command.clock, delivery.sent):
+                raise MessageRefused(refusals.CLOCK_AHEAD, "clock", str(ahead)) from None
+            batch.defer(delivery, f"the clock of a worker is wrong: {ahead}", command)
+            self.ports.telemetry.count("ClocksWrong")
+            self.ports.telemetry.log("error", "the clock of this worker is wrong", behind=round(delivery.sent - self.ports.clock.now(), 1))
+            return None
+
+    def _discard(self, command: Command, batch: Batch, now: float) -> None:
+        batch.count("Duplicates", command.task if command.task in self.registry.tasks else UNKNOWN)
+        batch.chronicle.line("message-duplicate", self.lamport.forward(), now, uuid=command.task_id, name=command.task, absorbed="window")
+        self.ports.telemetry.log("warning", "duplicate message discarded", message_id=command.id, task_id=command.task_id)

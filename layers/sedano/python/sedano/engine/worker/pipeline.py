@@ -1,0 +1,326 @@
+"""The worker: one task's whole life as a pipeline of small steps over one batch of messages.
+
+    unpause → open → admit → claim → prepare → run → judge → record → follow → acknowledge
+
+- unpause: give back what lies in a queue that is paused                    (`engine.pauses`)
+- open: decode and let in, or set aside with the reason                     (`engine.worker.intake`)
+- admit: of a singleton, one run at a time                                  (`engine.worker.admission`)
+- claim: become the one holder, all claims of the batch together            (`engine.worker.claims`, rule in `model.ledger.claims`)
+- prepare: get the arguments; what cannot run is set aside before it is recorded as ended, so no crash can lose its message
+- run: the bodies; async ones share a loop                                  (`engine.worker.execution`)
+- judge: what becomes of it, pure                                           (`engine.worker.verdicts`, rule in `model.ledger.outcome`)
+- record: each outcome as soon as its body ended, under its claim's fence   (here)
+- follow: publish what the outcome causes                                   (`engine.worker.follow_ups`)
+- acknowledge: answer which messages shall come back; the queue deletes the rest
+
+What raises an exception that nobody foresaw costs its own message, which is set aside, and no other (`engine.containment`).
+
+A message that comes again walks alone (`rounds`): what killed a worker must not be counted against its neighbours.
+
+Promises: a record that is refused (the claim was taken over) records nothing, follows nothing and acknowledges nothing. One bad message
+never fails its neighbours, and nothing is thrown out of `work` but the end of the process itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from sedano.engine.batch import Batch, Job, Judged, Ran
+from sedano.engine.canvas.arrivals import Joining
+from sedano.engine.canvas.chord_results import Gathering
+from sedano.engine.canvas.page_cache import Plans
+from sedano.engine.canvas.steps import Conducting
+from sedano.engine.chronicle import Chronicle, Host
+from sedano.engine.cluster.membership import Membership
+from sedano.engine.containment import apart, contain, passing, settle, stumbled, unexpected
+from sedano.engine.context import TaskContext
+from sedano.engine.drafts import Composer
+from sedano.engine.history.invocations import WORKER, Invocations
+from sedano.engine.history.run_events import count_at_once, tell
+from sedano.engine.hold_back import put_back
+from sedano.engine.log_records import install
+from sedano.engine.parked.lot import ParkingLot
+from sedano.engine.publisher.sender import Publisher
+from sedano.engine.registry import Registry
+from sedano.engine.registry import WorkerSettings as WorkerSettings
+from sedano.engine.worker.admission import Admission
+from sedano.engine.worker.claims import Claiming
+from sedano.engine.worker.execution import Execution, RunLoop
+from sedano.engine.worker.extension import Extending, Ticker, threaded
+from sedano.engine.worker.failure_log import tell_failure
+from sedano.engine.worker.follow_ups import Following
+from sedano.engine.worker.intake import Intake
+from sedano.engine.worker.record_lanes import Lanes, Stream
+from sedano.engine.worker.redelivery_credit import Spared
+from sedano.engine.worker.second_look import SecondLook
+from sedano.engine.worker.verdicts import Judging
+from sedano.errors import MessageRefused, SedanoError
+from sedano.model import states
+from sedano.model.ledger.recent_ids import Window
+from sedano.model.ledger.records import TaskRecord
+from sedano.model.messages.lamport import LamportClock
+from sedano.ports import Delivery, Ports
+
+
+def rounds(jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:
+    """Return which *jobs* are claimed and run together: new ones all at once, one that comes again by itself, after them.
+
+    One of those that come again may have killed the worker. By itself it dies alone: its neighbours are finished before it is claimed, or
+    not claimed yet, so a poison is the only one whose claims are counted. Their order turns with each delivery, so that nobody stays
+    behind a poison whose receives alone are counted.
+    """
+    again = [job for job in jobs if job.delivery.receives > 1]
+    if not again:
+        return [jobs]
+    new = [job for job in jobs if job.delivery.receives <= 1]
+    turn = -1 if again[0].delivery.receives % 2 == 0 else 1
+    return [*([new] if new else []), *([job] for job in again[::turn])]
+
+
+class Refused(NamedTuple):
+    """An outcome that the ledger refused, and the record that stands instead."""
+
+    judged: Judged
+    record: TaskRecord | None
+
+
+RecordedRun = Judged | Refused | SedanoError
+
+
+class Worker:
+    """Works off batches of commands. One per process."""
+
+    def __init__(
+        self, registry: Registry, ports: Ports, host: Host, settings: WorkerSettings, run_loop: RunLoop | None, ticker: Ticker = threaded
+    ) -> None:  # fmt: skip
+        """Build it for the tasks of *registry* over *ports*; *run_loop* runs async bodies (None: none), *ticker* the beats of claims."""
+        install()
+        self.ports, self.host, self.settings, now = ports, host, settings, ports.clock.now
+        self.lamport = LamportClock(lambda: int(now() * 1_000_000))
+        window, composer = Window(settings.window), Composer(host.hostname, self.lamport, ports)
+        self.publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
+        self._spared = Spared()
+        self.membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
+        self._intake = Intake(registry, ports, self.lamport, window, self.membership, settings.poison_after, self._spared)
+        conducting = Conducting(ports, self.lamport, composer, registry, Plans(ports.blobs), Gathering(ports))
+        self._following = Following(ports, composer, self.publisher, conducting, Joining(ports, conducting), window)
+        self._extending = Extending(ports, settings.visibility, ticker)
+        most, length = settings.poison_after, self._extending.length
+        self._claiming = Claiming(ports, self.lamport, self._following, self.membership, most, length)
+        self._admission = Admission(registry, ports, self.lamport, host.hostname, conducting.gathering.arguments, settings.concurrency)
+        admission, record = self._admission, self._judge_and_record
+        pool, turns = admission.pool(settings.concurrency), admission.coroutines()
+        look = SecondLook(ports, self.membership, admission.circuit, admission.stopped)
+        self._execution = Execution(
+            ports, self.lamport, conducting, pool, run_loop, settings.guard, record, look, admission.note, admission.put_off, [],
+            self._extending.holds, admission.vote, turns,
+        )  # fmt: skip
+        self._judging = Judging(ports, self.lamport, composer, conducting)
+        self._parking = ParkingLot(ports, self.lamport)
+        self._lanes = Lanes(settings.lanes)
+        self._invocations = Invocations(WORKER, ports, host, self.lamport)
+
+    def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
+        """Work off *deliveries* before *deadline* (epoch s) and return those that shall be delivered again.
+
+        Every other message is finished: recorded and followed, or set aside in the parked queue.
+        """
+        batch = Batch(deadline, Chronicle(self.host))
+        with self._extending.batch(deliveries, batch):
+            return self._work(deliveries, batch)
+
+    def _work(self, deliveries: Sequence[Delivery], batch: Batch) -> list[Delivery]:
+        self._invocations.begin()
+        telemetry = self.ports.telemetry
+        passing(telemetry, "hello", self.membership.hello, None)
+        batch.limits = self.membership.control.limits
+        going = passing(telemetry, "unpause", partial(self._unpaused, deliveries, batch), list(deliveries))
+        left = [one for one in going if not batch.is_decided(one)] if batch.decided else going
+        jobs = self._intake.open(self._admission.due(left, batch), batch)
+        passing(telemetry, "beat", partial(self.membership.beat, len(deliveries), jobs, batch.chronicle), None)
+        try:
+            self._walk_all(deliveries, jobs, batch)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            self._return(jobs, unexpected(telemetry, error), batch)
+        for step, call in (("release", self._release), ("echo", self._intake.echo), ("park", self._parking.settle)):
+            passing(telemetry, step, partial(call, batch), None)
+        passing(telemetry, "defer", partial(self._admission.settle, batch, self._spared), None)
+        passing(telemetry, "park", partial(self._parking.settle, batch), None)
+        passing(telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)
+        self._spared.add(batch.given_back)
+        return batch.given_back
+
+    def running(self) -> list[TaskContext]:
+        """Return what runs now: the contexts of the bodies that have begun and not ended; for whoever watches the worker's time."""
+        return [context for context in [*self._execution.began] if not context.over]
+
+    def leave(self) -> None:
+        """Tell the cluster that this worker takes no more work; whoever runs it calls this before the process ends.
+
+        Not on Lambda, where nobody is told of the end of an environment (`sedano.model.cluster.members`).
+        """
+        chronicle = Chronicle(self.host)
+        self.membership.leave(chronicle)
+        self._invocations.send(chronicle)
+        self.ports.telemetry.flush()
+
+    def _unpaused(self, deliveries: Sequence[Delivery], batch: Batch) -> list[Delivery]:
+        return self._admission.unpaused(deliveries, self.membership.control.paused, batch)
+
+    def _walk_all(self, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch) -> None:
+        in_order = [True for delivery in deliveries if delivery.serial_key is not None]
+        for together in self._admission.turns(deliveries, jobs, batch, self._parking) if in_order else rounds(jobs):
+            if self.ports.clock.now() > batch.deadline - self.settings.guard:
+                self._put_off(together, batch)
+                continue
+            try:
+                self._walk(together, batch)
+            except Exception as error:  # noqa: BLE001 - the last resort
+                self._return(together, unexpected(self.ports.telemetry, error), batch)
+                passing(self.ports.telemetry, "release", partial(self._admission.release, batch), None)
+
+    def _return(self, jobs: Sequence[Job], answer: SedanoError, batch: Batch) -> None:
+        """Settle those of *jobs* that have no end yet, after *answer*: set aside one that walked alone, give others back."""
+        for job in jobs:
+            if batch.is_decided(job.delivery) or job.command.id in self._intake.window:
+                continue
+            if len(jobs) == 1:
+                settle(self.ports.telemetry, answer, job.delivery, batch)
+            else:
+                batch.give_back(job.delivery)
+
+    def _admitted(self, jobs: Sequence[Job], batch: Batch) -> list[Job]:
+        def admit(some: Sequence[Job]) -> Sequence[Job]:
+            return self._admission.admit(some, batch, self.membership.control.paused)
+
+        return apart(self.ports.telemetry, admit, jobs, batch, partial(self._admission.release, batch))
+
+    def _walk(self, jobs: Sequence[Job], batch: Batch) -> None:
+        """Take *jobs* from claim to acknowledgement."""
+        held = self._claiming.claim(self._admitted(jobs, batch), batch)
+        self._extending.hold(held)
+        ready, unfit = self._execution.prepare(held, batch)
+        self._parking.settle(batch)
+        stream = self._lanes.stream(self._conclude)
+        for ran in unfit:
+            self._unrun(stream, batch, ran)
+        self._execution.run(ready, batch, partial(self._ended, stream, batch))
+        accepted = self._accepted(stream, batch)
+        self._extending.ended(held)
+        passing(self.ports.telemetry, "learn", partial(self._admission.learn, accepted, ready, batch), None)
+        self._following.follow(accepted, batch)
+        self._admission.release(batch)
+
+    def _put_off(self, jobs: Sequence[Job], batch: Batch) -> None:
+        """Give *jobs* back unclaimed: there is no time left for them in this invocation."""
+        for job in jobs:
+            self.ports.telemetry.log("warning", "no time left in this invocation", task_id=job.command.task_id)
+            put_back(job, batch)
+
+    def _unrun(self, stream: Stream[Ran, RecordedRun], batch: Batch, ran: Ran) -> None:
+        """Hand over a run whose body never began; first its message is set aside, where that was decided, so no crash can lose it."""
+        self._parking.settle(batch)
+        if ran.held.job.delivery not in batch.given_back:
+            stream.put(ran)
+        elif ran.held.stillborn is None or ran.held.stillborn.state != states.POISON:
+            batch.unstarted.append(ran.held)
+
+    def _ended(self, stream: Stream[Ran, RecordedRun], batch: Batch, ran: Ran) -> None:
+        """Hand over a run that ended, to be recorded by a lane unless nothing is written for it."""
+        held = ran.held
+        if held.stillborn is not None:
+            self._unrun(stream, batch, ran)
+        elif held.record is None and held.job.mode == "at_least_once":
+            stream.put_here(ran)
+        else:
+            stream.put(ran)
+
+    def _conclude(self, ran: Ran) -> RecordedRun:
+        """Judge and record one run; log it if its body failed."""
+        answer = self._judge_and_record(ran)
+        judged, found = (answer, answer.ran) if isinstance(answer, Judged) else (None, ran)
+        if found.run.error is not None:
+            tell_failure(found, judged, self.ports.telemetry)
+        return answer
+
+    def _judge_and_record(self, ran: Ran) -> RecordedRun:
+        """Judge one run and record its outcome."""
+        try:
+            judged = self._judging.judge(ran)
+            if judged.outcome is None:
+                return judged
+            write = self.ports.ledger.record if ran.held.record is not None else self.ports.ledger.keep
+            (answer,) = write([judged.outcome])
+        except SedanoError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - the last resort
+            return unexpected(self.ports.telemetry, error)
+        if isinstance(answer, SedanoError):
+            return answer
+        if answer.accepted:
+            return judged
+        if ran.held.record is not None:
+            count_at_once(self.ports.telemetry, "WritesFencedOff", ran.held.job.task.name)
+        return Refused(judged, answer.record)
+
+    def _accepted(self, stream: Stream[Ran, RecordedRun], batch: Batch) -> list[Judged]:
+        accepted = []
+        for ran, answer in stream.close():
+            if isinstance(answer, Judged):
+                accepted.append(answer)
+                try:
+                    tell(answer, batch, self.lamport)
+                except Exception as error:  # noqa: BLE001 - the last resort
+                    stumbled(self.ports.telemetry, "tell", error)
+            elif isinstance(answer, Refused):
+                self._contained_refusal(ran.held.job, answer.record, batch)
+            else:
+                self._unrecorded(ran, answer, batch)
+        return accepted
+
+    def _unrecorded(self, ran: Ran, answer: SedanoError, batch: Batch) -> None:
+        """Let a run come again whose outcome could not be recorded: under its claim when that is over, without one as a new message."""
+        job = ran.held.job
+        self.ports.telemetry.log("warning", "outcome not recorded", task_id=job.command.task_id, error=str(answer))
+        if ran.held.record is None and not isinstance(answer, MessageRefused):
+            batch.defer_job(job, answer, ran=True)
+        else:
+            settle(self.ports.telemetry, answer, job.delivery, batch)
+
+    def _release(self, batch: Batch) -> None:
+        """Let go of what was claimed and never begun, so that it is not counted as an attempt that killed its worker."""
+        outcomes = [self._judging.released(held) for held in batch.unstarted if held.record is not None]
+        try:
+            if outcomes:
+                self.ports.ledger.record(outcomes)
+        except SedanoError as error:
+            self.ports.telemetry.log("warning", "claims not released; they expire", error=str(error))
+
+    def _contained_refusal(self, job: Job, record: TaskRecord | None, batch: Batch) -> None:
+        try:
+            self._refused(job, record, batch)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            contain(self.ports.telemetry, error, job.delivery, batch)
+
+    def _refused(self, job: Job, record: TaskRecord | None, batch: Batch) -> None:
+        """Settle a run whose outcome the ledger refused: someone else's outcome stands."""
+        claimed = job.mode == "claimed"
+        kind = "claim-refused" if claimed else "message-duplicate"
+        if not claimed:
+            batch.count("Duplicates", job.task.name)
+        batch.chronicle.line(kind, self.lamport.forward(), self.ports.clock.now(), uuid=job.command.task_id, name=job.task.name)
+        self.ports.telemetry.log("warning", "a late outcome was refused by the ledger", task_id=job.command.task_id, task=job.task.name)
+        if claimed or record is None or record.state not in states.TERMINAL:
+            batch.give_back(job.delivery)
+        elif record.message_id in ("", job.command.id):
+            self._following.follow_again(job, record, batch)
+
+    def _tell(self, batch: Batch, messages: int) -> None:
+        """Count, tell the history, and flush."""
+        telemetry = self.ports.telemetry
+        for (metric, task), value in batch.counts.items():
+            telemetry.count(metric, value, task=task)
+        self._invocations.tell(batch.chronicle, messages, len(batch.given_back))
+        telemetry.flush()

@@ -1,0 +1,90 @@
+"""The judge step: from what a body did to what is recorded and what follows. The rule is pure (`sedano.model.ledger.outcome`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sedano.engine.batch import Held, Judged, Ran
+from sedano.engine.canvas.steps import Conducting
+from sedano.engine.drafts import Addressed, Composer, weight_of
+from sedano.engine.outbox import stored
+from sedano.errors import Unavailable
+from sedano.model import states
+from sedano.model.ledger.outcome import Run, Verdict, judge
+from sedano.model.ledger.records import INLINE_BYTES, ErrorRecord, Outcome
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.lineage import descend
+from sedano.model.messages.message import BlobRef
+from sedano.model.retry import MAX_EXECUTIONS
+from sedano.ports import Ports
+
+
+class Judging(NamedTuple):
+    """Judges runs."""
+
+    ports: Ports
+    lamport: LamportClock
+    composer: Composer
+    conducting: Conducting
+
+    def judge(self, ran: Ran) -> Judged:
+        """Return the verdict on *ran*, what to record, and the stamped messages of its outbox.
+
+        Raises:
+            Unavailable: a large result or outbox cannot be kept now.
+        """
+        verdict = self._verdict(ran)
+        posted: Sequence[Addressed] = ()
+        if ran.drafts and (verdict.state != states.RETRY or ran.run.replaced):
+            try:
+                posted = self._post(ran)
+            except Unavailable:
+                raise
+            except Exception as wrong:  # noqa: BLE001 - what the body published cannot be written: it has failed
+                ran = ran._replace(run=Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True), result=None)
+                verdict = self._verdict(ran)
+        return Judged(ran, verdict, self._outcome(ran, verdict, posted), posted)
+
+    def released(self, held: Held) -> Outcome:
+        """Return the outcome that lets go of a claim whose body never began: the same attempt may be claimed again at once."""
+        command, record = held.job.command, held.record
+        return Outcome(
+            command.task_id, states.RETRY, record.nonce if record else "", record.fence if record else 0, command.id, command.attempt,
+            self.lamport.forward(), command.task, self.ports.clock.now(), next_attempt=command.attempt,
+        )  # fmt: skip
+
+    def _verdict(self, ran: Ran) -> Verdict:
+        if ran.held.stillborn is not None:
+            return Verdict(ran.held.stillborn.state)
+        if ran.run.error is None:
+            return judge(ran.run, ran.held.job.task.retry, 0, None, 0.0)
+        command = ran.held.job.command
+        spent = command.attempt >= MAX_EXECUTIONS - 1
+        tried = command.attempt if spent else command.attempt - self.conducting.attempts_before(command)
+        return judge(ran.run, ran.held.job.task.retry, tried, command.section, self.ports.entropy.unit())
+
+    def _post(self, ran: Ran) -> list[Addressed]:
+        command = ran.held.job.command
+        lineage = descend(command.task_id, command.lineage, weight_of(ran.drafts))
+        return [self.composer.compose(draft, lineage) for draft in ran.drafts]
+
+    def _outcome(self, ran: Ran, verdict: Verdict, posted: Sequence[Addressed]) -> Outcome | None:
+        job, record = ran.held.job, ran.held.record
+        command, again = job.command, verdict.state == states.RETRY
+        if record is None and (again or job.mode == "at_least_once"):
+            return None
+        needed = command.member is not None or command.place is not None or job.task.keeps(command)
+        result, result_ref = self._kept(ran.result if needed else None)
+        outbox, outbox_ref = stored(posted, self.ports.blobs, INLINE_BYTES)
+        return Outcome(
+            command.task_id, verdict.state, record.nonce if record else self.ports.entropy.nonce(), record.fence if record else 0,
+            command.id, command.attempt, self.lamport.forward(), command.task, ran.ended, result, result_ref, ran.run.error,
+            outbox, outbox_ref, command.attempt + 1 if again else 0, ran.ended + verdict.pause if again else 0.0, verdict.section,
+            ran.added,
+        )  # fmt: skip
+
+    def _kept(self, result: str | None) -> tuple[str | None, BlobRef | None]:
+        if result is None or len(result) <= INLINE_BYTES:
+            return result, None
+        return None, self.ports.blobs.put(result.encode())

@@ -1,0 +1,273 @@
+"""Every error that sedano raises, under one root. A leaf's first sentence is what the user reads.
+
+Errors are for the caller's mistakes and for the network. How a task ended is a value (`sedano.model.ledger.outcome`), and what a remote
+task raised comes back as data (`RemoteError`), never as a class to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+
+class SedanoError(Exception):
+    """The root of all errors of sedano."""
+
+    @property
+    def is_final(self) -> bool:
+        """Tell whether the reason lies in what was sent, so that no later attempt and no repaired deployment can succeed with it.
+
+        Errors of values and types do; a service that is away, a denied action and a missing queue do not.
+        """
+        return isinstance(self, ValueError | TypeError)
+
+    def as_answer(self) -> Self:
+        """Return this error as one answer among others: without the frames that it came through.
+
+        They would keep a whole batch alive, and each other, until the collector of cycles comes.
+        """
+        if self.__cause__ is not None:
+            self.__cause__.__traceback__ = None
+        return self.with_traceback(None)
+
+
+class ConfigurationError(SedanoError):
+    """The configuration is incomplete or contradicts itself; the message names the setting."""
+
+
+class UsageError(ConfigurationError):
+    """The command line is wrong; the message names the word that is, and says what to write instead. The command exits with 2."""
+
+
+class OptionError(SedanoError, ValueError):
+    """An option that was given cannot be honoured; the message names the option and what would work."""
+
+
+class UnknownOption(OptionError):
+    """An option that there is not was given; the message names those that there are, or what to write instead of one of Celery's."""
+
+    def __init__(self, name: str, known: Sequence[str], of: str = "") -> None:
+        """Name the option, those that are *known*, and what they are options *of*."""
+        from sedano.errors.celery_names import instead
+
+        super().__init__(f"{name}: not an option{f' of {of}' if of else ''}; {instead(name, known)}")
+        self.name = name
+
+
+class ArgumentError(SedanoError, TypeError):
+    """The arguments do not fit the task's signature; `field` names the argument."""
+
+    def __init__(self, field: str, detail: str) -> None:
+        """Say which argument (*field*, such as ``data.args[0]``) is wrong and how (*detail*)."""
+        super().__init__(f"{field}: {detail}")
+        self.field = field
+        self.detail = detail
+
+
+class Unserialisable(SedanoError, TypeError):
+    """A value cannot be written as JSON; the message names where it stands and its type."""
+
+
+class TooLarge(SedanoError, ValueError):
+    """A value is larger than its limit; the message names the value, its size and the limit, in bytes."""
+
+
+class NotAccepted(SedanoError, ValueError):
+    """A service refuses a message or an item for what is in it; sending it again changes nothing. The message has the service's words."""
+
+
+class CanvasError(SedanoError, TypeError):
+    """A canvas cannot be what it was put together from; the message says how to write it."""
+
+
+class UnknownTask(SedanoError, LookupError):
+    """No task of this name is registered in this app."""
+
+
+class UnknownSchedule(SedanoError, LookupError):
+    """No periodic task of this name stands in this deployment."""
+
+
+class UnknownQueue(SedanoError, LookupError):
+    """No queue of this name is known to this deployment."""
+
+
+class Unavailable(SedanoError):
+    """An AWS service did not take or answer the call within the bounded retries; trying later is safe."""
+
+
+class NotCalled(Unavailable):
+    """The service did not answer a moment ago, so this call was not made; the message says when the next one will be."""
+
+
+class PublishError(Unavailable):
+    """A message was neither accepted by its queue nor stored; publish it again.
+
+    An attempt whose answer was lost may have been accepted all the same: give the call a `task_id` of your own, and the second publication
+    of it has no second effect.
+    """
+
+
+class BacklogFull(PublishError):
+    """The queue is away and as many messages as may are stored already: nothing was accepted."""
+
+
+class SpoolError(SedanoError):
+    """The spool on this machine's disk cannot be used; the message names the directory and what to do."""
+
+
+class MessageRefused(SedanoError, ValueError):
+    """A message is not one that this deployment accepts; `code` is from the closed list `sedano.model.refusals`."""
+
+    def __init__(self, code: str, field: str, detail: str) -> None:
+        """Refuse with a *code* of the closed list, the *field* (a path such as ``data.args[0]``) and what is wrong with it."""
+        super().__init__(f"{code}: {field}: {detail}")
+        self.code = code
+        self.field = field
+        self.detail = detail
+
+
+class HopLimit(SedanoError):
+    """A task tried to publish at a depth beyond the limit of dynamic spawns (128)."""
+
+
+class BudgetExhausted(SedanoError):
+    """A task tried to cause more descendants than its message's budget allows."""
+
+
+class DuplicateTask(SedanoError):
+    """A task with this deduplication key was already published (`on_duplicate="raise"`), or a canvas under this id."""
+
+    def __init__(self, task_id: str) -> None:
+        """Name the task that holds the key."""
+        super().__init__(f"a task or canvas of this key or id is already known: {task_id}")
+        self.task_id = task_id
+
+
+class KeyReused(DuplicateTask):
+    """Other arguments were published under this deduplication key before, so these have not run, and what the first call returned is not
+    their result. Give each distinct call a key of its own, such as the order's id and a digest of its content.
+    """
+
+    def __init__(self, task_id: str) -> None:
+        """Name the task that holds the key."""
+        super().__init__(task_id)
+        known = f"other arguments were published under this dedup_key before, as the task {task_id}, and these have not run"
+        self.args = (f"{known}; give them a key of their own, and see app.control.explain({task_id!r}) for the first call",)
+
+
+class Ignore(SedanoError):
+    """A task raises it to end here, without another try. That is no failure: the task ends as REVOKED, the metric is `TasksIgnored`, and
+    whatever waits for its result gets a `RemoteError` of this type.
+    """
+
+
+class Reject(SedanoError):
+    """A task raises it to refuse its message for good: it ends as a failure of this type, is not tried again, and its message is set
+    aside in the parked queue with the reason ``rejected`` (Celery's `Reject`, whose message goes to the dead letters).
+    """
+
+    def __init__(self, reason: object = "", requeue: bool = False) -> None:
+        """Say why; *requeue* is Celery's, and cannot be honoured.
+
+        Raises:
+            OptionError: *requeue* is set: a message that was given back without being counted could come again for ever.
+        """
+        if requeue:
+            raise OptionError("requeue: a task that shall be tried again raises what it likes under a retry policy (`with retry(…):`)")
+        super().__init__(str(reason))
+
+
+class NoResult(SedanoError):
+    """The task keeps no result, so there is nothing to wait for."""
+
+
+class ResultTimeout(SedanoError, TimeoutError):
+    """The task did not finish within the time that the caller was ready to wait."""
+
+
+class RemoteError(SedanoError):
+    """A task failed; the type's name, its message and the traceback's text came back as data."""
+
+    def __init__(self, type_name: str, message: str, traceback: str = "", task_id: str = "") -> None:
+        """Carry the remote exception's *type_name*, *message* and *traceback* text, and the id of the task that raised it."""
+        super().__init__(f"{type_name}: {message}")
+        self.task_id = task_id
+        self.type_name = type_name
+        self.message = message
+        self.traceback = traceback
+
+
+class LeaseTaken(SedanoError, TimeoutError):
+    """Somebody else holds the lease, and did for as long as the caller was ready to wait."""
+
+    def __init__(self, name: str, owner: str) -> None:
+        """Name the lease and its holder."""
+        super().__init__(f"lease {name!r} is held by {owner}")
+        self.name = name
+        self.owner = owner
+
+
+class LeaseLost(SedanoError):
+    """The lease is not held any more: its time was over, the process was frozen, or the invocation that it belonged to has ended."""
+
+
+class FencedOff(SedanoError):
+    """A later holder has written already: this writer's term is over, and nothing was changed."""
+
+    def __init__(self, resource: str, token: int) -> None:
+        """Name the *resource* and the *token* that came too late."""
+        super().__init__(f"{resource}: the token {token} is not the latest any more; nothing was written")
+        self.resource = resource
+        self.token = token
+
+
+class TaskRevoked(SedanoError):
+    """The task was revoked or expired before it ran."""
+
+
+class SoftTimeLimitExceeded(SedanoError):
+    """The running task is over its soft time limit: clean up and end. Raised inside it, once."""
+
+    def __init__(self, detail: str = "the task ran longer than its soft time limit") -> None:
+        """Say so."""
+        super().__init__(detail)
+
+
+class WaitInsideTask(SedanoError, RuntimeError):
+    """A task waited for another task's result; use a chord or a follow-up instead, waiting would deadlock the workers."""
+
+
+class WaitInsideLoop(SedanoError, RuntimeError):
+    """A result or a lock was waited for where an event loop runs, which would stand still meanwhile: `await result`, `async with lock`."""
+
+
+class WorkflowInvalid(SedanoError, ValueError):
+    """A workflow cannot run; the message tells every reason, each with its file, line and step."""
+
+    def __init__(self, name: str, problems: list[str]) -> None:
+        """Tell the *problems* of the workflow *name*."""
+        more = "\n  ".join(problems)
+        super().__init__(f"workflow {name} cannot run, for {len(problems)} reason{'s' if len(problems) != 1 else ''}:\n  {more}")
+        self.problems = tuple(problems)
+
+
+class FlowRunReused(SedanoError):
+    """A flow run of this id has begun with other inputs, or of another definition."""
+
+
+class UnknownFlowRun(SedanoError, LookupError):
+    """There is no flow run of this id, or no worker has begun it yet."""
+
+
+class WrongFlowState(SedanoError):
+    """A flow run is not in a state in which it can do what was asked; the message names it."""
+
+
+class FlowFailed(SedanoError):
+    """A flow run failed or was cancelled; the message names the step that began it."""
+
+    def __init__(self, run_id: str, detail: str) -> None:
+        """Name the run and say why."""
+        super().__init__(detail)
+        self.run_id = run_id

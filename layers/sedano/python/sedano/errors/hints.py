@@ -1,0 +1,21 @@
+"""Objects that say what to write instead of Celery's name for an attribute that they do not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+
+class Hinting:
+    """Has what it has, and says what to write instead of Celery's name for it."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise the error that there is no attribute *name*; of one that is there and failed, its own error."""
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)
+            from sedano.errors.celery_names import missing
+
+            raise missing(self, name)

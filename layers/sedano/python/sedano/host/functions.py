@@ -1,0 +1,197 @@
+"""The handlers of the Lambda functions: each binds an app and its ports over AWS to the engine that it runs."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sedano.aws.client.session import Session
+from sedano.aws.deliveries import delivery
+from sedano.aws.deployment import COMPONENT, connect
+from sedano.aws.log_lines import write_lines
+from sedano.aws.settings import Settings, from_environment
+from sedano.engine.chronicle import Host
+from sedano.ports import EVENTS, RECORDS, Delivery, Ports
+
+if TYPE_CHECKING:
+    from sedano.app import Sedano
+
+FUNCTION = "AWS_LAMBDA_FUNCTION_NAME"
+"""Set by Lambda: here the process is the function's, and so is standard logging."""
+Event = Mapping[str, Any]
+Work = Callable[[Sequence[Delivery], float], list[Delivery]]
+
+
+class LambdaContext(Protocol):
+    """What sedano needs of Lambda's context object."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return the milliseconds until the invocation is stopped."""
+
+
+Handler = Callable[[Event, LambdaContext], dict[str, Any]]
+OWN = f"{connect.__module__}:{connect.__name__}"
+"""What an app names with `connect=` that names nothing."""
+CONNECT = "SEDANO_CONNECT"
+"""What the app names, where a function does not load the app; the stack sets it."""
+
+def worker() -> Handler:
+    """Return the handler of the worker function."""
+    from sedano.engine.registry import WorkerSettings
+    from sedano.engine.worker.overtime import Overtime
+    from sedano.engine.worker.pipeline import Worker
+    from sedano.workflow.built_in_tasks import enlist
+
+    app, settings, ports = _deployed("worker")
+    enlist(app)
+    built = Worker(app.registry, ports, _host(ports), app.worker or WorkerSettings(), app.run_loop())
+    keys = {url.rpartition("/")[2]: key for key, url in settings.queues.items()}
+    overtime = Overtime(built.running, ports.clock, ports.telemetry)
+
+    def work(deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
+        overtime.begin(deadline - ports.clock.now())
+        try:
+            return built.work(deliveries, deadline)
+        finally:
+            overtime.end()
+
+    return _handler(work, ports, keys, "")
+
+
+def router() -> Handler:
+    """Return the handler of the router function."""
+    from sedano.engine.router import Router
+
+    app, _, ports = _deployed("router")
+    return _handler(Router(app.registry, ports, _host(ports)).route, ports, {}, EVENTS)
+
+
+def recorder() -> Handler:
+    """Return the handler of the recorder function."""
+    from sedano.aws.events import COSTS
+    from sedano.engine.history.recorder import Recorder
+
+    ports = _connected(os.environ.get(CONNECT) or OWN, "recorder", None)
+    return _handler(Recorder(ports, _host(ports), COSTS).record, ports, {}, RECORDS)
+
+
+def scheduler() -> Handler:
+    """Return the handler of the scheduler function, which is invoked by the minute; it answers what the round did."""
+    from sedano.engine.schedules.scheduler import Scheduler
+
+    app, _, ports = _deployed("scheduler")
+    built = Scheduler(ports, app.outlet.lamport, f"{app.name}@{socket.gethostname()}")
+
+    def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
+        try:
+            return built.round(app.periodics)._asdict()
+        finally:
+            ports.telemetry.flush()
+
+    return handle
+
+
+def controller() -> Handler:
+    """Return the handler of the controller function, which is invoked by the minute; it answers what the round did."""
+    from sedano.engine.cluster.controller import Controller
+
+    app, _, ports = _deployed("controller")
+    outlet = app.outlet
+
+    def announce(name: str) -> None:
+        outlet.announce(name, {})
+
+    registry = app.registry
+    built = Controller(ports, outlet.lamport, app.queues, registry.budgets, registry.checks, announce)
+
+    def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
+        try:
+            return built.round()._asdict()
+        finally:
+            ports.telemetry.flush()
+
+    return handle
+
+
+def webhook() -> Handler:
+    """Return the handler of the webhook function: what is posted to its URL in, what the sender is told out."""
+    from sedano.aws import function_url as url
+    from sedano.aws.webhook_secrets import SsmSecretTexts
+    from sedano.host.sources import answering
+
+    session = Session()
+    app, settings, ports = _deployed("webhook", session)
+    built = answering(app, SsmSecretTexts(session.client("ssm"), settings.stage))
+
+    def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
+        try:
+            return dict(url.response(built.answer(url.arrived(event))))
+        finally:
+            ports.telemetry.flush()
+
+    return handle
+
+
+def stream() -> Handler:
+    """Return the handler of the stream function: records of a DynamoDB or Kinesis stream in, the first one that stays there out."""
+    from sedano.host.sources import reading
+    from sedano.model.sources.streams import sequence
+
+    app, settings, ports = _deployed("stream")
+    built = reading(app, settings.streams)
+    names = {arn: name for name, arn in settings.streams.items()}
+
+    def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
+        records = event.get("Records", ())
+        arn = records[0].get("eventSourceARN", "") if records else ""
+        try:
+            done = built.take(names.get(arn, arn), records, ports.clock.now() + context.get_remaining_time_in_millis() / 1000)
+        finally:
+            ports.telemetry.flush()
+        return {"batchItemFailures": [{"itemIdentifier": sequence(record)} for record in records[done : done + 1]]}
+
+    return handle
+
+
+def _deployed(service: str, session: Session | None = None) -> tuple[Sedano, Settings, Ports]:
+    settings = from_environment(os.environ)
+    if FUNCTION in os.environ:
+        write_lines(f"sedano-{service}", os.environ)
+    from sedano.app import load
+
+    app: Sedano = load(settings.app)
+    ports = _connected(app.connect, service, session)
+    app.attach(ports)
+    return app, settings, ports
+
+
+def _connected(reference: str, service: str, session: Session | None) -> Ports:
+    """Return the ports of the function *service*, brought by what *reference* names."""
+    token = COMPONENT.set((service, session))
+    try:
+        if reference == OWN:
+            return connect()
+        from sedano.api.connector import brought
+
+        return brought(reference)
+    finally:
+        COMPONENT.reset(token)
+
+
+def _host(ports: Ports) -> Host:
+    memory = os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
+    return Host(f"{socket.gethostname()}.{os.getpid()}.{ports.entropy.uuid()[:8]}", os.getpid(), int(memory) if memory else None)
+
+
+def _handler(work: Work, ports: Ports, keys: Mapping[str, str], default: str) -> Handler:
+    """Return a handler that decides nothing: records in, failures out (Lambda's partial batch response)."""
+
+    def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
+        deliveries = [delivery(record, keys, default) for record in event.get("Records", ())]
+        deadline = ports.clock.now() + context.get_remaining_time_in_millis() / 1000
+        given_back = dict.fromkeys(one.message_id for one in work(deliveries, deadline))
+        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in given_back]}
+
+    return handle

@@ -1,0 +1,74 @@
+"""What takes the records of the streams of an app, and what answers for its webhooks."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from typing import Protocol
+
+from sedano.api import streams, webhooks
+from sedano.engine.chronicle import Host
+from sedano.engine.drafts import CommandDraft
+from sedano.engine.publisher.publisher import Outlet
+from sedano.engine.sources.streams import Streams
+from sedano.engine.sources.webhooks import Webhooks
+from sedano.errors import ConfigurationError
+from sedano.model.messages.message import NOTHING
+from sedano.model.sources.streams import StreamRecord, TableChange
+from sedano.model.tasks.signature import Signature
+from sedano.ports.webhook_secrets import SecretTexts
+
+_OF_A_TABLE = ":dynamodb:"
+
+
+class Reads(streams.Declares, Protocol):
+    """What reading streams needs of an app."""
+
+    name: str
+
+    @property
+    def outlet(self) -> Outlet:
+        """The way out."""
+
+
+class Answers(webhooks.Declares, Protocol):
+    """What answering needs of an app."""
+
+    name: str
+
+    @property
+    def outlet(self) -> Outlet:
+        """The way out."""
+
+
+def reading(app: Reads, arns: Mapping[str, str] = NOTHING) -> Streams:
+    """Return what takes the records of the streams of *app*; *arns*: where each of them is, for whoever is handed records by their ARN.
+
+    Raises:
+        ConfigurationError: one that has an ARN is not declared, or a Kinesis stream is asked for a table's operations.
+    """
+    _check(app, arns)
+    outlet = app.outlet
+
+    def called(task: str, record: TableChange | StreamRecord, task_id: str) -> CommandDraft:
+        return outlet.call(Signature(task, (record,)), task_id)
+
+    return Streams(app.streams, called, outlet.ports, Host(f"{app.name}@{socket.gethostname()}", os.getpid()), outlet.lamport)
+
+
+def _check(app: Reads, arns: Mapping[str, str]) -> None:
+    for name, arn in arns.items():
+        if name not in app.streams:
+            raise ConfigurationError(
+                f"SEDANO_STREAMS: no task of the app stands on the stream {name}, but on {', '.join(sorted(app.streams)) or 'none'}; "
+                f"put @app.stream({name!r}) above one, or leave it out of the setting streams; and deploy the stage again"
+            )
+        if _OF_A_TABLE not in arn and any(app.streams[name].values()):
+            raise ConfigurationError(f"stream {name}: operations are those of a table, and {arn} is none; leave them out of @app.stream")
+
+
+def answering(app: Answers, secrets: SecretTexts | None = None) -> Webhooks:
+    """Return what answers for the webhooks of *app*, or takes parked requests once more where there are no *secrets*."""
+    outlet = app.outlet
+    return Webhooks(app.webhooks, outlet.ports, Host(f"{app.name}@{socket.gethostname()}", os.getpid()), outlet.lamport, secrets)

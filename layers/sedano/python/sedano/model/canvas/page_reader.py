@@ -1,0 +1,224 @@
+"""Pages of canvases as they are read: each item by a strict table, once, so that no rule meets a shape that it does not know.
+
+Pages are written by `sedano.model.canvas.pages`, but short ones travel in messages, which anyone may write. So a page is read as the
+envelope of a message is (`sedano.model.messages.attributes`): strict JSON within a byte limit, then for each kind of item the table of its
+fields with their values. A field that its table does not know belongs to another version and is left out; everything else that does not fit
+refuses the page (code `schema`, field `canvasplan`) and names the place in it, such as ``item.chain[1].args``.
+
+What holds of a page that was read:
+
+- its item is a chain or a group; a chain has at least one item, and as many at least as its part of the whole says;
+- every item is of one kind: a step, a chain, a group, or a page of its own; error callbacks and watchers are steps;
+- the sizes of a group's pages sum up to the group's, which is at most `MOST_MEMBERS`;
+- names, ids, tenants, stamps, paths and claim checks are ones that a message may bear; numbers are finite and in their ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sedano.errors import MessageRefused
+from sedano.model import refusals
+from sedano.model.messages import attributes as wire
+from sedano.model.messages import stamps
+from sedano.model.messages.lineage import MAX_HOPS
+from sedano.model.messages.strict_json import load, shown
+from sedano.model.messages.timestamps import LAST_SECOND
+
+Item = Mapping[str, Any]
+Reader = Callable[[Any, str], Any]
+Table = Mapping[str, Reader]
+MOST_MEMBERS = 1_000_000
+"""The most members of a group."""
+PAGE_MEMBERS = 500
+"""The most members that one worker publishes before it hands on."""
+MOST_BYTES = 2 * 1_048_576
+"""The longest page."""
+MOST_DEPTH = wire.MAX_DATA_DEPTH + 64
+"""Containers inside one another: those of an argument, and those of the items around it, of which `plan` writes eight."""
+LONGEST_S = 1e9
+"""Seconds that a step may be delayed, or live: further than any delay that a queue or a timer takes."""
+
+
+def parse(text: str | bytes) -> dict[str, Any]:
+    """Return the page that *text* is.
+
+    Raises:
+        MessageRefused: it is none; the place in it is named.
+    """
+    try:
+        found = load(text, MOST_BYTES, MOST_DEPTH, "canvasplan")
+    except MessageRefused as refused:
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", f"not a page: {refused.detail}") from None
+    if type(found) is not dict:
+        raise _refuse(found, "page", "an object")
+    page = _fields(found, _PAGE, "")
+    if "item" not in page or "task" in page["item"] or "page" in page["item"]:
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", "item: neither a chain nor a group")
+    return page
+
+
+def _refuse(value: object, where: str, wanted: str) -> MessageRefused:
+    found = shown(value) if isinstance(value, str | int | float | None) else f"a JSON {'array' if isinstance(value, list) else 'object'}"
+    return MessageRefused(refusals.SCHEMA, "canvasplan", f"{where[:100]}: {found} is not {wanted}")
+
+
+def _fields(found: Mapping[str, Any], table: Table, where: str) -> dict[str, Any]:
+    return {name: table[name](value, f"{where}{name}") for name, value in found.items() if name in table}
+
+
+def _item(value: Any, where: str) -> dict[str, Any]:
+    """Read an item by the table of its kind."""
+    if type(value) is not dict:
+        raise _refuse(value, where, "an item")
+    kinds = [kind for kind in _KINDS if kind in value]
+    if len(kinds) != 1:
+        raise _refuse(value, where, f"an item of one kind: {', '.join(_KINDS)}")
+    table, check = _KINDS[kinds[0]]
+    found = _fields(value, table, f"{where}.")
+    check(found, where)
+    return found
+
+
+def _items(value: Any, where: str) -> list[dict[str, Any]]:
+    if type(value) is not list:
+        raise _refuse(value, where, "an array of items")
+    return [_item(one, f"{where}[{number}]") for number, one in enumerate(value)]
+
+
+def _steps(value: Any, where: str) -> list[dict[str, Any]]:
+    found = _items(value, where)
+    for number, one in enumerate(found):
+        if "task" not in one:
+            raise _refuse(value, f"{where}[{number}]", "a step")
+    return found
+
+
+def _whole_chain(found: Mapping[str, Any], where: str) -> None:
+    here, start = len(found["chain"]), found.get("at", 0)
+    if not here or start + here > found.get("of", here) or ("more" in found and "of" not in found):
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", f"{where[:100]}: a part of a chain that is empty, or not a part of its whole")
+
+
+def _whole_group(found: Mapping[str, Any], where: str) -> None:
+    size, pages = found["group"], found.get("pages")
+    if type(size) is list and pages is None:
+        return
+    if type(size) is list or not pages or sum(one for _, one in pages) != size:
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", f"{where[:100]}: a group whose pages do not have as many members as it says")
+
+
+def _whole(found: Mapping[str, Any], where: str) -> None:
+    """Accept an item whose fields say all."""
+
+
+def _members(value: Any, where: str) -> Any:
+    return _whole_number(0, MOST_MEMBERS)(value, where) if type(value) is int else _items(value, where)
+
+
+def _pages(value: Any, where: str) -> list[tuple[str, int]]:
+    if type(value) is not list:
+        raise _refuse(value, where, "an array of pages with their sizes")
+    found = []
+    for number, one in enumerate(value):
+        if type(one) is not list or len(one) != 2:
+            raise _refuse(one, f"{where}[{number}]", "a page and its size")
+        found.append((_page_name(one[0], f"{where}[{number}]"), _whole_number(1, MOST_MEMBERS)(one[1], f"{where}[{number}]")))
+    return found
+
+
+def _resume(value: Any, where: str) -> list[Any]:
+    """Read where a chain goes on that stands for a replaced task: the attempt, the place or null, hops and budget."""
+    if type(value) is not list or len(value) != 4:
+        raise _refuse(value, where, "an attempt, a place, hops and a budget")
+    place = value[1]
+    if place is not None:
+        readers = (_id, _node, _page_name)
+        if type(place) is not list or len(place) != len(readers):
+            raise _refuse(place, where, "a place: the id of a canvas, a path and a page")
+        place = [read(part, where) for read, part in zip(readers, place, strict=True)]
+    attempt, budget = (_whole_number(0, wire.MAX_INT32)(number, where) for number in (value[0], value[3]))
+    return [attempt, place, _whole_number(0, MAX_HOPS)(value[2], where), budget]
+
+
+def _ref(value: Any, where: str) -> list[Any]:
+    if type(value) is not list or len(value) != 2 or type(value[0]) is not str or not wire.is_digest(value[0]):
+        raise _refuse(value, where, "a claim check: a sha256 in hexadecimal and a size")
+    return [value[0], _whole_number(0, wire.MAX_DATA_BYTES)(value[1], where)]
+
+
+def _time_limits(value: Any, where: str) -> list[float | None]:
+    if type(value) is not list or len(value) != 2:
+        raise _refuse(value, where, "a soft and a hard limit")
+    return [None if one is None else _number(0, LONGEST_S)(one, where) for one in value]
+
+
+def _text(matches: Callable[[str], object], wanted: str) -> Reader:
+    def read(value: Any, where: str) -> str:
+        if type(value) is not str or not matches(value):
+            raise _refuse(value, where, wanted)
+        return value
+
+    return read
+
+
+def _whole_number(least: int, most: int) -> Reader:
+    def read(value: Any, where: str) -> int:
+        if type(value) is not int or not least <= value <= most:
+            raise _refuse(value, where, f"an integer from {least} to {most}")
+        return value
+
+    return read
+
+
+def _number(least: float, most: float) -> Reader:
+    def read(value: Any, where: str) -> float:
+        if type(value) not in (int, float) or not least <= value <= most:
+            raise _refuse(value, where, f"a number from {least:g} to {most:g}")
+        number: float = value
+        return number
+
+    return read
+
+
+def _of(kind: type, wanted: str) -> Reader:
+    def read(value: Any, where: str) -> Any:
+        if type(value) is not kind:
+            raise _refuse(value, where, wanted)
+        return value
+
+    return read
+
+
+_name = _text(wire.is_name, "a name of 1 to 256 characters without spaces and control characters")
+_queue = _text(lambda text: not text or wire.is_name(text), "the name of a queue; empty: that of the launch")
+_id = _text(wire.is_id, "an id of 1 to 256 visible ASCII characters")
+_node = _text(wire.is_node, 'a path such as "3.1"')
+_page_name = _text(wire.is_plan, 'a page: "blob:", a sha256, ":" and its size, or a short one itself')
+_tenant = _text(wire.is_tenant, "a tenant of 1 to 128 visible ASCII characters")
+_stamps = _text(stamps.is_written, "stamps, name=value,name=value")
+_flag, _array, _object = _of(bool, "true or false"), _of(list, "an array"), _of(dict, "an object")
+_moment, _seconds = _number(0, LAST_SECOND - 1), _number(-LONGEST_S, LONGEST_S)
+_CALLBACKS: Table = {"watch": _steps}
+_STEP: Table = {
+    **_CALLBACKS, "task": _name, "queue": _queue, "id": _id, "args": _array, "kwargs": _object, "ref": _ref, "delay": _seconds,
+    "eta": _moment, "expires": _moment, "lifetime": _seconds, "tenant": _tenant, "stamps": _stamps,
+    "traceparent": _text(wire.is_traceparent, "a W3C traceparent"), "ignore_result": _flag, "immutable": _flag,
+    "time_limits": _time_limits, "links": _items, "forks": _items, "errors": _steps,
+}  # fmt: skip
+_CHAIN: Table = {
+    **_CALLBACKS, "chain": _items, "at": _whole_number(0, wire.MAX_INT32), "of": _whole_number(1, wire.MAX_INT32), "end": _name,
+    "more": _page_name, "resume": _resume, "id": _id,
+}  # fmt: skip
+_GROUP: Table = {
+    **_CALLBACKS, "group": _members, "pages": _pages, "queue": _queue, "tenant": _tenant, "stamps": _stamps, "outcomes": _flag, "id": _id,
+    "told": _flag,
+}  # fmt: skip
+_APART: Table = {
+    "page": _page_name, "kind": _text({"chain", "group"}.__contains__, "chain or group"), "queue": _queue, "id": _id, "told": _flag,
+}  # fmt: skip
+_KINDS: Mapping[str, tuple[Table, Callable[[Mapping[str, Any], str], None]]] = {
+    "task": (_STEP, _whole), "chain": (_CHAIN, _whole_chain), "group": (_GROUP, _whole_group), "page": (_APART, _whole),
+}  # fmt: skip
+_PAGE: Table = {"item": _item, **_CALLBACKS}

@@ -1,0 +1,247 @@
+"""A canvas written down: the pages that its messages refer to, so that no message grows with its canvas.
+
+A page is JSON, immutable, and kept under its own digest. It holds one item; a place (`sedano.model.canvas.place`) is a page and the path of
+an item within it:
+
+- a step: what `entry` wrote of its signature, and its `links`, `forks`, `errors` and `watch`, each a list of items;
+- a chain: `{"chain": [items]}`; a long one goes on in another page: `{"chain": […], "at": 0, "of": 1000, "end": name, "more": page}`;
+- a group: `{"group": [items]}`; a large one is a tree of pages: `{"group": size, "pages": [[page, size], …]}`;
+- an item that is long or deep by itself stands in its own page: `{"page": page, "kind": "chain" or "group"}`.
+
+Pages are filled to about `PAGE_BYTES`, so reading one costs little and a worker that keeps the last few reads each about once. What watches
+an item from outside its page is repeated at the page's top. Nothing is published before everything is written, so a canvas with a mistake
+anywhere leaves no more behind than unread pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from json.encoder import encode_basestring_ascii as quote
+from typing import NamedTuple
+
+from sedano.errors import CanvasError, OptionError, TooLarge
+from sedano.model.canvas.page_reader import MOST_BYTES, PAGE_MEMBERS
+from sedano.model.canvas.tree import Chain, Fork, Group, Step, Tree
+from sedano.model.messages.message import COLLECT, LAUNCH, BlobRef, Place
+from sedano.model.tasks.signature import Signature
+
+INLINE_BYTES = 300
+"""A page as short as this travels in the message."""
+PAGE_BYTES = 30_000
+SENT_TOGETHER = 10
+"""Pages of members break where a call to SQS is full, so that a group of any size is sent in tens."""
+PAGE_DEPTH = 8
+"""How deep items stand inside one another before the inner one gets a page of its own."""
+
+CONTEXT = -1
+"""In place of the number of values: what an error callback is called with depends on its parameters."""
+
+Watch = tuple[str, ...]
+"""What watches from outside, each an item's text."""
+
+
+class Entry(NamedTuple):
+    """A signature written down: the members of its item (without braces), the name of its queue, and those of the members (also without
+    braces) that are as true of the launch of a group of such tasks: for whom it is, and its stamps.
+    """
+
+    text: str
+    queue: str
+    shared: str = ""
+
+
+class Written(NamedTuple):
+    """An item's text, how many tasks it comes to, how deep it is, where its first task is queued, what it is, the id that the user gave to
+    the task that it ends in (*own*), and whether somebody is to be *told* where it never begins: an error callback, or who has its id.
+    """
+
+    text: str
+    tasks: int
+    depth: int
+    queue: str
+    kind: str = "step"
+    shared: str = ""
+    own: str = ""
+    told: bool = False
+
+
+def refer(ref: BlobRef) -> str:
+    """Return how a page in the blob store is named."""
+    return f"blob:{ref.digest}:{ref.size}"
+
+
+class Plan:
+    """Writes canvases down.
+
+    *entry* writes a signature; it is told how many values come before its arguments later (`CONTEXT`: what error callbacks are called with)
+    and the queue of the step before. *keep* puts a page away.
+    """
+
+    def __init__(self, entry: Callable[[Signature, int, str], Entry], keep: Callable[[bytes], BlobRef]) -> None:
+        """Write with *entry* and *keep*."""
+        self._entry = entry
+        self._keep = keep
+        self._own: set[str] = set()
+
+    def page(self, tree: Tree, watch: Watch = (), extra: str = "") -> tuple[Written, str]:
+        """Return a normal *tree* written down, and the page that it begins in; a lone step or group stands in a chain of one.
+
+        Raises:
+            OptionError: an option has no meaning within a canvas.
+            ArgumentError, Unserialisable, TooLarge, UnknownTask: see where a lone task is published.
+        """
+        chain = tree if isinstance(tree, Chain) else Chain((tree,))
+        written = self._chain(chain, watch, handed=0, extra=extra)
+        return written, self._named(_page(written.text, watch))
+
+    def item(self, tree: Tree, watch: Watch = (), handed: int = 0) -> Written:
+        """Return a normal *tree* as an item of a page that *watch* stands at the top of."""
+        if isinstance(tree, Step):
+            return self._step(tree, watch, handed)
+        return self._chain(tree, watch, handed) if isinstance(tree, Chain) else self._group(tree, watch, handed)
+
+    def _step(self, step: Step, watch: Watch, handed: int, queue: str = "") -> Written:
+        entry, own_id = self._entry(step.signature, handed, queue), step.signature.options.task_id or ""
+        if own_id in self._own:
+            raise CanvasError(f"task_id: two tasks of this canvas have the id {own_id}; give each its own, or freeze only one of them")
+        self._own |= {own_id} if own_id else set()
+        if not (step.links or step.forks or step.errors or step.watch):
+            return Written(f"{{{entry.text}}}", 1, 1, entry.queue, shared=entry.shared, own=own_id, told=bool(own_id))
+        errors = [self._step(e, (), CONTEXT) for e in step.errors]
+        own = [self._step(e, (), CONTEXT) for e in step.watch]
+        links = [self._settled(self.item(t, (), handed=1), ()) for t in step.links]
+        seen = (*watch, *(o.text for o in own))
+        forks = [self._settled(self.item(t, seen, handed=1), seen) for t in step.forks]
+        parts = [entry.text, _named("errors", errors), _named("watch", own), _named("links", links), _named("forks", forks)]
+        inner = [*errors, *own, *links, *forks]
+        text = f"{{{','.join(p for p in parts if p)}}}"
+        tasks, depth = 1 + sum(w.tasks for w in inner), 1 + max(w.depth for w in inner)
+        return Written(text, tasks, depth, entry.queue, shared=entry.shared, own=own_id, told=bool(own_id or errors))
+
+    def _chain(self, chain: Chain, watch: Watch, handed: int, extra: str = "") -> Written:
+        own = [self._step(e, (), CONTEXT) for e in chain.watch]
+        within = (*watch, *(w.text for w in own))
+        items: list[Written] = []
+        for step in chain.steps:
+            items.append(self._stage(step, within, 1 if items else handed, items[-1].queue if items else ""))
+        last = items[-1].own
+        tops = [t for t in (extra, _named("watch", own), _id(last)) if t]
+        text = self._pages([i.text for i in items], _end(chain), extra, tops, within)
+        tasks, depth = sum(i.tasks for i in items), 1 + max(i.depth for i in items)
+        return Written(text, tasks, depth, items[0].queue, "chain", items[0].shared, last, items[0].told or bool(last))
+
+    def _pages(self, texts: Sequence[str], end: str, extra: str, tops: Sequence[str], within: Watch) -> str:
+        """Return the item of a chain of *texts*; when it is long, the first part of it, the others each in a page of its own."""
+        parts, text, more = _parts(texts), "", ""
+        for start, part in reversed(parts):
+            marks = [f'"at":{start},"of":{len(texts)},"end":{quote(end)}'] if len(parts) > 1 else []
+            parts_of = [f'"chain":[{",".join(part)}]', *marks, *(tops if start == 0 else [extra]), more]
+            text = f"{{{','.join(t for t in parts_of if t)}}}"
+            more = f'"more":{quote(self._named(_page(text, within)))}' if start else ""
+        return text
+
+    def _stage(self, step: Tree | Fork, watch: Watch, handed: int, queue: str) -> Written:
+        if isinstance(step, Fork):
+            raise TypeError("a normal chain holds no forks")
+        if isinstance(step, Step):
+            return self._step(step, watch, handed, queue if step.signature.task == COLLECT else "")
+        return self._settled(self.item(step, watch, handed), watch)
+
+    def _group(self, group: Group, watch: Watch, handed: int) -> Written:
+        own = [self._step(e, (), CONTEXT) for e in group.watch]
+        within = (*watch, *(w.text for w in own))
+        items = [self._settled(self.item(m, within, handed), within) for m in group.members]
+        queue = items[0].queue if items else ""
+        tasks, depth = 1 + sum(i.tasks for i in items), 1 + max((i.depth for i in items), default=0)
+        shared = items[0].shared if len({i.shared for i in items}) == 1 else ""
+        marks = [t for t in (f'"queue":{quote(queue)}' if queue else "", shared) if t]
+        told = any(i.told for i in items)
+        flags = ('"outcomes":true' if group.outcomes else "", '"told":true' if told else "")
+        marks += [t for t in (_named("watch", own), *flags) if t]
+        parts = _parts([i.text for i in items], PAGE_MEMBERS, SENT_TOGETHER)
+        if len(parts) <= 1:
+            head = f'"group":[{",".join(i.text for i in items)}]'
+        else:
+            pages = [[self._named(_page(f'{{"group":[{",".join(part)}]}}', within)), len(part)] for _, part in parts]
+            head, depth = f'"group":{len(items)},"pages":{self._index(pages)}', 3
+        return Written(f"{{{','.join([head, *marks])}}}", tasks, depth, queue, "group", shared, told=told)
+
+    def _index(self, pages: list[list[object]]) -> str:
+        """Return the list of *pages*; pages of such lists when there are many."""
+        while len(pages) > PAGE_MEMBERS // 2:
+            wide = PAGE_MEMBERS // 4
+            parts = [pages[i : i + wide] for i in range(0, len(pages), wide)]
+            sizes = [sum(int(str(size)) for _, size in part) for part in parts]
+            texts = [f'{{"group":{size},"pages":{_listed(part)}}}' for part, size in zip(parts, sizes, strict=True)]
+            pages = [[self._named(_page(text, ())), size] for text, size in zip(texts, sizes, strict=True)]
+        return _listed(pages)
+
+    def _settled(self, written: Written, watch: Watch) -> Written:
+        """Return *written* as it stands in the page of something else: itself, or where its own page is."""
+        if written.kind == "step" or (len(written.text) <= PAGE_BYTES // 4 and written.depth <= PAGE_DEPTH):
+            return written
+        page = self._named(_page(written.text, watch), inline=False)
+        told = '"told":true' if written.told else ""
+        parts = [f'"page":{quote(page)},"kind":"{written.kind}","queue":{quote(written.queue)}', _id(written.own), told]
+        text = f"{{{','.join(p for p in parts if p)}}}"
+        return Written(text, written.tasks, 1, written.queue, written.kind, written.shared, written.own, written.told)
+
+    def _named(self, text: str, inline: bool = True) -> str:
+        """Return what stands for the page *text*: itself when it is short, else its claim check."""
+        if inline and len(text) <= INLINE_BYTES:
+            return text
+        if len(text) > MOST_BYTES:
+            raise TooLarge(f"canvas: a step with its links and callbacks comes to {len(text)} bytes of {MOST_BYTES}; give it fewer of them")
+        return refer(self._keep(text.encode("ascii")))
+
+
+def resuming(attempt: int, place: Place | None, hops: int, budget: int) -> str:
+    """Return what marks a chain that answers in place of a replaced task: as *attempt* of it, before whatever follows at its *place*."""
+    at = f"[{','.join(map(quote, place))}]" if place is not None else "null"
+    return f'"resume":[{attempt},{at},{hops},{budget}]'
+
+
+def refuse_options(signature: Signature) -> None:
+    """Raise `OptionError` when *signature* has an option that has no meaning for a task whose id its canvas decides."""
+    options = signature.options
+    if options.dedup_key is not None or options.on_duplicate is not None:
+        raise OptionError("dedup_key, on_duplicate: a task of a canvas has its id from the canvas; give the canvas a task_id instead")
+    if options.budget is not None:
+        raise OptionError("budget: every task of a canvas has the same one; set it on a lone task")
+
+
+def _page(item: str, watch: Watch) -> str:
+    return f'{{"item":{item},"watch":[{",".join(watch)}]}}' if watch else f'{{"item":{item}}}'
+
+
+def _named(name: str, items: Sequence[Written]) -> str:
+    return f'"{name}":[{",".join(i.text for i in items)}]' if items else ""
+
+
+def _id(own: str) -> str:
+    return f'"id":{quote(own)}' if own else ""
+
+
+def _end(chain: Chain) -> str:
+    """Return the name of the task that ends *chain*."""
+    last = chain.steps[-1]
+    return last.signature.task if isinstance(last, Step) else LAUNCH
+
+
+def _listed(pages: Sequence[Sequence[object]]) -> str:
+    return "[" + ",".join(f"[{quote(str(page))},{size}]" for page, size in pages) + "]"
+
+
+def _parts(texts: Sequence[str], most: int = 10**9, together: int = 1) -> list[tuple[int, list[str]]]:
+    """Return *texts* in runs of about a page, each with the number of its first; so many of them stay *together*."""
+    parts: list[tuple[int, list[str]]] = [(0, [])]
+    room = PAGE_BYTES
+    for number in range(0, len(texts), together):
+        some = texts[number : number + together]
+        size = sum(map(len, some))
+        if parts[-1][1] and (room < size or len(parts[-1][1]) >= most):
+            parts.append((number, []))
+            room = PAGE_BYTES
+        parts[-1][1].extend(some)
+        room -= size
+    return parts

@@ -1,0 +1,274 @@
+"""Where a command stands in its canvas, and what follows from there: the rule of continuing, as pure functions over pages.
+
+A chain's id is that of its last step; the others have ids derived from it and their number. Member *i* of a group has the id
+derived from the group's and *i*; a group's own id is that of the command that launches it. A task to which its user gave an id (`id` of its
+item, and of the chain that it ends) has that one instead. So whoever knows the id and the form of a canvas knows every id in it, and
+publishing the same place twice is absorbed by the claims.
+
+What follows a join knows the number of its members only. So the end of a member that has an id of its own is copied to the derived one
+(`slot_id`) before the member arrives at the join: an exit with the same state, result and error, of which no history tells.
+
+Pages travel in messages, which anyone may write: they were read by strict tables (`sedano.model.canvas.page_reader`), so what is met here
+is of a known shape; a path that leads nowhere in its page is refused (code `schema`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sedano.errors import MessageRefused
+from sedano.model import refusals
+from sedano.model.canvas.page_reader import MOST_MEMBERS, Item
+from sedano.model.messages.lineage import derived_id
+from sedano.model.messages.message import LAUNCH, Command, Gather, Member, Place
+
+ADDED = "added"
+"""Where the join of what a member added to its chord stands among what follows from it."""
+Load = Callable[[str], Item]
+"""Returns the page of this name."""
+
+
+class Ask(NamedTuple):
+    """Publish the task of *item* under *task_id*; *args* come before its own. An item that is no step is launched."""
+
+    item: Item
+    task_id: str
+    args: Sequence[Any] = ()
+    place: Place | None = None
+    member: Member | None = None
+    gather: Gather | None = None
+    attempt: int = 0
+
+    @property
+    def task(self) -> str:
+        """The name of the task."""
+        return str(self.item["task"]) if "task" in self.item else LAUNCH
+
+
+class Resume(NamedTuple):
+    """A chain in place of a replaced task: it ends as *attempt* of that task and goes on at its *place*, with its *hops* and *budget*."""
+
+    attempt: int
+    place: Place | None
+    hops: int = 0
+    budget: int = 0
+
+
+class Spot(NamedTuple):
+    """What stands at a place: the *item*, what watches it from outside, the chain that it is step *number* of *size* in (None: it is in
+    none), and the item after it with its place.
+    """
+
+    item: Item
+    watch: tuple[Item, ...]
+    chain: Item | None
+    number: int
+    size: int
+    next: tuple[Item, Place] | None
+
+    @property
+    def resume(self) -> Resume | None:
+        """Where the chain goes on when it ends in place of a replaced task."""
+        return _resume(self.chain) if self.chain is not None else None
+
+    @property
+    def end(self) -> str:
+        """The name of the task that ends the chain."""
+        if self.chain is None:
+            return ""
+        return str(self.chain["end"] if "end" in self.chain else self.chain["chain"][-1].get("task", LAUNCH))
+
+
+def find(place: Place, load: Load) -> Spot:
+    """Return what stands at *place*.
+
+    Raises:
+        MessageRefused: nothing does (code `schema`), or a page is lost (code `blob`).
+    """
+    page = load(place.plan)
+    try:
+        return _walked(place, page, load)
+    except MessageRefused:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as wrong:
+        raise _refused(wrong) from None
+
+
+def begin(item: Item, at: Place, args: Sequence[Any], load: Load, watched: bool, member: Member | None = None) -> Ask:
+    """Return what to publish so that *item*, which stands at *at* and shall have the id `at.canvas_id`, begins with *args*.
+
+    *watched*: something outside of it has to be told when it fails.
+    """
+    try:
+        if item.get("kind") == "chain":
+            page = load(str(item["page"]))
+            item, at, watched = page["item"], Place(at.canvas_id, "", str(item["page"])), bool(page.get("watch"))
+        if "chain" not in item:
+            needs = watched or "task" not in item or any(name in item for name in ("links", "forks", "errors", "watch"))
+            return Ask(item, at.canvas_id, args, at if needs else None, member)
+        first, size = item["chain"][0], int(item.get("of", len(item["chain"])))
+        resume = _resume(item)
+        attempt = resume.attempt if resume is not None and size == 1 else 0
+        return Ask(first, _id_in(at.canvas_id, 0, size, first, resume), args, _within(at, 0), member, attempt=attempt)
+    except MessageRefused:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as wrong:
+        raise _refused(wrong) from None
+
+
+def following(place: Place, spot: Spot, args: Sequence[Any], member: Member | None, gather: Gather | None = None) -> Ask | None:
+    """Return what to publish when the step at *place* has ended well; None at the end of its chain."""
+    if spot.next is None:
+        return None
+    item, at = spot.next
+    number = spot.number + 1
+    resume = spot.resume
+    task_id = _id_in(place.canvas_id, number, spot.size, item, resume)
+    last = number == spot.size - 1
+    plain = last and "task" in item and not spot.watch and not any(name in item for name in ("links", "forks", "errors", "watch"))
+    if resume is not None and last:
+        return Ask(item, task_id, args, at, member, gather, resume.attempt)
+    return Ask(item, task_id, args, None if plain else at, member, gather)
+
+
+def branches(spot: Spot, task_id: str, place: Place, args: Sequence[Any], load: Load) -> Iterator[Ask]:
+    """Yield what to publish beside the chain when the step at *place* has ended well: its links and forks."""
+    for kind in ("links", "forks"):
+        for number, item in enumerate(spot.item.get(kind, ())):
+            own = str(item["id"]) if "id" in item else branch_id(task_id, kind, number)
+            at = Place(own, f"{place.node}.{kind}.{number}", place.plan)
+            yield begin(item, at, args, load, watched=kind == "forks")
+
+
+def told_to_errback(room: int) -> int:
+    """Return how many values an error callback with *room* for so many is called with: request, exception, traceback; or the task's id."""
+    return 3 if room >= 3 else min(room, 1)
+
+
+def errbacks(spot: Spot, derived: bool) -> tuple[Item, ...]:
+    """Return the error callbacks of a step that ended without success; *derived*: only because what it waited for failed."""
+    own: Sequence[Item] = spot.item.get("errors", ())
+    watch: Sequence[Item] = () if derived else (*spot.item.get("watch", ()), *spot.watch)
+    found: list[Item] = []
+    for item in (*own, *watch):
+        if item not in found:
+            found.append(item)
+    return tuple(found)
+
+
+def members(group: Item, at: Place, first: int, args: Sequence[Any], load: Load, watched: bool, join: tuple[str, int] | None) -> list[Ask]:
+    """Return what to publish for the members of *group*, an item that stands at *at* and holds members from number *first* on.
+
+    The id of the group is `at.canvas_id`; *join* is the id and size of the join that they arrive at.
+    """
+    try:
+        asks = []
+        for offset, item in enumerate(group["group"]):
+            number = first + offset
+            member = Member(join[0], number, join[1]) if join is not None else None
+            spot = _within(Place(str(item.get("id") or derived_id(at.canvas_id, number)), at.node, at.plan), offset)
+            asks.append(begin(item, spot, args, load, watched, member))
+        return asks
+    except MessageRefused:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError) as wrong:
+        raise _refused(wrong) from None
+
+
+def slot_id(member: Member) -> str:
+    """Return the id under which the join of *member* looks for its end: that of its task, unless the task has an id of its own."""
+    return derived_id(member.join_id, member.index)
+
+
+def ends_member(command: Command) -> bool:
+    """Tell whether *command* is of a task with an id of its own by which a member of a join ends."""
+    if command.member is None or command.task_id == slot_id(command.member):
+        return False
+    return command.place is None or (command.task != LAUNCH and command.place.canvas_id == command.task_id)
+
+
+def step_id(canvas_id: str, number: int, attempt: int = 0) -> str:
+    """Return the id of step *number* of the chain *canvas_id*, which is not its last; *attempt*: the one that replaced its task, if any."""
+    return derived_id(canvas_id, f"step/{attempt}.{number}" if attempt else f"step/{number}")
+
+
+def part_place(group_id: str, page: str, first: int, size: int) -> Place:
+    """Return the place of a launch that publishes only the *size* members of a group that stand on *page*, from number *first* on."""
+    return Place(group_id, f"{first}.pages.{size}", page)
+
+
+def part_of(place: Place) -> range | None:
+    """Return the numbers of the members that such a launch publishes; None for any other place."""
+    first, pages, size = place.node.partition(".pages.")
+    if not pages or not first.isdigit() or not size.isdigit() or int(size) > MOST_MEMBERS:
+        return None
+    return range(int(first), int(first) + int(size))
+
+
+def branch_id(task_id: str, kind: str, number: int) -> str:
+    """Return the id of link or fork *number* (*kind*: ``links`` or ``forks``) of the step *task_id*."""
+    return derived_id(task_id, f"{kind}/{number}")
+
+
+def is_aside(place: Place) -> bool:
+    """Tell whether what stands at *place* is on a side branch that nobody waits for."""
+    return ".forks." in place.node
+
+
+def size_of(group: Item) -> int:
+    """Return the number of members of the item of a group."""
+    return int(group["group"]) if "pages" in group else len(group["group"])
+
+
+def _walked(place: Place, page: Item, load: Load) -> Spot:
+    item: Item = page["item"]
+    watch: list[Item] = list(page.get("watch", ()))
+    chain: Item | None = None
+    index, kind = 0, ""
+    for part in place.node.split("."):
+        if not part.isdigit():
+            kind, chain = part, None
+            watch = [*watch, *item.get("watch", ())] if part == "forks" else []
+            continue
+        watch += item.get("watch", ()) if not kind else ()
+        index = int(part)
+        chain = item if "chain" in item and not kind else None
+        item = item[kind][index] if kind else item["chain"][index] if chain is not None else item["group"][index]
+        kind = ""
+    if chain is None:
+        return Spot(item, tuple(watch), None, 0, 1, None)
+    start = int(chain.get("at", 0))
+    size = int(chain.get("of", len(chain["chain"])))
+    return Spot(item, tuple(watch), chain, start + index, size, _next(place, chain, index, load))
+
+
+def _next(place: Place, chain: Item, index: int, load: Load) -> tuple[Item, Place] | None:
+    if index + 1 < len(chain["chain"]):
+        above = place.node.rpartition(".")[0]
+        return chain["chain"][index + 1], _within(place._replace(node=above), index + 1)
+    if "more" not in chain:
+        return None
+    page = load(str(chain["more"]))
+    return page["item"]["chain"][0], Place(place.canvas_id, "0", str(chain["more"]))
+
+
+def _within(at: Place, number: int) -> Place:
+    return at._replace(node=f"{at.node}.{number}" if at.node else str(number))
+
+
+def _id_in(canvas_id: str, number: int, size: int, item: Item, resume: Resume | None) -> str:
+    if number == size - 1:
+        return canvas_id
+    return str(item["id"]) if "id" in item else step_id(canvas_id, number, resume.attempt if resume is not None else 0)
+
+
+def _resume(chain: Item) -> Resume | None:
+    found = chain.get("resume")
+    if not found:
+        return None
+    return Resume(int(found[0]), Place(*map(str, found[1])) if found[1] else None, int(found[2]), int(found[3]))
+
+
+def _refused(wrong: Exception) -> MessageRefused:
+    return MessageRefused(refusals.SCHEMA, "canvasplan", f"no canvas holds together like this: {type(wrong).__name__}: {wrong}"[:300])

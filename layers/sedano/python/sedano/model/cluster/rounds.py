@@ -1,0 +1,124 @@
+"""What a round of the controller decides, from what it saw. Pure: two who saw the same decide the same, and doing it twice does no more.
+
+Each decision is carried out by one conditional write; whoever comes second is refused and does nothing
+(`sedano.engine.cluster.controller`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sedano.model import budgets as budget
+from sedano.model import health, states
+from sedano.model.budgets import Budget, Level, Load, Strategy, scaled
+from sedano.model.cluster import members as cluster
+from sedano.model.cluster.members import MemberRecord
+from sedano.model.health import Health, HealthCheck
+from sedano.model.ledger.records import TaskRecord
+from sedano.model.messages.message import NOTHING
+
+STUCK_S = 3_600.0
+"""A claim that ran out so long ago was not taken over by its message: nobody will, and somebody is told."""
+APPLY_AGAIN_S = 30.0
+"""A limit that was decided so long ago and is not in force is applied again: whoever decided it died in between, a late call of another
+one came after it, or a deployment set what its template says."""
+
+
+class QueueBudget(NamedTuple):
+    """The budget of one queue in invocations, by which *strategy* it follows, and how many messages one invocation takes."""
+
+    budget: Budget
+    strategy: Strategy = scaled
+    batch: int = 10
+
+
+class Seen(NamedTuple):
+    """What a round saw. Levels, loads and the *limits* in force (None: not known) are by queue; *paused* queues take part in nothing."""
+
+    now: float
+    members: Sequence[MemberRecord]
+    records: Mapping[str, TaskRecord]
+    loads: Mapping[str, Load]
+    levels: Mapping[str, Level]
+    health: Mapping[str, Health]
+    paused: frozenset[str] = frozenset()
+    limits: Mapping[str, int | None] = NOTHING
+
+
+class Lost(NamedTuple):
+    """The worker *name* is lost: its claim ran out at *lapsed* (epoch s); *clock* is that of its last heartbeat."""
+
+    name: str
+    lapsed: float
+    clock: int
+
+
+class Stuck(NamedTuple):
+    """Nobody takes over the claim of *task_id*, which *owner* held until *since* (epoch s): its message is gone."""
+
+    task_id: str
+    owner: str
+    since: float
+
+
+class Scale(NamedTuple):
+    """Let *queue* go from one level to another."""
+
+    queue: str
+    seen: Level
+    level: Level
+
+
+class Decisions(NamedTuple):
+    """What is to be done; *ask*: checks whose event is to be published, by name; *apply*: limits that were decided and are not in force."""
+
+    lost: tuple[Lost, ...]
+    stuck: tuple[Stuck, ...]
+    scale: tuple[Scale, ...]
+    apply: tuple[Scale, ...]
+    ask: tuple[str, ...]
+
+
+def decide(budgets: Mapping[str, QueueBudget], checks: Mapping[str, HealthCheck], seen: Seen) -> Decisions:
+    """Return what follows from what was *seen*, under the *budgets* of queues and the shared *checks*, both by name."""
+    lost = [_lost(member, seen) for member in seen.members]
+    stuck = [_stuck(record, seen.now) for record in seen.records.values()]
+    found = [_scale(queue, budgets[queue], seen) for queue in sorted(budgets) if queue not in seen.paused]
+    moves = [move for move in found if move is not None]
+    moved = {move.queue for move in moves}
+    late = [
+        Scale(queue, level, level._replace(at=seen.now, applied=False))
+        for queue, level in sorted(seen.levels.items())
+        if queue in budgets and queue not in moved and _is_late(level, seen.limits.get(queue), seen.now)
+    ]
+    ask = [name for name, check in sorted(checks.items()) if health.to_ask(check, seen.health.get(name, Health(name)), seen.now)]
+    return Decisions(tuple(filter(None, lost)), tuple(filter(None, stuck)), tuple(moves), tuple(late), tuple(ask))
+
+
+def _is_late(level: Level, in_force: int | None, now: float) -> bool:
+    """Tell whether *level* should be *in_force* by now and is not; one of the future was decided before the clock ran backwards."""
+    is_fresh = level.at - budget.SKEW_S <= now <= level.at + APPLY_AGAIN_S
+    return not is_fresh and (not level.applied or in_force not in (None, level.limit))
+
+
+def _lost(member: MemberRecord, seen: Seen) -> Lost | None:
+    if member.state == cluster.LOST or cluster.state_of(member, seen.records, seen.now) != cluster.LOST:
+        return None
+    return Lost(member.name, min(record.expires for record in cluster.held(member, seen.records)), member.clock)
+
+
+def _stuck(record: TaskRecord, now: float) -> Stuck | None:
+    if record.state != states.RUNNING or now - record.expires < STUCK_S:
+        return None
+    return Stuck(record.task_id, record.owner, record.expires)
+
+
+def _scale(queue: str, rule: QueueBudget, seen: Seen) -> Scale | None:
+    """Decide in invocations: messages that wait fill so many, and those in flight keep so many busy."""
+    level, load = seen.levels[queue], seen.loads[queue]
+    invocations = Load(-(-load.waiting // rule.batch), min(-(-load.running // rule.batch), level.limit))
+    after = rule.strategy(rule.budget, level, invocations, seen.now)
+    if after.limit != level.limit:
+        return Scale(queue, level, after._replace(applied=False))
+    return Scale(queue, level, after) if after != level else None

@@ -1,0 +1,118 @@
+"""An election with Celery's meaning and one dispatch: the rule, pure.
+
+Every live worker registers, which is its acknowledgement. The lowest logical clock wins, the name breaks ties. The election closes once:
+when all who were alive at its opening have registered, or when its time is over, with whoever has. Anyone may close it, since who closes
+decides nothing: the winner follows from who registered, and closing is a compare-and-swap on exactly that (L1, L2). So an election needs
+no standing workers, and a candidate that dies is in nobody's way.
+
+Whoever closes has to publish, so the close is bound to its claim: in the same transaction the call that closes must still be RUNNING under
+its fence. Without that a worker from which the call was taken over could close late, when the call has ended and nobody comes again (L3).
+
+What a topic asks for is dispatched by whoever closed, once, also when the winner is dead. A topic that must run *on* the winner has a
+successor chain: the message waits for the winner until its patience ends, then the next candidate in order becomes the winner of the next
+term; after the fourth term, or the last candidate, it is whoever holds the message (L3).
+
+Celery's own Gossip, fed each event once: with one worker it dispatches nothing, with three it dispatches twice in 2 to 11 % of elections,
+because each candidate decides for itself when it has heard everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Literal, NamedTuple
+
+from sedano.model.messages.message import NOTHING
+
+OPEN, CLOSED = "OPEN", "CLOSED"
+Mode = Literal["faithful", "fast"]
+"""Whether the lowest clock of all members wins, or whoever asks dispatches at once."""
+TIMEOUT_S, LONGEST_S = 10, 900
+"""Whole seconds for which an election is open: by default, and at most."""
+ANYBODY = frozenset({"", " ", "  "})
+"""Stands for members that the opener does not know, as a task may not list them: no worker has such a name, so time closes the election."""
+PATIENCE_S = 10.0
+"""How long a winner is waited for, in each term of a topic that must run on it."""
+MOST_TERMS = 4
+"""How many candidates are waited for: a message that waits is received again and again, and must not count as one that kills its worker."""
+
+
+class Election(NamedTuple):
+    """An election. *need*: who was alive at its opening; *candidates*: the clock of each who registered, by name.
+
+    *draft* is what will be dispatched under *task_id* (JSON text). *version* rises with each registration. When it is CLOSED, *winner* has
+    won, *by* is the task that closed it and answers for the dispatch, *term* and *until* (epoch ms) are those of the successor chain.
+    """
+
+    election_id: str
+    topic: str
+    task_id: str
+    draft: str
+    nonce: str = ""
+    state: str = OPEN
+    need: frozenset[str] = frozenset()
+    candidates: Mapping[str, int] = NOTHING
+    version: int = 0
+    winner: str = ""
+    by: str = ""
+    term: int = 0
+    until: int = 0
+
+
+class Ballot(NamedTuple):
+    """The answer to a write: *done* with the election as it is now, or refused with the one in the way (None: there is none)."""
+
+    done: bool
+    election: Election | None
+
+
+class Turn(Enum):
+    """What a worker does with a message that must run on the winner."""
+
+    LEAD = "lead"
+    WAIT = "wait"
+    SUCCEED = "succeed"
+
+
+def order(candidates: Mapping[str, int]) -> list[str]:
+    """Return the candidates, the winner first: by clock, then by name."""
+    return sorted(candidates, key=lambda name: (candidates[name], name))
+
+
+def complete(election: Election) -> bool:
+    """Tell whether everyone who was alive at the opening has registered, and at least one has."""
+    return bool(election.candidates) and election.need <= election.candidates.keys()
+
+
+def closed(election: Election, by: str, now_ms: int) -> Election:
+    """Return *election* closed by the task *by*, with the winner that follows from who has registered.
+
+    Raises:
+        ValueError: nobody has registered.
+    """
+    if not election.candidates:
+        raise ValueError(f"election {election.election_id}: nobody has registered")
+    winner = order(election.candidates)[0]
+    return election._replace(state=CLOSED, winner=winner, by=by, term=0, until=now_ms + int(PATIENCE_S * 1000))
+
+
+def turn(election: Election, me: str, now_ms: int) -> Turn:
+    """Return what *me*, who holds the message that must run on the winner, does at *now_ms*."""
+    if election.state != CLOSED:
+        return Turn.WAIT
+    if election.winner == me:
+        return Turn.LEAD
+    return Turn.WAIT if now_ms <= election.until else Turn.SUCCEED
+
+
+def successor(election: Election, me: str, now_ms: int) -> Election:
+    """Return *election* in its next term: led by the next candidate in order, and by *me* when enough were waited for."""
+    chain = order(election.candidates)
+    after = chain.index(election.winner) + 1 if election.winner in chain else len(chain)
+    leads = chain[after] if after < len(chain) and election.term + 1 < MOST_TERMS else me
+    return election._replace(winner=leads, term=election.term + 1, until=now_ms + int(PATIENCE_S * 1000))
+
+
+def led(election: Election, until_ms: int) -> Election:
+    """Return *election* with its winner at work until *until_ms*: nobody succeeds it before."""
+    return election._replace(until=max(election.until, until_ms))

@@ -1,0 +1,189 @@
+"""Snapshots of a history: what has been taken in, where it lies, and what nobody will read any more (PROTOCOLS §8).
+
+Theory. A history is an append-only list of *parts*, each the outcome of one run over some landed files, written under a prefix that
+belongs to that run's term alone. A *snapshot* names the parts that count; a reader that holds one sees the same rows for as long as the
+prefixes are kept. One small *pointer* says which snapshot is the current one, and it changes only by compare-and-swap on what was seen:
+
+1. a run takes the lease and *fences in*: it writes its token into the pointer, so from then on no earlier term can turn it;
+2. it reads what the pointer shows and works out what is new; it writes its files below `scoped(token)`;
+3. it writes the manifest of the next snapshot, under a name with its token, so nobody else writes it;
+4. it turns the pointer to that manifest, if the pointer still bears its own token.
+
+Whatever dies in between leaves files that no manifest names, or a manifest that no pointer names: nobody sees them, `collectable` finds
+them. A part is in a snapshot once, because its run read the list that it extends after it had shut everyone else out.
+
+The token stands in the pointer's *body*, not beside it: an object store's mark of a version (S3's ETag) is a digest of the body, so a fence
+kept elsewhere would leave the mark unchanged and a delayed write bound to that mark would still be taken.
+
+*Base*: the registers and tables of the first `settled` parts, merged. Registers are idempotent under merging
+(`sedano.model.history.registers`), so a reader joins the base with the parts that came since, and a base may be thrown away and made again
+at any time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from sedano.errors import ConfigurationError
+
+FORMAT: Final = 1
+POINTER: Final = "current.json"
+MANIFESTS: Final = "manifests/"
+DATA: Final = "data/"
+_DIGITS = 16
+_SNAPSHOT: Final[Mapping[str, type]] = {
+    **dict.fromkeys(("version", "token", "made", "settled"), int), **dict.fromkeys(("parent", "base"), str), "parts": list,
+}  # fmt: skip
+_PART: Final[Mapping[str, type]] = {"prefix": str, "sources": int, "made": int}
+
+
+class Part(NamedTuple):
+    """One run's rows: the *prefix* they lie below, from how many landed files (*sources*), and when they were *made* (epoch ms)."""
+
+    prefix: str
+    sources: int
+    made: int
+
+
+class Snapshot(NamedTuple):
+    """What a reader sees: the *parts* in the order of their commits, and the *base* that holds the first *settled* of them merged.
+
+    *version* counts commits, *token* is the term that made it, *made* when (epoch ms), *parent* the manifest that it follows.
+    """
+
+    version: int = 0
+    token: int = 0
+    made: int = 0
+    parent: str = ""
+    parts: tuple[Part, ...] = ()
+    base: str = ""
+    settled: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of its manifest; no other term ever writes to it."""
+        return f"{MANIFESTS}{self.version:010d}-{self.token:0{_DIGITS}d}.json"
+
+    @property
+    def pending(self) -> tuple[Part, ...]:
+        """The parts that the base does not hold."""
+        return self.parts[self.settled :]
+
+    @property
+    def prefixes(self) -> frozenset[str]:
+        """Every prefix that a reader of this snapshot may open."""
+        return frozenset({part.prefix for part in self.parts} | ({self.base} if self.base else set()))
+
+
+class Pointer(NamedTuple):
+    """Which manifest is current (none: an empty text), and the highest token that was ever written here."""
+
+    token: int = 0
+    manifest: str = ""
+
+
+def scoped(token: int) -> str:
+    """Return the prefix that belongs to the term with *token* alone; prefixes sort as the terms do."""
+    return f"{DATA}term={token:0{_DIGITS}d}/"
+
+
+def term_of(name: str) -> int | None:
+    """Return the token of the term that a name below `DATA` or in `MANIFESTS` belongs to; None for any other name."""
+    if name.startswith(MANIFESTS):
+        digits = name[len(MANIFESTS) :].partition("-")[2].removesuffix(".json")
+    else:
+        digits = name.removeprefix(f"{DATA}term=").partition("/")[0] if name.startswith(DATA) else ""
+    return int(digits) if digits.isdecimal() else None
+
+
+def extended(seen: Snapshot, part: Part, token: int, now: int) -> Snapshot:
+    """Return *seen* with one more *part*."""
+    return seen._replace(version=seen.version + 1, token=token, made=now, parent=_parent(seen), parts=(*seen.parts, part))
+
+
+def rebuilt(seen: Snapshot, part: Part, token: int, now: int) -> Snapshot:
+    """Return a snapshot that holds *part* alone: all landed files, read anew."""
+    return Snapshot(seen.version + 1, token, now, _parent(seen), (part,))
+
+
+def settled(seen: Snapshot, base: str, token: int, now: int) -> Snapshot:
+    """Return *seen* with all of its parts merged into *base*."""
+    return seen._replace(version=seen.version + 1, token=token, made=now, parent=_parent(seen), base=base, settled=len(seen.parts))
+
+
+def shut(pointer: Pointer, token: int) -> Pointer | None:
+    """Return *pointer* as the term with *token* fences in; None when a later one has done so before."""
+    return pointer._replace(token=token) if pointer.token <= token else None
+
+
+def turned(pointer: Pointer, token: int, to: Snapshot) -> Pointer | None:
+    """Return *pointer* turned to the snapshot *to*; None when the term with *token* is not the last that fenced in."""
+    return Pointer(token, to.name) if pointer.token == token else None
+
+
+def collectable(terms: Iterable[int], kept: Iterable[Snapshot], fence: int, before: int) -> list[int]:
+    """Return those of *terms* whose files nobody will read or commit any more.
+
+    Args:
+        terms: tokens found in names (`term_of`).
+        kept: the snapshots that somebody may still read.
+        fence: the pointer's token; only what an earlier term has written can never be committed any more.
+        before: epoch ms; a term that began later is left alone. A token is never less than the time it was granted at.
+    """
+    wanted = {term_of(prefix) for snapshot in kept for prefix in snapshot.prefixes}
+    wanted |= {snapshot.token for snapshot in kept}
+    return sorted(term for term in set(terms) if term < fence and term < before and term not in wanted)
+
+
+def write_snapshot(snapshot: Snapshot) -> bytes:
+    """Return the manifest of *snapshot*."""
+    fields = {**snapshot._asdict(), "parts": [part._asdict() for part in snapshot.parts]}
+    return json.dumps({"format": FORMAT, **fields}, indent=1, sort_keys=True).encode()
+
+
+def read_snapshot(data: bytes) -> Snapshot:
+    """Return the snapshot of a manifest.
+
+    Raises:
+        ConfigurationError: it is no manifest, or one of a newer version.
+    """
+    fields = _object(data, "manifest", _SNAPSHOT)
+    parts = [_checked(part, "part", _PART) for part in fields["parts"]]
+    return Snapshot(**{**fields, "parts": tuple(Part(**part) for part in parts)})
+
+
+def write_pointer(pointer: Pointer) -> bytes:
+    """Return the pointer as it is kept."""
+    return json.dumps({"format": FORMAT, **pointer._asdict()}, sort_keys=True).encode()
+
+
+def read_pointer(data: bytes | None) -> Pointer:
+    """Return the pointer that was kept; None: it was never written.
+
+    Raises:
+        ConfigurationError: it is no pointer, or one of a newer version.
+    """
+    return Pointer() if data is None else Pointer(**_object(data, "pointer", {"token": int, "manifest": str}))
+
+
+def _parent(seen: Snapshot) -> str:
+    return seen.name if seen.version else ""
+
+
+def _object(data: bytes, what: str, shape: Mapping[str, type]) -> dict[str, Any]:
+    try:
+        found: Any = json.loads(data)
+    except (ValueError, RecursionError) as wrong:
+        raise ConfigurationError(f"history: the {what} is not JSON ({wrong}); is this the folder of a history?") from None
+    if isinstance(found, dict) and type(found.get("format")) is int and found["format"] > FORMAT:
+        raise ConfigurationError(f"history: the {what} has format {found['format']}, newer than {FORMAT}; use the sedano that wrote it")
+    return _checked(found, what, shape)
+
+
+def _checked(found: Any, what: str, shape: Mapping[str, type]) -> dict[str, Any]:
+    wrong = [name for name, kind in shape.items() if not isinstance(found, dict) or type(found.get(name)) is not kind]
+    if wrong:
+        raise ConfigurationError(f"history: the {what} lacks a proper {wrong[0]!r}; is this the folder of a history?")
+    return {name: found[name] for name in shape}

@@ -1,0 +1,80 @@
+"""The tasks of a cluster as a live view shows them: the states of their events, brought to the words of the ledger. Pure.
+
+`sedano.model.history.live_state` and Spark keep Celery's rules, in which a class of event that Celery does not know is a state of its own
+above ``revoked`` and ``started``, except ``task-held``. A view of now must say what the ledger says:
+
+- ``task-held`` (a worker put the task off, and why) is the state HELD only while nothing later is known of the task;
+- a call that was collected into a batch has no record of its own and ends as its batch does;
+- a task that was given up after attempts without an end is POISON, which its last event calls a failure with the exception POISON(…).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sedano.model import states
+from sedano.model.history.event_order import Stamp, stamp
+from sedano.model.history.live_state import State
+from sedano.model.history.registers import Timeline, finalise, lift
+
+HELD = "HELD"
+
+
+class Watched:
+    """What is known of a cluster's tasks. Events may come in any order, and twice."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self.state = State()
+        self._held: dict[str, tuple[Stamp, Mapping[str, Any]]] = {}
+
+    def event(self, event: object) -> None:
+        """Take in one event (decoded JSON).
+
+        Raises:
+            ValueError: the event is no object, or has no place in the total order.
+        """
+        if not isinstance(event, dict) or event.get("type") != states.HOLDING:
+            self.state.event(event)
+            return
+        at = stamp(event)
+        known = self._held.get(at.uuid)
+        if known is None or known[0] < at:
+            self._held[at.uuid] = (at, event)
+
+    def tasks_by_time(self) -> list[Timeline]:
+        """Return the tasks, the one that was heard of last first."""
+        last = {uuid: max(registers.last.values()) for uuid, registers in self.state.tasks.items()}
+        for uuid, (at, _) in self._held.items():
+            last[uuid] = max(at, last.get(uuid, at))
+        return [self._timeline(uuid) for uuid in sorted(last, key=last.__getitem__, reverse=True)]
+
+    def _timeline(self, uuid: str) -> Timeline:
+        registers, held = self.state.tasks.get(uuid), self._held.get(uuid)
+        found = _as_recorded(finalise(registers)) if registers is not None else None
+        if held is None and found is not None:
+            return found
+        at, event = self._held[uuid]
+        if found is not None and (found.state in states.TERMINAL or registers is None or max(registers.last.values()) >= at):
+            return replace(found, times={**found.times, "held": at.timestamp})
+        batch = self.state.tasks.get(str(event.get("batch")))
+        ended = _as_recorded(finalise(batch)) if batch is not None else None
+        waits = found or _lifted(event)
+        if ended is not None and ended.state in states.TERMINAL:
+            return replace(waits, state=ended.state, finished=ended.finished, times={**waits.times, "held": at.timestamp})
+        return replace(waits, state=HELD, times={**waits.times, "held": at.timestamp})
+
+
+def _lifted(event: Mapping[str, Any]) -> Timeline:
+    lifted = lift(event)
+    if lifted is None:
+        raise ValueError("no event of a task")
+    return finalise(lifted)
+
+
+def _as_recorded(task: Timeline) -> Timeline:
+    """Return *task* with the ledger's word for how it ended."""
+    given_up = task.state == states.FAILURE and str(task.fields["exception"]).startswith(f"{states.POISON}(")
+    return replace(task, state=states.POISON) if given_up else task

@@ -1,0 +1,86 @@
+"""How a task ended, beyond its result, as one text: error, outbox, claim checks, pause, section. What a ledger keeps
+beside the record.
+
+One text instead of seven attributes keeps the conditional writes constant (nothing is set "if present") and the common
+record small: a task that simply succeeded has the empty text. It is ASCII JSON, so whatever an exception's message
+holds comes back as it was.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from sedano.errors import TooLarge
+from sedano.model.ledger.records import ErrorRecord, Outcome, Posted
+from sedano.model.messages.message import BlobRef, Section
+
+MAX_RECORD_BYTES = 400_000
+"""The most bytes of result and tail together: DynamoDB's 400 KiB for an item, less room for names, ids and keys."""
+
+_dump = json.JSONEncoder(separators=(",", ":")).encode
+_load = json.JSONDecoder().decode
+
+
+class Tail(NamedTuple):
+    """What `read` finds in the text; the names are those of `TaskRecord`."""
+
+    result_ref: BlobRef | None = None
+    error: ErrorRecord | None = None
+    outbox: tuple[Posted, ...] = ()
+    outbox_ref: BlobRef | None = None
+    not_before: float = 0.0
+    section: Section | None = None
+    added: int = 0
+
+
+EMPTY = Tail()
+
+
+def write(outcome: Outcome) -> str:
+    """Return the text of *outcome*: empty when there is nothing but a result."""
+    parts: dict[str, Any] = {}
+    if outcome.result_ref is not None:
+        parts["ref"] = [outcome.result_ref.digest, outcome.result_ref.size]
+    if outcome.error is not None:
+        error = outcome.error
+        more = [error.cause, error.notes] if error.cause or error.notes else []
+        parts["err"] = [error.type_name, error.message, error.traceback, *more]
+    if outcome.outbox:
+        parts["out"] = [post.parts for post in outcome.outbox]
+    if outcome.outbox_ref is not None:
+        parts["outref"] = [outcome.outbox_ref.digest, outcome.outbox_ref.size]
+    if outcome.not_before:
+        parts["nb"] = round(outcome.not_before * 1000)
+    if outcome.section is not None:
+        parts["sec"] = [outcome.section.index, outcome.section.count]
+    if outcome.added:
+        parts["add"] = outcome.added
+    return _dump(parts) if parts else ""
+
+
+def read(text: str) -> Tail:
+    """Return what `write` put into *text*."""
+    if not text:
+        return EMPTY
+    parts = _load(text)
+    return Tail(
+        result_ref=BlobRef(*parts["ref"]) if "ref" in parts else None,
+        error=ErrorRecord(*parts["err"]) if "err" in parts else None,
+        outbox=tuple(Posted(*post) for post in parts.get("out", ())),
+        outbox_ref=BlobRef(*parts["outref"]) if "outref" in parts else None,
+        not_before=parts.get("nb", 0) / 1000,
+        section=Section(*parts["sec"]) if "sec" in parts else None,
+        added=parts.get("add", 0),
+    )
+
+
+def too_large(outcome: Outcome, tail: str) -> TooLarge | None:
+    """Return why a ledger cannot keep *outcome* with this *tail*, or None. Results and outboxes of that size belong into blobs."""
+    result = outcome.result or ""
+    size = len(tail) + (len(result) if result.isascii() else len(result.encode()))
+    if size <= MAX_RECORD_BYTES:
+        return None
+    return TooLarge(
+        f"record of {outcome.task_id}: {size} bytes of result, error and outbox; a record may have {MAX_RECORD_BYTES}"
+    )

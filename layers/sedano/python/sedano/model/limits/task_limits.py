@@ -1,0 +1,206 @@
+"""What a task may be limited by, as it was declared and as it was changed at run time. Pure.
+
+A change at run time stands in the control record, a text for each task, which every worker reads anyhow; it takes the place of what was
+declared for as long as it stands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sedano.errors import MessageRefused, OptionError
+from sedano.model import refusals
+from sedano.model.limits.concurrency import MOST_PERMITS
+from sedano.model.limits.rate import MOST_BURST, MOST_PACES, SECOND, Pace, Paces
+from sedano.model.messages.strict_json import load, shown
+from sedano.model.messages.timestamps import LAST_SECOND
+
+Key = Callable[[Sequence[Any], Mapping[str, Any]], str]
+"""Returns the key of a call from its arguments."""
+
+
+class Range(NamedTuple):
+    """From *low* to *high* at a time: as many as *strategy* says when it is asked, at most once in *every* seconds.
+
+    ``concurrency=Range(2, 10, free_connections)``
+    """
+
+    low: int
+    high: int
+    strategy: Callable[[], int]
+    every: float = 10.0
+
+    def within(self, wanted: int) -> int:
+        """Return *wanted* within the range."""
+        return min(max(wanted, self.low), self.high)
+
+
+Concurrency = int | Range
+
+
+class TaskLimits(NamedTuple):
+    """The limits of one task.
+
+    *paces* and their *key*, for all workers or for each of them (*per_worker*); *concurrency*, and the key of which so many run at a time;
+    *debounce*: seconds of quiet; *batch*: the most calls and seconds of a basket, *runs*: this is the task that gets them; *batch_key*.
+    """
+
+    paces: Paces = ()
+    key: Key | None = None
+    per_worker: bool = False
+    concurrency: Concurrency | None = None
+    concurrency_key: Key | None = None
+    debounce: float = 0.0
+    batch: tuple[int, float] | None = None
+    runs: bool = False
+
+
+NO_LIMITS = TaskLimits()
+
+
+class Change(NamedTuple):
+    """What was changed at run time; None: as declared. No paces: no limit of the rate. *concurrency* -1: no limit.
+
+    *time*: the seconds of the soft and the hard time limit; of these None is no limit.
+    """
+
+    paces: Paces | None = None
+    concurrency: int | None = None
+    time: tuple[float | None, float | None] | None = None
+
+
+UNLIMITED = -1
+MOST_BYTES = 4_096
+"""The longest text of one change; what `write` writes is a tenth of it."""
+LONGEST_PACE_US = 2**53
+LONGEST_LIMIT_S = 10_000_000.0
+"""What a message can name as a time limit (`sedano.model.messages.attributes`)."""
+
+
+def changed(limits: TaskLimits | None, change: Change) -> TaskLimits:
+    """Return *limits* with *change*."""
+    found = limits or NO_LIMITS
+    if change.paces is not None:
+        found = found._replace(paces=change.paces)
+    if change.concurrency is not None:
+        found = found._replace(concurrency=None if change.concurrency == UNLIMITED else change.concurrency)
+    return found
+
+
+def write(change: Change) -> str:
+    """Return *change* as a text."""
+    paces = None if change.paces is None else [list(pace) for pace in change.paces]
+    return json.dumps({"paces": paces, "concurrency": change.concurrency, "time": change.time})
+
+
+def read(text: str) -> Change:
+    """Return the change that *text* describes; an empty text describes none.
+
+    Raises:
+        MessageRefused: *text* is not one that `write` wrote; the field is named.
+    """
+    if not text:
+        return Change()
+    found = load(text, MOST_BYTES, 4, "limits")
+    if type(found) is not dict:
+        raise _wrong("limits", found, "an object with paces, concurrency and time")
+    return Change(_paces(found.get("paces")), _number(found.get("concurrency")), _seconds(found.get("time")))
+
+
+def _paces(found: Any) -> Paces | None:
+    if found is None:
+        return None
+    if type(found) is not list or len(found) > MOST_PACES or not all(map(_is_pace, found)):
+        raise _wrong("limits.paces", found, f"at most {MOST_PACES} pairs: microseconds from 1 on, and a burst from 1 to {MOST_BURST}")
+    return tuple(Pace(every, burst) for every, burst in found)
+
+
+def _is_pace(found: Any) -> bool:
+    if type(found) is not list or len(found) != 2 or not all(type(number) is int for number in found):
+        return False
+    every, burst = int(found[0]), int(found[1])
+    return 1 <= every <= LONGEST_PACE_US and 1 <= burst <= MOST_BURST
+
+
+def _number(found: Any) -> int | None:
+    if found is None or (type(found) is int and UNLIMITED <= found <= MOST_PERMITS):
+        return found
+    raise _wrong("limits.concurrency", found, f"a whole number from 0 to {MOST_PERMITS}, {UNLIMITED} for no limit, or null")
+
+
+def _seconds(found: Any) -> tuple[float | None, float | None] | None:
+    if found is None:
+        return None
+    if type(found) is not list or len(found) != 2 or not all(map(_is_seconds, found)):
+        raise _wrong("limits.time", found, "two numbers of seconds above 0, or null, or null for either")
+    return found[0], found[1]
+
+
+def _is_seconds(found: Any) -> bool:
+    return found is None or (type(found) in (int, float) and 0 < found < LONGEST_LIMIT_S)
+
+
+def _wrong(field: str, found: object, wanted: str) -> MessageRefused:
+    return MessageRefused(refusals.SCHEMA, field, f"{shown(str(found))} is not {wanted}")
+
+
+def concurrency(value: object, name: str = "concurrency") -> Concurrency:
+    """Return *value* as a limit: 0 (suspended) to 1 000, or a range.
+
+    Raises:
+        OptionError: it is neither.
+    """
+    if isinstance(value, Range):
+        ends: tuple[object, object] = value.low, value.high
+        if not all(_is_whole(end) for end in ends) or not 0 <= value.low <= value.high <= MOST_PERMITS:
+            raise OptionError(f"{name}: Range({value.low!r}, {value.high!r}): give whole numbers, 0 <= low <= high <= {MOST_PERMITS}")
+        strategy: object = value.strategy
+        if not callable(strategy) or not value.every > 0:
+            raise OptionError(f"{name}: a Range takes a function without arguments that returns how many, and seconds above 0")
+        return value
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_PERMITS:
+        raise OptionError(f"{name}: {value!r} is not a whole number from 0 (suspended) to {MOST_PERMITS}, nor a Range(low, high, function)")
+    return value
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+class Slot(NamedTuple):
+    """The slot that a message was given: *at* (epoch µs), for the *rule* (`rates.told`); *late*: how often it came too late before."""
+
+    at: int
+    late: int
+    rule: str
+
+
+SLOT, QUIET = "sedano-slot", "sedano-quiet"
+"""Attributes of a message that was sent anew: its slot; and since when it waits for quiet (epoch µs)."""
+LATE_US, LATE_FACTOR, LATE_MOST_US = 2 * SECOND, 4, 3_600 * SECOND
+"""For how long a slot is kept, the first time; each time that it is missed the next one is kept for four times as long, so that a task
+runs even where workers are far behind."""
+
+
+def slot_text(slot: Slot) -> str:
+    """Return *slot* as the attribute of a message."""
+    return f"{slot.at}/{slot.late}/{slot.rule}"
+
+
+def slot_of(text: str) -> Slot | None:
+    """Return the slot that an attribute names; None when it is none."""
+    at, _, rest = text.partition("/")
+    late, _, rule = rest.partition("/")
+    if not (at.isascii() and at.isdigit() and late.isascii() and late.isdigit() and rule) or len(at) > 18 or len(late) > 3:
+        return None
+    if int(at) > LAST_SECOND * SECOND:
+        return None
+    return Slot(int(at), int(late), rule)
+
+
+def kept(slot: Slot) -> int:
+    """Return until when *slot* is good (epoch µs)."""
+    patience: int = LATE_US * LATE_FACTOR ** min(slot.late, 10)
+    return slot.at + min(patience, LATE_MOST_US)

@@ -1,0 +1,161 @@
+"""The three messages: a Command asks for one task, an Event says that something happened, a Document is a result.
+
+The words are the CEP's (and Hohpe and Woolf's). Here they are values; `codec` writes and reads them as CloudEvents 1.0 JSON.
+Two identities: `task_id` is the task's, stable over retries and copies; `id` is the message's own (PROTOCOLS §3). It is fresh at every
+publication, but for messages that several may publish alike, by whose id the copies are known: what begins a canvas
+(`sedano.model.messages.lineage.begun_id`), the retries of its first task (`tried_id`), and those of a task without a claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sedano.model.messages.lineage import ROOT, Lineage
+
+PROTOCOL_VERSION = 1
+TIMER_OPENING = '{"specversion":"1.0","type":"sedano.timer",'
+"""How the envelope of a message that a timer sends begins (`sedano.model.timers`); every worker looks for it."""
+LAUNCH = "sedano.launch"
+"""The built-in task that publishes the members of a large canvas."""
+COLLECT = "sedano.collect"
+"""The built-in task whose result is the list of a group's results."""
+MAP, MAP_ASYNC = "sedano.map", "sedano.map.async"
+"""The built-in tasks that call a task for each of many items."""
+ELECT = "sedano.elect"
+"""The built-in task that takes part in an election."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""No keyword arguments."""
+
+
+class BlobRef(NamedTuple):
+    """A claim check: the data lies in this deployment's blob store under its own digest (sha256, hex), *size* bytes inflated."""
+
+    digest: str
+    size: int
+
+
+class Member(NamedTuple):
+    """This command is member *index* (from 0) of the join *join_id* of *size* members."""
+
+    join_id: str
+    index: int  # type: ignore[assignment] # a field like any other: nobody searches this tuple
+    size: int
+
+
+class Gather(NamedTuple):
+    """This command is the body of the join *join_id* of *size* members; *hand_on*: their results come first among its arguments.
+
+    *outcomes*: it runs also when members failed, and is handed how each ended.
+    """
+
+    join_id: str
+    size: int
+    hand_on: bool = True
+    outcomes: bool = False
+
+
+class Place(NamedTuple):
+    """Where a command stands in a canvas: *node*, the path of its item within *plan*, and the id of the chain that it belongs to.
+
+    *plan* is a page of the canvas: its JSON text when that is short, else its claim check (`blob:<sha256>:<size>`), so that a message
+    does not grow with its canvas (`sedano.model.canvas.pages`).
+    """
+
+    canvas_id: str
+    node: str
+    plan: str
+
+
+class TimeLimits(NamedTuple):
+    """The seconds after which a running body is told to end (*soft*), and after which it is ended (*hard*); None: never."""
+
+    soft: float | None = None
+    hard: float | None = None
+
+    @property
+    def longest(self) -> float:
+        """The seconds that a body may take."""
+        return self.hard if self.hard is not None else self.soft or 0.0
+
+    def over(self, usual: TimeLimits | None) -> TimeLimits:
+        """Return these limits of one call over the *usual* ones of its task, which hold where the call names none (Celery's rule).
+
+        A soft limit that is not below the hard one is none: the body is ended first.
+        """
+        soft, hard = (own if own is not None else other for own, other in zip(self, usual or TimeLimits(), strict=True))
+        return TimeLimits(soft if soft is None or hard is None or soft < hard else None, hard)
+
+
+class Section(NamedTuple):
+    """The `with retry():` section that failed last (*index*, a number of its name or place) and how often in a row (*count*)."""
+
+    index: int  # type: ignore[assignment] # as above
+    count: int  # type: ignore[assignment] # as above
+
+
+class Command(NamedTuple):
+    """Asks for one task. *time* and *expires* are seconds since the epoch; *attempt* counts retries from 0; *stamps* as they are written
+    (`sedano.model.messages.stamps`). *time_limits*: those of this call, over those of its task; of a map they hold for each of its calls.
+    *ignore_result*: whether this call keeps no result; None: as its task says.
+
+    A named tuple, because one is made for every message that is sent or received: it costs a fifth of a frozen dataclass of this size.
+    """
+
+    id: str
+    task_id: str
+    task: str
+    source: str
+    time: float
+    clock: int
+    args: Sequence[Any] = ()
+    kwargs: Mapping[str, Any] = NOTHING
+    attempt: int = 0
+    lineage: Lineage = ROOT
+    expires: float | None = None
+    tenant: str | None = None
+    traceparent: str | None = None
+    ignore_result: bool | None = None
+    member: Member | None = None
+    gather: Gather | None = None
+    section: Section | None = None
+    data_ref: BlobRef | None = None
+    stamps: str | None = None
+    place: Place | None = None
+    time_limits: TimeLimits | None = None
+    tracestate: str | None = None
+
+
+class Event(NamedTuple):
+    """Says that something happened in the user's domain; *data* holds the event's fields."""
+
+    id: str
+    name: str
+    source: str
+    time: float
+    clock: int
+    data: Mapping[str, Any] = NOTHING
+    lineage: Lineage = ROOT
+    tenant: str | None = None
+    traceparent: str | None = None
+    data_ref: BlobRef | None = None
+    stamps: str | None = None
+    tracestate: str | None = None
+
+
+class Document(NamedTuple):
+    """The result of a task: its final *state* with a *value*, or with the *error* as data (type, message, traceback)."""
+
+    id: str
+    task_id: str
+    task: str
+    source: str
+    time: float
+    clock: int
+    state: str
+    value: Any = None
+    error: tuple[str, str, str] | None = None
+
+
+Message = Command | Event | Document

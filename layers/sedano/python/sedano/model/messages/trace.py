@@ -1,0 +1,52 @@
+"""Trace context by W3C: the trace that a message belongs to, and the span of one execution of its task. Pure.
+
+A message carries the `traceparent` and `tracestate` of its publisher. Each execution of a task is a span of its own, a child of the span
+that the message names; what the body publishes names the execution's span as its parent. The id of a span is derived from what tells
+executions apart (task, attempt, fencing token), so it costs nothing until it is asked for, and a claim that is taken over has another one.
+
+A message without a trace parent, or with one that cannot be read, belongs to the trace that is derived from its root task: all tasks of
+one tree share a trace even where no client knows of tracing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from uuid import UUID, uuid5
+
+from sedano.model.messages.lineage import NAMESPACE
+
+VERSION = "00"
+SAMPLED = "01"
+_NIL = UUID(int=0)
+
+
+class Span(NamedTuple):
+    """One execution: its trace, its own id, the id of the span that caused it ("" for a root), and the trace flags."""
+
+    trace_id: str
+    span_id: str
+    parent_id: str
+    flags: str
+
+    @property
+    def traceparent(self) -> str:
+        """The `traceparent` of what this execution causes."""
+        return f"{VERSION}-{self.trace_id}-{self.span_id}-{self.flags}"
+
+
+def span(traceparent: str | None, root_id: str, execution: str) -> Span:
+    """Return the span of *execution*, a text that no other execution has, of a task whose message carries *traceparent*."""
+    own = uuid5(NAMESPACE, f"span/{execution}").hex[:16]
+    if traceparent is None:
+        return Span(trace_of(root_id), own, "", SAMPLED)
+    _, trace_id, parent_id, flags = traceparent.split("-")[:4]
+    return Span(trace_id, own, parent_id, flags)
+
+
+def trace_of(root_id: str) -> str:
+    """Return the id of the trace of a tree of tasks that no client gave one: the root's id where that is a UUID."""
+    try:
+        found = UUID(root_id)
+    except ValueError:
+        found = _NIL
+    return (found if found != _NIL else uuid5(NAMESPACE, f"trace/{root_id}")).hex

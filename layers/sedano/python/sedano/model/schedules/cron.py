@@ -1,0 +1,169 @@
+"""Cron expressions of five fields: which days, hours and minutes they name. No clock and no zone; `model.schedules.timetable` adds those.
+
+The meaning is that of Vixie's cron as Debian keeps it: where day-of-month or day-of-week begins with a star both must fit, else one of the
+two is enough. Added, as in Quartz: `L` (last day of the month), `LW` (last Monday to Friday of the month), `FRI#2` (second Friday), `5L`
+(last Friday). Checked against the independent library cronsim by `tests/unit/cron_oracle.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from sedano.errors import OptionError
+
+LAST, LAST_WEEKDAY = -1, -2
+"""Days of a month that are counted from its end."""
+HORIZON_DAYS = 50 * 366
+"""How far ahead a matching day is looked for: the fifth Monday of a 29 February comes back after 40 years at most."""
+_MONTHS = {name: n for n, name in enumerate(["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"], 1)}
+_DAYS = {name: n for n, name in enumerate(["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"])}
+_ALIASES = {
+    "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+}  # fmt: skip
+_MOST_DIGITS = 4
+
+
+class _Field(NamedTuple):
+    name: str
+    low: int
+    high: int
+    names: dict[str, int]
+
+
+_FIELDS = (
+    _Field("minute", 0, 59, {}), _Field("hour", 0, 23, {}), _Field("day-of-month", 1, 31, {}),
+    _Field("month", 1, 12, _MONTHS), _Field("day-of-week", 0, 7, _DAYS),
+)  # fmt: skip
+
+
+class Expression(NamedTuple):
+    """A cron expression, read: *weekdays* are pairs (0 is Sunday; 0 every one, 1 to 5 the n-th of its month, `LAST` the last).
+
+    *both*: day-of-month and day-of-week must both fit; *wild*: minute or hour begins with a star, so it runs by elapsed time.
+    """
+
+    minutes: tuple[int, ...]
+    hours: tuple[int, ...]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[tuple[int, int]]
+    both: bool
+    wild: bool
+
+    def fits(self, day: date) -> bool:
+        """Tell whether it names *day*."""
+        if day.month not in self.months:
+            return False
+        in_month, in_week = self._fits_month(day), self._fits_week(day)
+        return in_month and in_week if self.both else in_month or in_week
+
+    def dates(self, start: date) -> Iterator[date]:
+        """Yield the days that it names from *start* on, in order, until none comes in `HORIZON_DAYS` or the calendar ends."""
+        day, left, end = start, HORIZON_DAYS, date.max
+        while left and day < end:
+            if self.fits(day):
+                yield day
+                left = HORIZON_DAYS
+            if day.month in self.months:
+                day, left = day + timedelta(days=1), left - 1
+            else:
+                begin = (day.replace(day=28) + timedelta(days=4)).replace(day=1) if day < date(end.year, 12, 1) else end
+                day, left = begin, max(0, left - (begin - day).days)
+
+    def _fits_month(self, day: date) -> bool:
+        if day.day in self.days:
+            return True
+        if day.day < 26 or not (LAST in self.days or LAST_WEEKDAY in self.days):
+            return False
+        last = _last(day)
+        weekend = max(0, last.isoweekday() - 5)
+        return (LAST in self.days and day == last) or (LAST_WEEKDAY in self.days and day == last - timedelta(days=weekend))
+
+    def _fits_week(self, day: date) -> bool:
+        weekday = day.isoweekday() % 7
+        if (weekday, 0) in self.weekdays or (weekday, (day.day + 6) // 7) in self.weekdays:
+            return True
+        return (weekday, LAST) in self.weekdays and day.day + 7 > _last(day).day
+
+
+def _last(day: date) -> date:
+    """Return the last day of the month of *day*."""
+    if day.month == 12:
+        return day.replace(day=31)
+    return day.replace(month=day.month + 1, day=1) - timedelta(days=1)
+
+
+def read_cron(text: str) -> Expression:
+    """Read a cron expression of five fields (minute, hour, day-of-month, month, day-of-week), or an alias such as ``@daily``.
+
+    Raises:
+        OptionError: it has another shape, a value out of range, or names no day that ever comes.
+    """
+    if not isinstance(text, str):
+        raise OptionError(f"cron: expected a text such as '0 9 * * MON-FRI', got {type(text).__name__}")
+    parts = _ALIASES.get(text.strip().lower(), text).upper().split()
+    if len(parts) != len(_FIELDS):
+        hint = "; for seconds use every()" if len(parts) == len(_FIELDS) + 1 else ""
+        raise OptionError(f"cron: {text!r} has {len(parts)} fields, not five (minute hour day-of-month month day-of-week){hint}")
+    minutes, hours, days, months = (
+        frozenset(n for term in part.split(",") for n in _numbers(text, field, term))
+        for field, part in zip(_FIELDS, parts[:4], strict=False)
+    )
+    weekdays = frozenset(pair for term in parts[4].split(",") for pair in _weekdays(text, term))
+    expression = Expression(
+        tuple(sorted(minutes)), tuple(sorted(hours)), days, months, weekdays,
+        parts[2].startswith("*") or parts[4].startswith("*"), parts[0].startswith("*") or parts[1].startswith("*"),
+    )  # fmt: skip
+    if next(expression.dates(date(2000, 1, 1)), None) is None:
+        raise OptionError(f"cron: {text!r} never comes: no year has such a day")
+    return expression
+
+
+def _numbers(text: str, field: _Field, term: str) -> list[int]:
+    """Return the numbers that one *term* of a list names."""
+    if field.name == "day-of-month" and term in ("L", "LW"):
+        return [LAST if term == "L" else LAST_WEEKDAY]
+    span, slash, step = term.partition("/")
+    low, dash, high = span.partition("-")
+    if span == "*":
+        first, last = field.low, field.high
+    else:
+        first = _number(text, field, low)
+        last = _number(text, field, high) if dash else (field.high if slash else first)
+    width = _plain(step) if slash else 1
+    if first > last or not width:
+        raise _wrong(text, field, term)
+    return list(range(first, last + 1, width))
+
+
+def _weekdays(text: str, term: str) -> list[tuple[int, int]]:
+    field = _FIELDS[4]
+    day, sharp, nth = term.partition("#")
+    if sharp:
+        if nth not in ("1", "2", "3", "4", "5"):
+            raise _wrong(text, field, term)
+        return [(_number(text, field, day) % 7, int(nth))]
+    if term.endswith("L") and term[:-1] and term not in _DAYS:
+        return [(_number(text, field, term[:-1]) % 7, LAST)]
+    return [(number % 7, 0) for number in _numbers(text, field, term)]
+
+
+def _number(text: str, field: _Field, word: str) -> int:
+    found = field.names.get(word, _plain(word))
+    if found is None or not field.low <= found <= field.high:
+        raise _wrong(text, field, word)
+    return found
+
+
+def _plain(word: str) -> int | None:
+    return int(word) if word.isascii() and word.isdigit() and len(word) <= _MOST_DIGITS else None
+
+
+def _wrong(text: str, field: _Field, term: str) -> OptionError:
+    names = f" or {'-'.join((next(iter(field.names)), [*field.names][-1]))}" if field.names else ""
+    return OptionError(
+        f"cron: {text!r}: {term!r} is no {field.name}; give {field.low} to {field.high}{names}, as *, 5, 1-5, 1-5/2, */15 or a list 1,2"
+    )

@@ -1,0 +1,268 @@
+"""When something comes round: cron in a time zone, every so many seconds, at given moments. Pure: the moment to look from is an argument.
+
+All times are whole seconds since the epoch (UTC), so two controllers that ask for the same thing get the same numbers. What happens when
+clocks change is declared, not discovered:
+
+- a **gap** (02:30 does not exist): ``next`` runs at the first moment after the gap, ``skip`` does not run;
+- a **fold** (02:30 comes twice): ``first`` runs at the first of the two, ``both`` runs at each.
+
+Left out, both are what Debian's cron does: an expression whose minute or hour begins with a star runs by elapsed time (nothing of a gap,
+all of a fold), any other runs once a day in either case (``next``, ``first``). See docs/time.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from itertools import islice
+from typing import Literal, NamedTuple, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from sedano.errors import OptionError
+from sedano.model.schedules.cron import Expression, read_cron
+
+OnGap = Literal["next", "skip"]
+OnFold = Literal["first", "both"]
+ON_GAP: tuple[OnGap, ...] = ("next", "skip")
+ON_FOLD: tuple[OnFold, ...] = ("first", "both")
+Policy = TypeVar("Policy", OnGap, OnFold)
+YEAR_S = 366 * 86_400
+MOST_MOMENTS = 1_000
+_DAY = timedelta(days=1)
+
+
+class Cron(NamedTuple):
+    """A cron *expression* on the wall clock of *tz*; *on_gap* and *on_fold* say what a change of the clocks does. Made by `cron`."""
+
+    expression: str
+    tz: str = "UTC"
+    on_gap: OnGap | None = None
+    on_fold: OnFold | None = None
+
+    def following(self, after: float) -> Iterator[int]:
+        """Yield the moments later than *after* (epoch s), in order."""
+        read, zone = read_expression(self.expression), read_zone(self.tz)
+        gap = self.on_gap or ("skip" if read.wild else "next")
+        fold = self.on_fold or ("both" if read.wild else "first")
+        waiting: set[int] = set()
+        last = after
+        for day in read.dates((datetime.fromtimestamp(after, zone) - _DAY).date()):
+            begin = min(_showing(datetime.combine(day, time()), zone))
+            for moment in sorted(m for m in waiting if m < begin):
+                if moment > last:
+                    yield (last := moment)
+            waiting = {m for m in waiting if m >= begin} | set(_moments_of(read, day, zone, gap, fold))
+        yield from sorted(m for m in waiting if m > last)
+
+
+class Every(NamedTuple):
+    """Every *seconds* seconds (1 to a year), counted from *start* (epoch s), at which it comes for the first time. Made by `every`."""
+
+    seconds: int
+    start: int = 0
+
+    def following(self, after: float) -> Iterator[int]:
+        """Yield the moments later than *after* (epoch s), in order."""
+        number = max(0, int((after - self.start) // self.seconds) + 1)
+        while True:
+            yield self.start + number * self.seconds
+            number += 1
+
+
+class At(NamedTuple):
+    """At these *moments* (epoch s), in order. Made by `at`."""
+
+    moments: tuple[int, ...]
+
+    def following(self, after: float) -> Iterator[int]:
+        """Yield the moments later than *after* (epoch s), in order."""
+        return (moment for moment in self.moments if moment > after)
+
+
+Timetable = Cron | Every | At
+
+
+def cron(expression: str, *, tz: str = "UTC", on_gap: OnGap | None = None, on_fold: OnFold | None = None) -> Cron:
+    """Return a timetable by a cron *expression* of five fields on the wall clock of the zone *tz* (``Europe/Berlin``).
+
+    Args:
+        expression: minute, hour, day-of-month, month, day-of-week; or ``@hourly``, ``@daily``, ``@weekly``, ``@monthly``, ``@yearly``.
+        tz: a name of the IANA time zone database.
+        on_gap: what becomes of a time that the clocks leap over: ``next`` runs at the end of the gap, ``skip`` leaves it out.
+        on_fold: what becomes of a time that the clocks show twice: ``first`` runs once, ``both`` runs each time.
+
+    Raises:
+        OptionError: the expression cannot be read or never comes, the zone is unknown, or a policy is none of these.
+    """
+    read_expression(expression)
+    read_zone(tz)
+    for name, given, known in (("on_gap", on_gap, ON_GAP), ("on_fold", on_fold, ON_FOLD)):
+        if given is not None and given not in known:
+            raise OptionError(f"{name}: {given!r} is none of {', '.join(known)}")
+    return Cron(expression, tz, on_gap, on_fold)
+
+
+def every(seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0, start: datetime | None = None) -> Every:
+    """Return a timetable by elapsed time: every so many whole seconds (1 to a year), below a minute too.
+
+    Args:
+        seconds: added to *minutes*, *hours* and *days* of 60, 3 600 and 86 400 seconds; a day of 86 400 s knows no change of clocks.
+        start: the first moment, with a time zone; by default the epoch, so that every process counts alike.
+
+    Raises:
+        OptionError: the interval is no whole number of seconds from 1 s to a year, or *start* has no time zone.
+    """
+    for value in (seconds, minutes, hours, days):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise OptionError(f"every: expected a number, got {type(value).__name__}")
+    length = seconds + 60 * minutes + 3_600 * hours + 86_400 * days
+    if not 1 <= length <= YEAR_S or length != int(length):
+        raise OptionError(f"every: {length} s is no whole number of seconds from 1 to {YEAR_S}")
+    return Every(int(length), _moment("start", start) if start is not None else 0)
+
+
+def at(*moments: datetime) -> At:
+    """Return a timetable of given moments (datetimes with a time zone, at most a thousand); fractions of a second are rounded up.
+
+    Raises:
+        OptionError: there is none, too many, or one has no time zone.
+    """
+    if not 1 <= len(moments) <= MOST_MOMENTS:
+        raise OptionError(f"at: {len(moments)} moments; give 1 to {MOST_MOMENTS}")
+    return At(tuple(sorted({_moment("at", moment) for moment in moments})))
+
+
+def upcoming(timetable: Timetable, after: float, number: int) -> list[datetime]:
+    """Return the next *number* moments later than *after* (epoch s), in the timetable's own zone; fewer when it ends."""
+    zone = read_zone(timetable.tz) if isinstance(timetable, Cron) else UTC
+    return [datetime.fromtimestamp(moment, zone) for moment in islice(timetable.following(after), number)]
+
+
+def between(timetable: Timetable, after: float, until: float) -> Iterator[int]:
+    """Yield the moments later than *after* and not later than *until* (epoch s), in order."""
+    for moment in timetable.following(after):
+        if moment > until:
+            return
+        yield moment
+
+
+@lru_cache(maxsize=256)
+def read_expression(text: str) -> Expression:
+    """Return the cron expression, read once."""
+    return read_cron(text)
+
+
+@lru_cache(maxsize=256)
+def read_zone(name: str) -> ZoneInfo:
+    """Return the time zone *name* of the IANA database.
+
+    Raises:
+        OptionError: there is no zone of this name, or this machine has no time zone data.
+    """
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as wrong:
+        raise OptionError(f"tz: {name!r} is no time zone that this machine knows; give a name such as 'Europe/Berlin' or 'UTC'") from wrong
+
+
+def _moment(name: str, moment: object) -> int:
+    if not isinstance(moment, datetime) or moment.utcoffset() is None:
+        raise OptionError(f"{name}: expected a datetime with a time zone, got {moment!r}")
+    return -int(-moment.timestamp() // 1)
+
+
+def _showing(wall: datetime, zone: ZoneInfo) -> tuple[int, int]:
+    """Return the moments at which the clocks show *wall* by the rule before and after a change; equal when there is none."""
+    early, late = wall.replace(tzinfo=zone), wall.replace(tzinfo=zone, fold=1)
+    return int(early.timestamp()), int(late.timestamp())
+
+
+def _moments_of(read: Expression, day: date, zone: ZoneInfo, gap: OnGap, fold: OnFold) -> Iterator[int]:
+    """Yield the moments of one day, in any order, some perhaps twice."""
+    midnight = datetime.combine(day, time())
+    begin, end = _showing(midnight, zone), _showing(midnight + _DAY, zone)
+    if begin[0] == begin[1] and end == (begin[0] + 86_400, begin[0] + 86_400):  # clocks change at most once a day
+        yield from (begin[0] + 3_600 * hour + 60 * minute for hour in read.hours for minute in read.minutes)
+        return
+    for hour in read.hours:
+        for minute in read.minutes:
+            first, second = _showing(midnight.replace(hour=hour, minute=minute), zone)
+            if first <= second:
+                yield first
+                if fold == "both":
+                    yield second
+            elif gap == "next":
+                yield _end_of_gap(second, first, zone)
+
+
+def _end_of_gap(before: int, after: int, zone: ZoneInfo) -> int:
+    """Return the moment between *before* (excluded) and *after* (epoch s) at which the clocks leapt."""
+    offset = datetime.fromtimestamp(before, zone).utcoffset()
+    while after - before > 1:
+        middle = (before + after) // 2
+        if datetime.fromtimestamp(middle, zone).utcoffset() == offset:
+            before = middle
+        else:
+            after = middle
+    return after
+
+
+def read_timetable(kind: str, values: Sequence[object]) -> Timetable:
+    """Return the timetable that `written` wrote as *kind* and *values*, checked anew.
+
+    Raises:
+        OptionError: it is none; the message names the field.
+    """
+    try:
+        if kind == "cron":
+            expression, tz, on_gap, on_fold = _fields(values, Cron._fields)
+            gap, fold = _policy("on_gap", on_gap, ON_GAP), _policy("on_fold", on_fold, ON_FOLD)
+            return cron(_text("expression", expression), tz=_text("tz", tz), on_gap=gap, on_fold=fold)
+        if kind == "every":
+            seconds, start = _fields(values, Every._fields)
+            return every(_whole("seconds", seconds))._replace(start=_whole("start", start))
+        if kind == "at":
+            return at(*(_calendar(f"moments[{number}]", moment) for number, moment in enumerate(values)))
+    except OptionError as wrong:
+        raise OptionError(f"timetable: {kind}: {wrong}") from None
+    raise OptionError(f"timetable: {kind!r} is none of cron, every, at")
+
+
+def _fields(values: Sequence[object], names: Sequence[str]) -> Sequence[object]:
+    if len(values) != len(names):
+        raise OptionError(f"{len(values)} values instead of {len(names)}: {', '.join(names)}")
+    return values
+
+
+def _text(field: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise OptionError(f"{field}: {value!r} is no text")
+    return value
+
+
+def _whole(field: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise OptionError(f"{field}: {value!r} is no whole number")
+    return value
+
+
+def _calendar(field: str, value: object) -> datetime:
+    seconds = _whole(field, value)
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise OptionError(f"{field}: {value!r} is no moment of a calendar (epoch s)") from None
+
+
+def _policy(field: str, value: object, known: Sequence[Policy]) -> Policy | None:
+    found = next((policy for policy in known if policy == value), None)
+    if found is None and value is not None:
+        raise OptionError(f"{field}: {value!r} is none of {', '.join(known)}")
+    return found
+
+
+def written(timetable: Timetable) -> tuple[str, list[object]]:
+    """Return *timetable* as a kind and plain values, for `read_timetable`."""
+    values = timetable.moments if isinstance(timetable, At) else timetable
+    return type(timetable).__name__.lower(), list(values)

@@ -1,0 +1,133 @@
+"""Seals and marks: what proves that a text was written by a holder of one of the stage's keys. Pure.
+
+A **seal** is one line of ASCII beside a message: which key, when it was issued, when it expires, for whom it is, and a MAC over all of that
+and the raw bytes of the body (HMAC-SHA256, RFC 2104 and FIPS 180-4).
+
+    header = "v1;k=" kid ";t=" issued ";x=" expires ";to=" audience ";s=" base64url(mac)
+    mac    = HMAC-SHA256(key[kid], "sedano-seal-v1" LF kid LF issued LF expires LF audience LF body)
+
+A **mark** is shorter and has no audience and no expiry: it proves that this stage wrote a few texts (a rate limit's slot, the reason of a
+parked message). *kind* keeps the purposes apart.
+
+    mark = kid ";" first 16 bytes of mac, in hexadecimal
+    mac  = HMAC-SHA256(key[kid], "sedano-mark-v1" LF kind LF kid LF parts)      parts: Python's ascii() of the tuple, so ('a', 'b\\n')
+
+What holds, and why:
+
+- A body is verified before it is decoded. Nothing is put into a canonical form: the bytes that came are the bytes that were sealed.
+- The algorithm is a property of the key. No field of the message selects it (RFC 8725, 2.1).
+- Each text has one spelling. The header must match in full, numbers have no leading zeros, and signatures are compared as encoded text, so
+  the spare bits of base64 and capital digits give no second one.
+- The parts of the text under a MAC cannot be moved: kid, times, audience and kind hold no line feed, each part of a mark is quoted and
+  escaped, and the two openings keep seals and marks apart.
+- The order of verification is fixed, and each failure has one code. What is not signed by a known key never reaches the checks of its
+  content, so a stranger learns nothing from the codes but whether a key is known.
+
+What a seal does not do: it does not stop the same message from coming twice. Its id is under the seal, and the claim of that id does.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from sedano.errors import OptionError
+from sedano.model.seals.key_set import KeySet
+
+LONGEST_LIFE_S: Final = 900
+"""A seal holds for at most so long."""
+TOLERANCE_S: Final = 60
+"""Clocks may differ by so much."""
+MARK_BYTES: Final = 16
+
+MALFORMED: Final = "malformed"
+UNKNOWN_KEY: Final = "unknown_key"
+BAD_SIGNATURE: Final = "bad_signature"
+WRONG_AUDIENCE: Final = "wrong_audience"
+LIVES_TOO_LONG: Final = "lives_too_long"
+FROM_THE_FUTURE: Final = "from_the_future"
+EXPIRED: Final = "expired"
+REFUSALS: Final = (MALFORMED, UNKNOWN_KEY, BAD_SIGNATURE, WRONG_AUDIENCE, LIVES_TOO_LONG, FROM_THE_FUTURE, EXPIRED)
+"""Why a seal is refused, in the order in which it is looked at."""
+
+_header = re.compile(
+    r"v1;k=([A-Za-z0-9_.:/-]{1,64});t=(0|[1-9][0-9]{0,11});x=(0|[1-9][0-9]{0,11});to=([A-Za-z0-9_.:/#-]{1,128});s=([A-Za-z0-9_-]{43})"
+).fullmatch
+_is_audience = re.compile(r"[A-Za-z0-9_.:/#-]{1,128}").fullmatch
+_mark = re.compile(r"([A-Za-z0-9_.:/-]{1,64});([0-9a-f]{32})").fullmatch
+
+
+def seal(body: bytes, keys: KeySet, audience: str, issued: int, expires: int) -> str:
+    """Return the seal of *body* for *audience*, by the key that signs; *issued* and *expires* are whole epoch seconds.
+
+    Raises:
+        OptionError: the audience is not one, or the seal would live for longer than 900 s, or would end before it begins.
+    """
+    if not _is_audience(audience):
+        raise OptionError(f"audience: {audience[:40]!r} is not 1 to 128 of A-Z a-z 0-9 _ . : / # -")
+    if not 0 <= issued <= expires <= issued + LONGEST_LIFE_S:
+        raise OptionError(f"expires: {expires} is not between {issued}, when it is issued, and {LONGEST_LIFE_S} s later")
+    signature = _sealed(keys.keys[keys.sign], keys.sign, str(issued), str(expires), audience, body)
+    return f"v1;k={keys.sign};t={issued};x={expires};to={audience};s={signature}"
+
+
+def refusal(header: str, body: bytes, keys: Mapping[str, bytes], audience: str, now: float) -> str | None:
+    """Return why the seal *header* does not let *body* in here, one of `REFUSALS`; None when it does.
+
+    *audience* is the receiver's own name, which it knows; *keys* are those that hold for it, by their ids.
+    """
+    found = _header(header)
+    if found is None:
+        return MALFORMED
+    kid, issued, expires, whom, signature = found.groups()
+    begins, ends = int(issued), int(expires)
+    if ends < begins:
+        return MALFORMED
+    key = keys.get(kid)
+    if key is None:
+        return UNKNOWN_KEY
+    if not hmac.compare_digest(_sealed(key, kid, issued, expires, whom, body).encode(), signature.encode()):
+        return BAD_SIGNATURE
+    if whom != audience:
+        return WRONG_AUDIENCE
+    return _untimely(begins, ends, now)
+
+
+def mark(keys: KeySet, kind: str, *parts: str) -> str:
+    """Return the mark of *parts*, by the key that signs."""
+    return f"{keys.sign};{_marked(keys.keys[keys.sign], kind, keys.sign, parts)}"
+
+
+def is_marked(given: str, keys: Mapping[str, bytes], kind: str, *parts: str) -> bool:
+    """Tell whether *given* is the mark of *parts* by one of *keys*."""
+    found = _mark(given)
+    if found is None:
+        return False
+    key = keys.get(found[1])
+    return key is not None and hmac.compare_digest(_marked(key, kind, found[1], parts).encode(), found[2].encode())
+
+
+def kid_of(given: str) -> str:
+    """Return the id of the key that a mark or a seal names; "" when it is neither."""
+    found = _mark(given) or _header(given)
+    return found[1] if found is not None else ""
+
+
+def _untimely(begins: int, ends: int, now: float) -> str | None:
+    if ends - begins > LONGEST_LIFE_S:
+        return LIVES_TOO_LONG
+    if begins > now + TOLERANCE_S:
+        return FROM_THE_FUTURE
+    return EXPIRED if now > ends + TOLERANCE_S else None
+
+
+def _sealed(key: bytes, kid: str, issued: str, expires: str, audience: str, body: bytes) -> str:
+    said = b"sedano-seal-v1\n%s\n%s\n%s\n%s\n%s" % (kid.encode(), issued.encode(), expires.encode(), audience.encode(), body)
+    return base64.urlsafe_b64encode(hmac.digest(key, said, "sha256"))[:43].decode()
+
+
+def _marked(key: bytes, kind: str, kid: str, parts: tuple[str, ...]) -> str:
+    return hmac.digest(key, f"sedano-mark-v1\n{kind}\n{kid}\n{parts!a}".encode(), "sha256")[:MARK_BYTES].hex()

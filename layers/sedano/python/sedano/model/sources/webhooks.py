@@ -1,0 +1,127 @@
+"""A webhook's request and its answer as values, and the request as text: how it is parked, and read back to be taken once more.
+
+Header names are in lower case, as HTTP does not tell their case. What lets a caller in, here or elsewhere (`authorization`, cookies,
+tokens), is never part of a request: neither a task nor a parked message shall hold it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sedano.errors import MessageRefused
+from sedano.model import refusals
+from sedano.model.messages.lineage import derived_id
+from sedano.model.messages.message import NOTHING
+from sedano.model.messages.timestamps import LAST_SECOND
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+"""The longest body that is taken. Lambda takes 6 MB of an invocation, in which a body may stand as base64, a third longer."""
+NAME = r"[a-z][a-z0-9_-]{0,39}"
+"""What a webhook or a stream may be called: the one ends an address, and both name what is set aside of them."""
+QUEUE = "webhook:"
+"""How the place that a parked request came from begins; the webhook's name follows."""
+FORM = "application/x-www-form-urlencoded"
+"""What GitHub sends, unless it is told otherwise where the webhook is entered."""
+_SECRET = frozenset({
+    "authorization", "cookie", "proxy-authorization", "x-amz-security-token", "x-api-key", "x-gitlab-token",
+    "x-telegram-bot-api-secret-token",
+})  # fmt: skip
+
+
+class WebhookRequest(NamedTuple):
+    """What a sender sent to the webhook *webhook*: *headers* by name in lower case, the *body* as it came, *at* (epoch s) it came."""
+
+    webhook: str
+    headers: Mapping[str, str]
+    body: bytes
+    at: float
+
+    def header(self, name: str) -> str:
+        """Return the header *name*, in whatever case; empty when it is not there."""
+        return self.headers.get(name.lower(), "")
+
+    @property
+    def text(self) -> str:
+        """The body as UTF-8; raises `UnicodeDecodeError` when it is none."""
+        return self.body.decode("utf-8")
+
+    def json(self) -> Any:
+        """Return the body read as JSON; raise `ValueError` when it is none, or nested too deeply."""
+        try:
+            return json.loads(self.text)
+        except RecursionError:
+            raise ValueError("the body is JSON that is nested too deeply to be read") from None
+        except json.JSONDecodeError as wrong:
+            if self.header("content-type").partition(";")[0].strip().lower() != FORM:
+                raise
+            raise ValueError(f"the body is no JSON but {FORM}: tell its sender to send application/json ({wrong})") from wrong
+
+    def field(self, name: str) -> str:
+        """Return the text or number *name* of a body that is a JSON object; empty when it has none."""
+        try:
+            found = self.json()
+        except ValueError:
+            return ""
+        value = found.get(name) if isinstance(found, dict) else None
+        return str(value) if isinstance(value, str | int) else ""
+
+
+class Arrived(NamedTuple):
+    """A request as it came: *headers* by name, the *body* as bytes."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Answer(NamedTuple):
+    """What the sender is told: an HTTP *status*, a *text* in words, and *headers*."""
+
+    status: int
+    text: str
+    headers: Mapping[str, str] = NOTHING
+
+
+def kept(headers: Mapping[str, str], token_header: str = "") -> dict[str, str]:
+    """Return *headers* by name in lower case, without those that let their bearer in, of which *token_header* is one."""
+    return {name.lower(): text for name, text in headers.items() if name.lower() not in (*_SECRET, token_header)}
+
+
+def delivery_id(webhook: str, delivery: str, body: bytes) -> str:
+    """Return the id of what was sent to *webhook*: by the sender's own id of the *delivery*, else by the *body*.
+
+    The same for every copy, so that what follows from a second one is known downstream. The two kinds never meet.
+    """
+    which = f"id/{delivery}" if delivery else f"body/{hashlib.sha256(body).hexdigest()}"
+    return derived_id(f"webhook/{webhook}", which)
+
+
+def written(request: WebhookRequest) -> str:
+    """Return *request* as JSON text."""
+    body = base64.b64encode(request.body).decode("ascii")
+    return json.dumps({"webhook": request.webhook, "at": request.at, "headers": dict(request.headers), "body": body}, separators=(",", ":"))
+
+
+def read_back(text: str) -> WebhookRequest:
+    """Return the request that *text* holds.
+
+    Raises:
+        MessageRefused: it holds none.
+    """
+    try:
+        found = json.loads(text)
+        headers, at = found["headers"], found["at"]
+        request = WebhookRequest(str(found["webhook"]), headers, base64.b64decode(found["body"], validate=True), float(at))
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError, binascii.Error) as wrong:
+        raise MessageRefused(refusals.SCHEMA, "body", f"not a webhook's request: {type(wrong).__name__}: {wrong}") from None
+    if not 0 <= request.at <= LAST_SECOND:
+        raise MessageRefused(refusals.SCHEMA, "at", "not a webhook's request: when it came is told in epoch seconds")
+    if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
+        raise MessageRefused(refusals.SCHEMA, "headers", "not a webhook's request: headers are texts by name")
+    return request

@@ -1,0 +1,195 @@
+"""A signature: which task, with what, under which options; a value that can be passed, changed by copying, and published.
+
+The word and the methods are Celery's. `Options` is closed and checked: an option that cannot be honoured raises (`OptionError`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from sedano.errors import ArgumentError, OptionError, UnknownOption
+from sedano.model.messages import stamps
+from sedano.model.messages.message import NOTHING, TimeLimits
+from sedano.model.messages.strict_json import shown
+
+Delivery = Literal["claimed", "record_once", "at_least_once"]
+OnDuplicate = Literal["return", "wait", "drop", "raise"]
+DELIVERIES: tuple[Delivery, ...] = ("claimed", "record_once", "at_least_once")
+ON_DUPLICATE: tuple[OnDuplicate, ...] = ("return", "wait", "drop", "raise")
+MOST_SECONDS = 250_000_000_000.0
+"""What lies further away than this has no date."""
+MAX_DELAY_S = 366 * 86_400.0
+"""The longest countdown: a year. What a queue cannot hold back (more than 900 s) is kept by a timer."""
+LONGEST_LIMIT_S = 9_999_999.0
+"""The longest time limit that a message can bear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How one publication differs from the task's own settings.
+
+    *countdown*: seconds until it may run; *eta*: the moment from which it may run; *expires*: seconds after publication, or the moment,
+    from which it must not start any more (moments are datetimes with a time zone); *dedup_key* makes publications of the same key one
+    task; *on_duplicate* says what a second publication does (``return`` the same result, ``wait`` for it, ``drop`` it before it is
+    published, ``raise`` `DuplicateTask`); *serial_key*: within which key its FIFO queue keeps order, if not by the task's own; *tenant* is
+    who it is for (fairness, cost); *stamps* are texts by name that travel to every task that this one causes; those of a task that
+    publishes are inherited. *traceparent* and *tracestate* (W3C Trace Context) name the caller's span; by default that of the running task.
+    """
+
+    queue: str | None = None
+    task_id: str | None = None
+    countdown: float | None = None
+    eta: datetime | None = None
+    expires: float | datetime | None = None
+    dedup_key: str | None = None
+    on_duplicate: OnDuplicate | None = None
+    ignore_result: bool | None = None
+    tenant: str | None = None
+    traceparent: str | None = None
+    tracestate: str | None = None
+    budget: int | None = None
+    stamps: Mapping[str, str] | None = None
+    time_limit: float | None = None
+    soft_time_limit: float | None = None
+    serial_key: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other, naming them."""
+        self._check_types()
+        self._check_times()
+        if self.on_duplicate is not None and self.on_duplicate not in ON_DUPLICATE:
+            raise OptionError(f"on_duplicate: {self.on_duplicate!r} is none of {', '.join(ON_DUPLICATE)}")
+        if self.dedup_key is not None and self.task_id is not None:
+            raise OptionError("dedup_key, task_id: give one of the two, the key decides the id")
+        if self.budget is not None and self.budget < 0:
+            raise OptionError(f"budget: {self.budget} is negative")
+        if self.stamps:
+            stamps.write(self.stamps)
+
+    def _check_types(self) -> None:
+        """Refuse what is of the wrong type; texts that become attributes of the message are read strictly when it is written."""
+        for name, kinds, wanted in _KINDS:
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
+                raise OptionError(f"{name}: expected {wanted}, got {type(value).__name__}")
+        for name in ("queue", "task_id", "tenant", "serial_key"):
+            if getattr(self, name) == "":
+                raise OptionError(f"{name}: is empty; leave it out or give one")
+
+    def _check_times(self) -> None:
+        if self.countdown is not None and self.eta is not None:
+            raise OptionError("countdown, eta: give one of the two")
+        if self.countdown is not None and not self.countdown >= 0:
+            raise OptionError(f"countdown: {self.countdown} lies in the past")
+        if isinstance(self.expires, int | float) and not abs(self.expires) < MOST_SECONDS:
+            raise OptionError(f"expires: {shown(self.expires)} is no moment; give seconds from now, at most {MOST_SECONDS:.0f}")
+        for name in ("time_limit", "soft_time_limit"):
+            seconds = getattr(self, name)
+            if seconds is not None and not 1e-6 <= seconds <= LONGEST_LIMIT_S:
+                raise OptionError(f"{name}: {shown(seconds)} is not a number of seconds above 0, at most {LONGEST_LIMIT_S:.0f}")
+        for name, moment in (("eta", self.eta), ("expires", self.expires)):
+            if isinstance(moment, datetime) and moment.utcoffset() is None:
+                raise OptionError(f"{name}: {moment.isoformat()} has no time zone; give it one, such as datetime.now(UTC)")
+
+
+_SECONDS = (int, float)
+_KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
+    ("queue", (str,), "the name of a queue"), ("task_id", (str,), "a text"), ("dedup_key", (str,), "a text"), ("tenant", (str,), "a text"),
+    ("time_limit", _SECONDS, "a number of seconds"), ("soft_time_limit", _SECONDS, "a number of seconds"),
+    ("countdown", _SECONDS, "a number of seconds"), ("eta", (datetime,), "a datetime with a time zone"),
+    ("expires", (*_SECONDS, datetime), "a number of seconds, or a datetime with a time zone"),
+    ("ignore_result", (bool,), "True or False"), ("budget", (int,), "an integer"),
+    ("stamps", (Mapping,), "a mapping of names to texts"), ("serial_key", (str,), "a text"),
+)  # fmt: skip
+NO_OPTIONS = Options()
+OPTION_NAMES = tuple(f.name for f in fields(Options))
+
+
+class Signature(NamedTuple):
+    """A call of *task* by name, as data; *immutable* ignores results handed on by a canvas (Celery's `si`)."""
+
+    task: str
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = NOTHING
+    options: Options = NO_OPTIONS
+    immutable: bool = False
+
+    def set(self, **options: Any) -> Signature:
+        """Return a copy with these options changed; *stamps* are added to its own.
+
+        Raises:
+            OptionError: an option is unknown or contradicts another.
+        """
+        return self._replace(options=changed(self.options, options))
+
+    def clone(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Signature:
+        """Return a copy with *args* put before its own and *kwargs* over its own; an immutable one stays as it is."""
+        if self.immutable:
+            return self
+        first, named = given(args, kwargs)
+        return self._replace(args=first + self.args, kwargs={**self.kwargs, **named})
+
+
+def given(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """Return the arguments of a call that were passed as data, as Celery's users do: a list or a tuple, and a mapping.
+
+    Raises:
+        ArgumentError: they are something else, for example the one argument itself.
+    """
+    if not isinstance(args, list | tuple):
+        raise ArgumentError("args", f"expected a list or a tuple of arguments, got {type(args).__name__}")
+    if not isinstance(kwargs, Mapping | None):
+        raise ArgumentError("kwargs", f"expected a mapping of names to arguments, got {type(kwargs).__name__}")
+    return tuple(args), kwargs or {}
+
+
+def changed(options: Options, changes: Mapping[str, Any]) -> Options:
+    """Return *options* with *changes*; raise `UnknownOption` for a name that is not an option."""
+    if not changes:
+        return options
+    unknown = sorted(set(changes) - set(OPTION_NAMES))
+    if unknown:
+        raise UnknownOption(unknown[0], OPTION_NAMES)
+    new = replace(options, **changes)
+    return replace(new, stamps={**options.stamps, **new.stamps}) if options.stamps and new.stamps else new
+
+
+def time_limits_of(options: Options, usual: TimeLimits | None) -> TimeLimits | None:
+    """Return the time limits that *options* give one call of a task with these *usual* ones; None: they give none.
+
+    Raises:
+        OptionError: the soft limit is not below the hard one, which would end the body first.
+    """
+    if options.time_limit is None and options.soft_time_limit is None:
+        return None
+    limits = TimeLimits(options.soft_time_limit, options.time_limit)
+    found = limits.over(usual)
+    if limits.soft is not None and found.soft is None:
+        raise OptionError(f"soft_time_limit: {limits.soft:g} is not below time_limit: {found.hard:g}")
+    return limits
+
+
+def delay_of(options: Options, now: float, most: float = MAX_DELAY_S) -> int:
+    """Return the whole seconds for which the message is to be held back; 0 for a moment that has passed, as Celery has it.
+
+    Raises:
+        OptionError: the time lies more than *most* seconds away.
+    """
+    if options.countdown is None and options.eta is None:
+        return 0
+    name = "countdown" if options.countdown is not None else "eta"
+    seconds = options.countdown if options.countdown is not None else (options.eta.timestamp() - now if options.eta else 0.0)
+    if seconds > most:
+        raise OptionError(f"{name}: {seconds:.0f} s is beyond the {most:.0f} s ({most / 86_400:.0f} days) for which a task can wait here")
+    return max(0, -int(-seconds // 1))
+
+
+def expiry_of(options: Options, default: float | None, now: float) -> float | None:
+    """Return when a message published at *now* expires (epoch s): by its *options*, else *default* seconds later, else never."""
+    expires = options.expires if options.expires is not None else default
+    if isinstance(expires, datetime):
+        return expires.timestamp()
+    return now + expires if expires is not None else None

@@ -1,0 +1,316 @@
+"""The ports: everything sedano needs from the outside, on one page. Batches in, batches out.
+
+Implemented by `sedano.memory` (the oracle), by `sedano.aws` (the real thing) and by anyone else who passes `tests/conformance`.
+A call for several items answers for each of them: one item that is refused or out of reach comes back as a value (`Unavailable` and
+the like) and never fails its neighbours. A whole call that cannot be made raises `Unavailable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from sedano.errors import MessageRefused, SedanoError
+from sedano.model.canvas.join import Arrival, Arrived, Join, Node
+from sedano.model.cluster.control_record import Changed, ControlRecord
+from sedano.model.cluster.members import MemberRecord as MemberRecord
+from sedano.model.ledger.records import Claim, ClaimAnswer, Extension, Outcome, RecordAnswer, TaskRecord
+from sedano.model.messages.lineage import DEFAULT_BUDGET
+from sedano.model.messages.message import NOTHING, BlobRef
+from sedano.model.queues import command_queue as command_queue
+from sedano.ports.machine import Clock as Clock
+from sedano.ports.machine import Entropy as Entropy
+from sedano.ports.machine import Telemetry as Telemetry
+
+if TYPE_CHECKING:
+    from sedano.model.elections import Ballot, Election
+    from sedano.model.leases.rule import Leased, LeaseRecord, Term
+    from sedano.model.leases.store_clock import Interval
+    from sedano.model.memos import Memo, MemoChanged
+    from sedano.model.schedules.agenda import Agenda, AgendaChanged
+    from sedano.model.schedules.foreign import Foreign
+    from sedano.model.timers import Timer
+    from sedano.model.workflow.flow_run import FlowChanged, FlowRun
+    from sedano.ports.consumers import Consumers
+    from sedano.ports.limits import Limits
+    from sedano.ports.seals import Seals
+
+EVENTS, RECORDS, PARKED = "events", "records", "parked"
+"""The queues that every deployment has, besides its command queues (`command_queue`)."""
+
+
+class Outgoing(NamedTuple):
+    """A message to send: *body* (≤ 1 MiB), *delay* (0 to 900 s), *tenant* for fairness, *attributes*; *serial_key*, *once*: see Queues."""
+
+    body: str
+    delay: int = 0
+    tenant: str | None = None
+    attributes: Mapping[str, str] = NOTHING
+    serial_key: str | None = None
+    once: str = ""
+
+
+class Delivery(NamedTuple):
+    """A message as received: its queue's key, the queue's own id and receipt, how often it was received, when sent (epoch s), its order."""
+
+    queue: str
+    message_id: str
+    receipt: str
+    body: str
+    receives: int = 1
+    sent: float = 0.0
+    attributes: Mapping[str, str] = NOTHING
+    serial_key: str | None = None
+
+
+class Ledger(Protocol):
+    """Who may run a task, how it ended, and which joins are full. Every write is conditional (PROTOCOLS §3, §4)."""
+
+    def claim(self, claims: Sequence[Claim]) -> list[ClaimAnswer]:
+        """Grant each claim where no record exists (unless it must), or where one is PENDING or RETRY at the same attempt."""
+
+    def steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer:
+        """Grant *claim* where the record is still exactly the expired claim that was *seen* (attempt, fence, nonce, expiry)."""
+
+    def extend(self, extensions: Sequence[Extension]) -> list[ClaimAnswer]:
+        """Let each claim end later where its nonce and fence still hold the task; never earlier. One that ends later already counts."""
+
+    def record(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
+        """Record each outcome where its nonce and fence still hold the task; an own earlier write counts as accepted."""
+
+    def keep(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
+        """Record each terminal outcome without a claim (`record_once`): where no record is, or PENDING, or RETRY at the same attempt."""
+
+    def reserve(self, task_id: str, message_id: str, now: float, until: float) -> TaskRecord | None:
+        """Reserve a deduplicated task id as PENDING until *until*; return None when reserved, else the record in the way."""
+
+    def revoke(self, task_id: str, clock: int, at: float) -> TaskRecord | None:
+        """End a task that nobody holds as REVOKED at *at* (epoch s); return None when it is, else the record in the way."""
+
+    def ask(self, task_id: str, what: int) -> bool:
+        """Ask the holder of a running task to stop (`NO_RETRY`, `TERMINATE`); tell whether it is asked that, or more."""
+
+    def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
+        """Return the records that exist, strongly consistent, by task id."""
+
+    def forget(self, task_ids: Sequence[str]) -> None:
+        """Drop result, error and outbox of terminal records; the records themselves stay until they age out."""
+
+    def open_join(self, join: Join) -> None:
+        """Open a join where it is not open yet; opening it again changes nothing."""
+
+    def arrive(self, arrivals: Sequence[Arrival]) -> list[Arrived | SedanoError]:
+        """Add each arrival to its node's sets and return the sets as they are then; arrivals of one call at one node see each other."""
+
+    def read_join(self, join_id: str) -> Join | None:
+        """Return an open join, strongly consistent."""
+
+    def read_nodes(self, join_id: str, nodes: Sequence[Node]) -> list[Arrived]:
+        """Return the sets of these nodes of a join, strongly consistent, a hundred to a call; empty where nobody arrived yet."""
+
+
+class Queues(Protocol):
+    """Send, receive, delete, hold back. Keys of queues are looked up in the deployment; an unknown one raises `UnknownQueue`.
+
+    A FIFO queue (`transport.is_fifo`) keeps order within a *serial_key*: while a message of it is out, none of it is given to another
+    receiver; what follows one that was not accepted now is answered the same. Copies are known, and dropped, by *once*, else by the body.
+    """
+
+    def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+        """Send all, ten to a call and within the byte limit; answer None for each that was accepted."""
+
+    def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Delivery]:
+        """Return up to *most* (≤ 10) messages, waiting up to *wait* seconds for the first."""
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        """Acknowledge these messages of one queue."""
+
+    def hold(self, delivery: Delivery, seconds: float) -> None:
+        """Make a received message invisible for *seconds* (0 to 43 200) from now."""
+
+
+class Blobs(Protocol):
+    """Immutable bytes under their own digest: the claim check's store."""
+
+    def put(self, data: bytes) -> BlobRef:
+        """Keep *data* and return its claim check; the same bytes give the same one."""
+
+    def get(self, ref: BlobRef) -> bytes:
+        """Return the bytes; raise `MessageRefused` (code `blob`) when missing, longer than declared, or of another digest."""
+
+
+class Events(Protocol):
+    """The history of worker events: immutable objects named by their content, a day a prefix."""
+
+    def append(self, day: str, lines: bytes, own: bytes = b"") -> str:
+        """Keep *lines* (JSON lines) of *day* (YYYY-MM-DD) once, with the first writer's *own* lines, and return the object's name."""
+
+    def read(self, since: str = "") -> Iterator[bytes]:
+        """Yield the contents of every object, in the order of their names; only those of the day *since* and later, if one is given."""
+
+
+class Members(Protocol):
+    """Who works in this cluster."""
+
+    def beat(self, member: MemberRecord) -> None:
+        """Write the member's heartbeat; an older one (smaller clock) never replaces a newer one."""
+
+    def read(self) -> list[MemberRecord]:
+        """Return all members, by name."""
+
+    def lose(self, name: str, clock: int, lapsed: float) -> bool:
+        """Write down that the member is LOST where it has said nothing since *lapsed* (epoch s), the end of a claim of its own."""
+
+
+class Control(Protocol):
+    """What every worker must know, in one record: one read when it starts (PROTOCOLS §6)."""
+
+    def read(self) -> ControlRecord:
+        """Return the record, strongly consistent; an empty one when nothing was ever changed."""
+
+    def change(self, record: ControlRecord, seen: ControlRecord) -> Changed:
+        """Write *record* where the control record is still the one that was *seen*; a refusal answers with the one in the way."""
+
+
+class Leases(Protocol):
+    """Leases by name. Every write is a compare-and-swap (PROTOCOLS §2); a refused one answers with the lease in the way."""
+
+    def time(self) -> Interval | None:
+        """Return what the store's own clock shows now; None before its first answer."""
+
+    def read(self, names: Sequence[str]) -> dict[str, LeaseRecord]:
+        """Return the leases that exist, strongly consistent, by name."""
+
+    def take(self, grant: LeaseRecord, seen: LeaseRecord | None) -> Leased:
+        """Write *grant* where the lease is still exactly what was *seen* (None: absent)."""
+
+    def renew(self, term: Term, expires: int) -> Leased:
+        """Extend the lease of *term* to *expires* (epoch ms) where it still holds; never shorten it."""
+
+    def release(self, term: Term, reserved: int) -> Leased:
+        """Give the lease back where *term* still holds it; keep it until *reserved* (epoch ms) for whoever wants it."""
+
+    def want(self, seen: LeaseRecord, who: str) -> bool:
+        """Ask the holder of *seen* for the lease, in the place of the asker seen; False: another asked first, or it is not its any more."""
+
+    def wait(self, seen: LeaseRecord, message: str) -> bool:
+        """Leave *message* (at most ten) to be woken when the holder of *seen* releases the lease; False when there is no room."""
+
+    def call(self, released: LeaseRecord, who: str) -> bool:
+        """Take the first waiting message off, if it is still the first, and keep the lease for *who* until its reservation ends."""
+
+    def proof(self, term: Term) -> Mapping[str, Any]:
+        """Return the condition "this term still holds" as one item of the store's own transactions."""
+
+
+class Elections(Protocol):
+    """Elections by id. Every write is conditional (PROTOCOLS §5); a refused one answers with the election in the way."""
+
+    def open(self, election: Election, at: float) -> Ballot:
+        """Put *election* where there is none yet, at *at* (epoch s)."""
+
+    def read(self, election_id: str) -> Election | None:
+        """Return the election, strongly consistent."""
+
+    def register(self, election_id: str, name: str, clock: int) -> Ballot:
+        """Register *name* with *clock*, once, while the election is open."""
+
+    def close(self, election: Election, at: float, fence: int) -> Ballot:
+        """Close it as *election* says, and note its task in the ledger: both or neither.
+
+        Only where nobody registered since it was seen, and where the call that closes it, `election.by`, is still held under *fence*. To
+        who does not hold it any more no election is told: whoever took it over answers for it.
+        """
+
+    def advance(self, election: Election, seen: Election) -> Ballot:
+        """Give the lead to the winner of *election* until the time that it says, where it still was led as *seen*."""
+
+
+class FlowRuns(Protocol):
+    """Runs of workflows by id. Every write is a compare-and-swap; a refused one answers with the run in the way."""
+
+    def begin(self, run: FlowRun, at: float) -> FlowChanged:
+        """Put *run* where there is none of its id yet, at *at* (epoch s)."""
+
+    def read(self, run_id: str) -> FlowRun | None:
+        """Return the run, strongly consistent."""
+
+    def change(self, run: FlowRun, seen: FlowRun, at: float) -> FlowChanged:
+        """Write *run* where it is still the one that was *seen*."""
+
+    def list(self, workflow: str | None = None) -> list[FlowRun]:
+        """Return all runs, or those of one workflow, the latest first; for people, not for workers."""
+
+
+class Memos(Protocol):
+    """Small things that a whole deployment must remember, by name: circuits, health, budgets. Each changes by compare-and-swap."""
+
+    def read(self, names: Sequence[str]) -> dict[str, Memo]:
+        """Return the memos that exist, strongly consistent, by name."""
+
+    def change(self, memo: Memo, seen: Memo) -> MemoChanged:
+        """Write *memo* where the memo of its name is still the one that was *seen*; a refusal answers with the one in the way."""
+
+
+class Timers(Protocol):
+    """Messages that are sent at a moment, up to a year away. A timer has its task's id as its name, so that setting it twice sets one."""
+
+    def set(self, timer: Timer) -> bool:
+        """Send its message at its moment; False when a timer of this name stands, which stays as it is."""
+
+    def edit(self, name: str, at: float) -> bool:
+        """Move a timer to *at* (epoch s); False when none of this name stands: it has fired, was cancelled, or never was."""
+
+    def cancel(self, name: str) -> bool:
+        """Take a timer away; False when none of this name stands."""
+
+    def list(self) -> list[Timer]:
+        """Return the timers that stand, the next to fire first; for people, not for workers."""
+
+    def foreign(self) -> Iterator[Foreign]:
+        """Yield what stands beside them and is no timer (`sedano.model.schedules.foreign`); for people. `cancel` deletes it by its name."""
+
+
+class Schedules(Protocol):
+    """Periodic tasks, in sixteen agendas. Every write is a compare-and-swap; a refused one answers with the agenda in the way."""
+
+    def read(self) -> list[Agenda | MessageRefused]:
+        """Return all agendas, strongly consistent, by number; for one that cannot be read, such as another version's, why."""
+
+    def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
+        """Write *agenda* where it is still the one that was *seen*; raise `TooLarge` when it holds more than an item can."""
+
+
+def clock_unknown() -> None:
+    """Know nothing of the store's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """All ports of one deployment.
+
+    *most_budget*: the largest budget that it takes from a message without a mark. *store_time*: what is known of the store's clock, without
+    a call; None: nothing, so that this machine's clock is believed.
+    """
+
+    ledger: Ledger
+    queues: Queues
+    blobs: Blobs
+    events: Events
+    members: Members
+    leases: Leases
+    control: Control
+    elections: Elections
+    flow_runs: FlowRuns
+    memos: Memos
+    limits: Limits
+    consumers: Consumers
+    timers: Timers
+    schedules: Schedules
+    seals: Seals
+    clock: Clock
+    entropy: Entropy
+    telemetry: Telemetry
+    most_budget: int = DEFAULT_BUDGET
+    store_time: Callable[[], Interval | None] = clock_unknown

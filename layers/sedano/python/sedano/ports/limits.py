@@ -1,0 +1,60 @@
+"""The port of limits: lines of tickets, permits, the latest calls, baskets. One of `sedano.ports`, in a file that only those load who type.
+
+Every write is conditional; a refused one answers with what is in the way, so nothing is read twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from sedano.model.collection import Basket, Latest
+    from sedano.model.limits.concurrency import Board, BoardChanged, Permit
+    from sedano.model.limits.rate import Line, LineChanged, Paces
+
+
+class Limits(Protocol):
+    """What holds tasks back, by name. Times of lines are epoch µs, those of permits epoch ms, others epoch s."""
+
+    def begin(self, name: str, line: Line, limits: Paces) -> LineChanged:
+        """Put *line* where there is none, or where all turns of the one that stands are over."""
+
+    def turn(self, name: str, line: Line, seen: Line) -> LineChanged:
+        """Put *line* in the place of exactly the one that was *seen*."""
+
+    def join(self, name: str, limits: Paces, count: int, now: int) -> LineChanged:
+        """Take *count* tickets of a line that is ahead of *now*; they are the last of those that the answer says are taken."""
+
+    def line(self, name: str, limits: Paces) -> Line | None:
+        """Return the line of *name*, strongly consistent; for people, not for workers."""
+
+    def take(self, name: str, permit: Permit, who: str, now: int) -> BoardChanged:
+        """Take *permit* where it is over by *now*, or kept for *who*."""
+
+    def give_back(self, name: str, permit: Permit) -> BoardChanged:
+        """Give back *permit* where it is still its holder's."""
+
+    def wait(self, name: str, seen: Permit, message: str, now: int) -> BoardChanged:
+        """Leave *message* (at most ten) to be woken, where *seen* is still held at *now* and there is room."""
+
+    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
+        """Take the message *first* off, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
+
+    def board(self, name: str) -> Board:
+        """Return the permits of *name*, strongly consistent."""
+
+    def note(self, name: str, call: Latest, now: float) -> Latest:
+        """Note *call* where none is later, and return the latest."""
+
+    def latest(self, name: str) -> Latest | None:
+        """Return the latest call, strongly consistent."""
+
+    def put(self, name: str, entries: Sequence[str], most: int, now: float) -> Basket | None:
+        """Put *entries* into the basket *name* of at most *most* calls and return it; None when it is shut or has no room for them.
+
+        A basket that holds all of them already is returned as well, shut or full: an earlier request put them there.
+        """
+
+    def shut(self, name: str, now: float) -> Basket:
+        """Shut the basket and return what is in it; it never changes any more."""

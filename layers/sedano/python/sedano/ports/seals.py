@@ -1,0 +1,115 @@
+"""The port of a stage's keys, and what signs and verifies with them: the keys are read when they are first needed, and kept for 300 s.
+
+A stage has its keys without its owner doing anything: the first function that needs them writes them where there are none. Where they
+cannot be had (no grant, no way to the store) nothing is signed and nothing counts as signed, and what asks is answered so; see `ready`.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple, Protocol
+
+from sedano.errors import SedanoError
+from sedano.model.seals import key_set, seal
+from sedano.model.seals.key_set import KEPT_S, KeySet
+from sedano.ports.machine import Clock, Entropy, Telemetry
+
+AGAIN_S = 30.0
+"""A key that is not known may be a new one: the keys are asked for again, at most once in so many seconds. So are those that could not be
+had, after twice as long each time, up to `KEPT_S`: a store without a way to it holds a batch up for as long as a call may take."""
+
+
+class KeyStore(Protocol):
+    """Where a stage keeps its keys, as one text (`sedano.model.seals.key_set`)."""
+
+    def read(self) -> str | None:
+        """Return the text; None when none was written yet.
+
+        Raises:
+            ConfigurationError: the role may not read it; the message names the grant.
+            Unavailable: the store did not answer.
+        """
+
+    def create(self, text: str) -> bool:
+        """Write *text* where there is none yet; tell whether it was written."""
+
+    def replace(self, text: str) -> None:
+        """Write *text* in the place of what is there; for people who change keys (`sedano keys`), not for functions."""
+
+
+class _Known(NamedTuple):
+    """The *keys* as they were *at* some time (monotonic s); when to ask *next* at the earliest; how often in a row they were not had."""
+
+    keys: KeySet | None = None
+    at: float = -inf
+    next: float = -inf
+    failures: int = 0
+
+
+class Seals:
+    """Signs and verifies for one process."""
+
+    def __init__(self, store: KeyStore, clock: Clock, entropy: Entropy, telemetry: Telemetry) -> None:
+        """Know no keys yet; nothing is asked for before it is needed."""
+        self.store = store
+        self._clock, self._entropy, self._telemetry = clock, entropy, telemetry
+        self._known = _Known()
+
+    def ready(self) -> bool:
+        """Tell whether there are keys: without them nothing can be marked, and no mark counts."""
+        return self._keys(KEPT_S) is not None
+
+    def mark(self, kind: str, *parts: str) -> str:
+        """Return the mark of *parts* (`sedano.model.seals.seal`); "" where there are no keys."""
+        keys = self._keys(KEPT_S)
+        return "" if keys is None else seal.mark(keys, kind, *parts)
+
+    def is_marked(self, given: str, kind: str, *parts: str) -> bool:
+        """Tell whether *given* is the mark of *parts* by a key of this stage; count it where it claims to be and is not."""
+        keys = self._keys(KEPT_S) if given else None
+        if keys is None:
+            return False
+        if seal.is_marked(given, keys.keys, kind, *parts):
+            return True
+        kid = seal.kid_of(given)
+        if kid and kid not in keys.keys and (newer := self._keys(AGAIN_S)) is not None and seal.is_marked(given, newer.keys, kind, *parts):
+            return True
+        self._telemetry.count("MarksRefused", kind=kind)
+        return False
+
+    def attached(self, kind: str, text: str, *parts: str) -> str:
+        """Return *text* with its mark before it, over it and *parts*; "" where there are no keys."""
+        marked = self.mark(kind, text, *parts)
+        return f"{marked};{text}" if marked else ""
+
+    def detached(self, kind: str, given: str, *parts: str) -> str:
+        """Return the text that `attached` made *given* of, for the same *parts*; "" when it did not."""
+        kid, _, rest = given.partition(";")
+        mac, _, text = rest.partition(";")
+        return text if given and self.is_marked(f"{kid};{mac}", kind, text, *parts) else ""
+
+    def _keys(self, most: float) -> KeySet | None:
+        """Return the keys, as they were at most so many seconds ago, or as they were last when they cannot be had now."""
+        now, known = self._clock.monotonic(), self._known
+        if now - known.at >= most and now >= known.next:
+            self._known = known = self._asked(known, now)
+        return known.keys
+
+    def _asked(self, known: _Known, now: float) -> _Known:
+        try:
+            keys = self._read()
+        except SedanoError as error:
+            self._telemetry.count("KeysUnavailable")
+            self._telemetry.log("error" if known.keys is None else "warning", "the stage's keys could not be read", error=str(error))
+            failed = min(AGAIN_S * 2.0**known.failures, KEPT_S)
+            return known._replace(next=self._clock.monotonic() + failed, failures=min(known.failures + 1, 8))
+        return _Known(keys, now, now + AGAIN_S)
+
+    def _read(self) -> KeySet:
+        text = self.store.read()
+        if text is not None:
+            return key_set.read(text)
+        fresh = key_set.first(self._entropy.nonce() + self._entropy.nonce(), self._clock.now())
+        if self.store.create(key_set.written(fresh)):
+            return fresh
+        return key_set.read(self.store.read() or "")

@@ -1,0 +1,318 @@
+"""The result of one task: a handle that reads the ledger when asked, and costs nothing until then. Celery's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any, Generic, TypeVar, cast
+
+from sedano.errors import KeyReused, NoResult
+from sedano.errors.hints import Hinting
+from sedano.model import states
+from sedano.model.ledger.dedup_keys import is_of_another
+from sedano.model.ledger.records import TaskRecord
+from sedano.model.messages.message import Document
+from sedano.result import late as later
+from sedano.result.iteration import Coming, collected
+from sedano.result.shape import Progress, before, counted, forget_all, revoke_all, steps_before
+from sedano.result.waits import (
+    UNSEEN,
+    Broken,
+    Line,
+    Patience,
+    Reads,
+    Waits,
+    error_of,
+    has_ended,
+    looks,
+    must_be_id,
+    unended,
+    value_of,
+    waited,
+)  # fmt: skip
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class AsyncResult(Hinting, Generic[R_co]):
+    """The result of one task. What ended never changes, so its record is read once and kept."""
+
+    __slots__ = (
+        "_line", "_parent", "_record", "_root_id", "beside", "followers", "group_id", "id", "keeps", "keyed", "launch", "name", "outlet",
+    )  # fmt: skip
+
+    def __init__(
+        self, outlet: Reads, task_id: str, *, keeps: bool = True, parent: Any = None, group_id: str | None = None,
+        root_id: str | None = None, name: str = "", follows: bool = True, launch: AsyncResult[Any] | None = None,
+        keyed: str = "",
+    ) -> None:  # fmt: skip
+        """Refer to the task *task_id*.
+
+        Args:
+            outlet: where it was published.
+            task_id: its id.
+            keeps: it keeps a result.
+            parent: the result that it waits for: the step before it in a chain, or the header of the chord whose body it is.
+            group_id: the group that it is a member of.
+            root_id: the task that everything began with; by default the parent's, or itself.
+            name: the task's name, as far as it is known here.
+            follows: the parent shall know of it.
+            launch: the command that publishes it with the rest of its group, when a worker does that.
+            keyed: names its arguments, where a deduplication key binds them (`sedano.model.ledger.dedup_keys`).
+
+        Raises:
+            OptionError: *task_id* is no id.
+        """
+        self.id, self.group_id, self.name, self.outlet, self.launch = must_be_id(task_id), group_id, name, outlet, launch
+        self.keyed = keyed
+        self.followers: list[Any] = []
+        self.beside: list[Any] = []
+        self.keeps, self._root_id = keeps, root_id
+        self._record: TaskRecord | None = None
+        self._line: Line | None = None
+        self._parent = parent
+        if parent is not None and follows:
+            parent.followers.append(self)
+
+    def __repr__(self) -> str:
+        """Name the task."""
+        return f"<AsyncResult {self.id}>"
+
+    def __eq__(self, other: object) -> bool:
+        """Two results of one task are equal."""
+        return self.id == other.id if isinstance(other, AsyncResult) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Return the hash of the id."""
+        return hash(self.id)
+
+    @property
+    def task_id(self) -> str:
+        """The task's id."""
+        return self.id
+
+    @property
+    def parent(self) -> Any:
+        """The result that it waits for, or None."""
+        return self._parent
+
+    @parent.setter
+    def parent(self, parent: Any) -> None:
+        self._parent, self._line = parent, None
+        if parent is not None:
+            parent.followers.append(self)
+
+    @property
+    def root_id(self) -> str:
+        """The id of the task that everything began with, as far as this handle knows."""
+        before = self.parent or self.launch
+        return self._root_id or (before.root_id if before is not None else self.id)
+
+    @property
+    def parent_id(self) -> str | None:
+        """The id of what published it: the step before it, or the launch of its group or of its header, which has that group's id."""
+        within = self.parent is not None and self.parent.launch is self.launch
+        before = self.parent if within or self.launch is None else self.launch
+        return before.id if before is not None else None
+
+    @property
+    def children(self) -> list[Any]:
+        """What follows from it: the next steps of its canvas, and what it published while it ran, as soon as it ended."""
+        return [*self.followers, *later.published(self)]
+
+    @property
+    def forks(self) -> list[Any]:
+        """The results of the side branches of the canvas up to this task, in order: nobody waits for them, unless you do."""
+        return [fork for one in [*before(self), self] for fork in one.beside]
+
+    @property
+    def state(self) -> str:
+        """The task's state now; PENDING also when nothing is known of it (publishing writes nothing).
+
+        One that never runs, because what it waits for did not succeed, is FAILURE.
+        """
+        record = self._look()
+        if record is None:
+            return states.PENDING
+        return record.state if record.task_id == self.id else states.FAILURE
+
+    status = state
+
+    @property
+    def result(self) -> Any:
+        """The task's value when it succeeded, the exception when it did not, None while it has not ended."""
+        record = self._look()
+        return self.value_of(record, propagate=False) if record is not None and has_ended(record) else None
+
+    info = result
+
+    @property
+    def traceback(self) -> str | None:
+        """The text of the traceback when it failed."""
+        record = self._look()
+        return record.error.traceback if record is not None and has_ended(record) and record.error is not None else None
+
+    @property
+    def retries(self) -> int | None:
+        """How often it was tried again so far, or None when nothing is known of it."""
+        record = self.record()
+        return record.attempt if record is not None else None
+
+    def record(self) -> TaskRecord | None:
+        """Return what the ledger holds about the task now."""
+        return self._record or self._kept(self.outlet.ports.ledger.read([self.id]).get(self.id))
+
+    def ready(self) -> bool:
+        """Tell whether the task ended, or never runs."""
+        return has_ended(self._look())
+
+    def successful(self) -> bool:
+        """Tell whether the task ended well."""
+        return self.state == states.SUCCESS
+
+    def failed(self) -> bool:
+        """Tell whether it ended without success, for whatever reason, or never runs."""
+        record = self._look()
+        return record is not None and has_ended(record) and record.state != states.SUCCESS
+
+    def waiting(self) -> bool:
+        """Tell whether it has not ended yet."""
+        return not self.ready()
+
+    def wait(self, timeout: float | None = None) -> TaskRecord:
+        """Wait until the task ended and return its record; that of the ancestor that failed, when it therefore never runs.
+
+        Args:
+            timeout: seconds to wait at most; None waits for ever.
+
+        Raises:
+            ResultTimeout: it did not end in time.
+            NoResult: the task keeps no record to wait for.
+            WaitInsideTask, WaitInsideLoop: a task, or an event loop, is running here.
+        """
+        return waited(self.waits(timeout))
+
+    def waits(self, timeout: float | None = None) -> Waits[TaskRecord]:
+        """Wait as `wait` does, and leave it to the caller to take the pauses."""
+        self.check()
+        patience = Patience(self.outlet, timeout)
+        while not has_ended(record := (yield from self._looks())):
+            yield patience.rest(unended(self.id, record), self.id, "" if record is not None else UNSEEN)
+        return cast("TaskRecord", record)
+
+    def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> R_co:
+        """Wait for the task and return its value.
+
+        Args:
+            timeout: seconds to wait at most; None waits for ever.
+            propagate: raise what the task raised, or the ancestor that kept it from running; otherwise return it.
+            callback: called with the task's id and its value.
+
+        Raises:
+            RemoteError: the task failed; the type's name, message and traceback are data.
+            TaskRevoked: it was revoked or expired before it ran.
+            KeyReused: other arguments were published under its deduplication key before; these have not run.
+            NoResult: nothing is kept to wait for, or it was forgotten.
+            ResultTimeout, WaitInsideTask, WaitInsideLoop: see `wait`.
+        """
+        value = waited(self.gets(timeout, propagate))
+        if callback is not None:
+            callback(self.id, value)
+        return value
+
+    def gets(self, timeout: float | None = None, propagate: bool = True) -> Waits[R_co]:
+        """Wait as `get` does, and leave it to the caller to take the pauses."""
+        return self.value_of((yield from self.waits(timeout)), propagate)
+
+    def maybe_throw(self) -> Any:
+        """Raise what the task raised, if it ended so; return its value, or None while it has not ended."""
+        value = self.result
+        if isinstance(value, Exception) and self.failed():
+            raise value
+        return value
+
+    def __await__(self) -> Generator[Any, None, R_co]:
+        """Wait for the task without blocking the event loop; with a limit ``await asyncio.wait_for(result, 10)``."""
+        return later.awaited(self.gets())
+
+    @property
+    def graph(self) -> Any:
+        """The tasks that hang together with this one, and which waits for which: `graph.edges`, `graph.to_mermaid()`."""
+        return later.graph_of(self)
+
+    def collect(self, timeout: float | None = None) -> Coming[tuple[Any, Any]]:
+        """Wait for this task and all that follows from it, and yield each with its value, parents first (Celery's `collect`).
+
+        Where an event loop runs, in an ``async for``.
+
+        Args:
+            timeout: seconds to wait at most for each.
+        """
+        return Coming(collected(self, timeout))
+
+    def progress(self) -> Progress:
+        """Return how many tasks of the canvas up to this one ended, how many of those without success, and how many there are."""
+        return counted(self.outlet, [*before(self), self])
+
+    def revoke(self, *, terminate: bool = False, canvas: bool = False) -> None:
+        """Revoke the task: before it runs; one that runs is marked, see `Control.revoke`.
+
+        Args:
+            terminate: a running body meets it at its next `current().check()`.
+            canvas: revoke also all that it waits for, so that the canvas that ends with it stops.
+
+        Raises:
+            Unavailable: the ledger did not answer; revoking again is safe.
+        """
+        revoke_all(self.outlet, [*(before(self) if canvas else ()), self], terminate=terminate)
+
+    def forget(self) -> None:
+        """Drop the stored result and those of all that it waited for. The records stay until they age out, so that a late copy of a message
+        is still recognised.
+        """
+        forget_all(self.outlet, [*before(self), self])
+
+    def forgotten(self) -> None:
+        """Read the record anew when asked next."""
+        self._record = None
+
+    def document(self) -> Document | None:
+        """Return the result as a Document message, or None while the task has not ended."""
+        found: Document | None = later.document(self)
+        return found
+
+    def check(self) -> None:
+        """Raise when there is nothing to wait for, or when waiting here would hold up more than the caller; see `wait`."""
+        if not self.keeps:
+            why = "keeps no result (ignore_result, or batch): there is nothing to wait for"
+            raise NoResult(f"task {self.id} {why}; app.control.explain({self.id!r}) tells how it went")
+        self.outlet.before_waiting()
+
+    def value_of(self, record: TaskRecord, propagate: bool = True) -> R_co:
+        """Return the value that the terminal *record* holds; raise (or return) its error."""
+        reused = bool(self.keyed) and record.task_id == self.id and is_of_another(self.keyed, record)
+        error = KeyReused(self.id) if reused else error_of(record)
+        if error is None:
+            value: R_co = value_of(self.outlet, record)
+            return value
+        if propagate:
+            raise error
+        return cast("R_co", error)
+
+    def _look(self) -> TaskRecord | None:
+        """Return the task's record, or that of the ancestor because of which it never runs."""
+        return waited(self._looks())
+
+    def _looks(self) -> Waits[TaskRecord | None]:
+        if self._record is not None:
+            return self._record
+        if self._line is None:
+            self._line = Line(steps_before(self))
+        try:
+            return self._kept((yield from looks(self.outlet, [self.id], self._line)).get(self.id))
+        except Broken as broken:
+            return broken.record
+
+    def _kept(self, record: TaskRecord | None) -> TaskRecord | None:
+        if has_ended(record):
+            self._record = record
+        return record

@@ -1,0 +1,47 @@
+"""The results of the members of a large group: made when they are looked at, from one id and a number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+from sedano.model.messages.lineage import derived_id
+from sedano.result.async_result import AsyncResult
+from sedano.result.waits import Reads
+
+
+class Derived(Sequence[AsyncResult[Any]]):
+    """The results of *size* tasks whose ids are derived from *base*: the n-th has the id of the follow-up at *prefix* n of it."""
+
+    __slots__ = ("_size", "base", "group_id", "launch", "outlet", "parent", "prefix")
+
+    def __init__(
+        self, outlet: Reads, base: str, size: int, prefix: str = "", *, group_id: str | None = None, parent: Any = None,
+        launch: AsyncResult[Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Refer to the tasks; *group_id*, *parent* and *launch* are those of each result."""
+        self.outlet, self.base, self._size, self.prefix = outlet, base, size, prefix
+        self.group_id, self.parent, self.launch = group_id, parent, launch
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self._size
+
+    @overload
+    def __getitem__(self, at: int) -> AsyncResult[Any]: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[AsyncResult[Any]]: ...
+
+    def __getitem__(self, at: int | slice) -> AsyncResult[Any] | Sequence[AsyncResult[Any]]:
+        """Return the result of one, or of some."""
+        if isinstance(at, slice):
+            return [self[n] for n in range(*at.indices(self._size))]
+        number = range(self._size)[at]
+        return AsyncResult(
+            self.outlet, self.id_of(number), parent=self.parent, group_id=self.group_id, follows=False, launch=self.launch
+        )
+
+    def id_of(self, number: int) -> str:
+        """Return the id of task *number*."""
+        return derived_id(self.base, f"{self.prefix}{number}")

@@ -1,0 +1,18 @@
+"""Publishing a task and handing its result to the caller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sedano.engine.publisher.publisher import Outlet
+from sedano.model.tasks.signature import Signature
+from sedano.result.async_result import AsyncResult
+
+
+def publish(outlet: Outlet, signature: Signature) -> AsyncResult[Any]:
+    """Publish *signature* and return its result; wait for its end first where its options say so (``on_duplicate="wait"``)."""
+    draft = outlet.publish(signature)
+    result: AsyncResult[Any] = AsyncResult(outlet, draft.task_id, keeps=not draft.ignore_result, keyed=draft.keyed)
+    if signature.options.on_duplicate == "wait":
+        result.wait()
+    return result

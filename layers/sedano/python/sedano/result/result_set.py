@@ -1,0 +1,220 @@
+"""The results of several tasks, with Celery's names.
+
+Whatever has to be read of many is read a hundred to a call, in order, and no more than is needed: the first hundred that are missing, not
+all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Any
+
+from sedano.errors import OptionError, SedanoError
+from sedano.model.ledger.records import TaskRecord
+from sedano.result import late as later
+from sedano.result.async_result import AsyncResult
+from sedano.result.iteration import Coming, as_they_end, in_order, values_as_they_end
+from sedano.result.large_groups import Derived
+from sedano.result.shape import Progress, before, counted, forget_all, ids_of, leaves, revoke_all, steps_before
+from sedano.result.waits import Broken, Line, Reads, error_of, has_ended, in_hundreds, look, read, waited
+
+
+class ResultSet:
+    """Results of any tasks, each once, in the order in which they were added."""
+
+    join_id: str | None = None
+    """The join at which the tasks arrive, when they do."""
+    parent: Any = None
+    launch: Any = None
+
+    def __init__(self, results: Iterable[Any] = ()) -> None:
+        """Hold *results*.
+
+        Raises:
+            OptionError: one of them is no result, such as an id.
+        """
+        self.results: Sequence[Any] = [_result(one) for one in results]
+
+    def __repr__(self) -> str:
+        """Tell how many there are."""
+        return f"<{type(self).__name__} of {len(self.results)}>"
+
+    def __len__(self) -> int:
+        """Return the number of results."""
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the results."""
+        return iter(self.results)
+
+    def __getitem__(self, at: int) -> Any:
+        """Return the result at this place."""
+        return self.results[at]
+
+    def __eq__(self, other: object) -> bool:
+        """Two sets of the same results, in the same order, are equal."""
+        return self.ids() == other.ids() if isinstance(other, ResultSet) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Return the hash of the first task that it stands for, as equal sets have to; so do not change one that is in a dict."""
+        first = next(leaves(self.members()), None)
+        return hash(first.id if first is not None else None)
+
+    def add(self, result: Any) -> None:
+        """Add *result*, unless it is there already."""
+        if _result(result) not in self.results:
+            self.results = [*self.results, result]
+
+    def update(self, results: Iterable[Any]) -> None:
+        """Add those of *results* that are not there already."""
+        self.results = list(dict.fromkeys([*self.results, *map(_result, results)]))
+
+    def discard(self, result: Any) -> None:
+        """Take *result* out, if it is there."""
+        self.results = [one for one in self.results if one != result]
+
+    def remove(self, result: Any) -> None:
+        """Take *result* out; raise `KeyError` when it is not there."""
+        if result not in self.results:
+            raise KeyError(result)
+        self.discard(result)
+
+    def clear(self) -> None:
+        """Take all results out."""
+        self.results = []
+
+    def members(self) -> Sequence[Any]:
+        """Return the results that it stands for."""
+        return self.results
+
+    def ids(self) -> list[str]:
+        """Return the ids of all tasks, also of those in groups within."""
+        found = self.results
+        return [found.id_of(n) for n in range(len(found))] if isinstance(found, Derived) else ids_of(found)
+
+    def progress(self) -> Progress:
+        """Return how many of the tasks ended, how many of those without success, and how many there are.
+
+        A group that something follows is asked by its join, which is one item for 128 members; another one by its tasks' records.
+        """
+        return counted(self.outlet, [self]) if next(leaves(self.members()), None) is not None else Progress(0, 0, 0)
+
+    def completed_count(self) -> int:
+        """Return how many tasks ended well."""
+        progress = self.progress()
+        return progress.done - progress.failed
+
+    def ready(self) -> bool:
+        """Tell whether every task ended, or never runs."""
+        progress = self.progress()
+        if not progress.total:
+            return self.launch is None or bool(self.launch.ready())
+        return progress.done == progress.total or self._broken() is not None
+
+    def successful(self) -> bool:
+        """Tell whether every task ended well."""
+        return self.completed_count() == self.progress().total
+
+    def failed(self) -> bool:
+        """Tell whether a task ended without success, or never runs."""
+        return self.progress().failed > 0 or self._broken() is not None
+
+    def waiting(self) -> bool:
+        """Tell whether a task has not ended yet."""
+        return not self.ready()
+
+    def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> list[Any]:
+        """Wait for all tasks and return their values in order; those of a group within as a list.
+
+        Args:
+            timeout: seconds to wait at most, for all together; None waits for ever.
+            propagate: raise what the first in order that failed raised; otherwise it stands among the values.
+            callback: called with each task's id and its value, in order.
+
+        Raises:
+            RemoteError, TaskRevoked, ResultTimeout, NoResult, WaitInsideTask, WaitInsideLoop: see `AsyncResult.get`.
+        """
+        return waited(in_order(self, timeout, propagate, callback))
+
+    join = get
+    join_native = get
+
+    def iterate(self, timeout: float | None = None, propagate: bool = True) -> Coming[Any]:
+        """Yield the values as the tasks end, whichever ends first; see `get`. Where an event loop runs, in an ``async for``."""
+        return Coming(values_as_they_end(self, timeout, propagate))
+
+    def iter_native(self, timeout: float | None = None, propagate: bool = False) -> Coming[tuple[Any, Any]]:
+        """Yield each result with its value (its exception, when it failed) as the tasks end, whichever ends first; see `iterate`."""
+        return Coming(as_they_end(self, timeout, propagate))
+
+    def maybe_throw(self) -> None:
+        """Raise what the first in order that failed so far raised."""
+        for some in in_hundreds(list(leaves(self.members()))):
+            found = read(self.outlet, [one.id for one in some])
+            for one in some:
+                if has_ended(found.get(one.id)) and (error := error_of(found[one.id])) is not None:
+                    raise error
+
+    maybe_reraise = maybe_throw
+
+    def revoke(self, *, terminate: bool = False, canvas: bool = False) -> None:
+        """Revoke all tasks that have not ended; see `AsyncResult.revoke`."""
+        some = [*(before(self) if canvas else ()), self]
+        if (outlet := _published_at(some)) is not None:
+            revoke_all(outlet, some, terminate=terminate)
+
+    def forget(self) -> None:
+        """Drop the stored results; see `AsyncResult.forget`."""
+        some = [*before(self), self]
+        if (outlet := _published_at(some)) is not None:
+            forget_all(outlet, some)
+
+    def forgotten(self) -> None:
+        """Let the results that were made already read their records anew."""
+        if not isinstance(self.results, Derived):
+            for result in self.results:
+                result.forgotten()
+
+    def __await__(self) -> Generator[Any, None, list[Any]]:
+        """Wait for all tasks without blocking the event loop."""
+        return later.awaited(in_order(self, None, True))
+
+    @property
+    def outlet(self) -> Reads:
+        """Where the tasks were published."""
+        outlet = _published_at([self])
+        if outlet is None:
+            raise SedanoError("a set without results has nothing to read")
+        return outlet
+
+    def _broken(self) -> TaskRecord | None:
+        """Return the record of the step before that failed, so that no task of this set runs."""
+        if self.parent is None and self.launch is None:
+            return None
+        try:
+            look(self.outlet, [], Line(steps_before(self)))
+        except Broken as broken:
+            return broken.record
+        return None
+
+
+def _result(given: Any) -> Any:
+    """Return the result that was *given*; raise `OptionError` when it is none."""
+    if not isinstance(given, AsyncResult | ResultSet):
+        raise OptionError(f"results: {given!r} is no result; give what delay() returned, or app.result(…) of an id")
+    return given
+
+
+def _published_at(some: Iterable[Any]) -> Reads | None:
+    """Return where tasks of *some* results were published; None when there is no task among them."""
+    for one in some:
+        if not isinstance(one, ResultSet):
+            first = one
+        elif isinstance(one.results, Derived):
+            return one.results.outlet
+        else:
+            first = one.launch or next(leaves(one.results), None)
+        if first is not None:
+            outlet: Reads = first.outlet
+            return outlet
+    return None

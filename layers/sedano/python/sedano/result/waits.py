@@ -1,0 +1,259 @@
+"""Waiting for results: how often the ledger is asked, what is asked, and when it is certain that nothing will come any more.
+
+A task that an ancestor's failure kept from running has no record of its own unless somebody is sure to wait for it (the end of a canvas).
+So whoever waits for a task inside a canvas looks at its `Line` as well: the tasks that had to end well before it could begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from math import isnan
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar, cast
+
+from sedano.engine.canvas.chord_results import Gathering
+from sedano.engine.registry import Registry
+from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout, TaskRevoked
+from sedano.model import states
+from sedano.model.ledger.records import TaskRecord
+from sedano.ports import Clock, Ports
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+FIRST_PAUSE_S, MOST_PAUSE_S, GROWTH = 0.05, 2.0, 1.5
+REVOKED = TaskRevoked.__name__
+"""The type of the error of what never ran because an ancestor was revoked."""
+READ_AT_ONCE = 100
+"""The most records of one read."""
+
+
+class Reads(Protocol):
+    """What a result needs of the way out."""
+
+    @property
+    def ports(self) -> Ports:
+        """The ports."""
+
+    @property
+    def registry(self) -> Registry:
+        """The tasks of the app."""
+
+    @property
+    def gathering(self) -> Gathering:
+        """Reads values of records."""
+
+    def before_waiting(self) -> None:
+        """Raise when a task or an event loop is running here; send what an open batch holds."""
+
+
+class Pause(NamedTuple):
+    """A rest between two looks: *seconds* on *clock*. Whoever waits takes it as it can: by sleeping, or on its event loop."""
+
+    clock: Clock
+    seconds: float
+
+
+class Wanted(NamedTuple):
+    """What a wait has to know now: the records of *ids*. Whoever waits sends them in: read alone, or together with what others want."""
+
+    outlet: Reads
+    ids: Sequence[str]
+
+
+Waits = Generator[Pause | Wanted, Any, R]
+"""A wait, one look at a time: yields what it wants and the pauses in between, and returns what was waited for."""
+Steps = Generator[Pause | Wanted | T, Any, None]
+"""Values as they come, and in between what is wanted and the pauses."""
+
+
+def waited(steps: Waits[R]) -> R:
+    """Return what *steps* end with, reading what they want and sleeping through their pauses."""
+    answer = None
+    while True:
+        try:
+            step = steps.send(answer)
+        except StopIteration as over:
+            return cast("R", over.value)
+        answer = taken(step)
+
+
+def taken(step: Pause | Wanted) -> dict[str, TaskRecord] | None:
+    """Take this *step* of a wait on this thread; return what is to be sent into the wait."""
+    if isinstance(step, Wanted):
+        return read(step.outlet, step.ids)
+    step.clock.sleep(step.seconds)
+    return None
+
+
+def must_be_id(given: object, name: str = "task_id") -> str:
+    """Return the id that was *given* as *name*.
+
+    Raises:
+        OptionError: it is none.
+    """
+    if isinstance(given, str) and given:
+        return given
+    raise OptionError(f"{name}: {given!r} is no id; give one as text, such as result.id")
+
+
+def unended(task_id: str, record: TaskRecord | None) -> str:
+    """Say how the task *task_id* stands, which has not ended: what is known of it is *record*."""
+    if record is None:
+        return f"task {task_id} is {states.PENDING} and did not end"
+    why = f" after {record.error.type_name}: {record.error.message}" if record.error is not None else ""
+    return f"task {task_id} is {record.state}{why} and did not end"
+
+
+UNSEEN = ": no worker has begun it, or nothing was published under this id"
+"""What is said of a task that has no record."""
+
+
+class Patience:
+    """The pauses of one wait: short at first, then longer, and none beyond the caller's *timeout* (seconds; None: without an end)."""
+
+    def __init__(self, outlet: Reads, timeout: float | None) -> None:
+        """Begin to wait.
+
+        Raises:
+            OptionError: *timeout* is no number of seconds.
+        """
+        given: object = timeout
+        if given is not None and (not isinstance(given, int | float) or isinstance(given, bool) or isnan(given)):
+            raise OptionError(f"timeout: {timeout!r} is no number of seconds; give one, or None to wait for ever")
+        self._clock = outlet.ports.clock
+        self._timeout = timeout
+        self._until = None if timeout is None else self._clock.monotonic() + timeout
+        self._pause = FIRST_PAUSE_S
+
+    def rest(self, missing: str, task_id: str, why: str = "") -> Pause:
+        """Return the next pause; raise `ResultTimeout`, which says what is *missing* and *why*, *task_id* of it, when no time is left."""
+        if self._until is not None and self._clock.monotonic() >= self._until:
+            raise ResultTimeout(f"{missing} within {self._timeout} s{why}; app.control.explain({task_id!r}) tells why")
+        seconds = self._pause if self._until is None else max(0.0, min(self._pause, self._until - self._clock.monotonic()))
+        self._pause = min(MOST_PAUSE_S, self._pause * GROWTH)
+        return Pause(self._clock, seconds)
+
+    def soon(self) -> None:
+        """Begin again with short pauses: something has happened."""
+        self._pause = FIRST_PAUSE_S
+
+
+class Line:
+    """The tasks that had to end well before another could begin, the earliest first. What ended well once is not looked at again.
+
+    Usually one more key is read than without it; when the waiter comes late, or much happens between two looks, more at a time.
+    """
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        """Look at *ids*."""
+        self._ids = ids
+        self._at = 0
+        self._stride = 1
+
+    def ahead(self) -> Sequence[str]:
+        """Return the ids whose records are to be read now."""
+        return self._ids[self._at : self._at + self._stride]
+
+    def learn(self, records: Mapping[str, TaskRecord]) -> bool:
+        """Take in the *records* of those ahead; return whether more can be learnt at once.
+
+        Raises:
+            Broken: one of them ended without success, so what comes after it never runs.
+        """
+        at = self._at  # counted from here, for another thread may wait for the same task and learn the same
+        ahead = self._ids[at : at + self._stride]
+        for number, task_id in enumerate(ahead, at + 1):
+            record = records.get(task_id)
+            if record is None or record.state not in states.TERMINAL:
+                self._stride = 1
+                return False
+            if record.state != states.SUCCESS:
+                raise Broken(record)
+            self._at = max(self._at, number)
+        self._stride = min(READ_AT_ONCE // 2, self._stride * 2)
+        return bool(ahead) and self._at < len(self._ids)
+
+
+class Broken(Exception):
+    """A task of a line ended without success; *record* tells how."""
+
+    def __init__(self, record: TaskRecord) -> None:
+        """Hold the record of the task that failed."""
+        super().__init__(record.task_id)
+        self.record = record
+
+
+def look(outlet: Reads, ids: Sequence[str], line: Line) -> dict[str, TaskRecord]:
+    """Return the records of *ids*, and learn of *line* all that is known now.
+
+    Raises:
+        Broken: the line is broken, and none of *ids* has a record.
+    """
+    return waited(looks(outlet, ids, line))
+
+
+def looks(outlet: Reads, ids: Sequence[str], line: Line) -> Waits[dict[str, TaskRecord]]:
+    """Look as `look` does, and leave the reading to the caller."""
+    found: dict[str, TaskRecord] = dict((yield Wanted(outlet, [*ids, *line.ahead()])))
+    try:
+        while line.learn(found):
+            found |= yield Wanted(outlet, line.ahead())
+    except Broken:
+        if not any(task_id in found for task_id in ids):
+            raise
+    return {task_id: found[task_id] for task_id in ids if task_id in found}
+
+
+def read(outlet: Reads, ids: Sequence[str]) -> dict[str, TaskRecord]:
+    """Return the records of *ids*, a hundred to a call."""
+    found: dict[str, TaskRecord] = {}
+    for some in in_hundreds(ids):
+        found |= outlet.ports.ledger.read(some)
+    return found
+
+
+def in_hundreds(ids: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Yield *ids* in runs of what one call reads."""
+    return (ids[start : start + READ_AT_ONCE] for start in range(0, len(ids), READ_AT_ONCE))
+
+
+def has_ended(record: TaskRecord | None) -> bool:
+    """Tell whether the task of *record* ended."""
+    return record is not None and record.state in states.TERMINAL
+
+
+def error_of(record: TaskRecord) -> Exception | None:
+    """Return what the ended task of *record* raised, or None when it succeeded.
+
+    Raises:
+        NoResult: it was forgotten.
+    """
+    if record.forgotten:
+        _refuse(record, "its result was forgotten")
+    error = record.error
+    if error is not None and error.type_name != REVOKED:
+        raised = RemoteError(error.type_name, error.message, error.traceback, error.cause or record.task_id)
+        if error.notes:
+            raised.add_note(error.notes)
+        return raised
+    if error is not None:
+        return TaskRevoked(error.message)
+    if record.state == states.REVOKED:
+        return TaskRevoked(f"task {record.task_id} was revoked or expired before it ran")
+    return None
+
+
+def value_of(outlet: Reads, record: TaskRecord) -> Any:
+    """Return the value of the succeeded task of *record*, restored by the task's annotation where this app knows the task.
+
+    Raises:
+        NoResult: it kept none.
+    """
+    if record.result is None and record.result_ref is None:
+        _refuse(record, "it keeps no result (ignore_result)")
+    value, task = outlet.gathering.value(record), outlet.registry.tasks.get(record.name)
+    return value if task is None else task.parameters.returns.restored(value)
+
+
+def _refuse(record: TaskRecord, why: str) -> NoReturn:
+    raise NoResult(f"task {record.task_id} ended as {record.state}, but {why}")

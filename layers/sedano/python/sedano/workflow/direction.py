@@ -1,0 +1,264 @@
+"""The built-in task `sedano.workflow`: asks the rule what a flow run does next, and does it.
+
+It is published beside every step that ends, well or not, by the step's own canvas (`link` and `link_error`), so the continuation survives
+whatever the step survives. It reads the run's item and the steps' records, and publishes under derived ids; it keeps nothing, so running it
+twice, late, or side by side changes nothing. It is delivered at least once and writes only where the run itself changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sedano.canvas.publication import begun
+from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.drafts import CommandDraft
+from sedano.engine.revocation.record import revoke
+from sedano.errors import (
+    ArgumentError,
+    BudgetExhausted,
+    MessageRefused,
+    OptionError,
+    SedanoError,
+    TooLarge,
+    Unavailable,
+    UnknownTask,
+    Unserialisable,
+)  # fmt: skip
+from sedano.model import states
+from sedano.model.canvas import tree as canvas
+from sedano.model.messages import codec
+from sedano.model.messages.lineage import Lineage, derived_id
+from sedano.model.messages.message import BlobRef
+from sedano.model.messages.stamps import read as read_stamps
+from sedano.model.tasks.signature import MAX_DELAY_S, Options, Signature
+from sedano.model.workflow.advance import Action, Compensate, End, Publish, Stop, WindUp, advance
+from sedano.model.workflow.definition import Call, Step
+from sedano.model.workflow.flow_run import ENDED, FAILED, FAILING, LONGEST_RUN_S, PAUSED, FlowRun
+from sedano.model.workflow.progress import Progress, Skipped
+from sedano.workflow.names import COLLECT, WORKFLOW, Publishes
+from sedano.workflow.patrol import look
+from sedano.workflow.run_records import progress_of
+
+ROUNDS = 20
+"""How often one question is asked anew because its answer was a write; others write as well."""
+INLINE_INPUTS = 60_000
+PATROL_S = 900
+"""The seconds between the looks at a run that goes on."""
+HOPELESS = (ArgumentError, BudgetExhausted, MessageRefused, OptionError, TooLarge, UnknownTask, Unserialisable, Skipped, ValueError)
+"""What no repetition mends: the step cannot be published as it is."""
+
+
+class Directing:
+    """Directs the flow runs of one app."""
+
+    def __init__(self, app: Publishes) -> None:
+        """Direct for *app*."""
+        self._app = app
+
+    def direct(
+        self, run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None
+    ) -> None:
+        """Ask what *run_id* does next, and do it; see `sedano.model.workflow.advance`.
+
+        Args:
+            run_id: the run.
+            step: the step that has just ended; None looks at everything.
+            begin: what the run begins with, in the command that begins it.
+            limit: a task's id and the moment (epoch s) when its time is over, in the command that watches it.
+        """
+        ports = self._app.outlet.ports
+        run = ports.flow_runs.read(run_id) if begin is None else self._begun(run_id, begin)
+        if run is None or (limit is not None and not self._over(run, step, str(limit[0]), float(limit[1]))):
+            return
+        if begin is not None:
+            self._look_later(run, 0)
+        self._direct(run, step)
+
+    def patrol(self, run_id: str, number: int, turn: int) -> None:
+        """Look at everything in a run, and again in a while: a command may be set aside, and nothing shall wait for it for ever.
+
+        Args:
+            run_id: the run.
+            number: of this patrol; whoever controls the run sends another one, and this one ends.
+            turn: how often it has looked.
+        """
+        run = self._app.outlet.ports.flow_runs.read(run_id)
+        if run is None or number != run.patrol or run.state in ENDED:
+            return
+        if self._direct(run, None).state not in {*ENDED, PAUSED}:
+            self._look_later(run, turn + 1)
+
+    def _direct(self, run: FlowRun, step: str | None) -> FlowRun:
+        """Ask and do, until the answer changes nothing in the run itself; return the run as it is then."""
+        context = CURRENT.get()
+        if context is None:
+            raise SedanoError("sedano.workflow directs flow runs from a worker only")
+        for _ in range(ROUNDS):
+            changed = self._directed(run, step, context)
+            if changed is None:
+                return run
+            run = changed
+        raise Unavailable(f"flow run {run.run_id}: it changed under each of {ROUNDS} looks at it")
+
+    def _directed(self, run: FlowRun, step: str | None, context: TaskContext) -> FlowRun | None:
+        """Do what comes next in *run*; return the run when it changed, so that what comes next has to be asked again."""
+        if run.state in ENDED:
+            return None
+        if self._app.outlet.ports.clock.now() > run.started + LONGEST_RUN_S:
+            return self._changed(run, run._replace(state=FAILED, cause="it has outlived the records of its tasks"))
+        try:
+            progress = progress_of(self._app.outlet, run)
+            rest = self._publish(progress, advance(progress, step), context)
+        except MessageRefused as lost:
+            return self._changed(run, run._replace(state=FAILED, cause=f"it cannot go on: {lost}"))
+        return self._write(progress, rest[0]) if rest else None
+
+    def _begun(self, run_id: str, begin: Mapping[str, Any]) -> FlowRun | None:
+        context = CURRENT.get()
+        if context is None:
+            raise SedanoError("sedano.workflow directs flow runs from a worker only")
+        ports, command = self._app.outlet.ports, context.command
+        text = codec.encode_value(begin["inputs"], "inputs")
+        ref = ports.blobs.put(text.encode()) if len(text) > INLINE_INPUTS else None
+        run = FlowRun(
+            run_id, str(begin["workflow"]), str(begin["version"]), BlobRef(*begin["definition"]), command.time, None if ref else text, ref,
+            nonce=ports.entropy.nonce(), tenant=command.tenant, stamps=command.stamps, hops=command.lineage.hops,
+            budget=command.lineage.budget, root_id=command.lineage.root_id or command.task_id,
+        )  # fmt: skip
+        found = ports.flow_runs.begin(run, ports.clock.now()).run
+        if found is not None and (found.definition, found.inputs, found.inputs_ref) != (run.definition, run.inputs, run.inputs_ref):
+            ports.telemetry.count("FlowRunsRefused")
+            ports.telemetry.log("error", "a flow run of this id has begun with something else; the second is not begun", run_id=run_id)
+            return None
+        return found
+
+    def _publish(self, progress: Progress, actions: Sequence[Action], context: TaskContext) -> Sequence[Action | dict[str, str]]:
+        """Publish the steps and compensations among *actions* and return what is left to write: actions, or what cannot be published."""
+        given_up: dict[str, str] = {}
+        rest: list[Action | dict[str, str]] = []
+        for action in actions:
+            if not isinstance(action, Publish | Compensate):
+                rest.append(action)
+                continue
+            before = len(context.outbox)
+            try:
+                self._send(progress, action)
+            except HOPELESS as wrong:
+                del context.outbox[before:]
+                given_up[action.task_id] = f"{type(wrong).__name__}: {wrong}"[:500]
+        return [*rest, given_up] if given_up else rest
+
+    def _send(self, progress: Progress, action: Publish | Compensate) -> None:
+        step, run = action.step, progress.run
+        options = self._options(progress, action)
+        follows = canvas.Step(Signature(WORKFLOW, (run.run_id, step.name), immutable=True))
+        call = step.call if isinstance(action, Publish) else step.compensation or step.call
+        if step.each is None:
+            tree: canvas.Tree = canvas.Step(_signature(progress, call, options), (follows,), (follows,))
+        else:
+            tree = self._whole(progress, action, call, options, follows)
+        self._post(progress, step, tree, action.task_id)
+        if isinstance(action, Publish) and step.time_limit is not None:
+            until = self._app.outlet.ports.clock.now() + step.time_limit + float(options.countdown or 0)
+            self._watch(run, step, action.task_id, until)
+
+    def _post(self, progress: Progress, step: Step, tree: canvas.Tree, task_id: str) -> None:
+        """Put the canvas of a step into the outbox, as a child of the run: its steps are declared, so none of them spawns the next.
+
+        Raises:
+            BudgetExhausted: it comes to more tasks than the step's share of the run's budget.
+        """
+        run, number = progress.run, len(progress.definition.steps)
+        draft = begun(self._app.outlet, canvas.normal(tree), task_id)
+        share = run.budget // number
+        if draft.weight > share:
+            more = f"each of its {number} steps may cause {share} of the run's {run.budget}; begin the run with a larger budget"
+            raise BudgetExhausted(f"budget: step {step.name} comes to {draft.weight} tasks, but {more}")
+        self._app.outlet.post([draft._replace(lineage=Lineage(run.root_id, run.run_id, run.hops + 1, share))])
+
+    def _whole(self, progress: Progress, action: Publish | Compensate, call: Call, options: Options, follows: canvas.Step) -> canvas.Tree:
+        """Return a `map` as a canvas: a group of its calls and what collects them, which is the whole's task."""
+        step = action.step
+        items = progress.items(step)
+        if isinstance(action, Publish):
+            done = progress.succeeded(step)
+            numbers = list(progress.calls(step))
+            kept = [[n, progress.value_of(record)] for n, record in sorted(done.items()) if n not in numbers]
+            members = [_signature(progress, call, options, items[n]) for n in numbers]
+        else:
+            kept = []
+            done = progress.to_undo(step)
+            each = [(progress.knowing(step.name, progress.value_of(record)), items[n]) for n, record in sorted(done.items())]
+            members = [_signature(own, call, options, item) for own, item in each]
+        group = canvas.Group(tuple(map(canvas.Step, members)))
+        return canvas.Chain((group, canvas.Step(Signature(COLLECT, (), {"kept": kept}), (follows,), (follows,))))
+
+    def _options(self, progress: Progress, action: Publish | Compensate) -> Options:
+        run, step = progress.run, action.step
+        stamps = read_stamps(run.stamps) or None
+        if isinstance(action, Compensate):
+            return Options(tenant=run.tenant, stamps=stamps)
+        again = action.attempt - run.rounds.get(step.name, 0)
+        pause = step.retry.pause(again - 1, self._app.outlet.ports.entropy.unit()) if again else None
+        expires = None if step.time_limit is None else step.time_limit + (pause or 0.0)
+        return Options(tenant=run.tenant, stamps=stamps, countdown=pause, expires=expires)
+
+    def _look_later(self, run: FlowRun, turn: int) -> None:
+        draft = look(run, self._app.queues[0], turn)
+        self._app.outlet.post([draft._replace(delay=PATROL_S, lineage=Lineage(run.root_id, run.run_id, run.hops + 1, run.budget))])
+
+    def _watch(self, run: FlowRun, step: Step, task_id: str, until: float) -> None:
+        """Have this task look again when the time of *task_id* is over."""
+        left = max(1.0, until - self._app.outlet.ports.clock.now() + 1.0)
+        delay = int(min(MAX_DELAY_S, left))
+        watch = derived_id(task_id, f"limit/{max(0, int(left - delay))}")
+        kwargs = {"limit": [task_id, until]}
+        queue = self._app.queues[0]
+        self._app.outlet.post([CommandDraft(queue, watch, WORKFLOW, (run.run_id, step.name), kwargs, delay, ignore_result=True)])
+
+    def _over(self, run: FlowRun, name: str | None, task_id: str, until: float) -> bool:
+        """Revoke the step that ran out of its time; tell whether that is a reason to ask what comes next."""
+        outlet = self._app.outlet
+        progress = progress_of(outlet, run, whole=True)
+        step = next((s for s in progress.definition.steps if s.name == name), None)
+        if step is None or progress.status(step.name).task_id != task_id:
+            return False
+        if outlet.ports.clock.now() < until:
+            self._watch(run, step, task_id, until)
+            return False
+        ids = [task_id] if step.each is None else list(progress.calls(step).values())
+        ended = {i for i, record in progress.records.items() if record.state in states.TERMINAL}
+        stopped = [revoke(outlet.ports, outlet.lamport, i, terminate=True) for i in ids if i not in ended]
+        return step.each is None and states.REVOKED in stopped
+
+    def _write(self, progress: Progress, what: Action | dict[str, str]) -> FlowRun:
+        """Carry out what changes the run or its tasks, and return the run as it is then."""
+        ports, run = self._app.outlet.ports, progress.run
+        if isinstance(what, Stop):
+            for task_id in what.task_ids:
+                revoke(ports, self._app.outlet.lamport, task_id, terminate=what.terminate)
+            return ports.flow_runs.read(run.run_id) or run
+        if isinstance(what, dict):
+            return self._changed(run, run._replace(given_up={**run.given_up, **what}))
+        if isinstance(what, WindUp):
+            return self._changed(run, run._replace(state=FAILING, cause=what.cause))
+        if isinstance(what, End):
+            return self._changed(run, run._replace(state=what.state, uncompensated=what.uncompensated))
+        raise TypeError(f"{what} is published, not written")
+
+    def _changed(self, run: FlowRun, changed: FlowRun) -> FlowRun:
+        """Write *changed* where *run* still stands; return the run that stands then."""
+        ports = self._app.outlet.ports
+        now = ports.clock.now()
+        ended = now if changed.state in ENDED else 0.0
+        changed = changed._replace(ended=ended, revision=run.revision + 1, nonce=ports.entropy.nonce())
+        answer = ports.flow_runs.change(changed, run, now)
+        if answer.done and changed.state != run.state:
+            ports.telemetry.log("info", f"flow run is {changed.state}", run_id=run.run_id, workflow=run.workflow, cause=changed.cause)
+        return answer.run or run
+
+
+def _signature(progress: Progress, call: Call, options: Options, item: Any = None) -> Signature:
+    args, kwargs = progress.arguments(call, item)
+    return Signature(call.task, tuple(args), kwargs, options)

@@ -1,0 +1,18 @@
+"""The patrol of a run: a command that looks at everything in it now and then, so that nothing waits for a message that never came."""
+
+from __future__ import annotations
+
+from sedano.engine.drafts import CommandDraft
+from sedano.model.messages.lineage import derived_id
+from sedano.model.workflow.flow_run import FlowRun
+from sedano.workflow.names import PATROL
+
+
+def look(run: FlowRun, queue: str, turn: int = 0) -> CommandDraft:
+    """Return the command that looks at everything in *run*, and again now and then until it has ended; *turn*: how often it did.
+
+    It is claimed, unlike the others: a copy of it that published the next one as well would never be got rid of.
+    """
+    name = derived_id(run.run_id, f"patrol/{run.patrol}/{turn}")
+    args = (run.run_id, run.patrol, turn)
+    return CommandDraft(queue, name, PATROL, args, tenant=run.tenant, ignore_result=True, stamps=run.stamps)
