@@ -26,8 +26,11 @@ from sedano.engine.context import TaskContext
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.hold_back import hold_back
 from sedano.engine.registry import Registry
-from sedano.errors import SedanoError, Unavailable
-from sedano.model.elections import CLOSED, OPEN, Ballot, Election, Turn, closed, complete, led, successor, turn
+from sedano.engine.sections import poisonous
+from sedano.errors import ArgumentError, SedanoError, Unavailable
+from sedano.model.canvas.page_reader import parse_draft
+from sedano.model.elections import CLOSED, OPEN, Ballot, Election, Question, Turn, closed, complete, led, question, successor, turn
+from sedano.model.messages.attributes import is_id
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import ELECT
@@ -70,6 +73,12 @@ def written(draft: CommandDraft) -> str:
     return json.dumps(entry_of(draft), separators=(",", ":"))
 
 
+def _draft(text: str) -> CommandDraft:
+    """Return the draft that `written` wrote; a text that is none fails the task that bears it for good."""
+    with poisonous():
+        return draft_of(parse_draft(text))
+
+
 class Gossip(NamedTuple):
     """One worker's part in elections; *name* is its own."""
 
@@ -83,10 +92,17 @@ class Gossip(NamedTuple):
 
         *last*: its time is over, close it with whoever has registered.
         """
-        if about and not last:
-            self._open(context, election_id, *about)
+        with poisonous():  # anyone may write a command: what asks nothing is not asked again
+            asked = question(about) if about else None
+            if not is_id(election_id):
+                raise ArgumentError("election_id", "expected an id")
+        if asked is not None and not last:
+            self._open(context, election_id, asked)
             return
-        ballot = self._snap(context, election_id, about) if about else self.ports.elections.register(election_id, self.name, context.clock)
+        if asked is not None:
+            ballot = self._snap(context, election_id, asked)
+        else:
+            ballot = self.ports.elections.register(election_id, self.name, context.clock)
         for _ in range(TRIES):
             election = ballot.election
             if election is None or (election.state == OPEN and not (last or complete(election))):
@@ -104,25 +120,24 @@ class Gossip(NamedTuple):
             return jobs
         return [job for job in jobs if job.task.name not in self.registry.led or job.stillborn is not None or self._leads(job, batch)]
 
-    def _open(
-        self, context: TaskContext, election_id: str, topic: str, task_id: str, draft: str, need: Sequence[str], timeout: int
-    ) -> None:
+    def _open(self, context: TaskContext, election_id: str, asked: Question) -> None:
         """Open the election where there is none yet, and call the workers as long as it is not closed."""
-        asked = Election(election_id, topic, task_id, draft, self.ports.entropy.nonce(), need=frozenset(need))
-        standing = self.ports.elections.open(asked, self.ports.clock.now()).election or asked
+        queue = _draft(asked.draft).queue
+        new = Election(election_id, asked.topic, asked.task_id, asked.draft, self.ports.entropy.nonce(), need=asked.need)
+        standing = self.ports.elections.open(new, self.ports.clock.now()).election or new
         if standing.state != CLOSED:
-            context.outbox += calls(standing, draft_of(json.loads(draft)).queue, timeout, context.id)
+            context.outbox += calls(standing, queue, asked.timeout, context.id)
 
-    def _snap(self, context: TaskContext, election_id: str, about: Sequence[Any]) -> Ballot:
-        topic, task_id, draft = about
-        alone = Election(election_id, topic, task_id, draft, candidates={self.name: context.clock})
+    def _snap(self, context: TaskContext, election_id: str, asked: Question) -> Ballot:
+        _draft(asked.draft)
+        alone = Election(election_id, asked.topic, asked.task_id, asked.draft, candidates={self.name: context.clock})
         return self.ports.elections.open(closed(alone, context.id, self._now_ms()), self.ports.clock.now())
 
     def _close(self, election: Election, context: TaskContext) -> Ballot:
         return self.ports.elections.close(closed(election, context.id, self._now_ms()), self.ports.clock.now(), context.fence)
 
     def _dispatch(self, context: TaskContext, election: Election) -> None:
-        context.outbox.append(draft_of(json.loads(election.draft))._replace(task_id=election.task_id))
+        context.outbox.append(_draft(election.draft)._replace(task_id=election.task_id))
         self.ports.telemetry.count("ElectionsClosed")
         self.ports.telemetry.log("info", "election closed", election=election.election_id, winner=election.winner)
 

@@ -18,10 +18,12 @@ because each candidate decides for itself when it has heard everybody.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Literal, NamedTuple
 
+from sedano.errors import ArgumentError
+from sedano.model.messages.attributes import is_id
 from sedano.model.messages.message import NOTHING
 
 OPEN, CLOSED = "OPEN", "CLOSED"
@@ -57,6 +59,37 @@ class Election(NamedTuple):
     by: str = ""
     term: int = 0
     until: int = 0
+
+
+class Question(NamedTuple):
+    """What an election is to decide: see `Election`. *need* and *timeout* (whole seconds) are empty where the first to come wins."""
+
+    topic: str
+    task_id: str
+    draft: str
+    need: frozenset[str] = frozenset()
+    timeout: int = 0
+
+
+def question(about: Sequence[object]) -> Question:
+    """Return what the arguments *about* of a command ask; anyone may write a command.
+
+    Raises:
+        ArgumentError: they ask nothing that an election can decide.
+    """
+    if len(about) not in (3, 5) or not all(isinstance(text, str) for text in about[:3]):
+        raise ArgumentError("about", "expected a topic, a task's id and a draft as texts; for a faithful election also members and seconds")
+    topic, task_id, draft = map(str, about[:3])
+    if not is_id(task_id):
+        raise ArgumentError("about[1]", "expected the id of a task")
+    if len(about) == 3:
+        return Question(topic, task_id, draft)
+    need, timeout = about[3:]
+    if not isinstance(need, list) or not all(isinstance(name, str) for name in need):
+        raise ArgumentError("about[3]", "expected the names of members")
+    if type(timeout) is not int or not 0 <= timeout <= LONGEST_S:
+        raise ArgumentError("about[4]", f"expected whole seconds from 0 to {LONGEST_S}")
+    return Question(topic, task_id, draft, frozenset(need), timeout)
 
 
 class Ballot(NamedTuple):

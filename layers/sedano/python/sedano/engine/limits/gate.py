@@ -83,6 +83,8 @@ class Limiting:
     def _opened(self, job: Job, batch: Batch) -> Job | None:
         try:
             return self.collecting.opened(job)
+        except HeaderFailed:
+            return job  # it goes on, and ends unrun where its arguments are fetched
         except SedanoError as away:
             self.ports.telemetry.log("warning", "basket not opened", task_id=job.command.task_id, error=str(away))
             batch.defer_job(job, away)

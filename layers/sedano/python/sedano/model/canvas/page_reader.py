@@ -59,6 +59,18 @@ def parse(text: str | bytes) -> dict[str, Any]:
     return page
 
 
+def parse_draft(text: str) -> dict[str, Any]:
+    """Return the step that *text* is: a task to publish later, as an election keeps it.
+
+    Raises:
+        MessageRefused: it is none; the place in it is named.
+    """
+    found = load(text, MOST_BYTES, MOST_DEPTH, "canvasplan")
+    if type(found) is not dict or "task" not in found or not found.get("queue"):
+        raise _refuse(found, "draft", "a task and its queue")
+    return _fields(found, _DRAFT, "")
+
+
 def _refuse(value: object, where: str, wanted: str) -> MessageRefused:
     found = shown(value) if isinstance(value, str | int | float | None) else f"a JSON {'array' if isinstance(value, list) else 'object'}"
     return MessageRefused(refusals.SCHEMA, "canvasplan", f"{where[:100]}: {found} is not {wanted}")
@@ -207,6 +219,7 @@ _STEP: Table = {
     "traceparent": _text(wire.is_traceparent, "a W3C traceparent"), "ignore_result": _flag, "immutable": _flag,
     "time_limits": _time_limits, "links": _items, "forks": _items, "errors": _steps,
 }  # fmt: skip
+_DRAFT: Table = {**_STEP, "delay": _whole_number(0, int(LONGEST_S)), "tracestate": _text(wire.is_tracestate, "a W3C tracestate")}
 _CHAIN: Table = {
     **_CALLBACKS, "chain": _items, "at": _whole_number(0, wire.MAX_INT32), "of": _whole_number(1, wire.MAX_INT32), "end": _name,
     "more": _page_name, "resume": _resume, "id": _id,
