@@ -92,7 +92,7 @@ def unowned(meaning: Meaning, owned: Mapping[str, str], records: Mapping[str, Ta
 
 
 def _was_revoked(effect: tuple[str, str], records: Mapping[str, TaskRecord]) -> bool:
-    return effect[1] == FAILED and any(r.state == states.REVOKED for r in records.values() if _name(r) == effect[0])
+    return effect[1] == FAILED and any(r.state in (states.REVOKED, states.EXPIRED) for r in records.values() if _name(r) == effect[0])
 
 
 def _effects(records: Mapping[str, TaskRecord]) -> Counter[tuple[str, str]]:

@@ -70,7 +70,7 @@ def _added(shop: Shop) -> None:
     chord([shop.app_sig("more").clone((1,)), shop.add.s(1, 1)], shop.total.s()).delay()
 
 
-LATE = {("add", states.REVOKED): 1, ("total", states.FAILURE): 1}
+LATE = {("add", states.EXPIRED): 1, ("total", states.FAILURE): 1}
 CUT = {("fails", states.FAILURE): 1, ("add", states.FAILURE): 1}
 COLLECTED = {("sedano.collect", states.SUCCESS): 2}
 SCENARIOS = [
@@ -100,5 +100,5 @@ SCENARIOS = [
     Scenario("large event", lambda s: s.Bought.delay(what="x" * 70_000), succeeded(mail=1, count=1)),
     Scenario("claim check", lambda s: s.big.delay("x" * 120_000), succeeded(big=1)),
     Scenario("wrong arguments", lambda s: by_hand(s, task="add", args=(1, 2, 3)), {("add", states.FAILURE): 1}, ("arguments",)),
-    Scenario("expired", lambda s: s.add.apply_async((1, 2), expires=-1.0), {("add", states.REVOKED): 1}, ("expired",)),
+    Scenario("expired", lambda s: s.add.apply_async((1, 2), expires=-1.0), {("add", states.EXPIRED): 1}, ("expired",)),
 ]  # fmt: skip

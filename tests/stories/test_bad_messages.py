@@ -141,11 +141,11 @@ def test_an_expired_message_does_not_run_and_whoever_waits_learns_it(stage: Stag
     result = shop.add.apply_async((1, 2), expires=10)
     stage.pass_time(11.0)
     processes.drain()
-    assert result.state == states.REVOKED
+    assert result.state == states.EXPIRED
     assert_told(stage, "expired", "expirytime")
     assert stage.telemetry.counted("TasksExpired", task="add") == 1
     assert shop.ran["add"] == 0
-    assert_kept(stage, {("add", states.REVOKED): 1}, ("expired",))
+    assert_kept(stage, {("add", states.EXPIRED): 1}, ("expired",))
 
 
 def test_a_message_that_expired_after_its_task_ran_still_answers_for_what_follows(stage: Stage, shop: Shop) -> None:

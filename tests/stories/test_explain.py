@@ -62,7 +62,7 @@ def test_it_was_revoked_or_came_too_late_and_the_one_is_not_told_as_the_other(wo
     world.clock.advance(65)
     world.drain()
     sentences = [explained(world, result.id).sentence.partition("Z: ")[2] for result in (revoked, late, barred)]
-    assert sentences == ["its id was revoked", "TaskRevoked: expired 60 s ago", "TaskRevoked: revoked by tenant=acme"]
+    assert sentences == ["its id was revoked", "TaskExpired: expired 60 s ago", "TaskRevoked: revoked by tenant=acme"]
     with pytest.raises(TaskRevoked, match="expired 60 s ago"):
         late.get()
 

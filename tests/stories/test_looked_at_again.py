@@ -57,7 +57,7 @@ class Row:
 
 def test_a_task_that_expires_behind_others_of_its_batch_does_not_run() -> None:
     row = Row(10.0)
-    assert row.play(expires=5) == states.REVOKED
+    assert row.play(expires=5) == states.EXPIRED
     assert (row.ran, row.parked) == ([], ["expired"])
 
 
@@ -164,7 +164,7 @@ def test_an_async_body_whose_turn_comes_late_is_looked_at_too() -> None:
         with app.batch():
             results = [slow.apply_async((n,), expires=5) for n in range(3)]
         world.step()
-        assert sorted(result.state for result in results) == [states.REVOKED, states.REVOKED, states.SUCCESS]
+        assert sorted(result.state for result in results) == [states.EXPIRED, states.EXPIRED, states.SUCCESS]
     assert len(ran) == 1
 
 

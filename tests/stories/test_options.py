@@ -155,7 +155,7 @@ def test_a_task_expires_by_its_own_setting_or_the_callers(stage: Stage, shop: Sh
     short, late = shop.app.send_task("news"), shop.app.send_task("news", expires=moment)
     stage.pass_time(100.0)
     processes.drain()
-    assert (short.state, late.state) == (states.REVOKED, states.SUCCESS)
+    assert (short.state, late.state) == (states.EXPIRED, states.SUCCESS)
     with pytest.raises(TaskRevoked):
         short.get()
 

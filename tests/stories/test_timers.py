@@ -159,7 +159,7 @@ def test_a_task_that_has_expired_when_its_moment_comes_does_not_run():
         too_late = diary.note.apply_async((1,), countdown=2_000, expires=1_900)
         in_time = diary.note.apply_async((2,), countdown=2_000, expires=2_100)
         here.drain()
-        assert (too_late.state, in_time.get()) == (states.REVOKED, 2)
+        assert (too_late.state, in_time.get()) == (states.EXPIRED, 2)
         assert [number for number, _ in diary.ran] == [2]
 
 

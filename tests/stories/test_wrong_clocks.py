@@ -46,11 +46,11 @@ def test_a_task_that_has_expired_ends(stage: Stage, shop: Shop, off: float) -> N
     result = shop.add.apply_async((1, 2), expires=60)
     stage.pass_time(61.0)
     processes.deliver()
-    assert (result.state, shop.ran["add"], reasons(stage)) == (states.REVOKED, 0, ["expired"])
+    assert (result.state, shop.ran["add"], reasons(stage)) == (states.EXPIRED, 0, ["expired"])
 
 
 @pytest.mark.parametrize("off", [-250.0, 600.0])
-@pytest.mark.parametrize(("expires", "state"), [(25.0, states.SUCCESS), (15.0, states.REVOKED)])
+@pytest.mark.parametrize(("expires", "state"), [(25.0, states.SUCCESS), (15.0, states.EXPIRED)])
 def test_a_task_behind_others_of_its_batch_is_judged_so_too(stage: Stage, shop: Shop, off: float, expires: float, state: str) -> None:
     slow = shop.task("slow", lambda: stage.pass_time(20.0))
     processes = wrong(stage, shop, off)

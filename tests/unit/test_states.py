@@ -1,15 +1,22 @@
 """The states of a task: Celery's words and precedence, and the ledger's table of allowed changes."""
 
 import doctest
+import json
+import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 from celery import states as celery_states
 from celery.events.state import TASK_EVENT_TO_STATE, Task
 
+from glue_jobs.pipeline.report import flow, style
+from sedano.errors import Unavailable
 from sedano.model import states
 from sedano.model.history import event_order as order
+from sedano.result import waits
 
+ROOT = Path(__file__).resolve().parents[2]
 LEDGER = [states.PENDING, states.RUNNING, states.RETRY, *sorted(states.TERMINAL)]
 
 
@@ -97,3 +104,36 @@ def test_events_call_a_running_task_started_and_use_the_ledgers_words_for_the_re
 @pytest.mark.parametrize("module", [states, order], ids=lambda module: module.__name__)
 def test_the_examples_in_the_documentation_are_true(module):
     assert doctest.testmod(module).failed == 0
+
+
+def test_a_state_of_a_newer_version_is_told():
+    assert [states.read_state(state.value) for state in states.TaskState] == list(states.TaskState)
+    with pytest.raises(Unavailable, match="'FROZEN', which this version does not know"):
+        states.read_state("FROZEN")
+
+
+def test_every_state_has_a_row_and_every_end_is_told_counted_and_drawn():
+    assert list(states.ROWS) == list(states.TaskState)
+    ends = {state: row for state, row in states.ROWS.items() if row.terminal}
+    assert all(row.event in states.STATE_OF_CLASS and row.style and (row.metric or state == states.POISON) for state, row in ends.items())
+    assert all(row.error_type and row.dependents in states.TERMINAL for state, row in ends.items() if state != states.SUCCESS)
+    assert not any(row.follows for row in ends.values())
+
+
+def test_an_end_that_no_event_stands_for_is_told_by_its_exception():
+    told = {state: states.STATE_OF_CLASS[row.event] for state, row in states.ROWS.items() if row.event}
+    assert {state: word for state, word in told.items() if state != word} == states.TOLD_BY_EXCEPTION
+
+
+def test_the_schema_the_report_and_the_page_know_every_state():
+    schema = json.loads((ROOT / "docs/protocol/document.schema.json").read_text())
+    assert schema["properties"]["state"]["enum"] == sorted(states.TERMINAL)
+    assert set(flow.ORDER) >= set(states.TaskState) - {states.RUNNING}
+    assert all(f".ribbon.{state}" in style.STYLE for state in states.TERMINAL - {states.SUCCESS})
+    rows = re.findall(r"\| `([A-Z]+)` \| (.+) \| (yes|) ?\|", (ROOT / "docs/results.md").read_text())
+    assert rows == [(state.value, row.words, "yes" if row.terminal else "") for state, row in states.ROWS.items()]
+
+
+def test_a_recorded_error_of_a_task_that_never_ran_is_restored_by_its_name():
+    named = {row.error_type for state, row in states.ROWS.items() if row.dependents == states.REVOKED}
+    assert named == set(waits.UNRUN)

@@ -6,12 +6,12 @@ from typing import Any
 
 from glue_jobs.pipeline.report.charts import Band, ribbons
 from glue_jobs.pipeline.report.words import count, safe, share
-from sedano.model.states import FAILURE, PENDING, POISON, RECEIVED, REJECTED, RETRY, REVOKED, STARTED, SUCCESS
+from sedano.model.states import EXPIRED, FAILURE, PENDING, POISON, RECEIVED, REJECTED, RETRY, REVOKED, STARTED, SUCCESS
 
 Told = dict[str, Any]
 
 #: The states from the top to the bottom: what went well above what did not; any other state comes last.
-ORDER = (SUCCESS, STARTED, RECEIVED, PENDING, RETRY, REVOKED, REJECTED, FAILURE, POISON)
+ORDER = (SUCCESS, STARTED, RECEIVED, PENDING, RETRY, REVOKED, EXPIRED, REJECTED, FAILURE, POISON)
 GAP = 0.05
 LABEL = 0.125
 _COLUMNS = ((0.0, "published"), (0.36, "received"), (0.7, "started"))

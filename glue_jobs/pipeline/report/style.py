@@ -35,7 +35,7 @@ svg path{vector-effect:non-scaling-stroke}.rule{stroke:var(--rule);stroke-width:
 .curves .succeeded{fill:var(--leaf2)}.curves .retried{fill:var(--amber)}.curves .failed{fill:var(--red)}
 .heat rect{fill:var(--leaf)}.session{fill:var(--soft);opacity:.5}.busy{fill:var(--leaf)}svg .failed{fill:var(--red)}
 .ribbon{fill:var(--leaf);opacity:.34}.ribbon.FAILURE,.ribbon.POISON,.ribbon.REJECTED{fill:var(--red)}.ribbon.RETRY{fill:var(--amber)}
-.ribbon.REVOKED{fill:var(--violet)}.ribbon.PENDING,.ribbon.RECEIVED,.ribbon.STARTED{fill:var(--sky)}.ribbon.other{fill:var(--soft)}
+.ribbon.REVOKED,.ribbon.EXPIRED{fill:var(--violet)}.ribbon.PENDING,.ribbon.RECEIVED,.ribbon.STARTED{fill:var(--sky)}.ribbon.other{fill:var(--soft)}
 .flowbox{position:relative;padding:0 118px 0 0}
 .flowbox .node{position:absolute;font-size:13px;line-height:1.2;transform:translateY(-50%);white-space:nowrap}
 .flowbox .node b{display:block;font-weight:620}.flowbox .node span{color:var(--soft);font-size:12px}

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType
 
 from glue_jobs.pipeline.contract import REAL, TEXT, WHOLE, contract, kept_to
-from sedano.model.states import FAILURE, POISON, REVOKED
+from sedano.model.states import FAILURE, SUCCESS, TERMINAL
 
 #: The longest path that is followed, from its end; dynamic spawns end at 128 hops, chains may be longer.
 LONGEST: Final = 2000
@@ -61,7 +61,7 @@ def canvas(told: DataFrame, shared: DataFrame) -> DataFrame:
 def _sums() -> list[Column]:
     step = F.struct("uuid", "parent_id", "name", "worker", "state", F.col("first").alias("sent"), "started", "finished")
     straggles = F.col("run_seconds") > F.col("middle") * STRAGGLING
-    failed = F.col("state").isin(FAILURE, POISON, REVOKED)
+    failed = F.col("state").isin(*sorted(TERMINAL - {SUCCESS}))
     return [
         F.count("*").alias("tasks"), F.min("first").alias("began"), F.max("finished").alias("ended"),
         F.count(F.when(straggles, True)).alias("stragglers"), F.count(F.when(failed, True)).alias("failed"),

@@ -14,7 +14,7 @@ from sedano.model.canvas.join import Arrived, Join
 from sedano.model.ledger import outcome_text as tail
 from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, Extension, Outcome, TaskRecord
 from sedano.model.messages.message import BlobRef
-from sedano.model.states import RETRY
+from sedano.model.states import RETRY, read_state
 
 Item = Mapping[str, Mapping[str, Any]]
 Values = dict[str, Mapping[str, Any]]
@@ -82,7 +82,7 @@ def record(task_id: str, item: Item) -> TaskRecord:
     rest = tail.read(text) if text else tail.EMPTY
     return TaskRecord(
         task_id,
-        item["st"]["S"],
+        read_state(item["st"]["S"]),
         int(item["try"]["N"]),
         int(get("att", _ZERO)["N"]),
         int(get("cnt", _ZERO)["N"]),

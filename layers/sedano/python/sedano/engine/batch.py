@@ -20,6 +20,7 @@ from sedano.engine.registry import TaskSpec
 from sedano.model.ledger.outcome import Run, Verdict
 from sedano.model.ledger.records import Outcome, TaskRecord
 from sedano.model.messages.message import Command
+from sedano.model.states import TaskState
 from sedano.model.tasks.signature import Delivery as Mode
 from sedano.ports import Delivery
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 class Stillborn(NamedTuple):
     """Why a task must not run (any more): the *state* to record, and the reason; *park*: set its message aside with it."""
 
-    state: str
+    state: TaskState
     code: str
     field: str
     detail: str

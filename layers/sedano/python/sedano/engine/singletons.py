@@ -26,6 +26,7 @@ from sedano.model import refusals, states
 from sedano.model.deferrals import patience
 from sedano.model.leases.rule import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
 from sedano.model.messages.message import Command
+from sedano.model.states import TaskState
 from sedano.ports import Delivery, Ports
 
 WAKE_ONE_OF = 10
@@ -124,5 +125,5 @@ class Singletons(NamedTuple):
             released = released._replace(waiting=released.waiting[1:])
 
 
-def _unrun(job: Job, state: str, why: str, code: str = "") -> Job:
+def _unrun(job: Job, state: TaskState, why: str, code: str = "") -> Job:
     return job._replace(stillborn=Stillborn(state, code, "singleton", why, park=False))

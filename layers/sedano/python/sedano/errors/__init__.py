@@ -223,7 +223,11 @@ class FencedOff(SedanoError):
 
 
 class TaskRevoked(SedanoError):
-    """The task was revoked or expired before it ran."""
+    """The task was revoked before it ran, or what it needed was; `TaskExpired` is one of these."""
+
+
+class TaskExpired(TaskRevoked):
+    """The task, or what it needed, did not run before its `expires` passed."""
 
 
 class SoftTimeLimitExceeded(SedanoError):

@@ -2,8 +2,9 @@
 
 Two things speak of a task's state, and this module is the only place that says how:
 
-* The **ledger** holds one state per task and changes it by conditional writes. ``TRANSITIONS`` lists every
-  change that a write may make; a terminal state never changes. ``RUNNING`` and ``POISON`` are its own words.
+* The **ledger** holds one state per task and changes it by conditional writes: a closed type, ``TaskState``, with one row a state
+  (``ROWS``). ``TRANSITIONS`` lists every change that a write may make; a terminal state never changes. ``RUNNING``, ``EXPIRED`` and
+  ``POISON`` are its own words.
 * The **events** of a task arrive late, twice and in any order, so a state has to be deduced from the classes of
   event that were seen. ``PRECEDENCE`` says which class wins; ``SUBJECTS`` says which fields travel together.
 
@@ -20,34 +21,108 @@ even when its name is a built-in state's word.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal
 
-PENDING: Final = "PENDING"
+from sedano.errors import Unavailable
+
+
+class TaskState(StrEnum):
+    """The state of a task in the ledger. `ROWS` says what holds of each."""
+
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    RETRY = "RETRY"
+    SUCCESS = "SUCCESS"
+    FAILURE = "FAILURE"
+    REVOKED = "REVOKED"
+    EXPIRED = "EXPIRED"
+    POISON = "POISON"
+
+    __hash__ = str.__hash__  # an Enum's own is Python code, and every worker looks states up
+    __repr__ = str.__repr__
+
+
+PENDING: Final = TaskState.PENDING
+RUNNING: Final = TaskState.RUNNING
+RETRY: Final = TaskState.RETRY
+SUCCESS: Final = TaskState.SUCCESS
+FAILURE: Final = TaskState.FAILURE
+REVOKED: Final = TaskState.REVOKED
+EXPIRED: Final = TaskState.EXPIRED
+POISON: Final = TaskState.POISON
+
+#: States that only events speak of.
 RECEIVED: Final = "RECEIVED"
 STARTED: Final = "STARTED"
-SUCCESS: Final = "SUCCESS"
-FAILURE: Final = "FAILURE"
-RETRY: Final = "RETRY"
-REVOKED: Final = "REVOKED"
 REJECTED: Final = "REJECTED"
 IGNORED: Final = "IGNORED"
-RUNNING: Final = "RUNNING"
-POISON: Final = "POISON"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What holds of one state.
+
+    *words*: what it means. *terminal*: it never changes again. *follows*: the states that a write may change it into. *event*: the class of
+    the event that tells it as the end of a run. *metric*: what counts such ends; empty: they are counted elsewhere. *error_type*: the error
+    that is recorded of a task that ended so and never ran. *dependents*: how the tasks end that needed its result. *style*: how a drawing
+    shows it.
+    """
+
+    words: str
+    terminal: bool = False
+    follows: frozenset[TaskState] = frozenset()
+    event: str = ""
+    metric: str = ""
+    error_type: str = ""
+    dependents: TaskState | None = None
+    style: Literal["", "running", "done", "failed"] = ""
+
+
+_ENDS: Final = frozenset({SUCCESS, FAILURE, REVOKED, EXPIRED, POISON})
+ROWS: Final[Mapping[TaskState, Row]] = {
+    # A task without a record is PENDING. What follows: a claim; or, where nothing was claimed (`record_once`), the result itself; or a
+    # revocation or an expiry that came first; or a message set aside because of its receipts alone.
+    PENDING: Row(words="nothing is known of it, or it waits", follows=_ENDS | {RUNNING}),
+    # RUNNING again is a steal: the same state under a new fencing token.
+    RUNNING: Row(words="a worker runs it", follows=_ENDS | {RUNNING, RETRY}, style="running"),
+    # The next claim; or an end without one, when the attempt expired, or when the task changed to `record_once` meanwhile.
+    RETRY: Row(
+        words="it failed, or its worker let go of it, and it runs again", follows=_ENDS | {RUNNING}, event="retried", metric="TasksRetried",
+        style="running",
+    ),
+    SUCCESS: Row(words="it returned", terminal=True, event="succeeded", metric="TasksSucceeded", style="done"),
+    FAILURE: Row(
+        words="it raised, and is not tried again", terminal=True, event="failed", metric="TasksFailed", error_type="SingletonBusy",
+        dependents=FAILURE, style="failed",
+    ),
+    REVOKED: Row(
+        words="it was revoked, left out, or ended itself by `Ignore`", terminal=True, event="revoked", metric="TasksRevoked",
+        error_type="TaskRevoked", dependents=REVOKED, style="failed",
+    ),
+    EXPIRED: Row(
+        words="its `expires` passed before it ran", terminal=True, event="revoked", metric="TasksExpired", error_type="TaskExpired",
+        dependents=REVOKED, style="failed",
+    ),
+    # Counted before it is recorded.
+    POISON: Row(
+        words="it was given up after attempts without an end", terminal=True, event="failed", error_type="Poison", dependents=FAILURE,
+        style="failed",
+    ),
+}  # fmt: skip
+"""Everything that is known of each state: what other tables say of states is derived from this one, or compared with it by tests."""
 
 #: States that never change again.
-TERMINAL: Final = frozenset({SUCCESS, FAILURE, REVOKED, POISON})
+TERMINAL: Final = frozenset(state for state, row in ROWS.items() if row.terminal)
 
-#: Every change that a write to the ledger may make. A task without a record is PENDING.
-TRANSITIONS: Final[Mapping[str, frozenset[str]]] = {
-    # A claim; or, where nothing was claimed (`record_once`), the result itself; or a revocation or an expiry that
-    # came first; or a message set aside because of its receipts alone.
-    PENDING: frozenset({RUNNING, SUCCESS, FAILURE, REVOKED, POISON}),
-    # RUNNING again is a steal: the same state under a new fencing token.
-    RUNNING: frozenset({RUNNING, SUCCESS, FAILURE, RETRY, REVOKED, POISON}),
-    # Likewise: the next claim; or an end without one, when the attempt expired, or when the task changed to `record_once` meanwhile.
-    RETRY: frozenset({RUNNING, SUCCESS, FAILURE, REVOKED, POISON}),
-    **{state: frozenset() for state in TERMINAL},
-}
+#: Every change that a write to the ledger may make.
+TRANSITIONS: Final[Mapping[str, frozenset[TaskState]]] = {state: row.follows for state, row in ROWS.items()}
+
+#: States that no class of event stands for, and the state that their event stands for: the event's exception begins with their word.
+TOLD_BY_EXCEPTION: Final[Mapping[TaskState, TaskState]] = {POISON: FAILURE, EXPIRED: REVOKED}
+
+_BY_WORD: Final[Mapping[str, TaskState]] = {state.value: state for state in TaskState}
 
 #: What follows ``task-`` in an event's type, and the state it stands for.
 STATE_OF_CLASS: Final[Mapping[str, str]] = {
@@ -98,6 +173,18 @@ def may_become(before: str, after: str) -> bool:
     A word that the ledger does not know becomes nothing, and nothing becomes it.
     """
     return after in TRANSITIONS.get(before, frozenset())
+
+
+def read_state(word: str) -> TaskState:
+    """Return the state that *word*, from a record, names.
+
+    Raises:
+        Unavailable: no state of this version; a newer version wrote it, and one of its workers will meet the message again.
+    """
+    try:
+        return _BY_WORD[word]
+    except KeyError:
+        raise Unavailable(f"a record has the state {word[:40]!r}, which this version does not know: a newer one wrote it") from None
 
 
 def type_of(event_class: str) -> str:

@@ -209,7 +209,7 @@ class AsyncResult(Hinting, Generic[R_co]):
 
         Raises:
             RemoteError: the task failed; the type's name, message and traceback are data.
-            TaskRevoked: it was revoked or expired before it ran.
+            TaskRevoked: it was revoked before it ran; `TaskExpired`, which is one, when it expired.
             KeyReused: other arguments were published under its deduplication key before; these have not run.
             NoResult: nothing is kept to wait for, or it was forgotten.
             ResultTimeout, WaitInsideTask, WaitInsideLoop: see `wait`.

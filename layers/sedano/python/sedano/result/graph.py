@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +12,7 @@ from sedano.result.waits import Reads, read
 
 MOST_DRAWN = 50
 """The most members of a group that are drawn one by one."""
-CLASSES = {
-    states.SUCCESS: "done", states.FAILURE: "failed", states.POISON: "failed", states.REVOKED: "failed", states.RUNNING: "running",
-    states.RETRY: "running",
-}  # fmt: skip
+CLASSES: Mapping[str, str] = {state: row.style for state, row in states.ROWS.items() if row.style}
 STYLES = ("classDef done fill:#d4edda", "classDef failed fill:#f8d7da", "classDef running fill:#fff3cd")
 
 
@@ -89,4 +86,4 @@ def _label(name: str, state: str | None) -> str:
 
 
 def _class(state: str | None) -> str:
-    return f":::{CLASSES[state]}" if state in CLASSES else ""
+    return f":::{CLASSES[state]}" if state is not None and state in CLASSES else ""

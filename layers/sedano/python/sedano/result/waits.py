@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar, cast
 
 from sedano.engine.canvas.chord_results import Gathering
 from sedano.engine.registry import Registry
-from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout, TaskRevoked
+from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout, TaskExpired, TaskRevoked
 from sedano.model import states
 from sedano.model.ledger.records import TaskRecord
 from sedano.ports import Clock, Ports
@@ -21,8 +21,8 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 FIRST_PAUSE_S, MOST_PAUSE_S, GROWTH = 0.05, 2.0, 1.5
-REVOKED = TaskRevoked.__name__
-"""The type of the error of what never ran because an ancestor was revoked."""
+UNRUN = {error.__name__: error for error in (TaskRevoked, TaskExpired)}
+"""The errors of tasks that never ran because they, or what they needed, were revoked or expired: by name, as a record holds them."""
 READ_AT_ONCE = 100
 """The most records of one read."""
 
@@ -231,15 +231,15 @@ def error_of(record: TaskRecord) -> Exception | None:
     if record.forgotten:
         _refuse(record, "its result was forgotten")
     error = record.error
-    if error is not None and error.type_name != REVOKED:
+    if error is not None and error.type_name not in UNRUN:
         raised = RemoteError(error.type_name, error.message, error.traceback, error.cause or record.task_id)
         if error.notes:
             raised.add_note(error.notes)
         return raised
     if error is not None:
-        return TaskRevoked(error.message)
+        return UNRUN[error.type_name](error.message)
     if record.state == states.REVOKED:
-        return TaskRevoked(f"task {record.task_id} was revoked or expired before it ran")
+        return TaskRevoked(f"task {record.task_id} was revoked before it ran")
     return None
 
 

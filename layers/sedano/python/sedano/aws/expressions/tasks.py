@@ -60,6 +60,7 @@ from sedano.model import states
 _PENDING = {":pending": {"S": states.PENDING}}
 _RETRY = {":retry": {"S": states.RETRY}}
 _RUNNING = {":running": {"S": states.RUNNING}}
+_ENDED = {f":{state.lower()}": {"S": str(state)} for state in sorted(states.TERMINAL)}
 _ONE = {":one": {"N": "1"}}
 _ZERO = {":zero": {"N": "0"}}
 
@@ -127,16 +128,9 @@ ASK = Write(condition="st = :running AND (attribute_not_exists(rvk) OR rvk < :rv
 """Mark a running task as revoked. The mark stays: the next claim meets it. What was asked is never taken back."""
 
 FORGET = Write(
-    condition="st IN (:success, :failure, :revoked, :poison)",
+    condition=f"st IN ({', '.join(_ENDED)})",
     update="SET res = :none, tail = :none, fgt = :one",
-    values={
-        **_ONE,
-        ":success": {"S": states.SUCCESS},
-        ":failure": {"S": states.FAILURE},
-        ":revoked": {"S": states.REVOKED},
-        ":poison": {"S": states.POISON},
-        ":none": {"S": ""},
-    },
+    values={**_ONE, **_ENDED, ":none": {"S": ""}},
 )
 """Drop what a finished task said, not that it finished, and note that it was dropped."""
 

@@ -61,6 +61,7 @@ from sedano.model.messages.lineage import Lineage, derived_id
 from sedano.model.messages.message import LAUNCH, NOTHING, BlobRef, Command, Member, Place
 from sedano.model.messages.stamps import read
 from sedano.model.queues import queue_of
+from sedano.model.states import TaskState
 from sedano.ports import Ports
 
 MOST_PARTS = 100
@@ -147,7 +148,7 @@ class Conducting:
             self.copied(job, found)
         return found
 
-    def failed(self, job: Job, state: str, error: ErrorRecord | None) -> Consequences:
+    def failed(self, job: Job, state: TaskState, error: ErrorRecord | None) -> Consequences:
         """Return what follows from *job*, which ended as *state* without success."""
         command, found = job.command, Consequences()
         why = _why(command.task_id, error)
@@ -257,7 +258,7 @@ class Conducting:
         drafts = launched(page, origin, args, self.plans, self.ports.clock.now(), self.ports.blobs)
         return [self._composed(draft, origin) for draft in drafts]
 
-    def _failed_at(self, place: Place, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+    def _failed_at(self, place: Place, job: Job, state: TaskState, why: ErrorRecord, found: Consequences) -> None:
         try:
             spots = list(self._spots(place))
         except MessageRefused:
@@ -283,7 +284,7 @@ class Conducting:
             yield at, spot
             at = spot.resume.place if spot.resume is not None else None
 
-    def _never_led(self, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+    def _never_led(self, job: Job, state: TaskState, why: ErrorRecord, found: Consequences) -> None:
         """End the members of a group that is the body of a chord whose header failed, where somebody is to be told of one (`Written.told`).
 
         All of them end, since who waits for a group takes one end for a sign that it began. Where nobody is told, the end of the launch is.
@@ -310,7 +311,7 @@ class Conducting:
                 draft = drafted(ask._replace(gather=command.gather), origin, now, self.ports.blobs)
                 found.messages.append(self._composed(draft, origin))
 
-    def _never_begun(self, ask: Ask, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+    def _never_begun(self, ask: Ask, job: Job, state: TaskState, why: ErrorRecord, found: Consequences) -> None:
         """End the step of *ask*, which a member of a group would have begun with, and the chain that it is the first of."""
         ends = [self._exit(ask.task_id, 0, ask.task, job, state, why)]
         if ask.place is not None and ask.place.canvas_id != ask.task_id:
@@ -321,7 +322,7 @@ class Conducting:
         for item in ask.item.get("errors", ()):
             self._call(item, step, why, origin_of(job.command, queue_of(job.delivery.queue)), found, told)
 
-    def _part_failed(self, group_id: str, part: range, job: Job, state: str, why: ErrorRecord, found: Consequences) -> None:
+    def _part_failed(self, group_id: str, part: range, job: Job, state: TaskState, why: ErrorRecord, found: Consequences) -> None:
         """End the members of a page of a group that nobody can publish any more.
 
         A message may say any size, so what is done for one is bounded: the join must be the one that it says, and of more members than a
@@ -348,9 +349,9 @@ class Conducting:
             draft = part_draft(command, origin, range(first, min(first + step, part.stop)), member)
             found.messages.append(self._composed(draft, origin))
 
-    def _exit(self, task_id: str, attempt: int, name: str, job: Job, state: str, why: ErrorRecord) -> Outcome:
+    def _exit(self, task_id: str, attempt: int, name: str, job: Job, state: TaskState, why: ErrorRecord) -> Outcome:
         clock, now = self.lamport.forward(), self.ports.clock.now()
-        ended = states.REVOKED if state == states.REVOKED else states.FAILURE
+        ended = states.ROWS[state].dependents or states.FAILURE
         return Outcome(
             task_id, ended, self.ports.entropy.nonce(), 0, job.command.id, attempt, clock, name or LAUNCH, now, error=why
         )
@@ -376,7 +377,7 @@ class Conducting:
 
 def _why(task_id: str, error: ErrorRecord | None) -> ErrorRecord:
     if error is None:
-        error = ErrorRecord("TaskRevoked", f"task {task_id} was revoked or expired before it ran")
+        error = ErrorRecord("TaskRevoked", f"task {task_id} was revoked before it ran")
     return error if error.cause else error._replace(cause=task_id)
 
 

@@ -22,15 +22,9 @@ from sedano.model.messages.message import Command
 from sedano.model.messages.trace import trace_of
 from sedano.ports import Telemetry
 
-ENDS = {
-    states.SUCCESS: (chronicle.SUCCEEDED, "TasksSucceeded"),
-    states.FAILURE: (chronicle.FAILED, "TasksFailed"),
-    states.RETRY: (chronicle.RETRIED, "TasksRetried"),
-    states.POISON: (chronicle.FAILED, ""),
-    states.REVOKED: (chronicle.REVOKED, "TasksRevoked"),
-}
-"""The last event of a run, and the metric that counts it, by the state that was recorded; a poison was counted before it was recorded."""
-UNRUN = {refusals.EXPIRED: "TasksExpired", refusals.BUSY: "SingletonsDropped"}
+ENDS = {state: (states.type_of(row.event), row.metric) for state, row in states.ROWS.items() if row.event}
+"""The last event of a run, and the metric that counts it, by the state that was recorded."""
+UNRUN = {refusals.BUSY: "SingletonsDropped"}
 """The metric of what ended as revoked though nobody revoked it, by the reason."""
 
 
@@ -115,8 +109,8 @@ def tell_exit(outcome: Outcome, batch: Batch) -> None:
 
 
 def _said(state: str, error: ErrorRecord | None) -> ErrorRecord | None:
-    """Return *error* as the history says it: under the word POISON where the task itself was given up, and not one that it waited for."""
-    return error._replace(type_name=states.POISON) if state == states.POISON and error is not None else error
+    """Return *error* as the history says it: under the word of the state where no event says it (`states.TOLD_BY_EXCEPTION`)."""
+    return error._replace(type_name=str(state)) if state in states.TOLD_BY_EXCEPTION and error is not None else error
 
 
 def _row(job: Job, began: tuple[int | None, int | None], ended: tuple[int, int, str], error: ErrorRecord | None) -> Row:

@@ -50,9 +50,8 @@ if TYPE_CHECKING:
     from sedano.engine.worker.coroutine_turns import Turns
     from sedano.engine.worker.time_limits import Limited
 
-_UNRUN = {states.POISON: "Poison", states.FAILURE: "SingletonBusy", states.REVOKED: TaskRevoked.__name__}
 _UNRUN_BY_CODE = {refusals.CIRCUIT: "CircuitOpen", refusals.KEY: "LimitKey"}
-"""What is recorded as the error of a task that was not run."""
+"""What is recorded as the error of a task that was not run, where its state alone does not say it (`states.ROWS`)."""
 TRACEBACK_CHARACTERS = 4_000
 MESSAGE_CHARACTERS = 2_000
 
@@ -211,12 +210,13 @@ class Execution(NamedTuple):
     def _stillborn(self, held: Held, why: Stillborn, batch: Batch) -> Run:
         """Return how a task that must not begin ends; what failed before it, in its header, is told rather than that it came too late."""
         gather = held.job.command.gather
-        earlier = self.conducting.gathering.failure(gather) if gather is not None and why.state == states.REVOKED else None
+        late = why.state in (states.REVOKED, states.EXPIRED)
+        earlier = self.conducting.gathering.failure(gather) if gather is not None and late else None
         if why.state == states.POISON:
             count_at_once(self.ports.telemetry, "TasksPoisoned", held.job.task.name)
         if why.park and why.code != refusals.REVOKED:
             batch.park(held.job.delivery, why.code, why.field, why.detail)
-        error = ErrorRecord(_UNRUN_BY_CODE.get(why.code) or _UNRUN[why.state], why.detail)
+        error = ErrorRecord(_UNRUN_BY_CODE.get(why.code) or states.ROWS[why.state].error_type, why.detail)
         return Run(error=earlier or error, poisonous=True)
 
     def _run_async(self, waiting: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:

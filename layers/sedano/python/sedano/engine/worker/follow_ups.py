@@ -29,6 +29,7 @@ from sedano.model.ledger.records import ErrorRecord, Outcome, Recorded, TaskReco
 from sedano.model.messages.lineage import derived_id, tried_id
 from sedano.model.messages.message import LAUNCH, Command, Section
 from sedano.model.queues import queue_of
+from sedano.model.states import TaskState
 from sedano.ports import Ports
 
 REJECT = Reject.__name__
@@ -154,7 +155,7 @@ class Following:
         found.messages = [*judged.posted, *found.messages]
         return found
 
-    def _ended(self, job: Job, state: str, value: Callable[[], Any], error: ErrorRecord | None, added: int) -> Consequences:
+    def _ended(self, job: Job, state: TaskState, value: Callable[[], Any], error: ErrorRecord | None, added: int) -> Consequences:
         command = job.command
         if _is_last(command, state):
             return Consequences()
@@ -294,6 +295,6 @@ def _with_the_represented(failures: dict[str, SedanoError], represented: Mapping
     return failures
 
 
-def _is_last(command: Command, state: str) -> bool:
+def _is_last(command: Command, state: TaskState) -> bool:
     """Tell whether nothing follows from *command*, which ended as *state*, but what its body published: most tasks stand alone."""
     return command.place is None and command.member is None and command.task != LAUNCH and state != states.RETRY

@@ -125,7 +125,7 @@ class Intake(NamedTuple):
         """
         expires = command.expires
         if expires is not None and expires <= (right := self._judged(expires, now)):
-            return Stillborn(states.REVOKED, refusals.EXPIRED, "expirytime", f"expired {right - expires:.0f} s ago")
+            return Stillborn(states.EXPIRED, refusals.EXPIRED, "expirytime", f"expired {right - expires:.0f} s ago")
         control = self.membership.control
         revoked = revoked_by(control, command, queue_of(delivery.queue)) if control.revoked else None
         if revoked is not None:

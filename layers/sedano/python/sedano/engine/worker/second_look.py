@@ -91,7 +91,7 @@ class SecondLook:
         job, expires = held.job, held.job.command.expires
         if expires is not None and expires <= (right := judged(self._ports, now)):
             why = f"expired {right - expires:.0f} s ago, while it waited for others of its batch"
-            return Stillborn(states.REVOKED, refusals.EXPIRED, "expirytime", why)
+            return Stillborn(states.EXPIRED, refusals.EXPIRED, "expirytime", why)
         if self._fresh and (found := self._stopped(job, now)) is not None:
             return found
         return self._circuit(job, now) if job.task.circuit is not None else None

@@ -76,5 +76,8 @@ def _lifted(event: Mapping[str, Any]) -> Timeline:
 
 def _as_recorded(task: Timeline) -> Timeline:
     """Return *task* with the ledger's word for how it ended."""
-    given_up = task.state == states.FAILURE and str(task.fields["exception"]).startswith(f"{states.POISON}(")
-    return replace(task, state=states.POISON) if given_up else task
+    exception = str(task.fields["exception"])
+    for state, told in states.TOLD_BY_EXCEPTION.items():
+        if task.state == told and exception.startswith(f"{state}("):
+            return replace(task, state=state)
+    return task

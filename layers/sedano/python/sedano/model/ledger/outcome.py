@@ -12,6 +12,7 @@ from sedano.model import states
 from sedano.model.ledger.records import ErrorRecord
 from sedano.model.messages.message import Section
 from sedano.model.retry import MAX_EXECUTIONS, Retry
+from sedano.model.states import TaskState
 
 
 class Run(NamedTuple):
@@ -35,7 +36,7 @@ class Run(NamedTuple):
 class Verdict(NamedTuple):
     """The state to record; for RETRY the seconds to wait and the section that is counted."""
 
-    state: str
+    state: TaskState
     pause: float = 0.0
     section: Section | None = None
 

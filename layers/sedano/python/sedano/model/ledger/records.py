@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from sedano.errors import TooLarge, Unavailable
 from sedano.model.messages.message import BlobRef, Section
+from sedano.model.states import TaskState
 
 RECORD_LIFETIME_S = 44 * 86_400
 """A terminal record outlives SQS retention (14 days), the longest visibility (12 hours) and a month for redriving parked messages."""
@@ -65,7 +66,7 @@ class TaskRecord(NamedTuple):
     """
 
     task_id: str
-    state: str
+    state: TaskState
     attempt: int = 0
     fence: int = 0
     claims: int = 0
@@ -144,7 +145,7 @@ class Outcome(NamedTuple):
     """Record how attempt *attempt*, held under *nonce* and *fence*, ended: a terminal *state*, or RETRY with *next_attempt*."""
 
     task_id: str
-    state: str
+    state: TaskState
     nonce: str
     fence: int
     message_id: str

@@ -239,6 +239,8 @@ class Progress:
 
 
 STOPPED = WINDING_UP | {FAILED, CANCELLED}
+STOPPABLE = frozenset({states.REVOKED, states.EXPIRED})
+"""How a task ends that ran out of the time that its step has."""
 
 
 def told(record: TaskRecord) -> str:
@@ -251,7 +253,7 @@ def told(record: TaskRecord) -> str:
 def _begins_again(step: Step, record: TaskRecord) -> bool:
     """Tell whether a step's retry covers this end: a failure, or its time limit; not a poison, a revocation or an `Ignore`."""
     ignored = record.error is not None and record.error.type_name == Ignore.__name__
-    return record.state == states.FAILURE or (record.state == states.REVOKED and step.time_limit is not None and not ignored)
+    return record.state == states.FAILURE or (record.state in STOPPABLE and step.time_limit is not None and not ignored)
 
 
 def _at(value: Any, ref: Ref) -> Any:
