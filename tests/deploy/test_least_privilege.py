@@ -13,6 +13,7 @@ from sedano.aws.settings import command_addresses
 from sedano.local import LocalStage, local_stage
 from sedano.local.synthesis import ROOT
 from tests.plugins.resources import CODE
+from tests.strict_aws.child import Strict
 
 CLIENT = """
 from sedano.model.messages.lineage import derived_id
@@ -65,9 +66,9 @@ def _parked_reasons(stage: LocalStage, expected: int) -> list[str]:
     return reasons
 
 
-def test_every_road_of_a_message_is_open_to_the_function_that_takes_it(enforced: LocalStage) -> None:
+def test_every_road_of_a_message_is_open_to_the_function_that_takes_it(enforced: LocalStage, strict_child: Strict) -> None:
     path = os.pathsep.join([str(ROOT / "layers" / "sedano" / "python"), str(CODE)])
-    environment = {**os.environ, **enforced.environment, "PYTHONPATH": path}
+    environment = strict_child({**os.environ, **enforced.environment, "PYTHONPATH": path})
     done = subprocess.run([sys.executable, "-c", CLIENT], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stderr}\n{enforced.endpoint.last_lines()}"
 

@@ -7,6 +7,7 @@ import sys
 from sedano.local import LocalStage
 from sedano.local.synthesis import ROOT
 from tests.plugins.resources import CODE
+from tests.strict_aws.child import Strict
 
 CLIENT = """
 import time, uuid
@@ -24,9 +25,11 @@ print([(one.name, one.task, one.declared) for one in app.schedules.list()])
 """
 
 
-def test_a_moment_that_a_client_wrote_down_and_died_over_is_published_by_the_next_minute(ministack: LocalStage) -> None:
+def test_a_moment_that_a_client_wrote_down_and_died_over_is_published_by_the_next_minute(
+    ministack: LocalStage, strict_child: Strict
+) -> None:
     path = os.pathsep.join([str(ROOT / "layers" / "sedano" / "python"), str(CODE)])
-    environment = {**os.environ, **ministack.environment, "PYTHONPATH": path}
+    environment = strict_child({**os.environ, **ministack.environment, "PYTHONPATH": path})
     done = subprocess.run([sys.executable, "-c", CLIENT], env=environment, capture_output=True, text=True, check=False)
     told = "True\n5\n[('daily', 'tiny.add', True), ('died', 'tiny.add', False)]\n"
     assert done.stdout == told, f"{done.stderr}\n{ministack.endpoint.last_lines()}"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sedano.local import local_stage
 from sedano.local.synthesis import ROOT
+from tests.strict_aws.child import Strict
 
 APP = """
 from sedano import Sedano
@@ -25,14 +26,14 @@ def twice(text: str) -> str:
 CLIENT = "from keyed import twice; print([len(twice.delay('a' * long).get(timeout=60)) for long in (2, 300_000)])"
 
 
-def test_a_stage_with_a_key_of_its_own_works(tmp_path: Path) -> None:
+def test_a_stage_with_a_key_of_its_own_works(tmp_path: Path, strict_child: Strict) -> None:
     code = tmp_path / "code"
     code.mkdir()
     (code / "keyed.py").write_text(APP)
     asked = {"production": "true", "own_key": "true", "timeout": "20"}
     with local_stage(app="keyed:app", code=code, directory=tmp_path, enforce_iam=True, **asked) as stage:
         path = os.pathsep.join([str(ROOT / "layers" / "sedano" / "python"), str(code)])
-        environment = {**os.environ, **stage.environment, "PYTHONPATH": path}
+        environment = strict_child({**os.environ, **stage.environment, "PYTHONPATH": path})
         done = subprocess.run([sys.executable, "-c", CLIENT], env=environment, capture_output=True, text=True, check=False)
         assert done.stdout == "[4, 600000]\n", f"{done.stderr}\n{stage.endpoint.last_lines()}"
         session = stage.endpoint.session()
