@@ -122,7 +122,7 @@ class Admission:
 
     def due(self, deliveries: list[Delivery], batch: Batch) -> list[Delivery]:
         """Return *deliveries* with those that a timer sent taken out of their envelopes; what came early is sent on, to come in time."""
-        if not [True for delivery in deliveries if delivery.body.startswith(TIMER_OPENING)]:
+        if not any(delivery.body.startswith(TIMER_OPENING) for delivery in deliveries):
             return deliveries
         from sedano.engine.timers import due
 

@@ -170,7 +170,7 @@ class Worker:
         return self._admission.unpaused(deliveries, self.membership.control.paused, batch)
 
     def _walk_all(self, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch) -> None:
-        in_order = [True for delivery in deliveries if delivery.serial_key is not None]
+        in_order = any(delivery.serial_key is not None for delivery in deliveries)
         for together in self._admission.turns(deliveries, jobs, batch, self._parking) if in_order else rounds(jobs):
             if self.ports.clock.now() > batch.deadline - self.settings.guard:
                 self._put_off(together, batch)
