@@ -1,10 +1,16 @@
 """`world`: memory, moto and ministack, one after the other. `-m "not ministack"` leaves the real endpoint out."""
 
+from collections.abc import Iterator
+
 import pytest
 
+from sedano.aws.key_store import SsmKeyStore, parameter
+from sedano.memory import MemoryKeyStore
+from sedano.seals import KeyStore
 from tests.conformance.worlds import World, in_memory, over_aws
 from tests.plugins.resources import Resources
 
+STAGE = "conformance"
 TABLES = ("SEDANO_LEDGER_TABLE", "SEDANO_CONTROL_TABLE")
 
 
@@ -31,3 +37,15 @@ def world(request: pytest.FixtureRequest) -> World:
 def aws_world(request: pytest.FixtureRequest) -> World:
     """Ports over the AWS adapters only, for what memory cannot show."""
     return over_aws(request.getfixturevalue("resources" if request.param == "moto" else "timeless_resources"))
+
+
+@pytest.fixture(params=["memory", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
+def store(request: pytest.FixtureRequest) -> Iterator[KeyStore]:
+    """A store of keys in which nothing was written."""
+    if request.param == "memory":
+        yield MemoryKeyStore()
+        return
+    resources: Resources = request.getfixturevalue("resources" if request.param == "moto" else "ministack_resources")
+    ssm = resources.session.client("ssm", endpoint_url=resources.endpoint_url)
+    yield SsmKeyStore(ssm, STAGE)
+    ssm.delete_parameters(Names=[parameter(STAGE)])

@@ -1,29 +1,8 @@
 """The store of a stage's keys: one text, which is created once, whoever tries, and replaced only by those who say so."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from sedano import memory
-from sedano.aws.key_store import SsmKeyStore, parameter
-from sedano.memory import MemoryKeyStore
 from sedano.model.seals import key_set
 from sedano.ports.seals import KeyStore, Seals
-from tests.plugins.resources import Resources
-
-STAGE = "conformance"
-
-
-@pytest.fixture(params=["memory", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
-def store(request: pytest.FixtureRequest) -> Iterator[KeyStore]:
-    """A store in which nothing was written."""
-    if request.param == "memory":
-        yield MemoryKeyStore()
-        return
-    resources: Resources = request.getfixturevalue("resources" if request.param == "moto" else "ministack_resources")
-    ssm = resources.session.client("ssm", endpoint_url=resources.endpoint_url)
-    yield SsmKeyStore(ssm, STAGE)
-    ssm.delete_parameters(Names=[parameter(STAGE)])
 
 
 def test_nothing_is_there_before_it_is_written(store: KeyStore) -> None:

@@ -9,32 +9,16 @@ from typing import Any
 import pytest
 
 from sedano import memory
-from sedano.aws.key_store import SsmKeyStore, parameter
 from sedano.cli import main
-from sedano.memory import MemoryKeyStore
 from sedano.model.seals import key_set
 from sedano.model.seals.key_set import KEPT_S, OLD_S
 from sedano.ports import Ports
 from sedano.ports.seals import KeyStore, Seals
-from tests.plugins.resources import Resources
 from tests.stories import bakery
 
-STAGE = "keys"
 AB, CD = "ab" * 32, "cd" * 32
 ESCAPES = "\x1b]52;c;ZXZpbA==\x07\x9b31m\u202e"
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(params=["memory", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
-def store(request: pytest.FixtureRequest) -> Iterator[KeyStore]:
-    """A store in which nothing was written."""
-    if request.param == "memory":
-        yield MemoryKeyStore()
-        return
-    resources: Resources = request.getfixturevalue("resources" if request.param == "moto" else "ministack_resources")
-    ssm = resources.session.client("ssm", endpoint_url=resources.endpoint_url)
-    yield SsmKeyStore(ssm, STAGE)
-    ssm.delete_parameters(Names=[parameter(STAGE)])
 
 
 @pytest.fixture
