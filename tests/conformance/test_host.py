@@ -167,13 +167,3 @@ def test_a_refusal_bears_a_date_too_and_an_answer_without_one_changes_nothing() 
             noted.read()
         known = noted.time()
         assert known == (Interval(1_767_225_600_000, 1_767_225_601_000) if told != "soon" else None)
-
-
-@pytest.mark.parametrize(
-    ("shown", "narrow", "wide"), [(99.0, 100.0, 100.0), (100.5, 100.5, 100.5), (110.0, 100.0, 110.0), (700.0, 100.0, 160.0)]
-)
-def test_a_time_that_cannot_be_right_is_corrected_to_what_was_surely_reached_or_after_a_freeze_not_passed(
-    shown: float, narrow: float, wide: float
-) -> None:
-    assert Interval(100_000, 101_000).corrected(shown) == narrow
-    assert Interval(100_000, 160_000).corrected(shown) == wide

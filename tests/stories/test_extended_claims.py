@@ -20,6 +20,7 @@ from tests.stories.audit import AuditedLedger
 QUEUE = command_queue("default")
 VISIBILITY, BODY = 5.0, 14.0
 TICK = 0.125
+SETTINGS = WorkerSettings(lanes=0, visibility=VISIBILITY)
 
 
 class Killed(BaseException):
@@ -41,7 +42,7 @@ class Hosts:
         self.during: Callable[[float], None] = lambda _: None
         self.long = self.app.task(name="long", delivery=delivery)(self._long)
         self.lasts = lasts if extends else VISIBILITY
-        settings = WorkerSettings(lanes=0, visibility=VISIBILITY if extends else None)
+        settings = SETTINGS._replace(visibility=VISIBILITY if extends else None)
         self.workers = [Worker(self.app.registry, self.ports, Host(f"host{n}", n), settings, None, self.ticker) for n in range(workers)]
         self.busy = 0
 
@@ -175,6 +176,23 @@ def test_a_worker_whose_machine_slept_begins_no_further_body_until_the_queue_del
     assert hosts.began == []
     hosts.rest(10.0)
     assert (hosts.began, {result.state for result in results}) == (["b"], {states.SUCCESS})
+
+
+def test_an_async_body_whose_turn_comes_too_late_does_not_begin_either():
+    hosts, began = Hosts(), list[str]()
+    hosts.app.coroutines(least=1, most=1)
+
+    @hosts.app.task(name="turn")
+    async def turn(name: str, seconds: float) -> None:
+        began.append(name)
+        hosts.ports.clock.advance(seconds)
+
+    hosts.workers = [Worker(hosts.app.registry, hosts.ports, Host("host", 1), SETTINGS, hosts.app.run_loop(), hosts.ticker)]
+    results = [turn.delay("nap", 30.0), turn.delay("b", 0.5)]
+    hosts.poll()
+    assert began == ["nap"]
+    hosts.rest(10.0)
+    assert (began, {result.state for result in results}) == (["nap", "b"], {states.SUCCESS})
 
 
 def test_nothing_is_extended_beyond_the_deadline():

@@ -2,6 +2,7 @@
 
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import assume, given
 
 from sedano.model.leases import rule as lease
@@ -180,3 +181,14 @@ def test_a_freeze_and_a_step_are_noticed_and_the_passing_of_time_is_not() -> Non
     assert froze(begin, Moment(0, 5_000))
     assert not froze(begin, Moment(900_500, 900_000))
     assert (most(begin, Moment(5, 3)), least(begin, Moment(5, 3)), least(begin, Moment(-5, 3))) == (5, 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("shown", "narrow", "wide"),
+    [(99.0, 100.0, 100.0), (100.5, 100.5, 100.5), (101.0, 101.0, 101.0), (110.0, 100.0, 110.0), (700.0, 100.0, 160.0)],
+)
+def test_a_time_that_cannot_be_right_is_corrected_to_what_was_surely_reached_or_after_a_freeze_not_passed(
+    shown: float, narrow: float, wide: float
+) -> None:
+    assert Interval(100_000, 101_000).corrected(shown) == narrow
+    assert Interval(100_000, 160_000).corrected(shown) == wide
