@@ -1,6 +1,7 @@
 """Whatever text stands in names, errors, workers and messages: no verb writes what a terminal acts on."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,9 +26,16 @@ def fail() -> None:
     raise ValueError(said[0])
 
 
+def leave(world: testing.World, schedule: dict[str, Any]) -> None:
+    """Put a schedule among the timers, as a stranger can."""
+    timers: Any = world.ports.timers
+    timers.leave(schedule)
+
+
 VERBS = (
     ["explain"], ["explain", "--json"], ["cluster"], ["cluster", "--json"], ["parked", "list"], ["parked", "list", "--json"],
     ["parked", "redrive", "--all"], ["workflow", "list"], ["workflow", "list", "--json"], ["discover"], ["discover", "--json"],
+    ["timers", "foreign"], ["timers", "foreign", "--json"], ["timers", "foreign", "--delete"],
 )  # fmt: skip
 
 
@@ -43,9 +51,11 @@ def test_no_verb_writes_what_a_terminal_acts_on(capsys: pytest.CaptureFixture[st
         world.queues.send(PARKED, [Outgoing("{}", attributes=dict.fromkeys(("reason", "field", "detail", "queue", "message_id"), legal))])
         world.queues.send(command_queue("default"), [Outgoing(command(world, "nobody", text, "p1"))])
         world.queues.send(RECORDS, [Outgoing("{}")])
+        target = {"Arn": text, "RoleArn": text, "Input": text, text: text}
+        leave(world, {"Name": text, "State": text, "ScheduleExpression": text, "Target": target})
         for verb, *more in VERBS:
             named = [failed.id] if verb == "explain" else []
-            status = main([verb, *more[:1], *APP, *more[1:]] if verb in ("parked", "workflow") else [verb, *named, *APP, *more])
+            status = main([verb, *more[:1], *APP, *more[1:]] if verb in ("parked", "timers", "workflow") else [verb, *named, *APP, *more])
             out, err = capsys.readouterr()
             assert status in (0, 1), (verb, more, err)
             assert harmless((out + err).replace("\n", "")), (verb, more)
