@@ -178,6 +178,27 @@ def test_a_worker_whose_machine_slept_begins_no_further_body_until_the_queue_del
     assert (hosts.began, {result.state for result in results}) == (["b"], {states.SUCCESS})
 
 
+def test_a_visibility_that_was_extended_too_late_is_not_believed_in():
+    hosts, start, slow = Hosts(workers=1, delivery="record_once"), memory.START, list[float]()
+    hold = hosts.ports.queues.hold
+
+    def late(delivery: Any, seconds: float) -> None:
+        """Do not answer for 2.4 s; the next request is under way until the message is visible again, and changes nothing."""
+        if hosts.ports.clock.now() - start < 2.4:
+            raise Unavailable("no answer")
+        if not slow:
+            slow.append(2.6)
+            hosts.ports.clock.advance(2.6)
+        hold(delivery, seconds)
+
+    hosts.ports.queues.hold = late  # type: ignore[method-assign]
+    results = [hosts.long.delay("a", 2.625), hosts.long.delay("b", 0.5)]
+    hosts.poll()
+    assert (hosts.began, slow) == (["a"], [2.6])
+    hosts.rest(10.0)
+    assert (hosts.began, {result.state for result in results}) == (["a", "b"], {states.SUCCESS})
+
+
 def test_an_async_body_whose_turn_comes_too_late_does_not_begin_either():
     hosts, began = Hosts(), list[str]()
     hosts.app.coroutines(least=1, most=1)

@@ -187,10 +187,14 @@ class Extending:
                 kept.pop(key)
 
     def _lasts(self, key: str, mine: TaskRecord | None, until: Until) -> None:
-        """Believe *until* then that the message *key* is this worker's, under the claim *mine* or without one, where that still stands."""
+        """Believe *until* then that the message *key* is this worker's, under the claim *mine* or without one, where that still stands.
+
+        The queue does not say that a message was visible again when a late request arrived. So without a claim, the answer counts only when
+        it comes before the belief until now ends.
+        """
         with self._lock:
             kept = self._kept.get(key)
-            if kept is not None and kept.record is mine:
+            if kept is not None and kept.record is mine and (mine is not None or self._is_ours(kept)):
                 self._kept[key] = kept._replace(until=until)
 
     def _has_ended(self, key: str, mine: TaskRecord, found: TaskRecord | None) -> bool:
