@@ -6,7 +6,7 @@ import pytest
 
 from sedano.aws.key_store import SsmKeyStore, parameter
 from sedano.memory import MemoryKeyStore
-from sedano.seals import KeyStore
+from sedano.ports.seals import KeyStore
 from tests.conformance.worlds import World, in_memory, over_aws
 from tests.plugins.resources import Resources
 

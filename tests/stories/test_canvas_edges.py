@@ -127,7 +127,7 @@ def test_a_step_may_expire_at_once_and_what_follows_tells_so(shop: Shop, process
 def test_a_body_that_is_too_late_tells_what_failed_in_its_header_before(shop: Shop, processes: Processes) -> None:
     result = chord([shop.fails.s()], shop.total.s().set(expires=0)).delay()
     processes.drain()
-    assert result.state == states.REVOKED
+    assert result.state == states.EXPIRED
     with pytest.raises(RemoteError, match="out of stock"):
         result.get()
 

@@ -114,7 +114,7 @@ def test_the_history_tells_how_what_was_held_or_debounced_ended() -> None:
         assert HELD not in found.values()
 
 
-def test_a_task_that_is_held_and_then_revoked_is_shown_as_revoked() -> None:
+def test_a_task_that_is_held_and_then_expires_is_shown_as_expired() -> None:
     mixed = Mixed(random.Random(1))
     with testing.world(mixed.app, settings=SETTINGS) as world:
         mixed.app.control.pause(task="fine")
@@ -124,7 +124,7 @@ def test_a_task_that_is_held_and_then_revoked_is_shown_as_revoked() -> None:
         mixed.app.control.resume(task="fine")
         world.clock.advance(200.0)
         world.drain()
-        assert states_of(world) == {result.id: states.REVOKED}
+        assert states_of(world) == {result.id: states.EXPIRED}
 
 
 def test_the_events_may_come_in_any_order_and_twice() -> None:

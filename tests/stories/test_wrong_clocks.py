@@ -65,4 +65,4 @@ def test_where_nothing_is_known_of_the_stores_clock_the_workers_own_is_believed(
     processes = wrong(stage, shop, 600.0, known=False)
     result = shop.add.apply_async((1, 2), expires=60)
     processes.deliver()
-    assert result.state == states.REVOKED
+    assert result.state == states.EXPIRED

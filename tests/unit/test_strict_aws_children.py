@@ -15,7 +15,7 @@ AWS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAUL
 SENDS = """
 import sys
 from botocore.exceptions import EndpointConnectionError
-from sedano.aws.session import Session
+from sedano.aws.client.session import Session
 sqs = Session(endpoint_url="http://127.0.0.1:9", retries={"total_max_attempts": 1}).client("sqs")
 try:
     sqs.send_message(QueueUrl="http://127.0.0.1:9/123456789012/q", MessageBody="x" * int(sys.argv[1]))
