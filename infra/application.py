@@ -191,8 +191,9 @@ def _discover(app: str, code: Path, packages: Path | None) -> Declared:
     """Import *app* as the functions will, and return what it declares."""
     found = discovery.discovered(app, code, [LIBRARY, *([packages / MODULES] if packages else []), library_packages()])
     heard = {event: tuple(tasks) for event, tasks in found["subscriptions"].items()}
-    schedules, tended, webhooks = tuple(found["schedules"]), found.get("tended", False), found.get("webhooks", {})
     streams = {name: {task: tuple(some) for task, some in tasks.items()} for name, tasks in found.get("streams", {}).items()}
-    files = tuple(found.get("files", ()))
-    connect, worker = found.get("connect", ""), found.get("worker", {})
-    return Declared(tuple(found["queues"]), found["tasks"], heard, schedules, tended, webhooks, streams, files, connect, worker)
+    return Declared(
+        queues=tuple(found["queues"]), tasks=found["tasks"], subscriptions=heard, schedules=tuple(found["schedules"]),
+        tended=found.get("tended", False), webhooks=found.get("webhooks", {}), streams=streams, files=tuple(found.get("files", ())),
+        connect=found.get("connect", ""), worker=found.get("worker", {}),
+    )  # fmt: skip

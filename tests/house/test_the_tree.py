@@ -24,6 +24,7 @@ EVERY_MODULE: list[Rule] = [
 ]
 EVERY_LIBRARY_MODULE: list[Rule] = [
     shape.public_things_are_documented,
+    shape.records_name_their_fields,
     imports.only_floors_below,
     imports.one_room_knows_engine_and_aws,
     imports.by_name_only_where_allowed,

@@ -295,7 +295,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
 
         with deadlines.chosen(self.call_timeout):
             ports, patience = brought(self.connect), deadlines.patience()
-        return Outlet(self.name, self.registry, ports, self.queues, patience, of(self.name))
+        return Outlet(self.name, self.registry, ports, self.queues, patience=patience, backlog=of(self.name))
 
     def attach(self, ports: Ports | None, *, backlog: Backlog | None = None) -> None:
         """Bind this app to *ports*; None unbinds it, so that the next use connects anew.

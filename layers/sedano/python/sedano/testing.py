@@ -136,11 +136,12 @@ class World:
         self._told = 0
         ledger = MemoryLedger(self.clock)
         self.ports = ports = Ports(
-            ledger, self.queues, MemoryBlobs(), MemoryEvents(), MemoryMembers(), MemoryLeases(self.clock),
-            MemoryControl(), MemoryElections(ledger), MemoryFlowRuns(), MemoryMemos(), MemoryLimits(), MemoryConsumers(self.queues),
-            MemoryTimers(self.clock, self.queues), MemorySchedules(),
-            Seals(MemoryKeyStore(), self.clock, SeededEntropy(seed), self.telemetry), self.clock, SeededEntropy(seed), self.telemetry,
-            most_budget,
+            ledger=ledger, queues=self.queues, blobs=MemoryBlobs(), events=MemoryEvents(), members=MemoryMembers(),
+            leases=MemoryLeases(self.clock), control=MemoryControl(), elections=MemoryElections(ledger), flow_runs=MemoryFlowRuns(),
+            memos=MemoryMemos(), limits=MemoryLimits(), consumers=MemoryConsumers(self.queues),
+            timers=MemoryTimers(self.clock, self.queues), schedules=MemorySchedules(),
+            seals=Seals(MemoryKeyStore(), self.clock, SeededEntropy(seed), self.telemetry), clock=self.clock, entropy=SeededEntropy(seed),
+            telemetry=self.telemetry, most_budget=most_budget,
         )  # fmt: skip
         self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())
         self.router = Router(app.registry, ports, Host("memory.2.00000000", 2))

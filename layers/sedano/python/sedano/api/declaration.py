@@ -93,7 +93,8 @@ class Declaration:
         key = key_of(self.singleton, self.on_busy, self.delivery, parameters)
         limits = TimeLimits(self.soft_time_limit, self.time_limit) if self.time_limit or self.soft_time_limit else None
         return TaskSpec(
-            name, function, parameters, is_async, self.delivery, policy, self.ignore_result, self.queue, self.expires, key, self.on_busy,
+            name=name, function=function, parameters=parameters, is_async=is_async, delivery=self.delivery, retry=policy,
+            ignore_result=self.ignore_result, queue=self.queue, expires=self.expires, singleton=key, on_busy=self.on_busy,
             time_limits=limits,
         )  # fmt: skip
 

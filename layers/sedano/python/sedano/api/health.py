@@ -137,7 +137,10 @@ def declared(app: Declares, name: str, states: Sequence[str] | None, every: floa
     if shared:
         task = f"sedano.health.{name}"
         asked = partial(_asked, kept)
-        registry.tasks[task] = TaskSpec(task, asked, Parameters(asked), False, "at_least_once", NEVER, True, app_queue(app))
+        registry.tasks[task] = TaskSpec(
+            name=task, function=asked, parameters=Parameters(asked), is_async=False, delivery="at_least_once", retry=NEVER,
+            ignore_result=True, queue=app_queue(app),
+        )  # fmt: skip
         registry.subscriptions.setdefault(spec.expired, [task])
     return Check(app, kept)
 

@@ -105,14 +105,12 @@ def _check(spec: TaskSpec, options: Mapping[str, Any], counted: Sequence[str]) -
 def _limits(spec: TaskSpec, options: Mapping[str, Any]) -> TaskLimits:
     keys = {name: key_of(name, options[name], spec.parameters) for name in ("key", "concurrency_key") if name in options}
     return TaskLimits(
-        paces_of(options),
-        keys.get("key"),
-        "per" in options,
-        concurrency(options["concurrency"]) if "concurrency" in options else None,
-        keys.get("concurrency_key"),
-        seconds_of("debounce", options["debounce"], MOST_QUIET_S) if "debounce" in options else 0.0,
-        _basket(options["batch"]) if "batch" in options else None,
-    )
+        paces=paces_of(options), key=keys.get("key"), per_worker="per" in options,
+        concurrency=concurrency(options["concurrency"]) if "concurrency" in options else None,
+        concurrency_key=keys.get("concurrency_key"),
+        debounce=seconds_of("debounce", options["debounce"], MOST_QUIET_S) if "debounce" in options else 0.0,
+        batch=_basket(options["batch"]) if "batch" in options else None,
+    )  # fmt: skip
 
 
 def _basket(batch: object) -> tuple[int, float]:

@@ -73,7 +73,10 @@ def periodic_of(app: Declares, name: str, timetable: Timetable, signature: Signa
     kinds: tuple[type, ...] = (Cron, Every, At)
     if not isinstance(timetable, kinds):
         raise OptionError(f"timetable: expected cron(…), every(…) or at(…), got {type(timetable).__name__}")
-    schedule = Schedule(name, timetable, asked.jitter, asked.misfire_grace, asked.coalesce, False, asked.max_instances).checked()
+    schedule = Schedule(
+        name=name, timetable=timetable, jitter=asked.jitter, misfire_grace=asked.misfire_grace, coalesce=asked.coalesce, paused=False,
+        max_instances=asked.max_instances,
+    ).checked()
     return Periodic(schedule, _call(app, signature, asked), State(0))
 
 
@@ -102,7 +105,10 @@ def _call(app: Declares, signature: Signature, asked: PeriodicOptions) -> Call:
     written = stamps.write(options.stamps) if options.stamps else None
     seconds = float(expires) if isinstance(expires, int | float) else None
     tenant = options.tenant or (spec.tenant_of(args, kwargs) if spec is not None else None)
-    return Call(signature.task, queue, data, seconds, ignore, tenant, written, asked.moment)
+    return Call(
+        task=signature.task, queue=queue, data=data, expires=seconds, ignore_result=ignore, tenant=tenant, stamps=written,
+        moment=asked.moment,
+    )  # fmt: skip
 
 
 def _refuse(options: Options) -> None:

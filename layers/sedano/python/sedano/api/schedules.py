@@ -260,6 +260,6 @@ def _shown(found: Periodic, now: float) -> PeriodicTask:
     args, kwargs = codec.decode_data(call.data.encode())
     following = None if schedule.paused else next(iter(upcoming(schedule.timetable, now, 1)), None)
     return PeriodicTask(
-        schedule.name, call.task, schedule.timetable, following, schedule.paused, found.state.missed, bool(found.declared), args, kwargs,
-        call.queue, _options(found),
+        name=schedule.name, task=call.task, timetable=schedule.timetable, next=following, paused=schedule.paused,
+        missed=found.state.missed, declared=bool(found.declared), args=args, kwargs=kwargs, queue=call.queue, options=_options(found),
     )  # fmt: skip

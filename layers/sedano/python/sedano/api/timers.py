@@ -85,4 +85,7 @@ def _task(timer: Timer) -> ScheduledTask | None:
     if not isinstance(command, Command):
         return None
     moment, queue = datetime.fromtimestamp(timer.at, UTC), queue_of(timer.queue)
-    return ScheduledTask(command.task_id, command.task, moment, queue, command.args, command.kwargs, command.attempt, command.tenant)
+    return ScheduledTask(
+        task_id=command.task_id, task=command.task, eta=moment, queue=queue, args=command.args, kwargs=command.kwargs,
+        attempt=command.attempt, tenant=command.tenant,
+    )  # fmt: skip

@@ -15,10 +15,10 @@ def delivery(record: Mapping[str, Any], keys: Mapping[str, str], default: str) -
     attributes = record.get("attributes", {})
     queue = keys.get(str(record.get("eventSourceARN", "")).rpartition(":")[2], default)
     return Delivery(
-        queue, record["messageId"], record.get("receiptHandle", ""), record["body"],
-        int(attributes.get("ApproximateReceiveCount", 1)), int(attributes.get("SentTimestamp", 0)) / 1000,
-        _texts(record["messageAttributes"]) if record.get("messageAttributes") else NOTHING,
-        attributes.get("MessageGroupId") if is_fifo(queue) else None,
+        queue=queue, message_id=record["messageId"], receipt=record.get("receiptHandle", ""), body=record["body"],
+        receives=int(attributes.get("ApproximateReceiveCount", 1)), sent=int(attributes.get("SentTimestamp", 0)) / 1000,
+        attributes=_texts(record["messageAttributes"]) if record.get("messageAttributes") else NOTHING,
+        serial_key=attributes.get("MessageGroupId") if is_fifo(queue) else None,
     )  # fmt: skip
 
 

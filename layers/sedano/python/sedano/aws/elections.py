@@ -129,7 +129,7 @@ def _election(item: Item) -> Election:
     entries = (entry.partition(" ") for entry in item["cand"]["SS"]) if "cand" in item else ()
     need = frozenset(item["need"]["SS"]) if "need" in item else frozenset[str]()
     return Election(
-        text["elect"], text["topic"], text["task"], text["draft"], text["nc"], text["st"], need,
-        {name: int(clock) for clock, _, name in entries}, int(item["ver"]["N"]), item["win"]["S"], item["closer"]["S"],
-        int(item["term"]["N"]), int(item["until"]["N"]),
+        election_id=text["elect"], topic=text["topic"], task_id=text["task"], draft=text["draft"], nonce=text["nc"], state=text["st"],
+        need=need, candidates={name: int(clock) for clock, _, name in entries}, version=int(item["ver"]["N"]), winner=item["win"]["S"],
+        by=item["closer"]["S"], term=int(item["term"]["N"]), until=int(item["until"]["N"]),
     )  # fmt: skip

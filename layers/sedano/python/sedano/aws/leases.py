@@ -104,6 +104,7 @@ def _record(item: Item) -> LeaseRecord:
     number = {name: int(item[name]["N"]) for name in ("tok", "rv", "dur", "exp")}
     waiting = tuple(message["S"] for message in item["queued"]["L"]) if "queued" in item else ()
     return LeaseRecord(
-        item["lease"]["S"], number["tok"], item["nc"]["S"], item["own"]["S"], number["rv"], item["st"]["S"] == HELD, number["dur"],
-        number["exp"], item["want"]["S"] if "want" in item else "", waiting,
+        name=item["lease"]["S"], token=number["tok"], nonce=item["nc"]["S"], owner=item["own"]["S"], version=number["rv"],
+        held=item["st"]["S"] == HELD, duration=number["dur"], expires=number["exp"], want=item["want"]["S"] if "want" in item else "",
+        waiting=waiting,
     )  # fmt: skip

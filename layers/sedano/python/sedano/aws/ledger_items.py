@@ -81,29 +81,13 @@ def record(task_id: str, item: Item) -> TaskRecord:
     text = get("tail", _NO_TEXT)["S"]
     rest = tail.read(text) if text else tail.EMPTY
     return TaskRecord(
-        task_id,
-        read_state(item["st"]["S"]),
-        int(item["try"]["N"]),
-        int(get("att", _ZERO)["N"]),
-        int(get("cnt", _ZERO)["N"]),
-        get("nc", _NO_TEXT)["S"],
-        item["mid"]["S"],
-        int(get("exp", _ZERO)["N"]) / 1000,
-        int(get("clk", _ZERO)["N"]),
-        get("nm", _NO_TEXT)["S"],
-        get("res", _NO_TEXT)["S"] or None,
-        rest.result_ref,
-        rest.error,
-        rest.outbox,
-        rest.outbox_ref,
-        rest.not_before,
-        rest.section,
-        int(get("rsv", _ZERO)["N"]) / 1000,
-        get("own", _NO_TEXT)["S"],
-        int(get("rvk", _ZERO)["N"]),
-        "fgt" in item,
-        rest.added,
-    )
+        task_id=task_id, state=read_state(item["st"]["S"]), attempt=int(item["try"]["N"]), fence=int(get("att", _ZERO)["N"]),
+        claims=int(get("cnt", _ZERO)["N"]), nonce=get("nc", _NO_TEXT)["S"], message_id=item["mid"]["S"],
+        expires=int(get("exp", _ZERO)["N"]) / 1000, clock=int(get("clk", _ZERO)["N"]), name=get("nm", _NO_TEXT)["S"],
+        result=get("res", _NO_TEXT)["S"] or None, result_ref=rest.result_ref, error=rest.error, outbox=rest.outbox,
+        outbox_ref=rest.outbox_ref, not_before=rest.not_before, section=rest.section, reserved=int(get("rsv", _ZERO)["N"]) / 1000,
+        owner=get("own", _NO_TEXT)["S"], asked=int(get("rvk", _ZERO)["N"]), forgotten="fgt" in item, added=rest.added,
+    )  # fmt: skip
 
 
 def join_item(key: str, join: Join, now: float) -> Item:

@@ -170,7 +170,9 @@ def _board(name: str, item: Item | None) -> Board:
 def _permit(item: Item, number: int) -> Permit:
     kept = item[f"w{number}"]["S"] if f"w{number}" in item else ""
     nonce, owner = item[f"n{number}"]["S"], item[f"o{number}"]["S"]
-    return Permit(number, int(item[f"k{number}"]["N"]), nonce, owner, int(item[f"e{number}"]["N"]), kept)
+    return Permit(
+        number=number, token=int(item[f"k{number}"]["N"]), nonce=nonce, owner=owner, expires=int(item[f"e{number}"]["N"]), kept=kept,
+    )  # fmt: skip
 
 
 def _latest(item: Item) -> Latest:

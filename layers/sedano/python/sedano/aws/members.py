@@ -72,10 +72,6 @@ class DynamoMembers:
 
 def _member(item: Mapping[str, Mapping[str, Any]]) -> MemberRecord:
     return MemberRecord(
-        item["nm"]["S"],
-        int(item["clk"]["N"]),
-        item["st"]["S"],
-        int(item["inflight"]["N"]),
-        int(item["seen"]["N"]) / 1000,
-        tuple(task_id["S"] for task_id in item["took"]["L"]) if "took" in item else (),
-    )
+        name=item["nm"]["S"], clock=int(item["clk"]["N"]), state=item["st"]["S"], in_flight=int(item["inflight"]["N"]),
+        seen=int(item["seen"]["N"]) / 1000, tasks=tuple(task_id["S"] for task_id in item["took"]["L"]) if "took" in item else (),
+    )  # fmt: skip

@@ -242,12 +242,8 @@ def _delivery(queue: str, message: Mapping[str, Any]) -> Delivery:
     system = message.get("Attributes", {})
     given = message.get("MessageAttributes", {})
     return Delivery(
-        queue,
-        message["MessageId"],
-        message["ReceiptHandle"],
-        message["Body"],
-        int(system.get("ApproximateReceiveCount", 1)),
-        int(system.get("SentTimestamp", 0)) / 1000,
-        {name: value["StringValue"] for name, value in given.items() if "StringValue" in value},
-        system.get("MessageGroupId") if is_fifo(queue) else None,
-    )
+        queue=queue, message_id=message["MessageId"], receipt=message["ReceiptHandle"], body=message["Body"],
+        receives=int(system.get("ApproximateReceiveCount", 1)), sent=int(system.get("SentTimestamp", 0)) / 1000,
+        attributes={name: value["StringValue"] for name, value in given.items() if "StringValue" in value},
+        serial_key=system.get("MessageGroupId") if is_fifo(queue) else None,
+    )  # fmt: skip

@@ -87,7 +87,10 @@ def begun(outlet: Outlet, made: Tree, canvas_id: str, watch: Sequence[str] = (),
     context = CURRENT.get()
     tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
     trace = (context.traceparent, context.tracestate) if context is not None else (None, None)
-    draft = drafted(ask, Origin(outlet.first_queue, tenant, trace[0], stamps, ROOT, trace[1]), ports.clock.now(), ports.blobs)
+    origin = Origin(
+        queue=outlet.first_queue, tenant=tenant, traceparent=trace[0], stamps=stamps, lineage=ROOT, tracestate=trace[1],
+    )  # fmt: skip
+    draft = drafted(ask, origin, ports.clock.now(), ports.blobs)
     return draft._replace(weight=written.tasks)
 
 

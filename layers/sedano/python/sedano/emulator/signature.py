@@ -143,7 +143,9 @@ def _proof(credential: str, moment: str, signed: str, signature: str, expires: i
     if not scope or not re.fullmatch(r"[0-9]{8}T[0-9]{6}Z", moment) or not re.fullmatch(r"[0-9a-f]{64}", signature):
         raise _unreadable()
     key, day, region, service = scope.groups()
-    return Proof(key, (day, region, service), moment, tuple(signed.split(";")), signature, expires)
+    return Proof(
+        key=key, scope=(day, region, service), moment=moment, signed=tuple(signed.split(";")), signature=signature, expires=expires,
+    )  # fmt: skip
 
 
 def _unreadable() -> SignatureRefusedError:

@@ -130,10 +130,11 @@ class Composer:
         ref = draft.data_ref or self.check(draft.args, draft.kwargs)
         lineage = marked(self._ports, draft.lineage or lineage, draft.task_id, draft.task)
         command = Command(
-            message_id, draft.task_id, draft.task, self.source, self._ports.clock.now(), self._lamport.forward(),
-            () if ref else draft.args, {} if ref else draft.kwargs, draft.attempt, lineage, draft.expires, draft.tenant,
-            draft.traceparent, draft.ignore_result, draft.member, draft.gather, draft.section, ref, draft.stamps, draft.place,
-            draft.time_limits, draft.tracestate,
+            id=message_id, task_id=draft.task_id, task=draft.task, source=self.source, time=self._ports.clock.now(),
+            clock=self._lamport.forward(), args=() if ref else draft.args, kwargs={} if ref else draft.kwargs, attempt=draft.attempt,
+            lineage=lineage, expires=draft.expires, tenant=draft.tenant, traceparent=draft.traceparent, ignore_result=draft.ignore_result,
+            member=draft.member, gather=draft.gather, section=draft.section, data_ref=ref, stamps=draft.stamps, place=draft.place,
+            time_limits=draft.time_limits, tracestate=draft.tracestate,
         )  # fmt: skip
         outgoing = Outgoing(codec.encode(command), draft.delay, draft.tenant, serial_key=draft.serial_key)
         return Addressed(command_queue(draft.queue), outgoing)
@@ -142,9 +143,9 @@ class Composer:
         now, clock = self._ports.clock.now(), self._lamport.forward()
         lineage = marked(self._ports, lineage, draft.event_id, draft.name)
         event = Event(
-            draft.event_id, draft.name, self.source, now, clock, draft.data, lineage, draft.tenant, draft.traceparent, stamps=draft.stamps,
-            tracestate=draft.tracestate,
-        )
+            id=draft.event_id, name=draft.name, source=self.source, time=now, clock=clock, data=draft.data, lineage=lineage,
+            tenant=draft.tenant, traceparent=draft.traceparent, stamps=draft.stamps, tracestate=draft.tracestate,
+        )  # fmt: skip
         body = codec.encode(event)
         if len(body) > CLAIM_CHECK_BYTES:
             ref = self._ports.blobs.put(codec.encode_event_data(draft.data))

@@ -57,9 +57,12 @@ def calls(election: Election, queue: str, timeout: int, parent: str) -> list[Com
     number = min(max(1, len(election.need)), MOST_CALLS)
     delays = [0] * number + [timeout]
     return [
-        CommandDraft(queue, derived_id(parent, f"elect/{n}"), ELECT, (election.election_id, n == number), {}, delay, ignore_result=True)
+        CommandDraft(
+            queue=queue, task_id=derived_id(parent, f"elect/{n}"), task=ELECT, args=(election.election_id, n == number), kwargs={},
+            delay=delay, ignore_result=True,
+        )
         for n, delay in enumerate(delays)
-    ]
+    ]  # fmt: skip
 
 
 def sudden(election: Election, queue: str, task_id: str) -> CommandDraft:

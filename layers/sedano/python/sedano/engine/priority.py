@@ -50,5 +50,6 @@ class Preferring:
         task: TaskSpec = job.task
         waited = max(0.0, now - job.command.time)
         return Candidate(
-            task.name, task.is_async, self._seconds.get(task.name), self._runs[task.name], waited, job.command.tenant, self._busy or 0.0
-        )
+            task=task.name, is_async=task.is_async, seconds=self._seconds.get(task.name), runs=self._runs[task.name], waited=waited,
+            tenant=job.command.tenant, busy=self._busy or 0.0,
+        )  # fmt: skip

@@ -104,7 +104,9 @@ def controller() -> Handler:
         outlet.announce(name, {})
 
     registry = app.registry
-    built = Controller(ports, outlet.lamport, app.queues, registry.budgets, registry.checks, announce)
+    built = Controller(
+        ports=ports, lamport=outlet.lamport, queues=app.queues, budgets=registry.budgets, checks=registry.checks, announce=announce
+    )
 
     def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
         try:

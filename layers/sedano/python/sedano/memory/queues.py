@@ -215,7 +215,10 @@ class MemoryQueues:
         _show(source, kept, now + self._visibility)
         message = kept.outgoing
         attributes = dict(message.attributes)
-        return Delivery(key, kept.message_id, kept.receipt, message.body, kept.receives, kept.sent, attributes, message.serial_key)
+        return Delivery(
+            queue=key, message_id=kept.message_id, receipt=kept.receipt, body=message.body, receives=kept.receives, sent=kept.sent,
+            attributes=attributes, serial_key=message.serial_key,
+        )  # fmt: skip
 
 
 def _is_copy(queue: _Queue, message: Outgoing, now: float) -> bool:

@@ -134,7 +134,9 @@ def from_text(text: str) -> Level:
     """
     try:
         limit, increases, changes, at, until, applied = parts(text)
-        return Level(int(limit), int(increases), int(changes), moment(at), moment(until), bool(applied))
+        return Level(
+            limit=int(limit), increases=int(increases), changes=int(changes), at=moment(at), until=moment(until), applied=bool(applied),
+        )  # fmt: skip
     except (TypeError, ValueError, OverflowError) as wrong:
         raise ConfigurationError(f"a budget in the control table cannot be read: {wrong}") from None
 

@@ -167,7 +167,10 @@ def from_text(text: str) -> Circuit:
         name, marks, since, until, cause, row, trips, loud = parts(text)
         found = tuple((moment(at), str(kind)) for at, kind in marks)
         tripped = tuple(moment(at) for at in trips)
-        return Circuit(str(name), found, moment(since), moment(until), str(cause), int(row), tripped, moment(loud))
+        return Circuit(
+            name=str(name), marks=found, since=moment(since), until=moment(until), cause=str(cause), row=int(row), trips=tripped,
+            loud=moment(loud),
+        )  # fmt: skip
     except (TypeError, ValueError, OverflowError) as wrong:
         raise ConfigurationError(f"a circuit in the control table cannot be read: {wrong}") from None
 
@@ -176,7 +179,7 @@ def _tripped(breaker: Breaker, circuit: Circuit, cause: str, now: float) -> Note
     trips = (*(at for at in circuit.trips if now - breaker.errors_within < at <= now + SKEW_S), now)[-MOST_MARKS:]
     loud = now + breaker.calm_after if len(trips) >= breaker.errors_after else circuit.loud
     row = circuit.row + 1
-    opened = Circuit(circuit.name, (), now, now + breaker.period(row), cause, row, trips, loud)
+    opened = Circuit(name=circuit.name, marks=(), since=now, until=now + breaker.period(row), cause=cause, row=row, trips=trips, loud=loud)
     return Noted(opened, True, "error" if now < loud <= now + breaker.calm_after else "warning")
 
 

@@ -102,7 +102,7 @@ def from_text(text: str) -> Health:
     """
     try:
         name, state, since, at, detail, asked = parts(text)
-        return Health(str(name), str(state), moment(since), moment(at), str(detail), moment(asked))
+        return Health(name=str(name), state=str(state), since=moment(since), at=moment(at), detail=str(detail), asked=moment(asked))
     except (TypeError, ValueError, OverflowError) as wrong:
         raise ConfigurationError(f"a health check in the control table cannot be read: {wrong}") from None
 

@@ -112,7 +112,10 @@ def _save(group: GroupResult) -> None:
     inline = text if len(text) <= INLINE_BYTES else None
     ref = None if inline is not None else outlet.ports.blobs.put(text.encode())
     now, nonce = outlet.ports.clock.now(), outlet.ports.entropy.nonce()
-    saved = Outcome(_saved_id(group.id), states.SUCCESS, nonce, 0, group.id, 0, int(now * 1_000_000), SAVED, now, inline, ref)
+    saved = Outcome(
+        task_id=_saved_id(group.id), state=states.SUCCESS, nonce=nonce, fence=0, message_id=group.id, attempt=0,
+        clock=int(now * 1_000_000), name=SAVED, at=now, result=inline, result_ref=ref,
+    )  # fmt: skip
     (answer,) = outlet.ports.ledger.keep([saved])
     if isinstance(answer, SedanoError):
         raise answer

@@ -19,7 +19,10 @@ def document(result: Any) -> Document | None:
         return None
     error = (record.error.type_name, record.error.message, record.error.traceback) if record.error else None
     value = outlet.gathering.value(record) if record.state == states.SUCCESS else None
-    return Document(record.message_id, result.id, record.name, "ledger", outlet.ports.clock.now(), record.clock, record.state, value, error)
+    return Document(
+        id=record.message_id, task_id=result.id, task=record.name, source="ledger", time=outlet.ports.clock.now(), clock=record.clock,
+        state=record.state, value=value, error=error,
+    )  # fmt: skip
 
 
 def published(result: Any) -> Iterator[Any]:

@@ -66,7 +66,10 @@ def cluster(ports: Ports, latest: int = LATEST, days: int = DAYS) -> ClusterView
     names = Counter(str(task.fields["name"] or UNNAMED) for task in tasks)
     workers = Counter(task.worker for task in tasks if task.worker is not None)
     found = tuple(members(ports))
-    return ClusterView(ports.clock.now(), found, tuple(tasks[:latest]), dict(by_state), dict(names), dict(workers), unreadable)
+    return ClusterView(
+        at=ports.clock.now(), members=found, latest=tuple(tasks[:latest]), by_state=dict(by_state), by_type=dict(names),
+        by_worker=dict(workers), unreadable=unreadable,
+    )  # fmt: skip
 
 
 def _asked_for(ports: Ports, tasks: Sequence[Timeline]) -> list[Timeline]:

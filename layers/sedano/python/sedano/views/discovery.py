@@ -51,17 +51,14 @@ def discovered(app: Sedano) -> Discovered:
     registry = app.registry
     own = [name for name in registry.tasks if not name.startswith(OWN)]
     return Discovered(
-        app.name,
-        tuple(sorted(app.queues)),
-        {name: _task(registry.tasks[name]) for name in sorted(own)},
-        {event: _in_order(registry.subscriptions[event]) for event in sorted(registry.subscriptions)},
-        {name: app.periodics[name].call.task for name in sorted(app.periodics)},
-        bool(registry.budgets) or any(check.spec.shared for check in registry.checks.values()),
-        {name: app.webhooks[name].scheme.signs for name in sorted(app.webhooks)},
-        {name: {task: app.streams[name][task] for task in sorted(app.streams[name])} for name in sorted(app.streams)},
-        app.connect if app.connect != AWS else "",
-        app.worker._asdict() if app.worker is not None else {},
-    )
+        name=app.name, queues=tuple(sorted(app.queues)), tasks={name: _task(registry.tasks[name]) for name in sorted(own)},
+        subscriptions={event: _in_order(registry.subscriptions[event]) for event in sorted(registry.subscriptions)},
+        schedules={name: app.periodics[name].call.task for name in sorted(app.periodics)},
+        tended=bool(registry.budgets) or any(check.spec.shared for check in registry.checks.values()),
+        webhooks={name: app.webhooks[name].scheme.signs for name in sorted(app.webhooks)},
+        streams={name: {task: app.streams[name][task] for task in sorted(app.streams[name])} for name in sorted(app.streams)},
+        connect=app.connect if app.connect != AWS else "", worker=app.worker._asdict() if app.worker is not None else {},
+    )  # fmt: skip
 
 
 def over(app: Sedano, at: float) -> list[str]:

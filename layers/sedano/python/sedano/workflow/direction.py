@@ -122,9 +122,10 @@ class Directing:
         text = codec.encode_value(begin["inputs"], "inputs")
         ref = ports.blobs.put(text.encode()) if len(text) > INLINE_INPUTS else None
         run = FlowRun(
-            run_id, str(begin["workflow"]), str(begin["version"]), BlobRef(*begin["definition"]), command.time, None if ref else text, ref,
-            nonce=ports.entropy.nonce(), tenant=command.tenant, stamps=command.stamps, hops=command.lineage.hops,
-            budget=command.lineage.budget, root_id=command.lineage.root_id or command.task_id,
+            run_id=run_id, workflow=str(begin["workflow"]), version=str(begin["version"]), definition=BlobRef(*begin["definition"]),
+            started=command.time, inputs=None if ref else text, inputs_ref=ref, nonce=ports.entropy.nonce(), tenant=command.tenant,
+            stamps=command.stamps, hops=command.lineage.hops, budget=command.lineage.budget,
+            root_id=command.lineage.root_id or command.task_id,
         )  # fmt: skip
         found = ports.flow_runs.begin(run, ports.clock.now()).run
         if found is not None and (found.definition, found.inputs, found.inputs_ref) != (run.definition, run.inputs, run.inputs_ref):
@@ -215,7 +216,9 @@ class Directing:
         watch = derived_id(task_id, f"limit/{max(0, int(left - delay))}")
         kwargs = {"limit": [task_id, until]}
         queue = self._app.queues[0]
-        self._app.outlet.post([CommandDraft(queue, watch, WORKFLOW, (run.run_id, step.name), kwargs, delay, ignore_result=True)])
+        self._app.outlet.post([CommandDraft(
+            queue=queue, task_id=watch, task=WORKFLOW, args=(run.run_id, step.name), kwargs=kwargs, delay=delay, ignore_result=True,
+        )])
 
     def _over(self, run: FlowRun, name: str | None, task_id: str, until: float) -> bool:
         """Revoke the step that ran out of its time; tell whether that is a reason to ask what comes next."""

@@ -101,7 +101,10 @@ class FlowResult:
         run, definition = progress.run, progress.definition
         steps = tuple(_view(progress, step.name) for step in definition.steps)
         undone = dict(run.uncompensated)
-        return FlowView(run.run_id, run.workflow, run.version, run.state, run.cause, run.started, run.ended, steps, undone)
+        return FlowView(
+            run_id=run.run_id, workflow=run.workflow, version=run.version, state=run.state, cause=run.cause, started=run.started,
+            ended=run.ended, steps=steps, uncompensated=undone,
+        )  # fmt: skip
 
     def get(self, timeout: float | None = None) -> dict[str, Any]:
         """Wait for the run and return the results of the steps that no other waits for, by name.
@@ -285,4 +288,4 @@ def _view(progress: Progress, name: str) -> StepView:
         calls = progress.counted(step)
         if state == READY and any(task_id in progress.records for task_id in progress.calls(step).values()):
             state = STEP_RUNNING  # what collects its results has not begun, but its calls have
-    return StepView(name, state, step.call.task, status.task_id, status.attempt, detail, calls)
+    return StepView(name=name, state=state, task=step.call.task, task_id=status.task_id, attempt=status.attempt, detail=detail, calls=calls)

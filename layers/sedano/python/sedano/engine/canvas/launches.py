@@ -55,7 +55,10 @@ def origin_of(command: Command, queue: str) -> Origin:
     """Return what *command*, received from *queue*, hands down. A canvas spawns nothing: its tasks stand at one hop with one budget."""
     own = command.lineage
     lineage = Lineage(own.root_id or command.task_id, command.task_id, own.hops, own.budget)
-    return Origin(queue, command.tenant, command.traceparent, command.stamps, lineage, command.tracestate)
+    return Origin(
+        queue=queue, tenant=command.tenant, traceparent=command.traceparent, stamps=command.stamps, lineage=lineage,
+        tracestate=command.tracestate,
+    )  # fmt: skip
 
 
 def drafted(ask: Ask, origin: Origin, now: float, blobs: Blobs) -> CommandDraft:
@@ -70,9 +73,10 @@ def drafted(ask: Ask, origin: Origin, now: float, blobs: Blobs) -> CommandDraft:
         )  # fmt: skip
     args, kwargs, ref = _data(item, ask, blobs)
     return CommandDraft(
-        str(item.get("queue") or origin.queue), ask.task_id, str(item["task"]), args, kwargs, _delay(item, now), ask.attempt,
-        _expires(item, now), tenant, item.get("traceparent") or origin.traceparent, item.get("ignore_result"), ask.member,
-        _gather(ask), None, ref, stamps, ask.place, time_limits=_time_limits(item),
+        queue=str(item.get("queue") or origin.queue), task_id=ask.task_id, task=str(item["task"]), args=args, kwargs=kwargs,
+        delay=_delay(item, now), attempt=ask.attempt, expires=_expires(item, now), tenant=tenant,
+        traceparent=item.get("traceparent") or origin.traceparent, ignore_result=item.get("ignore_result"), member=ask.member,
+        gather=_gather(ask), section=None, data_ref=ref, stamps=stamps, place=ask.place, time_limits=_time_limits(item),
         tracestate=None if "traceparent" in item else origin.tracestate,
     )  # fmt: skip
 
@@ -174,7 +178,9 @@ def continued(join: Join, plans: Plans, now: float, blobs: Blobs) -> tuple[Comma
     kept = json.loads(join.body)
     place, member = Place(*kept["place"]), Member(*kept["member"]) if kept["member"] else None
     queue, tenant, traceparent, stamps, lineage = kept["origin"]
-    origin = Origin(queue, tenant, traceparent, stamps, Lineage(*lineage), kept.get("tracestate"))
+    origin = Origin(
+        queue=queue, tenant=tenant, traceparent=traceparent, stamps=stamps, lineage=Lineage(*lineage), tracestate=kept.get("tracestate"),
+    )  # fmt: skip
     gather = Gather(join.join_id, join.size, True, bool(kept["outcomes"]))
     ask = following(place, find(place, plans.load), (), member, gather)
     if ask is None:

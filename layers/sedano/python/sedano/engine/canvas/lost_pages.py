@@ -86,8 +86,10 @@ def lost(join: Join) -> Lost:
     exits = [Exit(*one[:EXIT_FIELDS]) for one in found.get("exits", ())] or [Exit(str(found["place"][0]), 0, LAUNCH)]
     errors, watch = found.get("callbacks", ((), ()))
     return Lost(
-        exits[0], tuple(exits[1:]), tuple(errors), tuple(watch), Member(*found["member"]) if found["member"] else None,
-        Origin(queue, tenant, traceparent, stamps, Lineage(*lineage)), Gather(join.join_id, join.size, True, bool(found["outcomes"])),
+        body=exits[0], chains=tuple(exits[1:]), errors=tuple(errors), watch=tuple(watch),
+        member=Member(*found["member"]) if found["member"] else None,
+        origin=Origin(queue, tenant, traceparent, stamps, Lineage(*lineage)),
+        gather=Gather(join.join_id, join.size, True, bool(found["outcomes"])),
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from sedano.engine.batch import Job
 from sedano.engine.budget_marks import resumed
 from sedano.engine.canvas.chord_results import Gathering, member_id
+from sedano.engine.canvas.error_requests import request_of
 from sedano.engine.canvas.launches import (
     Origin,
     added_by,
@@ -36,7 +37,7 @@ from sedano.engine.canvas.lost_pages import callbacks, kept, lost
 from sedano.engine.canvas.page_cache import Plans
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.registry import Registry
-from sedano.errors import MessageRefused, Unavailable, Unserialisable
+from sedano.errors import MessageRefused, Unavailable
 from sedano.model import states
 from sedano.model.canvas.join import Join
 from sedano.model.canvas.page_reader import PAGE_MEMBERS, Item
@@ -55,11 +56,9 @@ from sedano.model.canvas.place import (
     told_to_errback,
 )
 from sedano.model.ledger.records import ErrorRecord, Outcome, copy_of, end_of
-from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import Lineage, derived_id
 from sedano.model.messages.message import LAUNCH, NOTHING, BlobRef, Command, Member, Place
-from sedano.model.messages.stamps import read
 from sedano.model.queues import queue_of
 from sedano.model.states import TaskState
 from sedano.ports import Ports
@@ -318,7 +317,10 @@ class Conducting:
             ends.append(self._exit(ask.place.canvas_id, 0, find(ask.place, self.plans.load).end, job, state, why))
         found.exits += ends
         now, told = self.ports.clock.now(), set[str]()
-        step = Command(job.command.id, ask.task_id, ask.task, self.composer.source, now, job.received_clock, data_ref=BlobRef("", 0))
+        step = Command(
+            id=job.command.id, task_id=ask.task_id, task=ask.task, source=self.composer.source, time=now, clock=job.received_clock,
+            data_ref=BlobRef("", 0),
+        )  # fmt: skip
         for item in ask.item.get("errors", ()):
             self._call(item, step, why, origin_of(job.command, queue_of(job.delivery.queue)), found, told)
 
@@ -353,8 +355,9 @@ class Conducting:
         clock, now = self.lamport.forward(), self.ports.clock.now()
         ended = states.ROWS[state].dependents or states.FAILURE
         return Outcome(
-            task_id, ended, self.ports.entropy.nonce(), 0, job.command.id, attempt, clock, name or LAUNCH, now, error=why
-        )
+            task_id=task_id, state=ended, nonce=self.ports.entropy.nonce(), fence=0, message_id=job.command.id, attempt=attempt,
+            clock=clock, name=name or LAUNCH, at=now, error=why,
+        )  # fmt: skip
 
     def _call(self, item: Item, command: Command, why: ErrorRecord, origin: Origin, found: Consequences, told: set[str]) -> None:
         """Publish the error callback *item* of *command*, once however often it was linked."""
@@ -371,7 +374,7 @@ class Conducting:
         spec = self.registry.tasks.get(str(item["task"]))
         room = spec.parameters.room(len(item.get("args", ())), item.get("kwargs", {})) if spec is not None else 1
         if told_to_errback(room) == 3:
-            return [_request(command), {"type": why.type_name, "message": why.message}, why.traceback]
+            return [request_of(command), {"type": why.type_name, "message": why.message}, why.traceback]
         return [command.task_id][: told_to_errback(room)]
 
 
@@ -379,22 +382,3 @@ def _why(task_id: str, error: ErrorRecord | None) -> ErrorRecord:
     if error is None:
         error = ErrorRecord("TaskRevoked", f"task {task_id} was revoked before it ran")
     return error if error.cause else error._replace(cause=task_id)
-
-
-def _fits(command: Command) -> bool:
-    """Return whether the arguments of *command* can be part of those of another: a message may only nest so deeply."""
-    try:
-        codec.encode_value([command.args, command.kwargs])
-    except Unserialisable:
-        return False
-    return True
-
-
-def _request(command: Command) -> dict[str, Any]:
-    """Return what an error callback learns of the failed task; arguments that lie in the blob store, or nest too deeply, stay out."""
-    here = command.data_ref is None and _fits(command)
-    return {
-        "id": command.task_id, "task": command.task, "args": list(command.args) if here else None,
-        "kwargs": dict(command.kwargs) if here else None, "retries": command.attempt, "root_id": command.lineage.root_id or command.task_id,
-        "parent_id": command.lineage.parent_id, "tenant": command.tenant, "stamps": dict(read(command.stamps)),
-    }  # fmt: skip

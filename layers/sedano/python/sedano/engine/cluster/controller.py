@@ -74,7 +74,10 @@ class Controller:
             self._told(queue, load)
         paused = pauses.queues_of(ports.control.read().paused, ports.clock.now())
         levels, limits = self._levels(), {queue: self._in_force(queue) for queue in self._budgets}
-        return Seen(ports.clock.now(), members, records, loads, levels, known(ports, [*self._checks.values()]), paused, limits)
+        return Seen(
+            now=ports.clock.now(), members=members, records=records, loads=loads, levels=levels,
+            health=known(ports, [*self._checks.values()]), paused=paused, limits=limits,
+        )  # fmt: skip
 
     def _in_force(self, queue: str) -> int | None:
         """Return the limit that the queue's consumer has; None when that cannot be known now: the next round asks again."""

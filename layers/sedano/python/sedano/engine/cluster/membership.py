@@ -72,7 +72,9 @@ class Membership:
         now = self._ports.clock.now()
         tasks = tuple(job.command.task_id for job in jobs if job.mode == "claimed")
         self._due, self._last, self._ticked = False, now, self._ports.clock.monotonic()
-        if not self._write(MemberRecord(self.name, self._lamport.forward(), ACTIVE, in_flight, now, tasks)):
+        if not self._write(MemberRecord(
+            name=self.name, clock=self._lamport.forward(), state=ACTIVE, in_flight=in_flight, seen=now, tasks=tasks,
+        )):
             return
         kind = HEARTBEAT if self._joined else ONLINE
         self._joined = True

@@ -210,8 +210,9 @@ def _parked(delivery: Delivery) -> Parked:
     said = delivery.attributes
     name, task_id = _what(delivery.body)
     return Parked(
-        delivery, said.get("reason", "unknown"), said.get("field", "-"), said.get("detail", "-"), said.get("queue", "-"),
-        said.get("message_id", delivery.message_id), delivery.sent, name, task_id,
+        delivery=delivery, reason=said.get("reason", "unknown"), field=said.get("field", "-"), detail=said.get("detail", "-"),
+        queue=said.get("queue", "-"), message_id=said.get("message_id", delivery.message_id), at=delivery.sent, name=name,
+        task_id=task_id,
     )  # fmt: skip
 
 

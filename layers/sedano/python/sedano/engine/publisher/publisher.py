@@ -125,7 +125,9 @@ class Outlet:
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
         traceparent, tracestate = _trace(context, None, None)
         with self._in_time():
-            self._post([EventDraft(name, data, event_id, tenant, traceparent, stamps, tracestate)], None)
+            self._post([EventDraft(
+                name=name, data=data, event_id=event_id, tenant=tenant, traceparent=traceparent, stamps=stamps, tracestate=tracestate,
+            )], None)
         return event_id
 
     @contextmanager
@@ -226,11 +228,11 @@ class Outlet:
         traceparent, tracestate = _trace(context, options.traceparent, options.tracestate)
         queue, delay = options.queue or (spec.queue if spec is not None else "default"), delay_of(options, now)
         return CommandDraft(
-            queue, task_id, signature.task, signature.args, signature.kwargs,
-            delay, expires=expiry_of(options, spec.expires if spec is not None else None, now),
+            queue=queue, task_id=task_id, task=signature.task, args=signature.args, kwargs=signature.kwargs, delay=delay,
+            expires=expiry_of(options, spec.expires if spec is not None else None, now),
             tenant=options.tenant or _tenant(spec, signature) or tenant, traceparent=traceparent, ignore_result=ignore,
-            time_limits=_time_limits(spec, options),
-            stamps=joined(stamps, options.stamps), serial_key=_serial_key(spec, signature, queue, delay), tracestate=tracestate,
+            time_limits=_time_limits(spec, options), stamps=joined(stamps, options.stamps),
+            serial_key=_serial_key(spec, signature, queue, delay), tracestate=tracestate,
         )  # fmt: skip
 
     def _checked(self, draft: CommandDraft) -> CommandDraft:

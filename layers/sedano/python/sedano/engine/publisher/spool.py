@@ -150,8 +150,11 @@ class Spool:
                     stage = dict(database.execute("SELECT name, said FROM about")).get("stage", "")
                     queues = [str(queue) for (queue,) in database.execute("SELECT DISTINCT queue FROM message ORDER BY queue")]
                     moment = oldest if isinstance(oldest, float) else 0.0
-                    return Found(self.folder, app, str(stage), int(waiting), int(spoiled) + self._unread(), moment, queues)
-        return Found(self.folder, app, str(stage), 0, self._unread(), 0.0, ())
+                    return Found(
+                        place=self.folder, app=app, stage=str(stage), waiting=int(waiting), spoiled=int(spoiled) + self._unread(),
+                        oldest=moment, queues=queues,
+                    )  # fmt: skip
+        return Found(place=self.folder, app=app, stage=str(stage), waiting=0, spoiled=self._unread(), oldest=0.0, queues=())
 
     def drop(self, number: int) -> int:
         """Delete everything that waits here and all that is set aside, if these are *number*; return how many were deleted.

@@ -211,8 +211,8 @@ def _draft(found: Periodic, moment: int, now: float) -> CommandDraft:
         kwargs = {**kwargs, call.moment: write_moment(one.scheduled)}
     expires = one.runs_at + call.expires if call.expires is not None else None
     draft = CommandDraft(
-        call.queue, one.task_id, call.task, args, kwargs, max(0, -int(-(one.runs_at - now) // 1)), expires=expires, tenant=call.tenant,
-        ignore_result=call.ignore_result, stamps=call.stamps,
+        queue=call.queue, task_id=one.task_id, task=call.task, args=args, kwargs=kwargs, delay=max(0, -int(-(one.runs_at - now) // 1)),
+        expires=expires, tenant=call.tenant, ignore_result=call.ignore_result, stamps=call.stamps,
     )  # fmt: skip
     if schedule.max_instances is None:
         return draft

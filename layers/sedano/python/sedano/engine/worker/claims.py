@@ -78,8 +78,8 @@ class Claiming(NamedTuple):
         old = command.time < job.received - RECORD_LIFETIME_S
         expires = batch.deadline + GUARD_S if self.length is None else self.ports.clock.now() + self.length
         return Claim(
-            command.task_id, command.attempt, command.id, self.ports.entropy.nonce(), expires, job.received_clock,
-            command.task, must_exist=command.attempt > 0 or old, owner=self.membership.name,
+            task_id=command.task_id, attempt=command.attempt, message_id=command.id, nonce=self.ports.entropy.nonce(), expires=expires,
+            clock=job.received_clock, name=command.task, must_exist=command.attempt > 0 or old, owner=self.membership.name,
         )  # fmt: skip
 
     def _in_place(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError) -> tuple[Job, Claim, ClaimAnswer | SedanoError]:

@@ -134,7 +134,10 @@ class Execution(NamedTuple):
         clock, before = self.lamport.forward(), self._before(job.command) if job.command.attempt else 0
         fence = record.fence if record is not None else 0
         asks = Checkpoint(self.ports, job.command.task_id, fence) if record is not None else None
-        made = TaskContext(job.command, fence, deadline, clock, job.token, job.permit, asks, self.vote, before)
+        made = TaskContext(
+            command=job.command, fence=fence, deadline=deadline, clock=clock, token=job.token, permit=job.permit, checkpoint=asks,
+            vote=self.vote, before=before,
+        )  # fmt: skip
         self.began.append(made)
         return made
 
@@ -168,13 +171,18 @@ class Execution(NamedTuple):
                 run = Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True)
         began = started if started is not None else now
         if context is None:
-            return Ran(held, run, result, (), began, self.lamport.forward(), now)
+            return Ran(held=held, run=run, result=result, drafts=(), started=began, started_clock=self.lamport.forward(), ended=now)
         context.over = True
         if not context.added or run.error is not None or run.replaced:
-            return Ran(held, run, result, tuple(context.outbox), began, context.clock, now)
+            return Ran(
+                held=held, run=run, result=result, drafts=tuple(context.outbox), started=began, started_clock=context.clock, ended=now,
+            )  # fmt: skip
         added = context.added
         more = [d._replace(member=Member(d.member.join_id, d.member.index, len(added))) for d in added if d.member is not None]
-        return Ran(held, run, result, (*context.outbox, *more), began, context.clock, now, len(added))
+        return Ran(
+            held=held, run=run, result=result, drafts=(*context.outbox, *more), started=began, started_clock=context.clock, ended=now,
+            added=len(added),
+        )  # fmt: skip
 
     def _before(self, command: Command) -> int:
         try:

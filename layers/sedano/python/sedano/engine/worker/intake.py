@@ -102,7 +102,10 @@ class Intake(NamedTuple):
         if not command.time or command.lineage.budget > self.ports.most_budget:
             command = self._completed(command, delivery.sent or now)
         mode = task.mode(command)
-        return Job(delivery, command, task, now, clock, mode, self._stillborn(delivery, command, mode, now))
+        return Job(
+            delivery=delivery, command=command, task=task, received=now, received_clock=clock, mode=mode,
+            stillborn=self._stillborn(delivery, command, mode, now),
+        )  # fmt: skip
 
     def _completed(self, command: Command, sent: float) -> Command:
         """Return *command* with the time at which it was *sent*, where it says none, and with the budget that the stage grants it."""

@@ -103,24 +103,50 @@ class Worker:
         self.publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._spared = Spared()
         self.membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
-        self._intake = Intake(registry, ports, self.lamport, window, self.membership, settings.poison_after, self._spared)
-        conducting = Conducting(ports, self.lamport, composer, registry, Plans(ports.blobs), Gathering(ports))
-        self._following = Following(ports, composer, self.publisher, conducting, Joining(ports, conducting), window)
-        self._extending = Extending(ports, settings.visibility, ticker)
-        most, length = settings.poison_after, self._extending.length
-        self._claiming = Claiming(ports, self.lamport, self._following, self.membership, most, length)
-        self._admission = Admission(registry, ports, self.lamport, host.hostname, conducting.gathering.arguments, settings.concurrency)
-        admission, record = self._admission, self._judge_and_record
-        pool, turns = admission.pool(settings.concurrency), admission.coroutines()
-        look = SecondLook(ports, self.membership, admission.circuit, admission.stopped)
-        self._execution = Execution(
-            ports, self.lamport, conducting, pool, run_loop, settings.guard, record, look, admission.note, admission.put_off, [],
-            self._extending.holds, admission.vote, turns,
+        self._intake = Intake(
+            registry=registry, ports=ports, lamport=self.lamport, window=window, membership=self.membership,
+            poison_after=settings.poison_after, spared=self._spared,
         )  # fmt: skip
+        conducting = self._conducting(composer, registry)
+        self._following = Following(
+            ports=ports, composer=composer, publisher=self.publisher, conducting=conducting, joining=Joining(ports, conducting),
+            window=window,
+        )  # fmt: skip
+        self._extending = Extending(ports, settings.visibility, ticker)
+        self._claiming = Claiming(
+            ports=ports, lamport=self.lamport, following=self._following, membership=self.membership,
+            most_claims=settings.poison_after, length=self._extending.length,
+        )  # fmt: skip
+        self._admission = self._admitting(registry, conducting)
+        self._execution = self._executing(conducting, run_loop)
         self._judging = Judging(ports, self.lamport, composer, conducting)
         self._parking = ParkingLot(ports, self.lamport)
         self._lanes = Lanes(settings.lanes)
         self._invocations = Invocations(WORKER, ports, host, self.lamport)
+
+    def _conducting(self, composer: Composer, registry: Registry) -> Conducting:
+        """Return what goes on with the canvases of the tasks that end."""
+        ports = self.ports
+        return Conducting(
+            ports=ports, lamport=self.lamport, composer=composer, registry=registry, plans=Plans(ports.blobs), gathering=Gathering(ports),
+        )  # fmt: skip
+
+    def _admitting(self, registry: Registry, conducting: Conducting) -> Admission:
+        """Return the gates through which commands of the tasks of *registry* go."""
+        return Admission(
+            registry=registry, ports=self.ports, lamport=self.lamport, name=self.host.hostname, arguments=conducting.gathering.arguments,
+            lanes=self.settings.concurrency,
+        )  # fmt: skip
+
+    def _executing(self, conducting: Conducting, run_loop: RunLoop | None) -> Execution:
+        """Return what runs bodies, as the settings and the gates of this worker say."""
+        admission, settings = self._admission, self.settings
+        return Execution(
+            ports=self.ports, lamport=self.lamport, conducting=conducting, pool=admission.pool(settings.concurrency), run_loop=run_loop,
+            guard=settings.guard, record=self._judge_and_record,
+            look=SecondLook(self.ports, self.membership, admission.circuit, admission.stopped), note=admission.note,
+            put_off=admission.put_off, began=[], holds=self._extending.holds, vote=admission.vote, turns=admission.coroutines(),
+        )  # fmt: skip
 
     def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
         """Work off *deliveries* before *deadline* (epoch s) and return those that shall be delivered again.

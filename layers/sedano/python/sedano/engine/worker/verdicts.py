@@ -50,8 +50,9 @@ class Judging(NamedTuple):
         """Return the outcome that lets go of a claim whose body never began: the same attempt may be claimed again at once."""
         command, record = held.job.command, held.record
         return Outcome(
-            command.task_id, states.RETRY, record.nonce if record else "", record.fence if record else 0, command.id, command.attempt,
-            self.lamport.forward(), command.task, self.ports.clock.now(), next_attempt=command.attempt,
+            task_id=command.task_id, state=states.RETRY, nonce=record.nonce if record else "", fence=record.fence if record else 0,
+            message_id=command.id, attempt=command.attempt, clock=self.lamport.forward(), name=command.task, at=self.ports.clock.now(),
+            next_attempt=command.attempt,
         )  # fmt: skip
 
     def _verdict(self, ran: Ran) -> Verdict:
@@ -78,10 +79,11 @@ class Judging(NamedTuple):
         result, result_ref = self._kept(ran.result if needed else None)
         outbox, outbox_ref = stored(posted, self.ports.blobs, INLINE_BYTES)
         return Outcome(
-            command.task_id, verdict.state, record.nonce if record else self.ports.entropy.nonce(), record.fence if record else 0,
-            command.id, command.attempt, self.lamport.forward(), command.task, ran.ended, result, result_ref, ran.run.error,
-            outbox, outbox_ref, command.attempt + 1 if again else 0, ran.ended + verdict.pause if again else 0.0, verdict.section,
-            ran.added,
+            task_id=command.task_id, state=verdict.state, nonce=record.nonce if record else self.ports.entropy.nonce(),
+            fence=record.fence if record else 0, message_id=command.id, attempt=command.attempt, clock=self.lamport.forward(),
+            name=command.task, at=ran.ended, result=result, result_ref=result_ref, error=ran.run.error, outbox=outbox,
+            outbox_ref=outbox_ref, next_attempt=command.attempt + 1 if again else 0,
+            not_before=ran.ended + verdict.pause if again else 0.0, section=verdict.section, added=ran.added,
         )  # fmt: skip
 
     def _kept(self, result: str | None) -> tuple[str | None, BlobRef | None]:

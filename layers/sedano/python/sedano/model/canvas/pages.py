@@ -128,7 +128,10 @@ class Plan:
         tops = [t for t in (extra, _named("watch", own), _id(last)) if t]
         text = self._pages([i.text for i in items], _end(chain), extra, tops, within)
         tasks, depth = sum(i.tasks for i in items), 1 + max(i.depth for i in items)
-        return Written(text, tasks, depth, items[0].queue, "chain", items[0].shared, last, items[0].told or bool(last))
+        return Written(
+            text=text, tasks=tasks, depth=depth, queue=items[0].queue, kind="chain", shared=items[0].shared, own=last,
+            told=items[0].told or bool(last),
+        )  # fmt: skip
 
     def _pages(self, texts: Sequence[str], end: str, extra: str, tops: Sequence[str], within: Watch) -> str:
         """Return the item of a chain of *texts*; when it is long, the first part of it, the others each in a page of its own."""
@@ -164,7 +167,9 @@ class Plan:
         else:
             pages = [[self._named(_page(f'{{"group":[{",".join(part)}]}}', within)), len(part)] for _, part in parts]
             head, depth = f'"group":{len(items)},"pages":{self._index(pages)}', 3
-        return Written(f"{{{','.join([head, *marks])}}}", tasks, depth, queue, "group", shared, told=told)
+        return Written(
+            text=f"{{{','.join([head, *marks])}}}", tasks=tasks, depth=depth, queue=queue, kind="group", shared=shared, told=told,
+        )  # fmt: skip
 
     def _index(self, pages: list[list[object]]) -> str:
         """Return the list of *pages*; pages of such lists when there are many."""
@@ -184,7 +189,10 @@ class Plan:
         told = '"told":true' if written.told else ""
         parts = [f'"page":{quote(page)},"kind":"{written.kind}","queue":{quote(written.queue)}', _id(written.own), told]
         text = f"{{{','.join(p for p in parts if p)}}}"
-        return Written(text, written.tasks, 1, written.queue, written.kind, written.shared, written.own, written.told)
+        return Written(
+            text=text, tasks=written.tasks, depth=1, queue=written.queue, kind=written.kind, shared=written.shared, own=written.own,
+            told=written.told,
+        )  # fmt: skip
 
     def _named(self, text: str, inline: bool = True) -> str:
         """Return what stands for the page *text*: itself when it is short, else its claim check."""

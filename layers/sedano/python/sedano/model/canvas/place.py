@@ -128,8 +128,8 @@ def following(place: Place, spot: Spot, args: Sequence[Any], member: Member | No
     last = number == spot.size - 1
     plain = last and "task" in item and not spot.watch and not any(name in item for name in ("links", "forks", "errors", "watch"))
     if resume is not None and last:
-        return Ask(item, task_id, args, at, member, gather, resume.attempt)
-    return Ask(item, task_id, args, None if plain else at, member, gather)
+        return Ask(item=item, task_id=task_id, args=args, place=at, member=member, gather=gather, attempt=resume.attempt)
+    return Ask(item=item, task_id=task_id, args=args, place=None if plain else at, member=member, gather=gather)
 
 
 def branches(spot: Spot, task_id: str, place: Place, args: Sequence[Any], load: Load) -> Iterator[Ask]:
@@ -237,10 +237,10 @@ def _walked(place: Place, page: Item, load: Load) -> Spot:
         item = item[kind][index] if kind else item["chain"][index] if chain is not None else item["group"][index]
         kind = ""
     if chain is None:
-        return Spot(item, tuple(watch), None, 0, 1, None)
+        return Spot(item=item, watch=tuple(watch), chain=None, number=0, size=1, next=None)
     start = int(chain.get("at", 0))
     size = int(chain.get("of", len(chain["chain"])))
-    return Spot(item, tuple(watch), chain, start + index, size, _next(place, chain, index, load))
+    return Spot(item=item, watch=tuple(watch), chain=chain, number=start + index, size=size, next=_next(place, chain, index, load))
 
 
 def _next(place: Place, chain: Item, index: int, load: Load) -> tuple[Item, Place] | None:

@@ -135,12 +135,18 @@ def grant(name: str, owner: str, nonce: str, duration: int, seen: LeaseRecord | 
     token, version = (seen.token, seen.version) if seen is not None else (0, 0)
     waiting = seen.waiting if seen is not None else ()
     expires = clock.hi + duration
-    return LeaseRecord(name, max(token + 1, clock.hi), nonce, owner, version + 1, True, duration, expires, "", waiting)
+    return LeaseRecord(
+        name=name, token=max(token + 1, clock.hi), nonce=nonce, owner=owner, version=version + 1, held=True, duration=duration,
+        expires=expires, want="", waiting=waiting,
+    )  # fmt: skip
 
 
 def term(record: LeaseRecord, since: Moment) -> Term:
     """Return the term of the holder whose grant or renewal *record* is; its request was not sent before *since*."""
-    return Term(record.name, record.token, record.nonce, record.owner, record.duration, record.expires, since, record.want)
+    return Term(
+        name=record.name, token=record.token, nonce=record.nonce, owner=record.owner, duration=record.duration, expires=record.expires,
+        since=since, wanted=record.want,
+    )  # fmt: skip
 
 
 def renewed_until(held: Term, clock: Interval) -> int:

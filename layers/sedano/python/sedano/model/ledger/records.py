@@ -102,8 +102,9 @@ def copy_of(end: Outcome, slot: str) -> Outcome:
 def end_of(record: TaskRecord, message_id: str, at: float) -> Outcome:
     """Return the end that the terminal *record* tells of, as something that the message *message_id* writes at *at*."""
     return Outcome(
-        record.task_id, record.state, record.nonce, record.fence, message_id, record.attempt, record.clock, record.name, at, record.result,
-        record.result_ref, record.error, added=record.added,
+        task_id=record.task_id, state=record.state, nonce=record.nonce, fence=record.fence, message_id=message_id, attempt=record.attempt,
+        clock=record.clock, name=record.name, at=at, result=record.result, result_ref=record.result_ref, error=record.error,
+        added=record.added,
     )  # fmt: skip
 
 

@@ -81,7 +81,10 @@ def _command(found: Found) -> Command:
     args, kwargs = get("data") or ((), {})
     time, clock = get("time", 0.0), get("clock", 0)
     more = {} if _PLAIN.issuperset(found) else _special(found)
-    return Command(message_id, task_id, found["subject"], found["source"], time, clock, args, kwargs, **more)
+    return Command(
+        id=message_id, task_id=task_id, task=found["subject"], source=found["source"], time=time, clock=clock, args=args, kwargs=kwargs,
+        **more,
+    )  # fmt: skip
 
 
 def _special(found: Found) -> dict[str, Any]:

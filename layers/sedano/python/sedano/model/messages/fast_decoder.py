@@ -46,10 +46,13 @@ def read(text: str) -> Command | None:
     if task_id is None:
         task_id = message_id
     if root_id is None and join_id is None and canvas[0] is None:
-        return Command(message_id, task_id, task, source, moment, int(clock), args, kwargs)
+        return Command(id=message_id, task_id=task_id, task=task, source=source, time=moment, clock=int(clock), args=args, kwargs=kwargs)
     lineage = ROOT if root_id is None else Lineage(root_id, parent_id, int(hops or 0), DEFAULT_BUDGET if budget is None else int(budget))
     member = None if join_id is None else Member(join_id, int(index), int(size))
     if member is not None and member.index >= member.size:
         return None
     place = None if canvas[0] is None else Place(*canvas)
-    return Command(message_id, task_id, task, source, moment, int(clock), args, kwargs, lineage=lineage, member=member, place=place)
+    return Command(
+        id=message_id, task_id=task_id, task=task, source=source, time=moment, clock=int(clock), args=args, kwargs=kwargs,
+        lineage=lineage, member=member, place=place,
+    )  # fmt: skip

@@ -114,8 +114,8 @@ def read_cron(text: str) -> Expression:
     )
     weekdays = frozenset(pair for term in parts[4].split(",") for pair in _weekdays(text, term))
     expression = Expression(
-        tuple(sorted(minutes)), tuple(sorted(hours)), days, months, weekdays,
-        parts[2].startswith("*") or parts[4].startswith("*"), parts[0].startswith("*") or parts[1].startswith("*"),
+        minutes=tuple(sorted(minutes)), hours=tuple(sorted(hours)), days=days, months=months, weekdays=weekdays,
+        both=parts[2].startswith("*") or parts[4].startswith("*"), wild=parts[0].startswith("*") or parts[1].startswith("*"),
     )  # fmt: skip
     if next(expression.dates(date(2000, 1, 1)), None) is None:
         raise OptionError(f"cron: {text!r} never comes: no year has such a day")

@@ -51,7 +51,9 @@ def foreign(schedule: Mapping[str, Any], role: str, queues: Collection[str], und
         *(f"has {extra}" for extra in sorted(target.keys() - ONLY)),
         *_of_message(name, str(target.get("Input", ""))),
     ]
-    return Foreign(name, str(schedule.get("State", "")), expression, arn, sender, tuple(why)) if why else None
+    return Foreign(
+        name=name, state=str(schedule.get("State", "")), expression=expression, target=arn, role=sender, why=tuple(why),
+    ) if why else None
 
 
 def _letters(target: Mapping[str, Any]) -> Any:

@@ -80,7 +80,10 @@ def read(data: Any) -> tuple[Definition, list[Problem]]:
         reading.wrong(("on_failure",), "", f"on_failure: {on_failure!r} is neither 'compensate' nor 'wait'")
         on_failure = "compensate"
     inputs = _inputs(data.get("inputs", {}), reading)
-    return Definition(str(name), str(data.get("version", "1")), inputs, steps, on_failure, str(data.get("doc", ""))), reading.problems
+    return Definition(
+        name=str(name), version=str(data.get("version", "1")), inputs=inputs, steps=steps, on_failure=on_failure,
+        doc=str(data.get("doc", "")),
+    ), reading.problems
 
 
 def _inputs(data: Any, reading: Reading) -> dict[str, Input]:
@@ -130,10 +133,11 @@ def _step(number: int, data: Mapping[str, Any], reading: Reading) -> Step:
     reading.known(data, _STEP, path, name)
     undo = data.get("compensate")
     return Step(
-        name, _call(data, reading, path, name), _after(data.get("after", ()), reading, (*path, "after"), name),
-        _when(data.get("when", ()), reading, (*path, "when"), name), _each(data.get("map"), reading, (*path, "map"), name),
-        _retry(data.get("retry"), reading, (*path, "retry"), name), _limit(data.get("time_limit"), reading, (*path, "time_limit"), name),
-        None if undo is None else _compensation(undo, reading, (*path, "compensate"), name),
+        name=name, call=_call(data, reading, path, name), after=_after(data.get("after", ()), reading, (*path, "after"), name),
+        when=_when(data.get("when", ()), reading, (*path, "when"), name), each=_each(data.get("map"), reading, (*path, "map"), name),
+        retry=_retry(data.get("retry"), reading, (*path, "retry"), name),
+        time_limit=_limit(data.get("time_limit"), reading, (*path, "time_limit"), name),
+        compensation=None if undo is None else _compensation(undo, reading, (*path, "compensate"), name),
     )  # fmt: skip
 
 
