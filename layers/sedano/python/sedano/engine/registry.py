@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sedano.engine.context import CURRENT
 from sedano.errors import ArgumentError
+from sedano.model.messages.attributes import LONGEST_TENANT, is_tenant
 from sedano.model.messages.message import COLLECT, ELECT, LAUNCH, Command, TimeLimits
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.tasks.parameters import Parameters
@@ -58,12 +59,15 @@ class TaskSpec(NamedTuple):
         """Return who a call with these arguments is for, where the task says how to find that.
 
         Raises:
-            ArgumentError: they do not say.
+            ArgumentError: they do not say, or what they say is nothing that a message can bear.
         """
         try:
-            return (self.tenant(args, kwargs) or None) if self.tenant is not None else None
+            found = (self.tenant(args, kwargs) or None) if self.tenant is not None else None
         except Exception as lacking:
             raise ArgumentError("tenant", f"{type(lacking).__name__}: {lacking}") from lacking
+        if found is not None and not is_tenant(found):
+            raise ArgumentError("tenant", f"{found[:40]!r} is not a string of 1 to {LONGEST_TENANT} visible ASCII characters")
+        return found
 
     def mode(self, command: Command) -> Delivery:
         """Return how *command* is delivered: a member of a join always leaves a record, since the join's body needs its result."""
