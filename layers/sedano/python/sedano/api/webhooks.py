@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, is_dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from sedano.engine.origins import may_declare, module_of
@@ -66,11 +67,17 @@ def _events(registry: Registry, name: str, returned: Any) -> Sequence[Happened]:
     return [_event(registry, name, value) for value in (returned if isinstance(returned, list | tuple) else [returned])]
 
 
+@lru_cache(256)
+def _fields(cls: Any, event: str) -> Parameters:
+    """Return the fields of the class of an *event*; one delivery may return hundreds of one class."""
+    return Parameters(cls.__init__, 1, event)
+
+
 def _event(registry: Registry, name: str, value: Any) -> Happened:
-    cls = type(value)
+    cls: Any = type(value)
     event = f"{module_of(cls)}.{cls.__qualname__}"
     if event not in registry.subscriptions or not is_dataclass(value):
         raise ArgumentError("return", f"webhook {name} returned a {cls.__qualname__}; return an event of the app, a list of them, or None")
     given = {field.name: getattr(value, field.name) for field in fields(value)}
-    fitted: Any = cls(**Parameters(cls.__init__, 1, event).fit((), given)[1])
+    fitted: Any = cls(**_fields(cls, event).fit((), given)[1])
     return event, asdict(fitted)
