@@ -71,7 +71,7 @@ def told(stream):
 def differing(stream, order):
     """Return the tasks of *stream* that the registers, fed in *order*, and Celery's State tell differently."""
     celery, sedano = replayed(stream), told(order)
-    assert celery.keys() == sedano.api.keys()
+    assert celery.keys() == sedano.keys()
     return [uuid for uuid in celery if as_celery_says(celery[uuid]) != as_sedano_says(sedano[uuid])]
 
 

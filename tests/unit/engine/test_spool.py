@@ -274,6 +274,9 @@ def test_a_child_process_uses_a_connection_of_its_own() -> None:
 
 
 def test_the_database_is_loaded_when_something_is_stored_and_not_before() -> None:
-    program = "import sys; from sedano import backlog, Sedano; b = backlog.of('shop'); b.exists(); print('sqlite3' in sys.modules)"
+    program = (
+        "import sys; from sedano import Sedano; from sedano.engine.publisher import backlog; "
+        "b = backlog.of('shop'); b.exists(); print('sqlite3' in sys.modules)"
+    )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "False"

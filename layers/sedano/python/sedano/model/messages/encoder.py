@@ -76,7 +76,7 @@ def _event(message: Event) -> str:
 def _document(message: Document) -> str:
     head = _head("document", message.task, message.source)
     text = f"{head}{_id('id', message.id)}{_stamps(message.time, message.clock)}"
-    text += f',"taskid":{_id("taskid", message.task_id)}{_attribute("state", message.state)}'
+    text += f',"taskid":{_id("taskid", message.task_id)}{_attribute("state", str(message.state))}'
     if message.error is not None:
         kind, words, traceback = message.error
         data = dump({"type": kind, "message": words, "traceback": traceback}, "data.error", wire.MAX_DATA_DEPTH)
