@@ -39,7 +39,7 @@ def assert_history_tells_what_the_ledger_holds(stage: Stage) -> None:
     """Assert that the registers over the recorded events end in the state that the ledger accepted, for every task."""
     found = told(stage)
     for end in stage.audit.ends:
-        expected = states.FAILURE if end.state == states.POISON else end.state
+        expected = states.TOLD_BY_EXCEPTION.get(end.state, end.state)
         assert end.task_id in found, f"the history does not know {end.name} {end.task_id}"
         assert found[end.task_id].state == expected, end.name
     assert_view_agrees(stage.ports)

@@ -122,6 +122,7 @@ TRANSITIONS: Final[Mapping[str, frozenset[TaskState]]] = {state: row.follows for
 #: States that no class of event stands for, and the state that their event stands for: the event's exception begins with their word.
 TOLD_BY_EXCEPTION: Final[Mapping[TaskState, TaskState]] = {POISON: FAILURE, EXPIRED: REVOKED}
 
+_SEEN: Final[Mapping[str, str]] = {RUNNING: STARTED, POISON: FAILURE, EXPIRED: REVOKED}
 _BY_WORD: Final[Mapping[str, TaskState]] = {state.value: state for state in TaskState}
 
 #: What follows ``task-`` in an event's type, and the state it stands for.
@@ -206,5 +207,5 @@ def state_of(event_class: str) -> str:
 
 
 def seen_as(state: str) -> str:
-    """Return the word that events use for a *state* of the ledger: only RUNNING has another, STARTED."""
-    return STARTED if state == RUNNING else state
+    """Return the word that events use for a *state* of the ledger, where they have another: STARTED, FAILURE, REVOKED."""
+    return _SEEN.get(state, state)
