@@ -8,7 +8,7 @@ A form is put together from others and published by `delay` or `apply_async`. Wh
 from __future__ import annotations
 
 from sedano.canvas.form import Form, Publishes
-from sedano.canvas.forms import chain, chord, chunks, fork, group
+from sedano.canvas.primitives import chain, chord, chunks, fork, group
 from sedano.canvas.signature import Sig, signature
 
 __all__ = ["Form", "Publishes", "Sig", "chain", "chord", "chunks", "fork", "group", "signature"]

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from sedano.canvas.form import Publishes
-from sedano.canvas.forms import chunks
+from sedano.canvas.primitives import chunks
 from sedano.canvas.signature import Sig
 from sedano.engine.registry import TaskSpec, apart
 from sedano.errors import OptionError
