@@ -59,7 +59,7 @@ def test_a_package_that_is_called_like_what_tools_leave_behind_is_deployed(tree:
 
 def test_what_runs_on_desks_alone_is_not_in_a_layer() -> None:
     names = {path.relative_to(LIBRARY).as_posix() for path in assets.sources(LIBRARY)}
-    assert {"sedano/__init__.py", "sedano/host/functions.py", "sedano/workflow/direction.py"} < names
+    assert {"sedano/__init__.py", "sedano/host/functions.py", "sedano/workflow/orchestration.py"} < names
     assert not any(name.startswith(assets.FOR_DESKS) for name in names)
     assert all((LIBRARY / name).exists() for name in assets.FOR_DESKS)
 

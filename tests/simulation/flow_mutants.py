@@ -19,7 +19,7 @@ from sedano.model.workflow.definition import Call
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.model.workflow.progress import Progress
 from sedano.workflow import FlowResult
-from sedano.workflow.direction import Directing
+from sedano.workflow.orchestration import Directing
 from sedano.workflow.run_records import progress_of
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.flows import FlowWorld, PlantedFlow, made

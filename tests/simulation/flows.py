@@ -26,8 +26,8 @@ from sedano.model.workflow.flow_run import ENDED
 from sedano.ports import Ports
 from sedano.task import Task
 from sedano.workflow import Flow, FlowResult, Input, Step, Workflow, each, own
-from sedano.workflow.direction import Directing
 from sedano.workflow.names import PATROL, WORKFLOW
+from sedano.workflow.orchestration import Directing
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER, text
 from tests.simulation.claims import COMMANDS, SETTINGS, ClaimWorld, Plan, Planted, plan_of

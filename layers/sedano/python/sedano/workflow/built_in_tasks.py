@@ -19,12 +19,12 @@ def enlist(app: Publishes) -> None:
         return
 
     def direct(run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None) -> None:
-        from sedano.workflow.direction import Directing
+        from sedano.workflow.orchestration import Directing
 
         Directing(app).direct(run_id, step, begin, limit)
 
     def patrol(run_id: str, number: int, turn: int) -> None:
-        from sedano.workflow.direction import Directing
+        from sedano.workflow.orchestration import Directing
 
         Directing(app).patrol(run_id, number, turn)
 
