@@ -27,9 +27,9 @@ from sedano.model.workflow.progress import FAILED as STEP_FAILED
 from sedano.model.workflow.progress import RUNNING as STEP_RUNNING
 from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
 from sedano.workflow.names import Publishes
-from sedano.workflow.patrol import look
 from sedano.workflow.pictures import as_mermaid, as_svg
 from sedano.workflow.run_records import progress_of
+from sedano.workflow.watchdog import look
 
 if TYPE_CHECKING:
     from sedano.result.waits import Waits

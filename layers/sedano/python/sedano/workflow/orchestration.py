@@ -37,8 +37,8 @@ from sedano.model.workflow.definition import Call, Step
 from sedano.model.workflow.flow_run import ENDED, FAILED, FAILING, LONGEST_RUN_S, PAUSED, FlowRun
 from sedano.model.workflow.progress import Progress, Skipped
 from sedano.workflow.names import COLLECT, WORKFLOW, Publishes
-from sedano.workflow.patrol import look
 from sedano.workflow.run_records import progress_of
+from sedano.workflow.watchdog import look
 
 ROUNDS = 20
 """How often one question is asked anew because its answer was a write; others write as well."""
