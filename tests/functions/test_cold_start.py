@@ -50,7 +50,7 @@ RARE = (
     "engine.limits.concurrency", "engine.collection",
     "engine.publisher.requeue", "engine.priority", "model.priority",
     "aws.expressions.elections", "aws.expressions.leases",
-    "api.schedules", "api.schedule_calls", "engine.schedules.scheduler", "engine.revocation.withdrawal", "model.schedules.agenda",
+    "api.schedules", "api.schedule_declaration", "engine.schedules.scheduler", "engine.revocation.withdrawal", "model.schedules.agenda",
     "model.schedules.cron", "model.schedules.schedule", "model.schedules.timetable",
     "aws.schedules", "aws.expressions.schedules",
     "ports.seals", "model.seals.seal", "model.seals.key_set", "aws.key_store",

@@ -16,7 +16,7 @@ from sedano.errors import OptionError
 from sedano.task import P, R, Task
 
 if TYPE_CHECKING:
-    from sedano.api.schedule_calls import Declares
+    from sedano.api.schedule_declaration import Declares
     from sedano.api.schedules import Schedules
     from sedano.model.schedules.agenda import Periodic
     from sedano.model.schedules.timetable import Timetable
@@ -62,7 +62,7 @@ class PeriodicTasks:
         asked = (jitter, misfire_grace, coalesce, max_instances, moment)
 
         def declare(function: Callable[P, R]) -> Task[P, R]:
-            from sedano.api import schedule_calls as scheduling
+            from sedano.api import schedule_declaration as scheduling
 
             return scheduling.declare(self, function, timetable, schedule, (args, kwargs), asked, options)
 

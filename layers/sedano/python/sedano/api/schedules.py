@@ -18,7 +18,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sedano.api.schedule_calls import Declares, PeriodicOptions, periodic_of
+from sedano.api.schedule_declaration import Declares, PeriodicOptions, periodic_of
 from sedano.canvas import Sig
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.errors import OptionError, UnknownOption, UnknownSchedule
