@@ -46,7 +46,7 @@ LATE = {
         "api/leases.py": "only a program that awaits a lock loads an event loop",
         "api/limits.py": "only an app with a queue that keeps order loads the options of order",
         "api/periodic.py": "only an app with periodic tasks loads schedules",
-        "api/safeguards.py": "only an app that declares health checks or budgets loads them",
+        "api/checks_and_budgets.py": "only an app that declares health checks or budgets loads them",
         "api/sources.py": "only an app that declares a webhook or a stream loads them",
         "app.py": "a program loads locks, partitions, the control panel and results when it uses them; a worker loads none of them",
         "aws/deployment.py": "a port that few invocations use is loaded at its first use",

@@ -22,9 +22,9 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, Never, TypeVar, Unpack, overload
 
+from sedano.api.checks_and_budgets import Guarded
 from sedano.api.declaration import Declaration, app_name, declared, queue_names
 from sedano.api.periodic import PeriodicTasks
-from sedano.api.safeguards import Guarded
 from sedano.api.sources import Sources
 from sedano.engine.origins import may_declare
 from sedano.engine.publisher.publisher import Outlet
