@@ -27,7 +27,7 @@ IDLE = {
 RARE = (
     "errors.celery_names",
     "engine.publisher.backlog", "engine.publisher.spool", "aws.client.bounded", "model.connection",
-    "api.control", "api.elections", "engine.election_calls", "api.leases", "api.partitions", "canvas", "engine.canvas.entries",
+    "api.control", "api.elections", "engine.election_requests", "api.leases", "api.partitions", "canvas", "engine.canvas.entries",
     "result", "testing", "memory", "views", "local",
     "engine.cluster.control", "engine.elections", "engine.leases", "engine.partitions", "engine.singletons", "engine.history.commits",
     "engine.worker.event_loop",

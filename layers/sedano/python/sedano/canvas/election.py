@@ -14,7 +14,7 @@ def elect(
     outlet: Outlet, election_id: str, topic: str, signature: Signature, task_id: str, *, mode: Mode, timeout: int
 ) -> AsyncResult[Any]:
     """Hold the election *election_id*, which dispatches *signature* as the task *task_id*, and return that task's result."""
-    from sedano.engine.election_calls import hold
+    from sedano.engine.election_requests import hold
 
     keeps = hold(outlet, election_id, topic, signature, task_id, mode=mode, timeout=timeout)
     return AsyncResult(outlet, task_id, keeps=keeps)
