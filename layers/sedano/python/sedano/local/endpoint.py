@@ -35,7 +35,7 @@ HOST = "127.0.0.1"
 REGION = "us-east-1"
 SECONDS_TO_START = 60.0
 _ATTEMPTS = 3
-_KEEPER = Path(__file__).with_name("keeper.py")
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
 _LINES_SHOWN = 15
 _HEALTH = "/_ministack/health"
@@ -71,7 +71,7 @@ class Endpoint:
         self.port = _free_port()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [str(self._python), str(_KEEPER), "sedano.emulator"],
+                [str(self._python), str(_SUPERVISOR), "sedano.emulator"],
                 cwd=self.directory,
                 env=self._settings(),
                 stdin=subprocess.PIPE,
