@@ -106,7 +106,8 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "claiming",
-        ("engine.worker.claims", "engine.worker.intake", "engine.worker.verdicts", "engine.history.recorder", "engine.containment"),
+        ("engine.worker.claims", "engine.worker.intake", "engine.worker.poison", "engine.worker.verdicts", "engine.expiry",
+         "engine.revocation.gate", "engine.history.recorder", "engine.containment"),
         (*_unit("claim"), *_stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation")),
     ),
     Target(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
@@ -31,7 +31,7 @@ class LetsEverybodyIn(Circuits):
     def _admit(self, job: Job, now: float, batch: Batch) -> Job | None:
         return job
 
-    def at(self, job: Job, now: float) -> None:
+    def begin(self, job: Job, now: float, anew: Collection[str] | None) -> None:
         """Let it begin."""
 
 

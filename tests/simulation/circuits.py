@@ -134,8 +134,7 @@ class CircuitWorld(ClaimWorld):
             process.clock.offset = now
 
     def _planted(self, worker: Worker) -> None:
-        admission: Any = worker._admission
-        admission.circuits = self.fault.circuits(self.app.registry, worker.ports)
+        worker._admission._put("circuits", self.fault.circuits(self.app.registry, worker.ports))
 
     def _environment(self, number: int) -> Environment:
         environment = super()._environment(number)

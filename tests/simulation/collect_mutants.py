@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from typing import Any
 
 from sedano.aws.expressions import limits as writes
 from sedano.engine.batch import Batch, Job, Stillborn
@@ -91,7 +92,7 @@ class LosesWhatIsFull(Collecting):
 
 def _collecting(kind: type[Collecting]) -> Planted:
     def mutate(worker: Worker) -> None:
-        limiting = worker._admission.limiting
+        limiting: Any = worker._admission.gate("limits")
         faulty = kind.__new__(kind)
         vars(faulty).update(vars(limiting.collecting))
         limiting.collecting = faulty

@@ -120,7 +120,7 @@ class TakesForLong(Permitting):
 
 def _permitting(kind: type[Permitting]) -> Planted:
     def mutate(worker: Worker) -> None:
-        inner = worker._admission.limiting
+        inner: Any = worker._admission.gate("limits")
         inner.permitting = kind(inner.ports, inner.permitting.owner)
 
     return Planted(worker=mutate)

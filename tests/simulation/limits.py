@@ -146,7 +146,7 @@ class LimitWorld(ClaimWorld):
         planted = self.planted
 
         def watched(worker: Worker) -> None:
-            limiting = worker._admission.limiting
+            limiting: Any = worker._admission.gate("limits")
             limiting.pacing = self.pacing(limiting.ports)
             limiting.pacing.starts = self.starts
             planted.worker(worker)

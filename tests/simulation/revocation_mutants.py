@@ -10,12 +10,13 @@ from typing import Any
 
 from sedano.aws.expressions import control, tasks
 from sedano.engine.batch import Batch, Held, Job
+from sedano.engine.pauses import Pauses
 from sedano.engine.worker.claims import Claiming
 from sedano.engine.worker.pipeline import Worker
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.ledger.claims import Decision
 from sedano.model.ledger.records import Claim, ClaimAnswer, Claimed, TaskRecord
-from sedano.ports import Ports
+from sedano.ports import Delivery, Ports
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import Planted
 from tests.simulation.revocations import RevocationWorld
@@ -52,6 +53,14 @@ class Deaf(stories.Delegating):
         """Read and forget."""
         self.inner.read()
         return ControlRecord()
+
+
+class TakesWhatIsPaused(Pauses):
+    """Takes what lies in a paused queue."""
+
+    def sift(self, deliveries: Sequence[Delivery], batch: Batch) -> Sequence[Delivery]:
+        """Let everything pass."""
+        return deliveries
 
 
 class TakesOverWhatIsMarked(Claiming):
@@ -99,7 +108,8 @@ class _Membership(stories.Delegating):
 
 def _never_pauses(worker: Worker) -> None:
     """Let a worker take what lies in a paused queue."""
-    worker._admission.unpaused = lambda deliveries, _paused, _batch: list(deliveries)  # type: ignore[method-assign]
+    inner: Any = worker._admission.gate("pauses")
+    worker._admission._put("pauses", TakesWhatIsPaused(inner._ports, inner._membership, inner._arguments))
 
 
 def _deaf(ports: Ports) -> Ports:

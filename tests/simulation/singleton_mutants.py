@@ -69,15 +69,15 @@ class Short(Leasing):
 
 def _as(kind: type[Singletons]) -> Planted:
     def mutate(worker: Worker) -> None:
-        inner = worker._admission.singletons
-        worker._admission.__dict__["singletons"] = kind(inner.ports, inner.leasing, inner.arguments)
+        inner: Any = worker._admission.gate("singletons")
+        worker._admission._put("singletons", kind(inner.ports, inner.leasing, inner.arguments))
 
     return Planted(worker=mutate)
 
 
 def _short(worker: Worker) -> None:
-    inner: Any = worker._admission.singletons
-    worker._admission.__dict__["singletons"] = Singletons(inner.ports, Short(inner.ports), inner.arguments)
+    inner: Any = worker._admission.gate("singletons")
+    worker._admission._put("singletons", Singletons(inner.ports, Short(inner.ports), inner.arguments))
 
 
 def stages() -> dict[str, Stage]:

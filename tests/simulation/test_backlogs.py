@@ -20,22 +20,22 @@ def test_what_has_no_reason_to_wait_goes_on_beside_a_crowd_that_waits(cause: str
 def _in_flight(worker: Any) -> None:
     """What has to wait is hidden instead of sent anew: it stays in flight."""
 
-    def settle(batch: Batch, _: Any) -> None:
+    def settle(batch: Batch) -> None:
         for one in batch.deferred.values():
             worker.ports.queues.hold(one.delivery, one.seconds or 60.0)
         batch.deferred.clear()
 
-    worker._admission.settle = settle
+    worker._defer = settle
 
 
 def _acknowledged(worker: Any) -> None:
     """What has to wait is acknowledged and never sent anew."""
 
-    def settle(batch: Batch, _: Any) -> None:
+    def settle(batch: Batch) -> None:
         batch.given_back[:] = [one for one in batch.given_back if one.message_id not in batch.deferred]
         batch.deferred.clear()
 
-    worker._admission.settle = settle
+    worker._defer = settle
 
 
 @pytest.mark.parametrize(("plant", "found"), [(_in_flight, "B[12]"), (_acknowledged, "B3")])

@@ -24,31 +24,31 @@ def test_every_task_ends_after_any_combination_of_outages_and_wrong_clocks() -> 
 def _given_back(worker: Any) -> None:
     """What was deferred is given back instead: receipts are counted out, as before."""
 
-    def settle(batch: Batch, _: Any) -> None:
+    def settle(batch: Batch) -> None:
         batch.deferred.clear()
 
-    worker._admission.settle = settle
+    worker._defer = settle
 
 
 def _forgotten(worker: Any) -> None:
     """What was deferred is acknowledged without being sent anew."""
 
-    def settle(batch: Batch, _: Any) -> None:
+    def settle(batch: Batch) -> None:
         batch.given_back[:] = [one for one in batch.given_back if one.message_id not in batch.deferred]
         batch.deferred.clear()
 
-    worker._admission.settle = settle
+    worker._defer = settle
 
 
 def _counted(worker: Any) -> None:
     """Every wait counts as an execution."""
-    sent = worker._admission.settle
+    sent = worker._defer
 
-    def settle(batch: Batch, spared: Any) -> None:
+    def settle(batch: Batch) -> None:
         batch.deferred = {name: one._replace(ran=True) for name, one in batch.deferred.items()}
-        sent(batch, spared)
+        sent(batch)
 
-    worker._admission.settle = settle
+    worker._defer = settle
 
 
 def _hasty(worker: Any) -> None:

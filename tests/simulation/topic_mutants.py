@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from typing import Any
 
 from sedano.aws.expressions import elections
 from sedano.engine.batch import Batch, Job
@@ -47,7 +48,8 @@ class Patient(Off):
 
 def _as(kind: type[Gossip]) -> Planted:
     def mutate(worker: Worker) -> None:
-        worker._admission.__dict__["gossip"] = kind(*worker._admission.gossip)
+        inner: Any = worker._admission.gate("elections")
+        worker._admission._put("elections", kind(inner.registry, inner.ports, inner.lamport, inner.name))
 
     return Planted(worker=mutate)
 

@@ -89,7 +89,8 @@ def test_who_waits_is_woken_when_a_permit_is_given_back(world: testing.World) ->
     assert [wall for _, wall in starts] == ["cellar"]
     board = world.ports.limits.give_back("paint/hall", held[0]).board
     assert len(board.waiting) == 1
-    world.worker._admission.limiting.permitting._wake(board, held[0])
+    limiting: Any = world.worker._admission.gate("limits")
+    limiting.permitting._wake(board, held[0])
     world.step()
     assert [wall for _, wall in starts] == ["cellar", "hall"]
 
@@ -109,12 +110,12 @@ def test_a_limit_of_none_suspends_and_control_resumes(world: testing.World) -> N
 
 
 def test_a_range_asks_its_strategy_and_stays_within(world: testing.World) -> None:
-    limiting = world.worker._admission.limiting.permitting
+    limiting: Any = world.worker._admission.gate("limits")
     spec = app.registry.tasks["elastic"]
     assert spec.limits is not None
     assert spec.limits.concurrency is not None
-    assert limiting.limit_of("elastic", spec.limits.concurrency) == 2
+    assert limiting.permitting.limit_of("elastic", spec.limits.concurrency) == 2
     free[0] = 0
-    assert limiting.limit_of("elastic", spec.limits.concurrency) == 2, "it is asked every ten seconds"
+    assert limiting.permitting.limit_of("elastic", spec.limits.concurrency) == 2, "it is asked every ten seconds"
     world.clock.advance(11)
-    assert limiting.limit_of("elastic", spec.limits.concurrency) == 1
+    assert limiting.permitting.limit_of("elastic", spec.limits.concurrency) == 1

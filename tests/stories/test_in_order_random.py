@@ -128,12 +128,12 @@ def test_no_schedule_lets_a_call_pass_another_of_its_key(limited: str) -> None:
 
 def _in_any_turn(worker: Any) -> None:
     """Walk a batch from its end, without regard to keys."""
-    worker._admission.turns = lambda deliveries, jobs, batch, parking: iter([[job] for job in reversed(jobs)])
+    worker._admission.turns = lambda deliveries, jobs, batch: iter([[job] for job in reversed(jobs)])
 
 
 def _past_who_stopped(worker: Any) -> None:
     """Walk on within a key behind a message that was given back."""
-    worker._admission.turns = lambda deliveries, jobs, batch, parking: iter([[job] for job in jobs])
+    worker._admission.turns = lambda deliveries, jobs, batch: iter([[job] for job in jobs])
 
 
 @pytest.mark.parametrize("fault", [_in_any_turn, _past_who_stopped])

@@ -138,7 +138,7 @@ def test_whatever_call_a_worker_dies_at_each_key_keeps_its_order_and_each_effect
 
 def test_a_worker_that_walks_on_behind_who_was_given_back_is_seen_and_an_effect_that_stands_twice() -> None:
     def walks_on(worker: Any) -> None:
-        worker._admission.turns = lambda deliveries, jobs, batch, parking: iter([[job] for job in jobs])
+        worker._admission.turns = lambda deliveries, jobs, batch: iter([[job] for job in jobs])
 
     yard = Yard({}, Watch(), walks_on)
     yard.play()

@@ -10,10 +10,11 @@ Losing a circuit's write loses a failure, never a task: it is told in the log, a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
-from sedano.engine.batch import Batch, Job, Judged, Later, Ran, Stillborn
+from sedano.engine.batch import Arguments, Batch, Held, Job, Judged, Later, Ran, Stillborn
+from sedano.engine.gate import Gate
 from sedano.engine.health import Check, known, look, share
 from sedano.engine.pauses import put_off
 from sedano.engine.registry import Registry, TaskSpec
@@ -32,7 +33,7 @@ EXPECTED = frozenset({"Ignore", "Reject"})
 """What a body raises on purpose: no failure of what it depends on."""
 
 
-class Circuits:
+class Circuits(Gate):
     """The circuits and health checks of one worker."""
 
     def __init__(self, registry: Registry, ports: Ports) -> None:
@@ -59,9 +60,11 @@ class Circuits:
         admitted = [job if _unguarded(job) else self._admit(job, now, batch) for job in jobs]
         return [job for job in admitted if job is not None]
 
-    def at(self, job: Job, now: float) -> Stillborn | Later | None:
-        """Return why the body of *job*, which was let in, must not begin at *now*: its circuit has opened since. Memory only."""
-        breaker = _breaker(job.task)
+    def begin(self, job: Job, now: float, anew: Collection[str] | None) -> Stillborn | Later | None:
+        """Return why the body of *job*, which was let in, must not begin at *now*: its circuit has opened since."""
+        breaker = job.task.circuit
+        if breaker is None:
+            return None
         circuit = self._ahead.get(breaker.name) or self._circuit(breaker)
         if not circuit.is_open(now):
             return None
@@ -70,7 +73,9 @@ class Circuits:
 
     def note(self, ran: Ran) -> None:
         """Let the bodies of this batch that have not begun yet know how *ran* went; `learn` writes down what stays of it."""
-        breaker, run = _breaker(ran.held.job.task), ran.run
+        breaker, run = ran.held.job.task.circuit, ran.run
+        if breaker is None:
+            return
         with self._lock:
             before = self._ahead.get(breaker.name) or self._circuit(breaker)
             if counts(ran) and run.error is None:
@@ -78,13 +83,16 @@ class Circuits:
             elif counts(ran) and breaker.threshold(FAILURE):
                 self._ahead[breaker.name] = rule.failed(breaker, before, FAILURE, self._ports.clock.now()).circuit
 
-    def learn(self, ended: Iterable[Judged], batch: Batch) -> None:
-        """Let the circuits of tasks that ran know how that went."""
+    def learn(self, ended: Sequence[Judged], ready: Sequence[tuple[Held, Arguments]], batch: Batch) -> None:
+        """Let the circuits of tasks that ran know how that went, and take in what health checks reported."""
+        ran = {one.job.delivery.message_id for one, _ in ready if one.job.task.circuit is not None}
+        if not ran and not any(check.inbox for check in self._checks.values()):
+            return
         self._ahead.clear()
         self._hear(batch)
         for judged in ended:
-            circuit = judged.ran.held.job.task.circuit
-            if circuit is None or not counts(judged.ran):
+            circuit, message = judged.ran.held.job.task.circuit, judged.ran.held.job.delivery.message_id
+            if circuit is None or message not in ran or not counts(judged.ran):
                 continue
             if judged.ran.run.error is None:
                 self._succeeded(circuit)

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from sedano.engine.batch import Batch, Job
 from sedano.engine.canvas.launches import draft_of, entry_of
 from sedano.engine.context import TaskContext
 from sedano.engine.drafts import CommandDraft
+from sedano.engine.gate import Gate
 from sedano.engine.hold_back import hold_back
 from sedano.engine.registry import Registry
 from sedano.engine.sections import poisonous
@@ -82,13 +83,12 @@ def _draft(text: str) -> CommandDraft:
         return draft_of(parse_draft(text))
 
 
-class Gossip(NamedTuple):
+class Gossip(Gate):
     """One worker's part in elections; *name* is its own."""
 
-    registry: Registry
-    ports: Ports
-    lamport: LamportClock
-    name: str
+    def __init__(self, registry: Registry, ports: Ports, lamport: LamportClock, name: str) -> None:
+        """Take part as *name* for the tasks of *registry*."""
+        self.registry, self.ports, self.lamport, self.name = registry, ports, lamport, name
 
     def vote(self, context: TaskContext, election_id: str, last: bool, about: Sequence[Any] = ()) -> None:
         """Do what the running command asks for: open an election, snap it up (*last*, and what it is *about*), or take part in it.

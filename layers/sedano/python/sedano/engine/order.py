@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sedano.engine.batch import Batch, Job
+from sedano.engine.gate import Gate
 from sedano.engine.hold_back import hold_back
 from sedano.engine.parked.lot import ParkingLot
 from sedano.engine.pauses import tell_held
@@ -17,11 +18,25 @@ from sedano.model import order as serial
 from sedano.ports import Delivery, Ports
 
 
-def turns(ports: Ports, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch, parking: ParkingLot) -> Iterator[list[Job]]:
-    """Yield which of *jobs* go together, turn after turn, each when the one before has been walked to its end.
+class Order(Gate):
+    """Lets the messages of a key walk one after another."""
 
-    *deliveries*: everything that was received, in its order. A job behind one that was given back is given back too.
-    """
+    def __init__(self, ports: Ports, parking: ParkingLot) -> None:
+        """Hold back over *ports* what waits; *parking* sets aside what has ended before the next of its key goes on."""
+        self._ports, self._parking = ports, parking
+
+    def turns(self, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch) -> Iterator[list[Job]] | None:
+        """Return which of *jobs* go together, turn after turn, each when the one before has been walked to its end.
+
+        *deliveries*: everything that was received, in its order; None when none of it has a key. A job behind one that was given back is
+        given back too.
+        """
+        if all(delivery.serial_key is None for delivery in deliveries):
+            return None
+        return _turns(self._ports, deliveries, jobs, batch, self._parking)
+
+
+def _turns(ports: Ports, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch, parking: ParkingLot) -> Iterator[list[Job]]:
     places = {delivery.message_id: place for place, delivery in enumerate(deliveries)}
     keys, again = [_key(job.delivery) for job in jobs], [job.delivery.receives > 1 for job in jobs]
     for together in serial.turns(keys, again):

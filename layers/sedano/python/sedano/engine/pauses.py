@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from sedano.engine.batch import Arguments, Batch, Job, Later
+from sedano.engine.cluster.membership import Membership
 from sedano.engine.containment import contain
 from sedano.engine.deferrals import stale
+from sedano.engine.gate import Gate
 from sedano.engine.hold_back import ANEW_AFTER, hold_back
 from sedano.errors import SedanoError
 from sedano.model.deferrals import SHORT_S, patience, waited
@@ -25,47 +27,57 @@ HOLD_S = 40.0
 at most 900 s."""
 
 
-def unpaused(ports: Ports, deliveries: Sequence[Delivery], paused: Collection[str], batch: Batch) -> list[Delivery]:
-    """Return those of *deliveries* whose queue is not *paused* (texts of the control record); hold the others back, or send them anew."""
-    keys = {command_queue(name) for name in queues_of(paused, ports.clock.now())}
-    waiting = [delivery for delivery in deliveries if delivery.queue in keys]
-    if waiting:
-        ports.telemetry.count("MessagesPaused", len(waiting))
-    for delivery in waiting:
-        try:
-            postpone(ports, delivery, _patience(ports, delivery), batch)
-        except Exception as error:  # noqa: BLE001 - the last resort
-            contain(ports.telemetry, error, delivery, batch)
-    return [delivery for delivery in deliveries if delivery.queue not in keys]
+class Pauses(Gate):
+    """Holds back what is paused: the messages of a queue undecoded, those of a task, tenant, circuit or id unclaimed and unrun."""
+
+    def __init__(self, ports: Ports, membership: Membership, arguments: Callable[[Command], Arguments]) -> None:
+        """Know the pauses that *membership* knows; *arguments* fetches those of a command: a map is one of the task that it calls."""
+        self._ports, self._membership, self._arguments = ports, membership, arguments
+
+    def sift(self, deliveries: Sequence[Delivery], batch: Batch) -> Sequence[Delivery]:
+        """Return those of *deliveries* whose queue is not paused; hold the others back, or send them anew."""
+        paused, ports = self._membership.control.paused, self._ports
+        if not paused:
+            return deliveries
+        keys = {command_queue(name) for name in queues_of(paused, ports.clock.now())}
+        waiting = [delivery for delivery in deliveries if delivery.queue in keys]
+        if waiting:
+            ports.telemetry.count("MessagesPaused", len(waiting))
+        for delivery in waiting:
+            try:
+                postpone(ports, delivery, _patience(ports, delivery), batch)
+            except Exception as error:  # noqa: BLE001 - the last resort
+                contain(ports.telemetry, error, delivery, batch)
+        return [delivery for delivery in deliveries if delivery.queue not in keys]
+
+    def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
+        """Return those of *jobs* that no pause of a task, tenant, circuit or id stops, and what shall end unrun; hold the others back."""
+        paused, ports = self._membership.control.paused, self._ports
+        if not any("=" in one for one in paused):
+            return jobs
+        now, found = ports.clock.now(), []
+        for job in jobs:
+            stopped = pausing(paused, _meant(job.command, self._arguments), _circuit(job), now) if job.stillborn is None else None
+            if stopped is None:
+                found.append(job)
+                continue
+            batch.count("TasksPaused", job.task.name)
+            put_off(ports, job, f"paused: {stopped.kind} {stopped.name}", _pause_left(ports, job, stopped, now), batch)
+        return found
+
+    def begin(self, job: Job, now: float, anew: Collection[str] | None) -> Later | None:
+        """Return when *job* may begin if a pause of its queue, task, tenant, circuit or id, read *anew*, stops it at *now*."""
+        paused = self._membership.control.paused
+        if anew is None or not paused:
+            return None
+        queue = queue_of(job.delivery.queue)
+        found = next((one for one in in_force(paused, now) if (one.kind, one.name) == (QUEUE, queue)), None)
+        found = found or pausing(paused, _meant(job.command, self._arguments), _circuit(job), now)
+        return Later(f"paused: {found.kind} {found.name}", _pause_left(self._ports, job, found, now)) if found is not None else None
 
 
-def going(
-    ports: Ports, jobs: Sequence[Job], paused: Collection[str], batch: Batch, arguments: Callable[[Command], Arguments]
-) -> list[Job]:  # fmt: skip
-    """Return those of *jobs* that no pause of a task, tenant, circuit or id stops; hold the others back. What shall end unrun goes on.
-
-    *arguments* fetches those of a command: a map is one of the task that it calls.
-    """
-    now, found = ports.clock.now(), []
-    for job in jobs:
-        circuit = job.task.circuit.name if job.task.circuit is not None else ""
-        stopped = pausing(paused, _meant(job.command, arguments), circuit, now) if job.stillborn is None else None
-        if stopped is None:
-            found.append(job)
-            continue
-        batch.count("TasksPaused", job.task.name)
-        put_off(ports, job, f"paused: {stopped.kind} {stopped.name}", _pause_left(ports, job, stopped, now), batch)
-    return found
-
-
-def stopping(
-    ports: Ports, job: Job, paused: Collection[str], arguments: Callable[[Command], Arguments], now: float
-) -> Later | None:  # fmt: skip
-    """Return when *job* may begin if a pause of its queue, task, tenant, circuit or id stops it at *now*; None: nothing does."""
-    queue, circuit = queue_of(job.delivery.queue), job.task.circuit.name if job.task.circuit is not None else ""
-    found = next((one for one in in_force(paused, now) if (one.kind, one.name) == (QUEUE, queue)), None)
-    found = found or pausing(paused, _meant(job.command, arguments), circuit, now)
-    return Later(f"paused: {found.kind} {found.name}", _pause_left(ports, job, found, now)) if found is not None else None
+def _circuit(job: Job) -> str:
+    return job.task.circuit.name if job.task.circuit is not None else ""
 
 
 def _meant(command: Command, arguments: Callable[[Command], Arguments]) -> Command:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from sedano.engine.batch import Batch, Job, Judged
+from sedano.engine.batch import Arguments, Batch, Held, Job, Judged
+from sedano.engine.gate import Gate
 from sedano.engine.registry import TaskSpec
 from sedano.model.priority import Candidate, Strategy, mean, order
 from sedano.ports import Ports
 
 
-class Preferring:
+class Preferring(Gate):
     """Orders jobs by *strategy*, and learns from those that ended. One per worker."""
 
     def __init__(self, ports: Ports, strategy: Strategy, lanes: int) -> None:
@@ -22,8 +23,10 @@ class Preferring:
         self._busy: float | None = None
         self._learned: float | None = None
 
-    def order(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
+    def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
         """Return *jobs* in the order in which they shall begin; as they came when the strategy fails."""
+        if len(jobs) < 2:
+            return jobs
         now = self.ports.clock.now()
         for job in jobs:
             self._runs[job.task.name] += 1
@@ -35,7 +38,7 @@ class Preferring:
         batch.ordered = True
         return [jobs[place] for place in places]
 
-    def learn(self, ended: Sequence[Judged]) -> None:
+    def learn(self, ended: Sequence[Judged], ready: Sequence[tuple[Held, Arguments]], batch: Batch) -> None:
         """Remember how long runs took, and how full of `def` bodies this worker is."""
         now, spent = self.ports.clock.now(), 0.0
         for judged in ended:

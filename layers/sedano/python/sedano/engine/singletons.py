@@ -14,10 +14,10 @@ What is woken comes through the queue: a crash between the release and the wakin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
 from sedano.engine.canvas.chord_results import HeaderFailed
+from sedano.engine.gate import Gate
 from sedano.engine.leases import Busy, Leasing
 from sedano.engine.pauses import await_call, may_be_woken, put_off, times_of
 from sedano.engine.registry import alone
@@ -36,12 +36,12 @@ AGAIN_S = 5.0
 _SEPARATOR = "\n"
 
 
-class Singletons(NamedTuple):
-    """Lets singletons in. *arguments* fetches those of a command."""
+class Singletons(Gate):
+    """Lets singletons in."""
 
-    ports: Ports
-    leasing: Leasing
-    arguments: Callable[[Command], Arguments]
+    def __init__(self, ports: Ports, leasing: Leasing, arguments: Callable[[Command], Arguments]) -> None:
+        """Take leases by *leasing*; *arguments* fetches those of a command."""
+        self.ports, self.leasing, self.arguments = ports, leasing, arguments
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
         """Return the jobs that may go on: those that are no singletons, those whose lease is ours now, and those that shall end unrun."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from sedano.engine.batch import Batch
 from sedano.engine.containment import contain
+from sedano.engine.gate import Gate
 from sedano.engine.hold_back import hold_back
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals
@@ -33,20 +34,27 @@ def send(queues: Queues, timers: Timers, clock: Clock, queue: str, messages: Seq
     return [next(answers) if message.delay <= MAX_DELAY_S else _set(timers, clock, queue, message) for message in messages]
 
 
-def due(ports: Ports, deliveries: Sequence[Delivery], batch: Batch) -> list[Delivery]:
-    """Return *deliveries* with each envelope that is due replaced by its command; one that came early is sent on and left out."""
-    found: list[Delivery] = []
-    for delivery in deliveries:
-        if not delivery.body.startswith(TIMER_OPENING):
-            found.append(delivery)
-            continue
-        try:
-            found += _due(ports, delivery, batch)
-        except MessageRefused as refused:
-            batch.park(delivery, refused.code, refused.field, refused.detail)
-        except Exception as error:  # noqa: BLE001 - the last resort
-            contain(ports.telemetry, error, delivery, batch)
-    return found
+class Envelopes(Gate):
+    """Opens the envelopes that timers send."""
+
+    def __init__(self, ports: Ports) -> None:
+        """Judge by the clock of *ports* what is due."""
+        self._ports = ports
+
+    def sift(self, deliveries: Sequence[Delivery], batch: Batch) -> Sequence[Delivery]:
+        """Return *deliveries* with each envelope that is due replaced by its command; one that came early is sent on and left out."""
+        found: list[Delivery] = []
+        for delivery in deliveries:
+            if not delivery.body.startswith(TIMER_OPENING):
+                found.append(delivery)
+                continue
+            try:
+                found += _due(self._ports, delivery, batch)
+            except MessageRefused as refused:
+                batch.park(delivery, refused.code, refused.field, refused.detail)
+            except Exception as error:  # noqa: BLE001 - the last resort
+                contain(self._ports.telemetry, error, delivery, batch)
+        return found
 
 
 def _due(ports: Ports, delivery: Delivery, batch: Batch) -> list[Delivery]:

@@ -11,6 +11,7 @@ from sedano.engine.batch import Arguments, Batch, Job, Stillborn
 from sedano.engine.canvas.chord_results import HeaderFailed
 from sedano.engine.collection import Asked as Gathered
 from sedano.engine.collection import Collecting
+from sedano.engine.gate import Gate
 from sedano.engine.limits.concurrency import Permitting, Wanted
 from sedano.engine.limits.rate import Asked, Pacing
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
@@ -21,7 +22,7 @@ from sedano.model.messages.message import NOTHING, Command, TimeLimits
 from sedano.ports import Ports
 
 
-class Limiting:
+class Limiting(Gate):
     """Lets limited tasks in. *lanes*: `def` bodies that this worker runs at once."""
 
     def __init__(self, ports: Ports, lamport: LamportClock, name: str, lanes: int, arguments: Callable[[Command], Arguments]) -> None:
@@ -32,9 +33,11 @@ class Limiting:
         self._texts: Mapping[str, str] = NOTHING
         self._known: dict[str, Change] = {}
 
-    def admit(self, jobs: Sequence[Job], changes: Mapping[str, str], batch: Batch) -> list[Job]:
-        """Return the jobs that may go on; *changes* are those of the control record, by task."""
-        known = self._read(changes) if changes or self._texts else NOTHING
+    def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
+        """Return the jobs that may go on; the others are decided in *batch*, which holds the changes of the control record, by task."""
+        if not batch.limits and all(job.task.limits is None for job in jobs):
+            return jobs
+        known = self._read(batch.limits) if batch.limits or self._texts else NOTHING
         limited = [(job, _limits(job, known)) for job in (_timed(jobs, known) if known else jobs)]
         free = [job for job, limits in limited if limits is None]
         going = self._collected([(job, limits) for job, limits in limited if limits is not None], batch)
@@ -59,7 +62,8 @@ class Limiting:
 
     def release(self, batch: Batch) -> None:
         """Give back the permits of the runs that have ended."""
-        self.permitting.release(batch)
+        if batch.permits:
+            self.permitting.release(batch)
 
     def _collected(self, limited: Sequence[tuple[Job, TaskLimits]], batch: Batch) -> list[tuple[Job, TaskLimits]]:
         """Debounce and collect; return what goes on."""

@@ -68,11 +68,10 @@ async def _contained(held: Held, arguments: Arguments, execution: Execution, bat
 
 async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Batch) -> Ran | Later | None:
     started = execution.ports.clock.now()
-    if not execution.look.is_clear(held.job, started):
-        if execution.look.due(started):
-            await asyncio.to_thread(execution.look.ask, started)
-        if (hindered := execution.hindered(held, started, batch)) is not None:
-            return hindered
+    if execution.look.due(started):
+        await asyncio.to_thread(execution.look.ask, started)
+    if (hindered := execution.hindered(held, started, batch)) is not None:
+        return hindered
     context = execution.begin(held, batch)
     if context is None:
         return None
@@ -84,8 +83,7 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Ba
     else:
         run = await _within(execution.limited(held, limits, context, started), _call(held, arguments, context, execution.ports))
     ran = execution.ended(held, run, context, started)
-    if held.job.task.circuit is not None:
-        execution.note(ran)
+    execution.admission.note(ran)
     return ran
 
 

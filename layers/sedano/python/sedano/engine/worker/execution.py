@@ -23,6 +23,7 @@ from sedano.engine.hold_back import put_back
 from sedano.engine.revocation.record import Checkpoint
 from sedano.engine.sections import mark_of
 from sedano.engine.task_log import TELEMETRY
+from sedano.engine.worker.admission import Admission
 from sedano.engine.worker.second_look import LOOK_S, SecondLook
 from sedano.errors import (
     ArgumentError,
@@ -67,8 +68,8 @@ class Execution(NamedTuple):
     """Runs bodies.
 
     *guard*: seconds before the deadline after which no body is started. *record* records a run. *look* looks at what is about to begin,
-    *note* learns how it went, *put_off* lets a job come later. *began*: the contexts of the bodies that have begun in this batch. *turns*:
-    which async bodies may run at once; None: all. *holds* tells whether a job is still this worker's.
+    *admission* learns how it went. *began*: the contexts of the bodies that have begun in this batch. *turns*: which async bodies may run
+    at once; None: all. *holds* tells whether a job is still this worker's.
     """
 
     ports: Ports
@@ -79,8 +80,7 @@ class Execution(NamedTuple):
     guard: float
     record: Callable[[Ran], object]
     look: SecondLook
-    note: Callable[[Ran], None]
-    put_off: Callable[[Job, Later, Batch], None]
+    admission: Admission
     began: list[TaskContext]
     holds: Callable[[Held], bool]
     vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
@@ -151,7 +151,7 @@ class Execution(NamedTuple):
 
     def hindered(self, held: Held, now: float, batch: Batch) -> Ran | Later | None:
         """Return how the body of *held*, which was to begin at *now*, ends unrun, or that it shall come later; None: it may begin."""
-        found = self.look.at(held, now)
+        found = self.look.at(held.job, now)
         if not isinstance(found, Stillborn):
             return found
         held = held._replace(stillborn=found)
@@ -258,7 +258,9 @@ class Execution(NamedTuple):
         if ran is None:
             self._out_of_time(held, batch)
         else:
-            self.put_off(held.job, ran, batch)
+            from sedano.engine.pauses import put_off
+
+            put_off(self.ports, held.job, ran.reason, ran.seconds, batch)
 
     def _one(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | Later | None:
         try:
@@ -273,11 +275,10 @@ class Execution(NamedTuple):
 
     def _ran(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | Later | None:
         started, limits = self.ports.clock.now(), limits_of(held.job)
-        if not self.look.is_clear(held.job, started):
-            if self.look.due(started):
-                self.look.ask(started)
-            if (hindered := self.hindered(held, started, batch)) is not None:
-                return hindered
+        if self.look.due(started):
+            self.look.ask(started)
+        if (hindered := self.hindered(held, started, batch)) is not None:
+            return hindered
         left = batch.deadline - self.guard - started
         if left < 0.0 if limits is None else left < limits.longest:
             return None
@@ -291,8 +292,7 @@ class Execution(NamedTuple):
             call = partial(_call, body, arguments, context, telemetry)
             run = contextvars.copy_context().run(self.limited(held, limits, context, started).run, call)
         ran = self.ended(held, run, context, started)
-        if held.job.task.circuit is not None:
-            self.note(ran)
+        self.admission.note(ran)
         return ran
 
     def limited(self, held: Held, limits: TimeLimits, context: TaskContext, started: float) -> Limited:

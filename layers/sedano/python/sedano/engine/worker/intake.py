@@ -8,35 +8,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sedano.engine.batch import Batch, Job, Stillborn
+from sedano.engine.batch import Batch, Job
 from sedano.engine.budget_marks import granted
 from sedano.engine.canvas.map_tasks import built_in
-from sedano.engine.cluster.membership import Membership
 from sedano.engine.containment import contain
 from sedano.engine.hold_back import FOREIGN_HOLD_S, FOREIGN_RECEIVES, refuse, unknown
 from sedano.engine.registry import Registry, hindrance
 from sedano.engine.schedules.instances import limited
-from sedano.engine.worker.redelivery_credit import Spared
-from sedano.engine.worker.second_look import judged
+from sedano.engine.worker.admission import Admission
 from sedano.errors import MessageRefused
-from sedano.model import refusals, states
-from sedano.model.cluster.control_record import revoked_by
-from sedano.model.deferrals import waited
-from sedano.model.ledger.claims import CUT_OFF
+from sedano.model import refusals
 from sedano.model.ledger.recent_ids import Window
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import ClockAhead, LamportClock, agrees
 from sedano.model.messages.message import Command
-from sedano.model.queues import queue_of
-from sedano.model.retry import MAX_EXECUTIONS
-from sedano.model.tasks.signature import Delivery as Mode
 from sedano.ports import Delivery, Ports
 
 UNKNOWN = "unknown"
 """What a task is counted as that this app does not have: dimensions of metrics are names from the registry, never text of a message."""
-
-FAR_S = 5.0
-"""A clock that is further off than this is reported."""
 
 
 class Intake(NamedTuple):
@@ -46,9 +35,7 @@ class Intake(NamedTuple):
     ports: Ports
     lamport: LamportClock
     window: Window
-    membership: Membership
-    poison_after: int
-    spared: Spared
+    admission: Admission
 
     def open(self, deliveries: list[Delivery], batch: Batch) -> list[Job]:
         """Return the jobs that may go on; everything else of *deliveries* is decided in *batch*."""
@@ -101,11 +88,9 @@ class Intake(NamedTuple):
             raise MessageRefused(refusals.ORDER, "subject", why)
         if not command.time or command.lineage.budget > self.ports.most_budget:
             command = self._completed(command, delivery.sent or now)
-        mode = task.mode(command)
-        return Job(
-            delivery=delivery, command=command, task=task, received=now, received_clock=clock, mode=mode,
-            stillborn=self._stillborn(delivery, command, mode, now),
-        )  # fmt: skip
+        job = Job(delivery, command, task, received=now, received_clock=clock, mode=task.mode(command))
+        ended = self.admission.open(job)
+        return job if ended is None else job._replace(stillborn=ended)
 
     def _completed(self, command: Command, sent: float) -> Command:
         """Return *command* with the time at which it was *sent*, where it says none, and with the budget that the stage grants it."""
@@ -120,45 +105,6 @@ class Intake(NamedTuple):
             until = round(now + FOREIGN_HOLD_S, 3)
             batch.chronicle.line("task-held", clock, now, uuid=command.task_id, name=command.task, reason=why, until=until)
         return MessageRefused(refusals.UNKNOWN_TASK, "subject", why)
-
-    def _stillborn(self, delivery: Delivery, command: Command, mode: Mode, now: float) -> Stillborn | None:
-        """Return why the task must not begin: it came too late, is revoked, or came too often (sooner without claims to count).
-
-        Such a task still walks through its claim, so that its record ends too: whoever waits for it, or for its chord, learns of it.
-        """
-        expires = command.expires
-        if expires is not None and expires <= (right := self._judged(expires, now)):
-            return Stillborn(states.EXPIRED, refusals.EXPIRED, "expirytime", f"expired {right - expires:.0f} s ago")
-        control = self.membership.control
-        revoked = revoked_by(control, command, queue_of(delivery.queue)) if control.revoked else None
-        if revoked is not None:
-            return Stillborn(states.REVOKED, refusals.REVOKED, revoked.partition("=")[0], f"revoked by {revoked}")
-        if mode != "claimed" and delivery.attributes and (spent := self._spent(delivery)) is not None:
-            return spent
-        if delivery.receives == 1 or delivery.serial_key is not None:
-            return None  # whatever waits for its turn is received again and again: there claims alone tell a poison
-        without = f"received {delivery.receives} times without an end; {CUT_OFF}"
-        if mode != "claimed" and delivery.receives - self.spared.count(delivery) > self.poison_after:
-            return Stillborn(states.POISON, refusals.POISON, "receives", without)
-        if delivery.receives > MAX_EXECUTIONS:
-            return Stillborn(states.POISON, refusals.EXECUTIONS, "receives", without)
-        return None
-
-    def _judged(self, expires: float, now: float) -> float:
-        """Return the time by which *expires* is judged; report a clock of ours that is wrong and would have decided otherwise."""
-        right = judged(self.ports, now)
-        if abs(now - right) > FAR_S and (expires <= now) != (expires <= right):
-            self.ports.telemetry.count("ClocksWrong")
-            words = "the clock of this worker is wrong; the store's decides whether a task has expired"
-            self.ports.telemetry.log("error", words, seconds=round(now - right, 1))
-        return right
-
-    def _spent(self, delivery: Delivery) -> Stillborn | None:
-        """Return why a task without a claim must not begin once more: its earlier messages and this one ended in too many executions."""
-        runs = waited(delivery.attributes).runs + delivery.receives - self.spared.count(delivery)
-        if runs <= MAX_EXECUTIONS:
-            return None
-        return Stillborn(states.POISON, refusals.EXECUTIONS, "receives", f"executed {runs - 1} times without an end")
 
     def _adjust(self, command: Command, delivery: Delivery, batch: Batch) -> int | None:
         """Merge the command's clock and return ours; None when ours is wrong, and another worker shall run the command.

@@ -1,10 +1,10 @@
 """The worker: one task's whole life as a pipeline of small steps over one batch of messages.
 
-    unpause → open → admit → claim → prepare → run → judge → record → follow → acknowledge
+    sift → open → admit → claim → prepare → run → judge → record → follow → acknowledge
 
-- unpause: give back what lies in a queue that is paused                    (`engine.pauses`)
+- sift: give back what lies in a queue that is paused, open envelopes       (`engine.gate`)
 - open: decode and let in, or set aside with the reason                     (`engine.worker.intake`)
-- admit: of a singleton, one run at a time                                  (`engine.worker.admission`)
+- admit: ask the gates; of a singleton, one run at a time                   (`engine.gate`; their order in `engine.worker.gates`)
 - claim: become the one holder, all claims of the batch together            (`engine.worker.claims`, rule in `model.ledger.claims`)
 - prepare: get the arguments; what cannot run is set aside before it is recorded as ended, so no crash can lose its message
 - run: the bodies; async ones share a loop                                  (`engine.worker.execution`)
@@ -45,12 +45,14 @@ from sedano.engine.parked.lot import ParkingLot
 from sedano.engine.publisher.sender import Publisher
 from sedano.engine.registry import Registry
 from sedano.engine.registry import WorkerSettings as WorkerSettings
-from sedano.engine.worker.admission import Admission
+from sedano.engine.worker.admission import Admission, Entry, Workplace
+from sedano.engine.worker.body_lanes import pool, turns
 from sedano.engine.worker.claims import Claiming
 from sedano.engine.worker.execution import Execution, RunLoop
 from sedano.engine.worker.extension import Extending, Ticker, threaded
 from sedano.engine.worker.failure_log import tell_failure
 from sedano.engine.worker.follow_ups import Following
+from sedano.engine.worker.gates import GATES, voting
 from sedano.engine.worker.intake import Intake
 from sedano.engine.worker.record_lanes import Lanes, Stream
 from sedano.engine.worker.redelivery_credit import Spared
@@ -93,9 +95,13 @@ class Worker:
     """Works off batches of commands. One per process."""
 
     def __init__(
-        self, registry: Registry, ports: Ports, host: Host, settings: WorkerSettings, run_loop: RunLoop | None, ticker: Ticker = threaded
+        self, registry: Registry, ports: Ports, host: Host, settings: WorkerSettings, run_loop: RunLoop | None, ticker: Ticker = threaded,
+        gates: Sequence[Entry] = GATES,
     ) -> None:  # fmt: skip
-        """Build it for the tasks of *registry* over *ports*; *run_loop* runs async bodies (None: none), *ticker* the beats of claims."""
+        """Build it for the tasks of *registry* over *ports*.
+
+        *run_loop* runs async bodies (None: none), *ticker* the beats of claims; *gates* are asked about what is received.
+        """
         install()
         self.ports, self.host, self.settings, now = ports, host, settings, ports.clock.now
         self.lamport = LamportClock(lambda: int(now() * 1_000_000))
@@ -103,11 +109,10 @@ class Worker:
         self.publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self._spared = Spared()
         self.membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
-        self._intake = Intake(
-            registry=registry, ports=ports, lamport=self.lamport, window=window, membership=self.membership,
-            poison_after=settings.poison_after, spared=self._spared,
-        )  # fmt: skip
+        self._parking = ParkingLot(ports, self.lamport)
         conducting = self._conducting(composer, registry)
+        self._admission = Admission(gates, self._workplace(registry, conducting))
+        self._intake = Intake(registry=registry, ports=ports, lamport=self.lamport, window=window, admission=self._admission)
         self._following = Following(
             ports=ports, composer=composer, publisher=self.publisher, conducting=conducting, joining=Joining(ports, conducting),
             window=window,
@@ -117,10 +122,8 @@ class Worker:
             ports=ports, lamport=self.lamport, following=self._following, membership=self.membership,
             most_claims=settings.poison_after, length=self._extending.length,
         )  # fmt: skip
-        self._admission = self._admitting(registry, conducting)
-        self._execution = self._executing(conducting, run_loop)
+        self._execution = self._executing(registry, conducting, run_loop)
         self._judging = Judging(ports, self.lamport, composer, conducting)
-        self._parking = ParkingLot(ports, self.lamport)
         self._lanes = Lanes(settings.lanes)
         self._invocations = Invocations(WORKER, ports, host, self.lamport)
 
@@ -131,21 +134,22 @@ class Worker:
             ports=ports, lamport=self.lamport, composer=composer, registry=registry, plans=Plans(ports.blobs), gathering=Gathering(ports),
         )  # fmt: skip
 
-    def _admitting(self, registry: Registry, conducting: Conducting) -> Admission:
-        """Return the gates through which commands of the tasks of *registry* go."""
-        return Admission(
-            registry=registry, ports=self.ports, lamport=self.lamport, name=self.host.hostname, arguments=conducting.gathering.arguments,
-            lanes=self.settings.concurrency,
+    def _workplace(self, registry: Registry, conducting: Conducting) -> Workplace:
+        """Return what the gates of this worker may use."""
+        return Workplace(
+            registry=registry, ports=self.ports, lamport=self.lamport, name=self.host.hostname, lanes=self.settings.concurrency,
+            arguments=conducting.gathering.arguments, membership=self.membership, parking=self._parking, spared=self._spared,
+            poison_after=self.settings.poison_after,
         )  # fmt: skip
 
-    def _executing(self, conducting: Conducting, run_loop: RunLoop | None) -> Execution:
+    def _executing(self, registry: Registry, conducting: Conducting, run_loop: RunLoop | None) -> Execution:
         """Return what runs bodies, as the settings and the gates of this worker say."""
-        admission, settings = self._admission, self.settings
+        admission, settings, clock = self._admission, self.settings, self.ports.clock
         return Execution(
-            ports=self.ports, lamport=self.lamport, conducting=conducting, pool=admission.pool(settings.concurrency), run_loop=run_loop,
-            guard=settings.guard, record=self._judge_and_record,
-            look=SecondLook(self.ports, self.membership, admission.circuit, admission.stopped), note=admission.note,
-            put_off=admission.put_off, began=[], holds=self._extending.holds, vote=admission.vote, turns=admission.coroutines(),
+            ports=self.ports, lamport=self.lamport, conducting=conducting, pool=pool(registry.threads, settings.concurrency, clock),
+            run_loop=run_loop, guard=settings.guard, record=self._judge_and_record,
+            look=SecondLook(self.ports, self.membership, admission), admission=admission, began=[], holds=self._extending.holds,
+            vote=voting(admission), turns=turns(registry.coroutines, clock),
         )  # fmt: skip
 
     def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
@@ -162,9 +166,7 @@ class Worker:
         telemetry = self.ports.telemetry
         passing(telemetry, "hello", self.membership.hello, None)
         batch.limits = self.membership.control.limits
-        going = passing(telemetry, "unpause", partial(self._unpaused, deliveries, batch), list(deliveries))
-        left = [one for one in going if not batch.is_decided(one)] if batch.decided else going
-        jobs = self._intake.open(self._admission.due(left, batch), batch)
+        jobs = self._intake.open(self._admission.sift(deliveries, batch), batch)
         passing(telemetry, "beat", partial(self.membership.beat, len(deliveries), jobs, batch.chronicle), None)
         try:
             self._walk_all(deliveries, jobs, batch)
@@ -172,7 +174,7 @@ class Worker:
             self._return(jobs, unexpected(telemetry, error), batch)
         for step, call in (("release", self._release), ("echo", self._intake.echo), ("park", self._parking.settle)):
             passing(telemetry, step, partial(call, batch), None)
-        passing(telemetry, "defer", partial(self._admission.settle, batch, self._spared), None)
+        passing(telemetry, "defer", partial(self._defer, batch), None)
         passing(telemetry, "park", partial(self._parking.settle, batch), None)
         passing(telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)
         self._spared.add(batch.given_back)
@@ -192,12 +194,15 @@ class Worker:
         self._invocations.send(chronicle)
         self.ports.telemetry.flush()
 
-    def _unpaused(self, deliveries: Sequence[Delivery], batch: Batch) -> list[Delivery]:
-        return self._admission.unpaused(deliveries, self.membership.control.paused, batch)
+    def _defer(self, batch: Batch) -> None:
+        """Send what was deferred anew, so that it waits outside of this worker and is not in flight."""
+        if batch.deferred:
+            from sedano.engine import deferrals
+
+            deferrals.settle(self.ports, self.lamport, self._spared, batch)
 
     def _walk_all(self, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch) -> None:
-        in_order = any(delivery.serial_key is not None for delivery in deliveries)
-        for together in self._admission.turns(deliveries, jobs, batch, self._parking) if in_order else rounds(jobs):
+        for together in self._admission.turns(deliveries, jobs, batch) or rounds(jobs):
             if self.ports.clock.now() > batch.deadline - self.settings.guard:
                 self._put_off(together, batch)
                 continue
@@ -219,7 +224,7 @@ class Worker:
 
     def _admitted(self, jobs: Sequence[Job], batch: Batch) -> list[Job]:
         def admit(some: Sequence[Job]) -> Sequence[Job]:
-            return self._admission.admit(some, batch, self.membership.control.paused)
+            return self._admission.admit(some, batch)
 
         return apart(self.ports.telemetry, admit, jobs, batch, partial(self._admission.release, batch))
 
@@ -235,7 +240,7 @@ class Worker:
         self._execution.run(ready, batch, partial(self._ended, stream, batch))
         accepted = self._accepted(stream, batch)
         self._extending.ended(held)
-        passing(self.ports.telemetry, "learn", partial(self._admission.learn, accepted, ready, batch), None)
+        self._admission.learn(accepted, ready, batch)
         self._following.follow(accepted, batch)
         self._admission.release(batch)
 

@@ -1,0 +1,34 @@
+"""Revocation at the gate: by header at the intake, by id and by header right before a body; the claim sees what was asked by id earlier."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sedano.engine.batch import Job, Stillborn
+from sedano.engine.cluster.membership import Membership
+from sedano.engine.gate import Gate
+from sedano.model import refusals, states
+from sedano.model.cluster.control_record import revoked_by
+from sedano.model.queues import queue_of
+
+
+class Revocations(Gate):
+    """Ends what was revoked."""
+
+    def __init__(self, membership: Membership) -> None:
+        """Know what *membership* knows of the control record."""
+        self._membership = membership
+
+    def open(self, job: Job) -> Stillborn | None:
+        """Return the end of a *job* that is revoked by one of its headers."""
+        control = self._membership.control
+        pair = revoked_by(control, job.command, queue_of(job.delivery.queue)) if control.revoked else None
+        return Stillborn(states.REVOKED, refusals.REVOKED, pair.partition("=")[0], f"revoked by {pair}") if pair is not None else None
+
+    def begin(self, job: Job, now: float, anew: Collection[str] | None) -> Stillborn | None:
+        """Return the end of a *job* that was revoked since the batch was received, as far as that was read *anew*."""
+        if anew is None:
+            return None
+        if job.command.task_id in anew:
+            return Stillborn(states.REVOKED, refusals.REVOKED, "taskid", "revoked before it began")
+        return self.open(job)

@@ -1,0 +1,119 @@
+"""The gates of a worker in the order in which they are asked. A new one needs its class (`sedano.engine.gate`) and one entry here.
+
+What a task may never do any more comes first, so that nothing is held back, counted or taken for it. Then what may stop many messages
+without a question to a store, then what asks one, each after what could make its question needless.
+
+A gate is loaded only on an occasion that wants it; until then its module costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from sedano.engine.context import TaskContext
+from sedano.engine.expiry import Expiry
+from sedano.engine.gate import Gate
+from sedano.engine.revocation.gate import Revocations
+from sedano.engine.worker.admission import Admission, Entry, Occasion, Workplace
+from sedano.engine.worker.poison import Poison
+from sedano.model.messages.message import TIMER_OPENING
+
+if TYPE_CHECKING:
+    from sedano.engine.elections import Gossip
+    from sedano.model.priority import Strategy
+
+ELECTIONS = "elections"
+
+
+def _pauses(here: Workplace) -> Gate:
+    from sedano.engine.pauses import Pauses
+
+    return Pauses(here.ports, here.membership, here.arguments)
+
+
+def _timers(here: Workplace) -> Gate:
+    from sedano.engine.timers import Envelopes
+
+    return Envelopes(here.ports)
+
+
+def _order(here: Workplace) -> Gate:
+    from sedano.engine.order import Order
+
+    return Order(here.ports, here.parking)
+
+
+def _circuits(here: Workplace) -> Gate:
+    from sedano.engine.circuits import Circuits
+
+    return Circuits(here.registry, here.ports)
+
+
+def _limits(here: Workplace) -> Gate:
+    from sedano.engine.limits.gate import Limiting
+
+    return Limiting(here.ports, here.lamport, here.name, here.lanes, here.arguments)
+
+
+def _elections(here: Workplace) -> Gate:
+    from sedano.engine.elections import Gossip
+
+    return Gossip(here.registry, here.ports, here.lamport, here.name)
+
+
+def _singletons(here: Workplace) -> Gate:
+    from sedano.engine.leases import Leasing
+    from sedano.engine.singletons import Singletons
+
+    return Singletons(here.ports, Leasing(here.ports), here.arguments)
+
+
+def _priority(here: Workplace) -> Gate:
+    from sedano.engine.priority import Preferring
+
+    return Preferring(here.ports, cast("Strategy", here.registry.prefer), here.lanes)  # wanted of an app that has one
+
+
+def _always(_: Occasion) -> bool:
+    return True
+
+
+def _has_circuits(at: Occasion) -> bool:
+    return any(task.circuit is not None for task in at.tasks) or any(check.inbox for check in at.registry.checks.values())
+
+
+GATES: Sequence[Entry] = (
+    # What expired ends whatever else holds it: nothing makes it timely again.
+    Entry("expiry", _always, lambda here: Expiry(here.ports)),
+    # What was revoked ends before it is counted as a poison, or waits for the end of a pause.
+    Entry("revocation", _always, lambda here: Revocations(here.membership)),
+    # What came too often ends before it takes a permit or a lease once more.
+    Entry("poison", _always, lambda here: Poison(here.spared, here.poison_after)),
+    # What is paused is not even decoded, and an envelope in a paused queue is not opened. No store is asked for what will wait.
+    Entry("pauses", lambda at: bool(at.control.paused), _pauses),
+    # An envelope holds the command that all others are about.
+    Entry("timers", lambda at: any(one.body.startswith(TIMER_OPENING) for one in at.deliveries), _timers),
+    # The turns within a key are known before any of its jobs asks for what only one of them may have.
+    Entry("order", lambda at: any(one.serial_key is not None for one in at.deliveries), _order),
+    # What its circuit leaves alone takes no slot of a rate and no permit.
+    Entry("circuits", _has_circuits, _circuits),
+    # A slot or a permit is waited for outside of this worker, so whoever is let in here may wait no more, but for one of two:
+    Entry("limits", lambda at: bool(at.limits) or any(task.limits is not None for task in at.tasks), _limits),
+    # the winner of an election, a question to the store that costs nothing to give back,
+    Entry(ELECTIONS, lambda at: bool(at.registry.led), _elections),
+    # and a lease, which is asked for last because it keeps all others out until it is released: it is released first.
+    Entry("singletons", lambda at: any(task.singleton is not None for task in at.tasks), _singletons),
+    # What is left is put in the order in which the app prefers its bodies to begin.
+    Entry("priority", lambda at: at.registry.prefer is not None, _priority),
+)
+"""All gates. Each is asked at the moments that it overrides; what they took is released in the opposite order."""
+
+
+def voting(admission: Admission) -> Callable[[TaskContext, str, bool, Sequence[Any]], None]:
+    """Return what opens an election, or takes part in one, on behalf of a running command; see `Gossip.vote`."""
+
+    def vote(context: TaskContext, election_id: str, last: bool, about: Sequence[Any] = ()) -> None:
+        cast("Gossip", admission.gate(ELECTIONS)).vote(context, election_id, last, about)
+
+    return vote
