@@ -15,7 +15,7 @@ _PUT = (
     "sz = if_not_exists(sz, :zero) + :bytes, #ttl = :ttl"
 )
 _ASK = "st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk) SET rvk = :rvk"
-_FORGET = "st IN (:success, :failure, :revoked, :poison) SET res = :none, tail = :none, fgt = :one"
+_FORGET = "st IN (:expired, :failure, :poison, :revoked, :success) SET res = :none, tail = :none, fgt = :one"
 _RECLAIM = (
     "st IN (:pending, :retry) AND try = :try AND attribute_not_exists(rvk) SET st = :running, nc = :nc, mid = :mid, exp = :exp, "
     "clk = :clk, nm = :nm, own = :own, #ttl = :ttl, try = :try, cnt = :one, att = if_not_exists(att, :zero) + :one"
