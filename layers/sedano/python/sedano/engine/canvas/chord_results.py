@@ -141,7 +141,7 @@ def error_of(record: TaskRecord) -> ErrorRecord:
     """Return why the task of *record*, which ended without success, did; its *cause* is the id of the task that failed first."""
     error = record.error
     if error is None:
-        error = ErrorRecord("TaskRevoked", f"task {record.task_id} was revoked or expired before it ran")
+        error = ErrorRecord("TaskRevoked", f"task {record.task_id} was revoked before it ran")
     return error if error.cause else error._replace(cause=record.task_id)
 
 
