@@ -26,7 +26,7 @@ IDLE = {
 """What a function of a plain app never loads, besides `RARE`."""
 RARE = (
     "errors.celery_names",
-    "engine.publisher.backlog", "engine.publisher.spool", "aws.client.bounded", "model.connection",
+    "engine.publisher.process_exit", "engine.publisher.backlog", "engine.publisher.spool", "aws.client.bounded", "model.connection",
     "api.control", "api.elections", "engine.election_requests", "api.leases", "api.partitions", "canvas", "engine.canvas.entries",
     "result", "testing", "memory", "views", "local",
     "engine.cluster.control", "engine.elections", "engine.leases", "engine.partitions", "engine.singletons", "engine.history.commits",

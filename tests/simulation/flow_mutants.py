@@ -67,7 +67,7 @@ class Anew(Directing):
 
     def _send(self, progress: Progress, action: Publish | Compensate) -> None:
         self._asked += 1
-        fresh = f"{action.task_id[:-12]}{self._app.outlet.fresh_id()[-12:]}"
+        fresh = f"{action.task_id[:-12]}{self._app.outlet.drafting.fresh_id()[-12:]}"
         super()._send(progress, action._replace(task_id=fresh) if isinstance(action, self._kind) else action)
 
 

@@ -87,7 +87,7 @@ def test_arguments_that_are_lost_before_their_step_end_the_chain_and_are_told(g:
 def test_pages_of_pages_are_all_launched_once(g: Guide) -> None:
     """With pages of one member each, three levels of launches come to a group of a few hundred."""
     texts = [f'{{"task":"same","queue":"default","args":[{n}]}}' for n in range(700)]
-    made = plan.Plan(g.app.outlet.entry, g.stage.ports.blobs.put)
+    made = plan.Plan(g.app.outlet.drafting.entry, g.stage.ports.blobs.put)
     pages: list[list[object]] = [[made._named(plan._page(f'{{"group":[{text}]}}', ()), inline=False), 1] for text in texts]
     item = f'{{"item":{{"chain":[{{"group":700,"pages":{made._index(pages)}}}]}}}}'
     name = plan.refer(g.stage.ports.blobs.put(item.encode()))

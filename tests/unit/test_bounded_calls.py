@@ -96,7 +96,7 @@ def shop() -> tuple[Sedano, Any]:
 
 def test_a_publication_from_twelve_threads_ends_in_time_and_the_next_one_at_once(silent: Silent) -> None:
     app, add = shop()
-    assert app.outlet.first_queue == "default", "the client is made before time counts"
+    assert app.outlet.drafting.first_queue == "default", "the client is made before time counts"
 
     def timed(_: int) -> tuple[float, type[BaseException]]:
         began = time.monotonic()

@@ -284,8 +284,10 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         """The way out, connected at the first use."""
         with self._lock:
             if self._outlet is None:
+                from sedano.engine.publisher.process_exit import survive_exit
+
                 self._outlet = self._connected()
-                self._outlet.survive_exit()
+                survive_exit(self._outlet)
             return self._outlet
 
     def _connected(self) -> Outlet:

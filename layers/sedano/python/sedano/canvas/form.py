@@ -91,7 +91,7 @@ class Form(Hinting):
             return nothing(self.tree)
         outlet = self.needs_app().outlet
         made = normal(self.tree)
-        self.task_id = task_id or self.task_id or own_id(made) or outlet.fresh_id()
+        self.task_id = task_id or self.task_id or own_id(made) or outlet.drafting.fresh_id()
         return answer(outlet, made, self.task_id)
 
     def link(self, callback: F) -> F:

@@ -38,10 +38,10 @@ def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Result:
     made = normal(tree)
     if isinstance(made, Step) and made == Step(made.signature):
         return publish_task(outlet, made.signature if task_id is None else made.signature.set(task_id=task_id))
-    canvas_id = task_id or own_id(made) or outlet.fresh_id()
+    canvas_id = task_id or own_id(made) or outlet.drafting.fresh_id()
     result = answer(outlet, made, canvas_id)
     if isinstance(made, Group) and _is_direct(made):
-        drafts = [outlet.draft(m.signature, _member(m, canvas_id, n)) for n, m in enumerate(made.members) if isinstance(m, Step)]
+        drafts = [outlet.drafting.draft(m.signature, _member(m, canvas_id, n)) for n, m in enumerate(made.members) if isinstance(m, Step)]
     else:
         drafts = [begun(outlet, made, canvas_id)]
     if task_id is not None and not isinstance(made, Step):
@@ -81,14 +81,14 @@ def _reserve(outlet: Outlet, canvas_id: str, delay: int) -> None:
 def begun(outlet: Outlet, made: Tree, canvas_id: str, watch: Sequence[str] = (), extra: str = "") -> CommandDraft:
     """Return the message that begins the normal tree *made*, whose pages are written now; *watch*: what watches it, each an item's text."""
     plans, ports = Plans(outlet.ports.blobs), outlet.ports
-    written, name = Plan(outlet.entry, plans.put).page(made, tuple(watch), extra)
+    written, name = Plan(outlet.drafting.entry, plans.put).page(made, tuple(watch), extra)
     item = plans.load(name)["item"]
     ask = begin(item, Place(canvas_id, "", name), (), plans.load, watched=bool(watch))
     context = CURRENT.get()
     tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
     trace = (context.traceparent, context.tracestate) if context is not None else (None, None)
     origin = Origin(
-        queue=outlet.first_queue, tenant=tenant, traceparent=trace[0], stamps=stamps, lineage=ROOT, tracestate=trace[1],
+        queue=outlet.drafting.first_queue, tenant=tenant, traceparent=trace[0], stamps=stamps, lineage=ROOT, tracestate=trace[1],
     )  # fmt: skip
     draft = drafted(ask, origin, ports.clock.now(), ports.blobs)
     return draft._replace(weight=written.tasks)
@@ -116,7 +116,7 @@ def results(
         return _group(outlet, made, canvas_id, parent, canvas_id if followed else None, launch)
     if isinstance(made, Step):
         group_id = outer.id if outer is not None else group if isinstance(group, str) else None
-        keeps, name = outlet.keeps(made.signature), made.signature.task
+        keeps, name = outlet.drafting.keeps(made.signature), made.signature.task
         found = AsyncResult[Any](
             outlet, canvas_id, keeps=keeps, parent=parent, group_id=group_id, name=name, follows=follows and group is None, launch=outer
         )

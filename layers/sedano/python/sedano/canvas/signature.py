@@ -56,7 +56,7 @@ class Sig(Form):
         if self.tree != Step(self.spec):
             raise CanvasError("what is elected for is one signature without callbacks; let the task publish them")
         outlet = self.needs_app().outlet
-        task_id = self.task_id or self.spec.options.task_id or outlet.fresh_id()
+        task_id = self.task_id or self.spec.options.task_id or outlet.drafting.fresh_id()
         return elect(outlet, task_id, "task", self.spec, task_id, mode=mode, timeout=timeout)
 
 

@@ -22,11 +22,11 @@ def hold(outlet: Outlet, election_id: str, topic: str, signature: Signature, tas
         raise OptionError(f"mode: {mode!r} is neither 'faithful' nor 'fast'")
     if not 0 <= timeout <= LONGEST_S:
         raise OptionError(f"timeout: {timeout} is not between 0 and {LONGEST_S} seconds")
-    draft = outlet.prepare(signature, task_id)
+    draft = outlet.drafting.prepare(signature, task_id)
     election = Election(election_id, topic, task_id, written(draft))
     if mode == "fast":
-        outlet.post([sudden(election, draft.queue, outlet.fresh_id())])
+        outlet.post([sudden(election, draft.queue, outlet.drafting.fresh_id())])
         return not draft.ignore_result
     need = ANYBODY if CURRENT.get() is not None else frozenset(m.name for m in members(outlet.ports) if m.state == ACTIVE)
-    outlet.post([opening(election._replace(need=need), draft.queue, timeout, outlet.fresh_id())])
+    outlet.post([opening(election._replace(need=need), draft.queue, timeout, outlet.drafting.fresh_id())])
     return not draft.ignore_result

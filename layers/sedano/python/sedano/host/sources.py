@@ -52,7 +52,7 @@ def reading(app: Reads, arns: Mapping[str, str] = NOTHING) -> Streams:
     outlet = app.outlet
 
     def called(task: str, record: TableChange | StreamRecord, task_id: str) -> CommandDraft:
-        return outlet.call(Signature(task, (record,)), task_id)
+        return outlet.drafting.call(Signature(task, (record,)), task_id)
 
     return Streams(app.streams, called, outlet.ports, Host(f"{app.name}@{socket.gethostname()}", os.getpid()), outlet.lamport)
 

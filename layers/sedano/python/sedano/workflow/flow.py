@@ -114,7 +114,7 @@ class Flow:
         outlet, definition = self._app.outlet, self.definition
         given = _fitted(definition, inputs)
         ref = self._definition(outlet)
-        chosen = run_id or outlet.fresh_id()
+        chosen = run_id or outlet.drafting.fresh_id()
         if run_id is not None:
             _refuse_other(outlet, run_id, ref, given)
         begin = {"workflow": definition.name, "version": definition.version, "definition": [ref.digest, ref.size], "inputs": given}

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import atexit
-import signal
 import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cached_property
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from sedano.engine.budget_marks import require_grant
 from sedano.engine.canvas.chord_results import Gathering
 from sedano.engine.context import CURRENT, TaskContext, must_not_hold_up
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, EventDraft, weight_of
+from sedano.engine.publisher.drafting import Drafting, trace
 from sedano.engine.publisher.sender import BATCH, Backlog, Publisher
-from sedano.engine.registry import BUILT_IN, Registry, TaskSpec
-from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, KeyReused, OptionError, SedanoError, UnknownQueue
+from sedano.engine.registry import Registry
+from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, KeyReused, SedanoError, UnknownQueue
 from sedano.model.ledger import dedup_keys as keyed
 from sedano.model.ledger.records import RESERVATION_S
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.messages.lineage import MAX_HOPS, ROOT, Lineage, begun_id, dedup_id, derived_id
-from sedano.model.messages.message import TimeLimits
-from sedano.model.messages.stamps import joined
-from sedano.model.queues import is_fifo
-from sedano.model.tasks.signature import Options, Signature, delay_of, expiry_of, time_limits_of
+from sedano.model.messages.lineage import MAX_HOPS, ROOT, Lineage, begun_id, derived_id
+from sedano.model.tasks.signature import Options, Signature
 from sedano.ports import Ports
 from sedano.ports.deadlines import within
 
 if TYPE_CHECKING:
     from sedano.engine.leases import Leasing
-    from sedano.model.canvas.pages import Entry
 
 _BATCH: ContextVar[list[Addressed] | None] = ContextVar("sedano_batch", default=None)
 
@@ -53,6 +47,7 @@ class Outlet:
         self.gathering = Gathering(ports)
         self.lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
         self._composer = Composer(f"{app}@{socket.gethostname()}", self.lamport, ports)
+        self.drafting = Drafting(registry, ports, self._composer, queues)
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry, backlog=backlog)
         self._open: list[list[Addressed]] = []
         self._lock = threading.Lock()
@@ -67,7 +62,7 @@ class Outlet:
     def publish(self, signature: Signature) -> CommandDraft:
         """Publish *signature*, or find it published already (`on_duplicate`), and return the draft that was made of it."""
         options = signature.options
-        draft = self._draft(signature, self._task_id(signature))
+        draft = self.drafting.call(signature, self.drafting.task_id(signature))
         if options.dedup_key is not None:
             draft = draft._replace(keyed=self._composer.payload(draft))
         if options.on_duplicate == "wait":
@@ -79,38 +74,6 @@ class Outlet:
                 self._post([draft], options.budget)
         return draft
 
-    def draft(self, signature: Signature, task_id: str) -> CommandDraft:
-        """Return *signature*, a task of a canvas, as a draft under *task_id*; its arguments have to be complete."""
-        from sedano.model.canvas.pages import refuse_options
-
-        refuse_options(signature)
-        return _unordered(self._draft(signature, task_id), "a canvas publishes its tasks")
-
-    def call(self, signature: Signature, task_id: str) -> CommandDraft:
-        """Return *signature*, a task that is published by itself, as a draft under *task_id*, with the key of a queue that keeps order."""
-        return self._draft(signature, task_id)
-
-    def entry(self, signature: Signature, handed: int, queue: str) -> Entry:
-        """Return *signature* as a page of a canvas holds it (`sedano.model.canvas.pages`); see `sedano.engine.canvas.entries`."""
-        from sedano.engine.canvas.entries import entry
-
-        return entry(self, signature, handed, queue)
-
-    def keeps(self, signature: Signature) -> bool:
-        """Tell whether the task of *signature* keeps a result."""
-        ignore, spec = signature.options.ignore_result, self.registry.tasks.get(signature.task)
-        return not (ignore if ignore is not None else spec is not None and spec.ignore_result)
-
-    @property
-    def first_queue(self) -> str:
-        """The queue of what names none: the first of the app's."""
-        own = (spec.queue for name, spec in self.registry.tasks.items() if name not in BUILT_IN)
-        return next((queue for queue in own if not is_fifo(queue)), self.queues[0])
-
-    def prepare(self, signature: Signature, task_id: str) -> CommandDraft:
-        """Return *signature* as a draft that others may publish later; its data lies in the blob store when it is long."""
-        return _unordered(self._checked(self._draft(signature, task_id)), "whoever wins publishes it")
-
     def post(self, drafts: Sequence[Draft]) -> None:
         """Publish *drafts* together, or put them into the outbox of the running task."""
         with self._in_time():
@@ -120,10 +83,10 @@ class Outlet:
 
     def announce(self, name: str, data: Mapping[str, Any]) -> str:
         """Publish the event *name* and return its id."""
-        event_id = self.fresh_id()
+        event_id = self.drafting.fresh_id()
         context = CURRENT.get()
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
-        traceparent, tracestate = _trace(context, None, None)
+        traceparent, tracestate = trace(context, None, None)
         with self._in_time():
             self._post([EventDraft(
                 name=name, data=data, event_id=event_id, tenant=tenant, traceparent=traceparent, stamps=stamps, tracestate=tracestate,
@@ -158,20 +121,14 @@ class Outlet:
             with self._in_time():
                 self._publisher.publish_or_keep(_taken(pending))
 
-    def survive_exit(self) -> None:
-        """Send what is kept back when the process ends, also on SIGTERM; what an earlier process stored goes with what is published now.
-
-        To connect sends nothing: a stage that is gone costs a program no wait before its first call.
-        """
-        atexit.register(self.close)
-        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, self._on_sigterm)
-        self._publisher.resume()
-
     def send_stored(self) -> int:
         """Send what is stored in the backlog, within one deadline; return how many messages were sent."""
         with self._in_time():
             return self._publisher.drain()
+
+    def resume(self) -> None:
+        """Send what an earlier process stored with what is published now; nothing is sent before that."""
+        self._publisher.resume()
 
     def close(self) -> None:
         """Send what is kept back and what is stored; store what cannot be sent."""
@@ -193,52 +150,6 @@ class Outlet:
         if self._patience is None or CURRENT.get() is not None:
             return nullcontext()
         return within(self._patience, self.ports.clock.monotonic())
-
-    def _on_sigterm(self, number: int, _: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    def fresh_id(self) -> str:
-        """Return the id of the next publication: derived inside a task, so that a second run of it finds the same one."""
-        context = CURRENT.get()
-        if context is None:
-            return self.ports.entropy.uuid()
-        context.published += 1
-        salt = f"{context.attempt}/" if context.attempt else ""
-        return derived_id(context.id, f"{salt}{context.published}")
-
-    def _task_id(self, signature: Signature) -> str:
-        options = signature.options
-        if options.dedup_key is not None:
-            return dedup_id(signature.task, options.dedup_key)
-        if options.on_duplicate is not None:
-            raise OptionError("on_duplicate: has no meaning without a dedup_key")
-        return options.task_id or self.fresh_id()
-
-    def _draft(self, signature: Signature, task_id: str) -> CommandDraft:
-        """Return *signature* as a draft."""
-        options, spec = signature.options, self.registry.tasks.get(signature.task)
-        if spec is not None:
-            spec.parameters.fit(signature.args, signature.kwargs)
-            if options.dedup_key is not None and spec.delivery == "at_least_once":
-                raise OptionError(f"dedup_key: the task {spec.name} is delivered at_least_once and keeps no record to compare with")
-        now = self.ports.clock.now()
-        ignore = options.ignore_result if options.ignore_result is not None else (spec is not None and spec.ignore_result) or None
-        context = CURRENT.get()
-        tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
-        traceparent, tracestate = _trace(context, options.traceparent, options.tracestate)
-        queue, delay = options.queue or (spec.queue if spec is not None else "default"), delay_of(options, now)
-        return CommandDraft(
-            queue=queue, task_id=task_id, task=signature.task, args=signature.args, kwargs=signature.kwargs, delay=delay,
-            expires=expiry_of(options, spec.expires if spec is not None else None, now),
-            tenant=options.tenant or _tenant(spec, signature) or tenant, traceparent=traceparent, ignore_result=ignore,
-            time_limits=_time_limits(spec, options), stamps=joined(stamps, options.stamps),
-            serial_key=_serial_key(spec, signature, queue, delay), tracestate=tracestate,
-        )  # fmt: skip
-
-    def _checked(self, draft: CommandDraft) -> CommandDraft:
-        """Put long data into the blob store now, so that the message that carries the draft stays small."""
-        ref = self._composer.check(draft.args, draft.kwargs)
-        return draft._replace(args=(), kwargs={}, data_ref=ref) if ref is not None else draft
 
     def _reserved(self, draft: CommandDraft, options: Options) -> bool:
         now, context = self.ports.clock.now(), CURRENT.get()
@@ -283,7 +194,7 @@ class Outlet:
         unknown = next((d.queue for d in drafts if isinstance(d, CommandDraft) and d.queue not in self.queues), None)
         if unknown is not None:  # told now, while the body can hear it: the outbox is sent when it has ended
             raise UnknownQueue(f"queue: {unknown!r} is none of this app's queues {tuple(self.queues)}; name it in Sedano(queues=…)")
-        context.outbox += [self._checked(d) if isinstance(d, CommandDraft) else d for d in drafts]
+        context.outbox += [self.drafting.checked(d) if isinstance(d, CommandDraft) else d for d in drafts]
 
 
 def _begun(draft: Draft) -> str:
@@ -291,45 +202,6 @@ def _begun(draft: Draft) -> str:
     if not isinstance(draft, CommandDraft) or draft.place is None:
         return ""
     return begun_id(draft.task_id, draft.place.node, draft.place.plan)
-
-
-def _trace(context: TaskContext | None, traceparent: str | None, tracestate: str | None) -> tuple[str | None, str | None]:
-    """Return the trace context of what is published: the caller's own, or that of the task that is running."""
-    if traceparent is not None or context is None:
-        return traceparent, tracestate
-    return context.traceparent, tracestate or context.tracestate
-
-
-def _tenant(spec: TaskSpec | None, signature: Signature) -> str | None:
-    """Return who a call is for by its arguments, where its task says how to find that."""
-    return spec.tenant_of(signature.args, signature.kwargs) if spec is not None else None
-
-
-def _serial_key(spec: TaskSpec | None, signature: Signature, queue: str, delay: int) -> str | None:
-    """Return the key within which *queue* keeps order; None where nothing asks for order."""
-    if signature.options.serial_key is None and (spec is None or spec.serial_key is None) and not is_fifo(queue):
-        return None
-    from sedano.engine.publisher.order_keys import key_for
-
-    return key_for(spec, signature, queue, delay)
-
-
-def _unordered(draft: CommandDraft, who: str) -> CommandDraft:
-    """Return *draft*, which *who* says publishes in no order; raise `OptionError` when its queue keeps one."""
-    if is_fifo(draft.queue):
-        from sedano.model.order import unordered
-
-        raise unordered(who, draft.queue)
-    return draft
-
-
-def _time_limits(spec: TaskSpec | None, options: Options) -> TimeLimits | None:
-    """Return the time limits of one call; raise `OptionError` when it cannot have limits of its own."""
-    found = time_limits_of(options, spec.time_limits if spec is not None else None)
-    limits = spec.limits if spec is not None and found is not None else None
-    if limits is not None and limits.batch is not None and not limits.runs:
-        raise OptionError("time_limit, soft_time_limit: one run takes many calls of this task; give them to the task: they hold for a run")
-    return found
 
 
 def _taken(pending: list[Addressed]) -> list[Addressed]:

@@ -1,0 +1,141 @@
+"""Drafts of a program's own tasks: what an app declares and what a call asks for become one message that is not stamped yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.drafts import CommandDraft, Composer
+from sedano.engine.registry import BUILT_IN, Registry, TaskSpec
+from sedano.errors import OptionError
+from sedano.model.messages.lineage import dedup_id, derived_id
+from sedano.model.messages.message import TimeLimits
+from sedano.model.messages.stamps import joined
+from sedano.model.queues import is_fifo
+from sedano.model.tasks.signature import Options, Signature, delay_of, expiry_of, time_limits_of
+from sedano.ports import Ports
+
+if TYPE_CHECKING:
+    from sedano.model.canvas.pages import Entry
+
+
+class Drafting:
+    """Makes drafts of signatures of one app's tasks."""
+
+    __slots__ = ("_composer", "_queues", "ports", "registry")
+
+    def __init__(self, registry: Registry, ports: Ports, composer: Composer, queues: Sequence[str]) -> None:
+        """Draft for the app whose tasks are in *registry* and use *queues*; *composer* keeps long data."""
+        self.registry, self.ports, self._composer, self._queues = registry, ports, composer, queues
+
+    def call(self, signature: Signature, task_id: str) -> CommandDraft:
+        """Return *signature*, a task that is published by itself, as a draft under *task_id*, with the key of a queue that keeps order."""
+        options, spec = signature.options, self.registry.tasks.get(signature.task)
+        if spec is not None:
+            spec.parameters.fit(signature.args, signature.kwargs)
+            if options.dedup_key is not None and spec.delivery == "at_least_once":
+                raise OptionError(f"dedup_key: the task {spec.name} is delivered at_least_once and keeps no record to compare with")
+        now = self.ports.clock.now()
+        ignore = options.ignore_result if options.ignore_result is not None else (spec is not None and spec.ignore_result) or None
+        context = CURRENT.get()
+        tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
+        traceparent, tracestate = trace(context, options.traceparent, options.tracestate)
+        queue, delay = options.queue or (spec.queue if spec is not None else "default"), delay_of(options, now)
+        return CommandDraft(
+            queue=queue, task_id=task_id, task=signature.task, args=signature.args, kwargs=signature.kwargs, delay=delay,
+            expires=expiry_of(options, spec.expires if spec is not None else None, now),
+            tenant=options.tenant or _tenant(spec, signature) or tenant, traceparent=traceparent, ignore_result=ignore,
+            time_limits=_time_limits(spec, options), stamps=joined(stamps, options.stamps),
+            serial_key=_serial_key(spec, signature, queue, delay), tracestate=tracestate,
+        )  # fmt: skip
+
+    def draft(self, signature: Signature, task_id: str) -> CommandDraft:
+        """Return *signature*, a task of a canvas, as a draft under *task_id*; its arguments have to be complete."""
+        from sedano.model.canvas.pages import refuse_options
+
+        refuse_options(signature)
+        return _unordered(self.call(signature, task_id), "a canvas publishes its tasks")
+
+    def entry(self, signature: Signature, handed: int, queue: str) -> Entry:
+        """Return *signature* as a page of a canvas holds it (`sedano.model.canvas.pages`); see `sedano.engine.canvas.entries`."""
+        from sedano.engine.canvas.entries import entry
+
+        return entry(self, signature, handed, queue)
+
+    def keeps(self, signature: Signature) -> bool:
+        """Tell whether the task of *signature* keeps a result."""
+        ignore, spec = signature.options.ignore_result, self.registry.tasks.get(signature.task)
+        return not (ignore if ignore is not None else spec is not None and spec.ignore_result)
+
+    @property
+    def first_queue(self) -> str:
+        """The queue of what names none: the first of the app's."""
+        own = (spec.queue for name, spec in self.registry.tasks.items() if name not in BUILT_IN)
+        return next((queue for queue in own if not is_fifo(queue)), self._queues[0])
+
+    def prepare(self, signature: Signature, task_id: str) -> CommandDraft:
+        """Return *signature* as a draft that others may publish later; its data lies in the blob store when it is long."""
+        return _unordered(self.checked(self.call(signature, task_id)), "whoever wins publishes it")
+
+    def checked(self, draft: CommandDraft) -> CommandDraft:
+        """Put long data into the blob store now, so that the message that carries the draft stays small."""
+        ref = self._composer.check(draft.args, draft.kwargs)
+        return draft._replace(args=(), kwargs={}, data_ref=ref) if ref is not None else draft
+
+    def fresh_id(self) -> str:
+        """Return the id of the next publication: derived inside a task, so that a second run of it finds the same one."""
+        context = CURRENT.get()
+        if context is None:
+            return self.ports.entropy.uuid()
+        context.published += 1
+        salt = f"{context.attempt}/" if context.attempt else ""
+        return derived_id(context.id, f"{salt}{context.published}")
+
+    def task_id(self, signature: Signature) -> str:
+        """Return the id of the task that *signature* asks for: of its deduplication key, its own, or a fresh one."""
+        options = signature.options
+        if options.dedup_key is not None:
+            return dedup_id(signature.task, options.dedup_key)
+        if options.on_duplicate is not None:
+            raise OptionError("on_duplicate: has no meaning without a dedup_key")
+        return options.task_id or self.fresh_id()
+
+
+def trace(context: TaskContext | None, traceparent: str | None, tracestate: str | None) -> tuple[str | None, str | None]:
+    """Return the trace context of what is published: the caller's own, or that of the task that is running."""
+    if traceparent is not None or context is None:
+        return traceparent, tracestate
+    return context.traceparent, tracestate or context.tracestate
+
+
+def _tenant(spec: TaskSpec | None, signature: Signature) -> str | None:
+    """Return who a call is for by its arguments, where its task says how to find that."""
+    return spec.tenant_of(signature.args, signature.kwargs) if spec is not None else None
+
+
+def _serial_key(spec: TaskSpec | None, signature: Signature, queue: str, delay: int) -> str | None:
+    """Return the key within which *queue* keeps order; None where nothing asks for order."""
+    if signature.options.serial_key is None and (spec is None or spec.serial_key is None) and not is_fifo(queue):
+        return None
+    from sedano.engine.publisher.order_keys import key_for
+
+    return key_for(spec, signature, queue, delay)
+
+
+def _unordered(draft: CommandDraft, who: str) -> CommandDraft:
+    """Return *draft*, which *who* says publishes in no order; raise `OptionError` when its queue keeps one."""
+    if is_fifo(draft.queue):
+        from sedano.model.order import unordered
+
+        raise unordered(who, draft.queue)
+    return draft
+
+
+def _time_limits(spec: TaskSpec | None, options: Options) -> TimeLimits | None:
+    """Return the time limits of one call; raise `OptionError` when it cannot have limits of its own."""
+    found = time_limits_of(options, spec.time_limits if spec is not None else None)
+    limits = spec.limits if spec is not None and found is not None else None
+    if limits is not None and limits.batch is not None and not limits.runs:
+        raise OptionError("time_limit, soft_time_limit: one run takes many calls of this task; give them to the task: they hold for a run")
+    return found
