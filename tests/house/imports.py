@@ -43,12 +43,13 @@ LATE = {
     f"{LIBRARY}{path}": reason
     for path, reason in {
         "__init__.py": "`from sedano import Sedano` loads what an app needs and no more",
+        "api/exclusion.py": "a program loads locks, leaderships and partitions when it uses them",
         "api/leases.py": "only a program that awaits a lock loads an event loop",
         "api/limits.py": "only an app with a queue that keeps order loads the options of order",
         "api/periodic.py": "only an app with periodic tasks loads schedules",
         "api/checks_and_budgets.py": "only an app that declares health checks or budgets loads them",
         "api/sources.py": "only an app that declares a webhook or a stream loads them",
-        "app.py": "a program loads locks, partitions, the control panel and results when it uses them; a worker loads none of them",
+        "app.py": "a program loads the control panel, signatures and results when it uses them; a worker loads none of them",
         "aws/deployment.py": "a port that few invocations use is loaded at its first use",
         "aws/client/store_date.py": "a worker without tasks that expire loads nothing that computes the store's time",
         "aws/machine.py": "only a program that waits on an event loop loads asyncio",

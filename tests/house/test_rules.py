@@ -15,6 +15,8 @@ AWS = f"{LIBRARY}aws/ledger.py"
 APP = f"{LIBRARY}app.py"
 JOB = "glue_jobs/pipeline/timeline.py"
 TEST = "tests/unit/test_clock.py"
+MANY = [f"    def method_{number}(self): ..." for number in range(16)]
+LARGE_CLASS = "\n".join(["class Hub:", *MANY])
 LONG_FUNCTION = "def long():\n" + "    x = 1\n" * 30
 DOCUMENTED = 'def documented():\n    """' + "words\n" * 20 + '"""\n' + "    x = 1\n" * 27
 CONDITION = "Condition" + "Expression"
@@ -74,6 +76,9 @@ REFUSED: list[tuple[Rule, str, str]] = [
     (shape.functions_are_short, ENGINE, LONG_FUNCTION),
     (shape.functions_are_short, ENGINE, LONG_FUNCTION.replace("def", "async def")),
     (shape.functions_are_short, ENGINE, f"class A:\n    {LONG_FUNCTION.replace('    ', '        ')}"),
+    (shape.classes_are_small, ENGINE, LARGE_CLASS),
+    (shape.classes_are_small, ENGINE, LARGE_CLASS.replace("    def", "    @property\n    def")),
+    (shape.classes_are_small, "infra/stage.py", LARGE_CLASS.replace("def", "async def")),
     (shape.has_a_name_that_says_something, f"{LIBRARY}aws/utils.py", ""),
     (shape.has_a_name_that_says_something, f"{LIBRARY}common/queues.py", ""),
     (shape.records_name_their_fields, ENGINE, "x = Outcome(1, 2, 3, 4, 5, 6)"),
@@ -116,6 +121,9 @@ ACCEPTED: list[tuple[Rule, str, str]] = [
     (purity.expressions_in_their_room, f"{purity.EXPRESSION_ROOM}tasks.py", f"x = {{'{CONDITION}': 'x'}}"),
     (purity.expressions_in_their_room, AWS, f'"""Every {CONDITION} stands in expressions."""'),
     (shape.functions_are_short, ENGINE, DOCUMENTED),
+    (shape.classes_are_small, ENGINE, LARGE_CLASS.replace("method_15", "_method")),
+    (shape.classes_are_small, ENGINE, LARGE_CLASS.replace("    def method_15", "    @method_14.setter\n    def method_14")),
+    (shape.classes_are_small, f"{LIBRARY}result/async_result.py", LARGE_CLASS.replace("Hub", "AsyncResult")),
     (shape.records_name_their_fields, ENGINE, "x = Outcome(1, 2, 3, 4, 5, f=6)\ny = select(1, 2, 3, 4, 5, 6)"),
     (shape.has_a_name_that_says_something, "infra/stacks/core.py", ""),
     (shape.says_what_it_is, "infra/__init__.py", ""),

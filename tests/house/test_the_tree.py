@@ -61,6 +61,13 @@ def test_every_permission_to_import_late_or_by_name_is_used() -> None:
     assert set(imports.LATE) <= {source.path for source in tree.python() if imports.below_the_top(source)}
 
 
+def test_classes_are_small_and_every_permission_to_be_large_is_used() -> None:
+    shipped = [source for source in tree.python() if not source.path.startswith("tests/")]
+    assert_obeyed(shipped, shape.classes_are_small)
+    large = {f"{s.path} {name}" for s in shipped for name, number in shape.public_methods(s).items() if number > shape.PUBLIC_METHODS}
+    assert set(shape.MANY_METHODS) == large
+
+
 def test_the_model_is_pure() -> None:
     model = under(f"{tree.LIBRARY}model/")
     assert_obeyed(model, purity.imports_only_pure, purity.calls_only_pure)

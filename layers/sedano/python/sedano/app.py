@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, Never, TypeVar, Unp
 
 from sedano.api.checks_and_budgets import Guarded
 from sedano.api.declaration import Declaration, app_name, declared, queue_names
+from sedano.api.exclusion import Exclusion
 from sedano.api.periodic import PeriodicTasks
 from sedano.api.sources import Sources
 from sedano.engine.origins import may_declare
@@ -39,8 +40,6 @@ from sedano.task import P, R, Task
 
 if TYPE_CHECKING:
     from sedano.api.control import Control
-    from sedano.api.leases import Leader, Lock
-    from sedano.api.partitions import Partitions
     from sedano.api.task_options import TaskOptions
     from sedano.api.timers import Scheduled
     from sedano.canvas import Sig
@@ -55,7 +54,7 @@ AWS = "sedano.aws.deployment:connect"
 OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker")
 
 
-class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
+class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
     """An application: its tasks, its events, and its way to the outside.
 
     Args:
@@ -222,49 +221,6 @@ class Sedano(PeriodicTasks, Sources, Guarded, Hinting):
         """Send what this block publishes in tens, the rest when it ends, also when it ends with an error."""
         with self.outlet.batch():
             yield
-
-    def lock(
-        self, name: str, *, duration: float | None = None, timeout: float | None = None, until_deadline: bool = False, fair: bool = False
-    ) -> Lock:
-        """Return the lock *name*: `with app.lock("report", duration=30) as lease: …`, also with `async with`.
-
-        Args:
-            name: what is locked, for all processes of this deployment.
-            duration: seconds after which it ends by itself unless renewed (2 to 86 400); by default 30, and inside a task until the
-                invocation's deadline, which needs no renewal: Lambda stops the process then.
-            timeout: seconds to wait for it; by default without an end, and inside a task until the deadline. 0 does not wait.
-            until_deadline: insist on the invocation's deadline.
-            fair: ask the holder for it, so that it is kept for us for a moment when it is released.
-
-        Raises:
-            OptionError: an option cannot be honoured.
-        """
-        from sedano.api.leases import Lock
-
-        return Lock(self, name, duration=duration, timeout=timeout, until_deadline=until_deadline, fair=fair)
-
-    def leader(self, name: str, *, duration: float = 60.0) -> Leader:
-        """Return the leadership *name*: `if term := leader.lead(): …`. At most one process leads a term; its token is the term's number.
-
-        Args:
-            name: what is led.
-            duration: seconds after which another one may lead unless `lead` was called again.
-        """
-        from sedano.api.leases import Leader
-
-        return Leader(self, name, duration)
-
-    def partitions(self, name: str, count: int, *, duration: float = 60.0) -> Partitions:
-        """Return this process's share of *count* partitions of *name*: `for partition in orders.balance(): …`.
-
-        Args:
-            name: what is divided.
-            count: into how many (1 to 1 000); the same everywhere.
-            duration: seconds after which a partition is free again unless `balance` was called.
-        """
-        from sedano.api.partitions import Partitions
-
-        return Partitions(self, name, count, duration)
 
     def scheduled(self) -> Scheduled:
         """Return the tasks that wait for a moment more than 900 s away: to list, to move, to cancel (Celery's `inspect().scheduled()`)."""

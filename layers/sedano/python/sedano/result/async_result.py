@@ -5,30 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar, cast
 
-from sedano.errors import KeyReused, NoResult
 from sedano.errors.hints import Hinting
 from sedano.model import states
-from sedano.model.ledger.dedup_keys import is_of_another
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages.message import Document
 from sedano.result import late as later
 from sedano.result.iteration import Coming, collected
-from sedano.result.shape import Progress, before, counted, forget_all, revoke_all, steps_before
-from sedano.result.waits import (
-    UNSEEN,
-    Broken,
-    Line,
-    Patience,
-    Reads,
-    Waits,
-    error_of,
-    has_ended,
-    looks,
-    must_be_id,
-    unended,
-    value_of,
-    waited,
-)  # fmt: skip
+from sedano.result.record_reader import RecordReader
+from sedano.result.shape import Progress, before, counted, forget_all, revoke_all
+from sedano.result.waits import Reads, must_be_id, waited
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -37,7 +22,7 @@ class AsyncResult(Hinting, Generic[R_co]):
     """The result of one task. What ended never changes, so its record is read once and kept."""
 
     __slots__ = (
-        "_line", "_parent", "_record", "_root_id", "beside", "followers", "group_id", "id", "keeps", "keyed", "launch", "name", "outlet",
+        "_parent", "_reader", "_root_id", "beside", "followers", "group_id", "id", "keeps", "keyed", "launch", "name", "outlet",
     )  # fmt: skip
 
     def __init__(
@@ -67,8 +52,7 @@ class AsyncResult(Hinting, Generic[R_co]):
         self.followers: list[Any] = []
         self.beside: list[Any] = []
         self.keeps, self._root_id = keeps, root_id
-        self._record: TaskRecord | None = None
-        self._line: Line | None = None
+        self._reader: RecordReader | None = None
         self._parent = parent
         if parent is not None and follows:
             parent.followers.append(self)
@@ -86,6 +70,13 @@ class AsyncResult(Hinting, Generic[R_co]):
         return hash(self.id)
 
     @property
+    def reader(self) -> RecordReader:
+        """What reads the task's record, and keeps it when the task has ended; for the library's own waits."""
+        if self._reader is None:
+            self._reader = RecordReader(self)
+        return self._reader
+
+    @property
     def task_id(self) -> str:
         """The task's id."""
         return self.id
@@ -97,7 +88,9 @@ class AsyncResult(Hinting, Generic[R_co]):
 
     @parent.setter
     def parent(self, parent: Any) -> None:
-        self._parent, self._line = parent, None
+        self._parent = parent
+        if self._reader is not None:
+            self._reader.look_behind_another()
         if parent is not None:
             parent.followers.append(self)
 
@@ -130,7 +123,7 @@ class AsyncResult(Hinting, Generic[R_co]):
 
         One that never runs, because what it waits for did not succeed, is FAILURE.
         """
-        record = self._look()
+        record = self.reader.look()
         if record is None:
             return states.PENDING
         return record.state if record.task_id == self.id else states.FAILURE
@@ -140,16 +133,16 @@ class AsyncResult(Hinting, Generic[R_co]):
     @property
     def result(self) -> Any:
         """The task's value when it succeeded, the exception when it did not, None while it has not ended."""
-        record = self._look()
-        return self.value_of(record, propagate=False) if record is not None and has_ended(record) else None
+        record = self.reader.ended()
+        return self.reader.value_of(record, propagate=False) if record is not None else None
 
     info = result
 
     @property
     def traceback(self) -> str | None:
         """The text of the traceback when it failed."""
-        record = self._look()
-        return record.error.traceback if record is not None and has_ended(record) and record.error is not None else None
+        record = self.reader.ended()
+        return record.error.traceback if record is not None and record.error is not None else None
 
     @property
     def retries(self) -> int | None:
@@ -159,11 +152,11 @@ class AsyncResult(Hinting, Generic[R_co]):
 
     def record(self) -> TaskRecord | None:
         """Return what the ledger holds about the task now."""
-        return self._record or self._kept(self.outlet.ports.ledger.read([self.id]).get(self.id))
+        return self.reader.record()
 
     def ready(self) -> bool:
         """Tell whether the task ended, or never runs."""
-        return has_ended(self._look())
+        return self.reader.ended() is not None
 
     def successful(self) -> bool:
         """Tell whether the task ended well."""
@@ -171,8 +164,8 @@ class AsyncResult(Hinting, Generic[R_co]):
 
     def failed(self) -> bool:
         """Tell whether it ended without success, for whatever reason, or never runs."""
-        record = self._look()
-        return record is not None and has_ended(record) and record.state != states.SUCCESS
+        record = self.reader.ended()
+        return record is not None and record.state != states.SUCCESS
 
     def waiting(self) -> bool:
         """Tell whether it has not ended yet."""
@@ -189,15 +182,7 @@ class AsyncResult(Hinting, Generic[R_co]):
             NoResult: the task keeps no record to wait for.
             WaitInsideTask, WaitInsideLoop: a task, or an event loop, is running here.
         """
-        return waited(self.waits(timeout))
-
-    def waits(self, timeout: float | None = None) -> Waits[TaskRecord]:
-        """Wait as `wait` does, and leave it to the caller to take the pauses."""
-        self.check()
-        patience = Patience(self.outlet, timeout)
-        while not has_ended(record := (yield from self._looks())):
-            yield patience.rest(unended(self.id, record), self.id, "" if record is not None else UNSEEN)
-        return cast("TaskRecord", record)
+        return waited(self.reader.waits(timeout))
 
     def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> R_co:
         """Wait for the task and return its value.
@@ -214,14 +199,10 @@ class AsyncResult(Hinting, Generic[R_co]):
             NoResult: nothing is kept to wait for, or it was forgotten.
             ResultTimeout, WaitInsideTask, WaitInsideLoop: see `wait`.
         """
-        value = waited(self.gets(timeout, propagate))
+        value = cast("R_co", waited(self.reader.gets(timeout, propagate)))
         if callback is not None:
             callback(self.id, value)
         return value
-
-    def gets(self, timeout: float | None = None, propagate: bool = True) -> Waits[R_co]:
-        """Wait as `get` does, and leave it to the caller to take the pauses."""
-        return self.value_of((yield from self.waits(timeout)), propagate)
 
     def maybe_throw(self) -> Any:
         """Raise what the task raised, if it ended so; return its value, or None while it has not ended."""
@@ -232,7 +213,7 @@ class AsyncResult(Hinting, Generic[R_co]):
 
     def __await__(self) -> Generator[Any, None, R_co]:
         """Wait for the task without blocking the event loop; with a limit ``await asyncio.wait_for(result, 10)``."""
-        return later.awaited(self.gets())
+        return later.awaited(self.reader.gets())
 
     @property
     def graph(self) -> Any:
@@ -271,48 +252,7 @@ class AsyncResult(Hinting, Generic[R_co]):
         """
         forget_all(self.outlet, [*before(self), self])
 
-    def forgotten(self) -> None:
-        """Read the record anew when asked next."""
-        self._record = None
-
     def document(self) -> Document | None:
         """Return the result as a Document message, or None while the task has not ended."""
         found: Document | None = later.document(self)
         return found
-
-    def check(self) -> None:
-        """Raise when there is nothing to wait for, or when waiting here would hold up more than the caller; see `wait`."""
-        if not self.keeps:
-            why = "keeps no result (ignore_result, or batch): there is nothing to wait for"
-            raise NoResult(f"task {self.id} {why}; app.control.explain({self.id!r}) tells how it went")
-        self.outlet.before_waiting()
-
-    def value_of(self, record: TaskRecord, propagate: bool = True) -> R_co:
-        """Return the value that the terminal *record* holds; raise (or return) its error."""
-        reused = bool(self.keyed) and record.task_id == self.id and is_of_another(self.keyed, record)
-        error = KeyReused(self.id) if reused else error_of(record)
-        if error is None:
-            value: R_co = value_of(self.outlet, record)
-            return value
-        if propagate:
-            raise error
-        return cast("R_co", error)
-
-    def _look(self) -> TaskRecord | None:
-        """Return the task's record, or that of the ancestor because of which it never runs."""
-        return waited(self._looks())
-
-    def _looks(self) -> Waits[TaskRecord | None]:
-        if self._record is not None:
-            return self._record
-        if self._line is None:
-            self._line = Line(steps_before(self))
-        try:
-            return self._kept((yield from looks(self.outlet, [self.id], self._line)).get(self.id))
-        except Broken as broken:
-            return broken.record
-
-    def _kept(self, record: TaskRecord | None) -> TaskRecord | None:
-        if has_ended(record):
-            self._record = record
-        return record

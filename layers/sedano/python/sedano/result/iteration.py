@@ -43,7 +43,7 @@ class Coming(Iterator[T]):
 def in_order(some: Any, timeout: float | None, propagate: bool, callback: Callback | None = None) -> Waits[list[Any]]:
     """Wait for all tasks of the set *some* and return their values in order; see `ResultSet.get`."""
     if next(leaves(some.members()), None) is None:
-        error = error_of((yield from some.launch.waits(timeout))) if some.launch is not None else None
+        error = error_of((yield from some.launch.reader.waits(timeout))) if some.launch is not None else None
         if error is not None and propagate:
             raise error
         return _nested(some.members(), iter(()))
@@ -58,7 +58,7 @@ def as_they_end(some: Any, timeout: float | None, propagate: bool) -> Steps[Pair
     while missing and patience is not None:
         ended = [(one, record) for one, record in _looked(some, missing, line) if has_ended(record)]
         for one, record in ended:
-            yield one, one.value_of(record, propagate)
+            yield one, one.reader.value_of(record, propagate)
         done = {one.id for one, _ in ended}
         missing = [one for one in missing if one.id not in done]
         if ended:
@@ -75,7 +75,7 @@ def values_as_they_end(some: Any, timeout: float | None, propagate: bool) -> Ste
 def collected(result: Any, timeout: float | None) -> Steps[Pair]:
     """Wait for *result* and all that follows from it, and yield each with its value, parents first."""
     for one in following(result):
-        value = yield from in_order(one, timeout, True) if is_set(one) else one.gets(timeout)
+        value = yield from in_order(one, timeout, True) if is_set(one) else one.reader.gets(timeout)
         yield one, value
 
 
@@ -89,7 +89,7 @@ def _values(some: Any, patience: Patience, propagate: bool, callback: Callback |
             for one, record in _looked(some, missing, line):
                 if not has_ended(record):
                     break
-                values.append(one.value_of(record, propagate))
+                values.append(one.reader.value_of(record, propagate))
                 missing = missing[1:]
                 if callback is not None:
                     callback(one.id, values[-1])
@@ -113,7 +113,7 @@ def _looked(some: Any, results: Sequence[Any], line: Line) -> list[tuple[Any, Ta
 def _checked(results: Iterable[Any]) -> list[Any]:
     found = list(results)
     for result in found:
-        result.check()
+        result.reader.check()
     return found
 
 

@@ -15,7 +15,7 @@ from sedano.result import late as later
 from sedano.result.async_result import AsyncResult
 from sedano.result.iteration import Coming, as_they_end, in_order, values_as_they_end
 from sedano.result.large_groups import Derived
-from sedano.result.shape import Progress, before, counted, forget_all, ids_of, leaves, revoke_all, steps_before
+from sedano.result.shape import Progress, before, counted, forget_all, ids_of, leaves, read_anew, revoke_all, steps_before
 from sedano.result.waits import Broken, Line, Reads, error_of, has_ended, in_hundreds, look, read, waited
 
 
@@ -173,7 +173,7 @@ class ResultSet:
         """Let the results that were made already read their records anew."""
         if not isinstance(self.results, Derived):
             for result in self.results:
-                result.forgotten()
+                read_anew(result)
 
     def __await__(self) -> Generator[Any, None, list[Any]]:
         """Wait for all tasks without blocking the event loop."""

@@ -118,7 +118,15 @@ def forget_all(outlet: Reads, results: list[Any]) -> None:
     for some in in_hundreds(ids_of(results)):
         outlet.ports.ledger.forget(some)
     for result in results:
+        read_anew(result)
+
+
+def read_anew(result: Any) -> None:
+    """Let *result*, and those that it holds, read their records anew when they are asked next."""
+    if is_set(result):
         result.forgotten()
+    else:
+        result.reader.forget()
 
 
 def _joined(outlet: Reads, join_id: str, size: int) -> Progress:

@@ -1,0 +1,64 @@
+"""What one process at a time may hold: locks, leaderships and partitions. Part of `Sedano`; each is loaded when it is used."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from sedano.engine.publisher.publisher import Outlet
+
+if TYPE_CHECKING:
+    from sedano.api.leases import Leader, Lock
+    from sedano.api.partitions import Partitions
+
+
+class Exclusion(ABC):
+    """What an app gives to one of its processes at a time."""
+
+    @property
+    @abstractmethod
+    def outlet(self) -> Outlet:
+        """The way out."""
+
+    def lock(
+        self, name: str, *, duration: float | None = None, timeout: float | None = None, until_deadline: bool = False, fair: bool = False
+    ) -> Lock:
+        """Return the lock *name*: `with app.lock("report", duration=30) as lease: …`, also with `async with`.
+
+        Args:
+            name: what is locked, for all processes of this deployment.
+            duration: seconds after which it ends by itself unless renewed (2 to 86 400); by default 30, and inside a task until the
+                invocation's deadline, which needs no renewal: Lambda stops the process then.
+            timeout: seconds to wait for it; by default without an end, and inside a task until the deadline. 0 does not wait.
+            until_deadline: insist on the invocation's deadline.
+            fair: ask the holder for it, so that it is kept for us for a moment when it is released.
+
+        Raises:
+            OptionError: an option cannot be honoured.
+        """
+        from sedano.api.leases import Lock
+
+        return Lock(self, name, duration=duration, timeout=timeout, until_deadline=until_deadline, fair=fair)
+
+    def leader(self, name: str, *, duration: float = 60.0) -> Leader:
+        """Return the leadership *name*: `if term := leader.lead(): …`. At most one process leads a term; its token is the term's number.
+
+        Args:
+            name: what is led.
+            duration: seconds after which another one may lead unless `lead` was called again.
+        """
+        from sedano.api.leases import Leader
+
+        return Leader(self, name, duration)
+
+    def partitions(self, name: str, count: int, *, duration: float = 60.0) -> Partitions:
+        """Return this process's share of *count* partitions of *name*: `for partition in orders.balance(): …`.
+
+        Args:
+            name: what is divided.
+            count: into how many (1 to 1 000); the same everywhere.
+            duration: seconds after which a partition is free again unless `balance` was called.
+        """
+        from sedano.api.partitions import Partitions
+
+        return Partitions(self, name, count, duration)

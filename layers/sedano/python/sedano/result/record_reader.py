@@ -1,0 +1,90 @@
+"""Reading the record of one task: now, or when the task has ended, and what it says. What ended never changes: it is read once and kept."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from sedano.errors import KeyReused, NoResult
+from sedano.model.ledger.dedup_keys import is_of_another
+from sedano.model.ledger.records import TaskRecord
+from sedano.result.shape import steps_before
+from sedano.result.waits import UNSEEN, Broken, Line, Patience, Waits, error_of, has_ended, looks, unended, value_of, waited
+
+
+class RecordReader:
+    """Reads the record of the task of one result."""
+
+    __slots__ = ("_kept", "_line", "_of")
+
+    def __init__(self, result: Any) -> None:
+        """Read for *result*, an `AsyncResult`; nothing is read yet."""
+        self._of = result
+        self._kept: TaskRecord | None = None
+        self._line: Line | None = None
+
+    def record(self) -> TaskRecord | None:
+        """Return what the ledger holds about the task now."""
+        return self._kept or self._keep(self._of.outlet.ports.ledger.read([self._of.id]).get(self._of.id))
+
+    def look(self) -> TaskRecord | None:
+        """Return the task's record, or that of the ancestor because of which it never runs."""
+        return waited(self._looks())
+
+    def ended(self) -> TaskRecord | None:
+        """Return the record that `look` finds if the task ended, or never runs; None while it may still end."""
+        record = self.look()
+        return record if has_ended(record) else None
+
+    def waits(self, timeout: float | None = None) -> Waits[TaskRecord]:
+        """Wait as `AsyncResult.wait` does, and leave it to the caller to take the pauses."""
+        self.check()
+        patience, task_id = Patience(self._of.outlet, timeout), self._of.id
+        while not has_ended(record := (yield from self._looks())):
+            yield patience.rest(unended(task_id, record), task_id, "" if record is not None else UNSEEN)
+        return cast("TaskRecord", record)
+
+    def gets(self, timeout: float | None = None, propagate: bool = True) -> Waits[Any]:
+        """Wait as `AsyncResult.get` does, and leave it to the caller to take the pauses."""
+        return self.value_of((yield from self.waits(timeout)), propagate)
+
+    def check(self) -> None:
+        """Raise when there is nothing to wait for, or when waiting here would hold up more than the caller; see `AsyncResult.wait`."""
+        task_id = self._of.id
+        if not self._of.keeps:
+            why = "keeps no result (ignore_result, or batch): there is nothing to wait for"
+            raise NoResult(f"task {task_id} {why}; app.control.explain({task_id!r}) tells how it went")
+        self._of.outlet.before_waiting()
+
+    def value_of(self, record: TaskRecord, propagate: bool = True) -> Any:
+        """Return the value that the terminal *record* holds; raise (or return) its error."""
+        of = self._of
+        reused = bool(of.keyed) and record.task_id == of.id and is_of_another(of.keyed, record)
+        error = KeyReused(of.id) if reused else error_of(record)
+        if error is None:
+            return value_of(of.outlet, record)
+        if propagate:
+            raise error
+        return error
+
+    def forget(self) -> None:
+        """Read the record anew when asked next."""
+        self._kept = None
+
+    def look_behind_another(self) -> None:
+        """Look at the ancestors anew: the result has another parent."""
+        self._line = None
+
+    def _looks(self) -> Waits[TaskRecord | None]:
+        if self._kept is not None:
+            return self._kept
+        if self._line is None:
+            self._line = Line(steps_before(self._of))
+        try:
+            return self._keep((yield from looks(self._of.outlet, [self._of.id], self._line)).get(self._of.id))
+        except Broken as broken:
+            return broken.record
+
+    def _keep(self, record: TaskRecord | None) -> TaskRecord | None:
+        if has_ended(record):
+            self._kept = record
+        return record
