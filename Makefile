@@ -54,6 +54,7 @@ prove: setup-all ## coordination at release size: millions of schedules, whole s
 	@SEDANO_PROVE=$(SCALE) $(RUN) -m pytest tests/pipeline/test_commit.py
 
 bench: setup-all ## the numbers the design is held to, with the peers measured in the same run
+	@$(SETUP) bench
 	@$(RUN) -m benchmarks
 
 fuzz: setup ## hostile messages, files and texts for every reader and engine (MINUTES=10 SEED=n TARGET=worker)

@@ -34,7 +34,9 @@ STARTS = {
     BARE: "import handler",
     "sedano: import sedano alone": "import sedano",
     "Powertools: batch with idempotency": "import boto3; boto3.client('sqs'); import benchmarks.contenders.powertools_handler",
-    "Celery: app on SQS": "import boto3, celery; celery.Celery('a', broker='sqs://').connection().transport; boto3.client('sqs')",
+    "Celery: app on SQS": (
+        "import benchmarks.contenders, boto3, celery; celery.Celery('a', broker='sqs://').connection().transport; boto3.client('sqs')"
+    ),
 }
 APP = "from sedano import Sedano\n\napp = Sedano('cold')\n\n\n@app.task\ndef add(a: int, b: int) -> int:\n    return a + b\n"
 HOW = (

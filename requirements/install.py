@@ -37,8 +37,8 @@ class Environment(NamedTuple):
 
 
 ENVIRONMENTS = {
-    "dev": Environment(".venv", "everything that tests, benchmarks and the demo need", ("build.txt", "dev.txt"), True),
-    "bench": Environment(".venv-bench", "the peers of the pipeline's benchmark", ("bench.txt",), False),
+    "dev": Environment(".venv", "everything that tests and the demo need", ("build.txt", "dev.txt"), True),
+    "bench": Environment(".venv-bench", "the peers of the benchmarks", ("bench.txt",), False),
     "spark35": Environment(".venv-spark35", "Spark 3.5, as Glue 5.1 and EMR 7 have it", ("build.txt", "spark35.txt"), False),
     "ministack": Environment(".venv-ministack", "the local AWS endpoint", ("ministack.txt",), False),
 }

@@ -13,7 +13,7 @@ from benchmarks.contenders.serving import Contender, Run, serve
 broker = InMemoryBroker()
 
 
-@broker.task(task_name="bench.add")
+@broker.task(task_name="bench.add")  # type: ignore[untyped-decorator] # it is not in the environment that is checked
 async def add(a: int, b: int) -> int:
     """Add."""
     return a + b
