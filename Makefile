@@ -36,7 +36,7 @@ TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requir
 named = $(if $(filter file,$(origin $(1))),,$($(1)))
 ON_AWS = $(RUN) -m infra.command $@ --app "$(call named,APP)" --code "$(call named,CODE)" --stage "$(STAGE)" $(SET) $(if $(CDK),-- $(CDK))
 
-.PHONY: names-app help demo test fuzz mutants test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins clean setup setup-all
+.PHONY: names-app help demo test check fuzz mutants test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -48,6 +48,9 @@ demo: setup-all ## a census of Python sources on a local AWS, with duplicates an
 
 test: setup-all lint ## lint, types and every test, fast ones first (SEED=n, SEED=random, JOBS=1 for one process)
 	@$(RUN) -m pytest --hypothesis-seed=$(SEED) --dist loadgroup -n $(JOBS:1=0)
+
+check: lint ## what a change is checked by while it is made: lint, types, walls, and the quick files of tests/unit
+	@$(RUN) -m pytest --quick -q --hypothesis-seed=$(SEED) tests/house tests/unit
 
 prove: setup-all ## coordination at release size: millions of schedules, whole searches, every planted fault (SCALE=0.01, MINUTES=30)
 	@$(RUN) -m tests.simulation.prove --scale $(SCALE) $(if $(MINUTES),--minutes $(MINUTES))

@@ -20,7 +20,7 @@ from sedano.errors import ConfigurationError, PublishError, Unavailable
 from sedano.ports import deadlines
 from tests.unit.test_faults import answered
 
-DEADLINE, GRACE = 0.5, 0.2
+DEADLINE, GRACE = 1.5, 1.0
 SETTINGS = {
     "SEDANO_LEDGER_TABLE": "ledger", "SEDANO_CONTROL_TABLE": "control", "SEDANO_BLOBS_BUCKET": "blobs", "SEDANO_HISTORY_BUCKET": "history",
     "AWS_DEFAULT_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true",
@@ -84,7 +84,7 @@ def silent(request: pytest.FixtureRequest) -> Iterator[Silent]:
 
 
 def shop() -> tuple[Sedano, Any]:
-    """An app that has half a second for each call, and a task of it."""
+    """An app that has `DEADLINE` seconds for each call, and a task of it."""
     app = Sedano("silent", call_timeout=DEADLINE)
 
     @app.task

@@ -22,11 +22,12 @@ from sedano.model.schedules.timetable import At, Every
 from tests.unit.occurrences import Play
 
 MINUTE = Schedule("minutely", Every(60))
+SEEDS = 300
 
 
 def test_each_occurrence_runs_once_under_three_controllers_that_die_with_copied_and_delayed_messages():
-    print("seeds 0 to 1499")
-    assert {seed: wrong for seed in range(1_500) if (wrong := Play(seed).run())} == {}
+    print(f"seeds 0 to {SEEDS - 1}")
+    assert {seed: wrong for seed in range(SEEDS) if (wrong := Play(seed).run())} == {}
 
 
 def test_the_referee_catches_ids_that_are_not_derived():
