@@ -11,6 +11,7 @@ from sedano.engine.chronicle import Host
 from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import Command
 from sedano.ports import Delivery
 
 TASKS = 10
@@ -23,7 +24,7 @@ def seconds() -> float:
     ports = instant_ports()
     worker = Worker(waiting.registry, ports, Host("bench.1.00000000", 1), WorkerSettings(), waiting.run_loop())
     composer = Composer("bench@host", LamportClock(lambda: int(ports.clock.now() * 1e6)), ports)
-    drafts = [CommandDraft("default", ports.entropy.uuid(), "waiting.nap", (SECONDS,)) for _ in range(TASKS)]
+    drafts = [CommandDraft("default", Command("", ports.entropy.uuid(), "waiting.nap", args=(SECONDS,))) for _ in range(TASKS)]
     batch = [Delivery("commands:default", f"m-{n}", f"r-{n}", composer.compose(d).outgoing.body) for n, d in enumerate(drafts)]
     began = time.perf_counter()
     if worker.work(batch, ports.clock.now() + 900):

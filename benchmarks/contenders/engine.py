@@ -14,6 +14,7 @@ from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import Command
 from sedano.ports import Delivery, Ports
 
 BATCH = 10
@@ -23,7 +24,8 @@ Batch = list[Delivery]
 def batches(ports: Ports, task: str, tasks: int) -> list[Batch]:
     """Return *tasks* messages of *task*, as a queue delivers them."""
     composer = Composer("bench@host", LamportClock(lambda: int(ports.clock.now() * 1e6)), ports)
-    bodies = [composer.compose(CommandDraft("default", ports.entropy.uuid(), task, (1, 2))).outgoing.body for _ in range(tasks)]
+    drafts = [CommandDraft("default", Command("", ports.entropy.uuid(), task, args=(1, 2))) for _ in range(tasks)]
+    bodies = [composer.compose(draft).outgoing.body for draft in drafts]
     deliveries = [Delivery("commands:default", f"m-{n}", f"r-{n}", body) for n, body in enumerate(bodies)]
     return [deliveries[start : start + BATCH] for start in range(0, tasks, BATCH)]
 

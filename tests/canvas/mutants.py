@@ -75,7 +75,7 @@ class ForgetsStamps(Conducting):
     """Publishes what follows without the stamps of what it follows from."""
 
     def _composed(self, draft: CommandDraft, origin: Origin) -> Addressed:
-        return super()._composed(draft._replace(stamps=None), origin)
+        return super()._composed(draft.asking(stamps=None), origin)
 
 
 class HandsOnNothing(Conducting):

@@ -91,7 +91,7 @@ def test_pages_of_pages_are_all_launched_once(g: Guide) -> None:
     pages: list[list[object]] = [[made._named(plan._page(f'{{"group":[{text}]}}', ()), inline=False), 1] for text in texts]
     item = f'{{"item":{{"chain":[{{"group":700,"pages":{made._index(pages)}}}]}}}}'
     name = plan.refer(g.stage.ports.blobs.put(item.encode()))
-    g.app.outlet.post([CommandDraft("default", "whole", LAUNCH, place=Place("whole", "0", name))])
+    g.app.outlet.post([CommandDraft("default", Command("", "whole", LAUNCH, place=Place("whole", "0", name)))])
     g.processes.drain()
     assert g.ran == {"same": 700}
 

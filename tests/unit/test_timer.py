@@ -12,7 +12,7 @@ from sedano.engine.drafts import CLAIM_CHECK_BYTES, CommandDraft, Composer
 from sedano.errors import ConfigurationError, MessageRefused
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.messages.message import TIMER_OPENING
+from sedano.model.messages.message import TIMER_OPENING, Command
 from sedano.model.timers import EARLY_S, Timer, opened, sealed, timer_name
 
 texts = st.text(min_size=1)
@@ -41,7 +41,7 @@ def test_scheduler_takes_the_largest_message_of_any_letters(letter):
     compose = Composer("shop@host", LamportClock(lambda: 1), ports)
     one = len(codec.encode_data((letter * 2,), {})) - len(codec.encode_data((letter,), {}))
     text = letter * ((CLAIM_CHECK_BYTES - 100) // one)
-    sent = compose.compose(CommandDraft("default", "t" * 64, "shop.price", (text,))).outgoing
+    sent = compose.compose(CommandDraft("default", Command("", "t" * 64, "shop.price", args=(text,)))).outgoing
     assert len(sent.body.encode()) > CLAIM_CHECK_BYTES // 2, "the data is in the message"
     body = sealed(Timer("n" * 64, 1e10, "commands:default", sent.body, "tenant"))
     assert len(body.encode()) <= MOST_INPUT

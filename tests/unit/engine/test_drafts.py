@@ -3,15 +3,20 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 from sedano import memory
-from sedano.engine.drafts import CLAIM_CHECK_BYTES, CommandDraft, Composer, EventDraft
+from sedano.engine.drafts import CLAIM_CHECK_BYTES, CommandDraft, Composer
 from sedano.errors import Unserialisable
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import Lineage
 from sedano.model.messages.message import Command, Event
 from sedano.ports import EVENTS, Blobs
+from tests.unit import generated
+
+STAMPS = {"id", "source", "time", "clock", "lineage"}
+"""What a draft's command does not hold yet."""
 
 
 def composer() -> tuple[Composer, Blobs]:
@@ -31,7 +36,7 @@ def command(draft: CommandDraft, lineage: Lineage | None = None) -> Command:
 
 def test_each_stamp_has_a_fresh_id_and_a_later_clock() -> None:
     compose, _ = composer()
-    draft = CommandDraft("default", "t-1", "add", (1, 2))
+    draft = CommandDraft("default", Command("", "t-1", "add", args=(1, 2)))
     first, second = (codec.decode(compose.compose(draft).outgoing.body) for _ in range(2))
     assert first.id != second.id
     assert first.clock < second.clock
@@ -39,14 +44,20 @@ def test_each_stamp_has_a_fresh_id_and_a_later_clock() -> None:
     assert (first.task_id, first.source, list(first.args)) == ("t-1", "shop@host", [1, 2])
 
 
+@given(generated.commands())
+def test_whatever_a_command_holds_travels_and_only_its_stamps_are_new(asked: Command) -> None:
+    sent = command(CommandDraft("default", asked))
+    assert {name for name, own in asked._asdict().items() if getattr(sent, name) != own} <= STAMPS
+
+
 def test_the_lineage_travels() -> None:
-    found = command(CommandDraft("default", "t-1", "add"), Lineage("r-1", "p-1", 3, 50))
+    found = command(CommandDraft("default", Command("", "t-1", "add")), Lineage("r-1", "p-1", 3, 50))
     assert found.lineage == Lineage("r-1", "p-1", 3, 50)
 
 
 def test_queue_delay_and_tenant_are_the_envelopes() -> None:
     compose, _ = composer()
-    sent = compose.compose(CommandDraft("bulk", "t-1", "add", delay=30, tenant="north"))
+    sent = compose.compose(CommandDraft("bulk", Command("", "t-1", "add", tenant="north"), delay=30))
     assert (sent.queue, sent.outgoing.delay, sent.outgoing.tenant) == ("commands:bulk", 30, "north")
 
 
@@ -55,7 +66,7 @@ def test_data_beyond_the_limit_travels_by_claim_check(over: int) -> None:
     compose, blobs = composer()
     frame = len(codec.encode_data(("",), {}))
     text = "x" * (CLAIM_CHECK_BYTES - frame + over)
-    found = codec.decode(compose.compose(CommandDraft("default", "t-1", "add", (text,))).outgoing.body)
+    found = codec.decode(compose.compose(CommandDraft("default", Command("", "t-1", "add", args=(text,)))).outgoing.body)
     assert isinstance(found, Command)
     assert (found.data_ref is not None) == bool(over)
     args, _ = codec.decode_data(blobs.get(found.data_ref)) if found.data_ref else (found.args, {})
@@ -64,7 +75,7 @@ def test_data_beyond_the_limit_travels_by_claim_check(over: int) -> None:
 
 def test_an_event_goes_to_the_event_queue_and_long_ones_by_claim_check() -> None:
     compose, blobs = composer()
-    sent = compose.compose(EventDraft("shop.Sold", {"what": "x" * CLAIM_CHECK_BYTES}, "e-1"))
+    sent = compose.compose(Event("e-1", "shop.Sold", data={"what": "x" * CLAIM_CHECK_BYTES}))
     found = codec.decode(sent.outgoing.body)
     assert isinstance(found, Event)
     assert sent.queue == EVENTS
@@ -76,7 +87,7 @@ def test_an_event_goes_to_the_event_queue_and_long_ones_by_claim_check() -> None
 @pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", float("inf"), {"a": [1j]}])
 def test_what_cannot_travel_is_named(value: Any) -> None:
     with pytest.raises(Unserialisable, match=r"data\.args\[1\]|args\[1\]"):
-        command(CommandDraft("default", "t-1", "add", (1, value)))
+        command(CommandDraft("default", Command("", "t-1", "add", args=(1, value))))
 
 
 def test_a_few_scalars_are_not_encoded_twice() -> None:

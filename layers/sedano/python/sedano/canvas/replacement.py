@@ -49,7 +49,7 @@ def replace(form: object, app: Publishes) -> NoReturn:
     if own_id(instead) not in (None, context.id):
         raise CanvasError(f"replace: what answers for {context.id} has that id, so it cannot be {own_id(instead)}; leave out task_id")
     draft = begun(outlet, instead, context.id, _watching(context, outlet), extra)
-    raise Replaced(draft._replace(member=context.command.member))
+    raise Replaced(draft.asking(member=context.command.member))
 
 
 def add_to_chord(form: object, app: Publishes) -> AsyncResult[object]:
@@ -73,7 +73,7 @@ def add_to_chord(form: object, app: Publishes) -> AsyncResult[object]:
     more = normal(tree_of(form), joined=True)
     task_id = own_id(more) or derived_id(join_id, number)
     draft = begun(outlet, more, task_id, _watching(context, outlet))
-    context.added.append(draft._replace(member=Member(join_id, number, number + 1)))
+    context.added.append(draft.asking(member=Member(join_id, number, number + 1)))
     return AsyncResult(outlet, task_id)
 
 

@@ -206,11 +206,11 @@ class Collecting:
     def _run(self, job: Job, calls: str | Sequence[str], name: str, delay: int) -> None:
         """Send the command that runs *calls*, or what is in the basket of that name."""
         task = job.task.name + RUNS
-        draft = CommandDraft(
-            job.task.queue, _runner(name), task, [calls], delay=delay, tenant=job.command.tenant,
+        command = Command(
+            id="", task_id=_runner(name), task=task, args=[calls], tenant=job.command.tenant,
             ignore_result=job.task.ignore_result or None, stamps=job.command.stamps,
         )  # fmt: skip
-        message = self._composer.compose(draft)
+        message = self._composer.compose(CommandDraft(job.task.queue, command, delay=delay))
         (error,) = self.ports.queues.send(message.queue, [message.outgoing])
         if error is not None:
             raise Unavailable(f"the command that runs a batch of {task} was not sent: {error}")

@@ -1,4 +1,4 @@
-"""A draft is a message that was asked for and is not stamped yet: its queue, its content, no clock, no ancestry.
+"""A draft is a message that was asked for and is not stamped yet: its content and where it goes, no clock, no ancestry.
 
 `Composer` stamps drafts: the logical clock, the lineage, a fresh message id; data beyond 60 KB goes to the blob store and the message
 carries its claim check (Hohpe and Woolf, Claim Check; CloudEvents `dataref`).
@@ -17,7 +17,7 @@ from sedano.model.ledger import dedup_keys as keyed
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import ROOT, Lineage
-from sedano.model.messages.message import NOTHING, BlobRef, Command, Event, Gather, Member, Place, Section, TimeLimits
+from sedano.model.messages.message import BlobRef, Command, Event
 from sedano.ports import EVENTS, Outgoing, Ports, command_queue
 
 CLAIM_CHECK_BYTES = 60_000
@@ -25,51 +25,28 @@ CLAIM_CHECK_BYTES = 60_000
 
 
 class CommandDraft(NamedTuple):
-    """Ask for task *task* on *queue* (a command queue's name) under the id *task_id*; it causes *weight* tasks, itself among them.
+    """The *command* that is asked for, not stamped yet, and where it goes: to *queue* (a command queue's name), after *delay* seconds.
 
-    *lineage* is its ancestry when that is not what its publisher hands down: a step of a flow run descends from the run. *serial_key* is
-    the key within which a FIFO queue keeps order, in the form in which it travels. *keyed* names its arguments where a deduplication key
-    binds them (`model.ledger.dedup_keys`).
+    It causes *weight* tasks, itself among them. *lineage* is its ancestry when that is not what its publisher hands down: a step of a flow
+    run descends from the run. *serial_key* is the key within which a FIFO queue keeps order, in the form in which it travels. *keyed* names
+    its arguments where a deduplication key binds them (`model.ledger.dedup_keys`).
     """
 
     queue: str
-    task_id: str
-    task: str
-    args: Sequence[Any] = ()
-    kwargs: Mapping[str, Any] = NOTHING
+    command: Command
     delay: int = 0
-    attempt: int = 0
-    expires: float | None = None
-    tenant: str | None = None
-    traceparent: str | None = None
-    ignore_result: bool | None = None
-    member: Member | None = None
-    gather: Gather | None = None
-    section: Section | None = None
-    data_ref: BlobRef | None = None
-    stamps: str | None = None
-    place: Place | None = None
     weight: int = 1
     lineage: Lineage | None = None
-    time_limits: TimeLimits | None = None
     serial_key: str | None = None
-    tracestate: str | None = None
     keyed: str = ""
 
-
-class EventDraft(NamedTuple):
-    """Say that the event *name* happened."""
-
-    name: str
-    data: Mapping[str, Any]
-    event_id: str
-    tenant: str | None = None
-    traceparent: str | None = None
-    stamps: str | None = None
-    tracestate: str | None = None
+    def asking(self, **changes: Any) -> CommandDraft:
+        """Return the draft with *changes* of its command."""
+        return self._replace(command=self.command._replace(**changes))
 
 
-Draft = CommandDraft | EventDraft
+Draft = CommandDraft | Event
+"""What is asked for. An event needs nothing beside itself: all go to one queue."""
 
 
 def weight_of(drafts: Sequence[Draft]) -> int:
@@ -107,11 +84,11 @@ class Composer:
 
     def payload(self, draft: CommandDraft) -> str:
         """Return what names the arguments of *draft* under its deduplication key, as its worker will read them."""
-        data = codec.encode_data(draft.args, draft.kwargs)
+        task_id, data = draft.command.task_id, codec.encode_data(draft.command.args, draft.command.kwargs)
         if len(data) > CLAIM_CHECK_BYTES:
-            return keyed.payload(draft.task_id, (), {}, BlobRef(sha256(data).hexdigest(), len(data)))
+            return keyed.payload(task_id, (), {}, BlobRef(sha256(data).hexdigest(), len(data)))
         read = json.loads(data)
-        return keyed.payload(draft.task_id, read.get("args", ()), read.get("kwargs", {}))
+        return keyed.payload(task_id, read.get("args", ()), read.get("kwargs", {}))
 
     def check(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BlobRef | None:
         """Put a command's data into the blob store when it is too long to travel; return its claim check, or None.
@@ -127,25 +104,20 @@ class Composer:
         return self._ports.blobs.put(data) if len(data) > CLAIM_CHECK_BYTES else None
 
     def _command(self, draft: CommandDraft, lineage: Lineage, message_id: str) -> Addressed:
-        ref = draft.data_ref or self.check(draft.args, draft.kwargs)
-        lineage = marked(self._ports, draft.lineage or lineage, draft.task_id, draft.task)
-        command = Command(
-            id=message_id, task_id=draft.task_id, task=draft.task, source=self.source, time=self._ports.clock.now(),
-            clock=self._lamport.forward(), args=() if ref else draft.args, kwargs={} if ref else draft.kwargs, attempt=draft.attempt,
-            lineage=lineage, expires=draft.expires, tenant=draft.tenant, traceparent=draft.traceparent, ignore_result=draft.ignore_result,
-            member=draft.member, gather=draft.gather, section=draft.section, data_ref=ref, stamps=draft.stamps, place=draft.place,
-            time_limits=draft.time_limits, tracestate=draft.tracestate,
+        asked = draft.command
+        ref = asked.data_ref or self.check(asked.args, asked.kwargs)
+        lineage = marked(self._ports, draft.lineage or lineage, asked.task_id, asked.task)
+        command = asked._replace(
+            id=message_id, source=self.source, time=self._ports.clock.now(), clock=self._lamport.forward(), lineage=lineage,
         )  # fmt: skip
-        outgoing = Outgoing(codec.encode(command), draft.delay, draft.tenant, serial_key=draft.serial_key)
+        if ref is not None:
+            command = command._replace(args=(), kwargs={}, data_ref=ref)
+        outgoing = Outgoing(codec.encode(command), draft.delay, asked.tenant, serial_key=draft.serial_key)
         return Addressed(command_queue(draft.queue), outgoing)
 
-    def _event(self, draft: EventDraft, lineage: Lineage) -> Addressed:
+    def _event(self, draft: Event, lineage: Lineage) -> Addressed:
         now, clock = self._ports.clock.now(), self._lamport.forward()
-        lineage = marked(self._ports, lineage, draft.event_id, draft.name)
-        event = Event(
-            id=draft.event_id, name=draft.name, source=self.source, time=now, clock=clock, data=draft.data, lineage=lineage,
-            tenant=draft.tenant, traceparent=draft.traceparent, stamps=draft.stamps, tracestate=draft.tracestate,
-        )  # fmt: skip
+        event = draft._replace(source=self.source, time=now, clock=clock, lineage=marked(self._ports, lineage, draft.id, draft.name))
         body = codec.encode(event)
         if len(body) > CLAIM_CHECK_BYTES:
             ref = self._ports.blobs.put(codec.encode_event_data(draft.data))

@@ -26,7 +26,7 @@ def hold(outlet: Outlet, election_id: str, topic: str, signature: Signature, tas
     election = Election(election_id, topic, task_id, written(draft))
     if mode == "fast":
         outlet.post([sudden(election, draft.queue, outlet.drafting.fresh_id())])
-        return not draft.ignore_result
+        return not draft.command.ignore_result
     need = ANYBODY if CURRENT.get() is not None else frozenset(m.name for m in members(outlet.ports) if m.state == ACTIVE)
     outlet.post([opening(election._replace(need=need), draft.queue, timeout, outlet.drafting.fresh_id())])
-    return not draft.ignore_result
+    return not draft.command.ignore_result

@@ -34,7 +34,7 @@ from sedano.model.elections import CLOSED, OPEN, Ballot, Election, Question, Tur
 from sedano.model.messages.attributes import is_id
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import derived_id
-from sedano.model.messages.message import ELECT
+from sedano.model.messages.message import ELECT, Command
 from sedano.ports import Ports
 
 TRIES = 8
@@ -47,7 +47,7 @@ MOST_CALLS = 50
 def opening(election: Election, queue: str, timeout: int, task_id: str) -> CommandDraft:
     """Return the one command that asks for *election*: it opens it, and calls the workers; it is over after *timeout* seconds."""
     args = (election.election_id, False, election.topic, election.task_id, election.draft, sorted(election.need), timeout)
-    return CommandDraft(queue, task_id, ELECT, args, ignore_result=True)
+    return CommandDraft(queue, _elect(task_id, args))
 
 
 def calls(election: Election, queue: str, timeout: int, parent: str) -> list[CommandDraft]:
@@ -58,18 +58,19 @@ def calls(election: Election, queue: str, timeout: int, parent: str) -> list[Com
     number = min(max(1, len(election.need)), MOST_CALLS)
     delays = [0] * number + [timeout]
     return [
-        CommandDraft(
-            queue=queue, task_id=derived_id(parent, f"elect/{n}"), task=ELECT, args=(election.election_id, n == number), kwargs={},
-            delay=delay, ignore_result=True,
-        )
+        CommandDraft(queue, _elect(derived_id(parent, f"elect/{n}"), (election.election_id, n == number)), delay)
         for n, delay in enumerate(delays)
-    ]  # fmt: skip
+    ]
 
 
 def sudden(election: Election, queue: str, task_id: str) -> CommandDraft:
     """Return the one command of a `fast` election, which carries it: whoever writes it down first has won."""
     args = (election.election_id, True, election.topic, election.task_id, election.draft)
-    return CommandDraft(queue, task_id, ELECT, args, ignore_result=True)
+    return CommandDraft(queue, _elect(task_id, args))
+
+
+def _elect(task_id: str, args: Sequence[Any]) -> Command:
+    return Command(id="", task_id=task_id, task=ELECT, args=args, ignore_result=True)
 
 
 def written(draft: CommandDraft) -> str:
@@ -140,7 +141,7 @@ class Gossip(Gate):
         return self.ports.elections.close(closed(election, context.id, self._now_ms()), self.ports.clock.now(), context.fence)
 
     def _dispatch(self, context: TaskContext, election: Election) -> None:
-        context.outbox.append(_draft(election.draft)._replace(task_id=election.task_id))
+        context.outbox.append(_draft(election.draft).asking(task_id=election.task_id))
         self.ports.telemetry.count("ElectionsClosed")
         self.ports.telemetry.log("info", "election closed", election=election.election_id, winner=election.winner)
 

@@ -26,7 +26,7 @@ from sedano.model import refusals
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import ClockAhead, LamportClock
 from sedano.model.messages.lineage import derived_id, descend
-from sedano.model.messages.message import Event
+from sedano.model.messages.message import Command, Event
 from sedano.ports import Delivery, Ports
 
 TOLD_EVERY_S = 60.0
@@ -102,10 +102,11 @@ class Router:
         if event.data_ref is not None:
             data = codec.decode_event_data(self.ports.blobs.get(event.data_ref))
         expires = self.ports.clock.now() + spec.expires if spec.expires is not None else None
-        return CommandDraft(
-            spec.queue, derived_id(event.id, name), name, (), data, expires=expires, tenant=self._tenant(spec, data) or event.tenant,
-            traceparent=event.traceparent, stamps=event.stamps, tracestate=event.tracestate,
-        )  # fmt: skip
+        return CommandDraft(spec.queue, Command(
+            id="", task_id=derived_id(event.id, name), task=name, kwargs=data, expires=expires,
+            tenant=self._tenant(spec, data) or event.tenant, traceparent=event.traceparent, stamps=event.stamps,
+            tracestate=event.tracestate,
+        ))  # fmt: skip
 
     def _tenant(self, spec: TaskSpec, data: Mapping[str, Any]) -> str | None:
         """Return who the call is for, where the event's fields say; a call must not be lost because they do not."""

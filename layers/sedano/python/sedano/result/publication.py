@@ -12,7 +12,8 @@ from sedano.result.async_result import AsyncResult
 def publish(outlet: Outlet, signature: Signature) -> AsyncResult[Any]:
     """Publish *signature* and return its result; wait for its end first where its options say so (``on_duplicate="wait"``)."""
     draft = outlet.publish(signature)
-    result: AsyncResult[Any] = AsyncResult(outlet, draft.task_id, keeps=not draft.ignore_result, keyed=draft.keyed)
+    asked = draft.command
+    result: AsyncResult[Any] = AsyncResult(outlet, asked.task_id, keeps=not asked.ignore_result, keyed=draft.keyed)
     if signature.options.on_duplicate == "wait":
         result.wait()
     return result

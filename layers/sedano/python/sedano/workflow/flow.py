@@ -13,7 +13,7 @@ from sedano.engine.registry import BUILT_IN, TaskSpec
 from sedano.errors import ArgumentError, FlowRunReused, WorkflowInvalid
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import DEFAULT_BUDGET, Lineage, derived_id
-from sedano.model.messages.message import NOTHING, BlobRef
+from sedano.model.messages.message import NOTHING, BlobRef, Command
 from sedano.model.messages.stamps import joined
 from sedano.model.queues import is_fifo
 from sedano.model.tasks.annotations import Wrong, kind_of
@@ -120,11 +120,12 @@ class Flow:
         begin = {"workflow": definition.name, "version": definition.version, "definition": [ref.digest, ref.size], "inputs": given}
         context = CURRENT.get()
         inherited, borne = (context.tenant, context.command.stamps) if context is not None else (None, None)
-        draft = CommandDraft(
-            self._app.queues[0], derived_id(chosen, "begin"), WORKFLOW, (chosen,), {"begin": begin}, tenant=tenant or inherited,
-            ignore_result=True, stamps=joined(borne, stamps), lineage=None if context is not None else Lineage(budget=budget),
+        command = Command(
+            id="", task_id=derived_id(chosen, "begin"), task=WORKFLOW, args=(chosen,), kwargs={"begin": begin}, tenant=tenant or inherited,
+            ignore_result=True, stamps=joined(borne, stamps),
         )  # fmt: skip
-        outlet.post([draft])
+        lineage = None if context is not None else Lineage(budget=budget)
+        outlet.post([CommandDraft(self._app.queues[0], command, lineage=lineage)])
         return FlowResult(self._app, chosen)
 
     def runs(self) -> list[FlowResult]:

@@ -29,7 +29,7 @@ from sedano.model import states
 from sedano.model.canvas import tree as canvas
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import Lineage, derived_id
-from sedano.model.messages.message import BlobRef
+from sedano.model.messages.message import BlobRef, Command
 from sedano.model.messages.stamps import read as read_stamps
 from sedano.model.tasks.signature import MAX_DELAY_S, Options, Signature
 from sedano.model.workflow.advance import Action, Compensate, End, Publish, Stop, WindUp, advance
@@ -216,9 +216,8 @@ class Directing:
         watch = derived_id(task_id, f"limit/{max(0, int(left - delay))}")
         kwargs = {"limit": [task_id, until]}
         queue = self._app.queues[0]
-        self._app.outlet.post([CommandDraft(
-            queue=queue, task_id=watch, task=WORKFLOW, args=(run.run_id, step.name), kwargs=kwargs, delay=delay, ignore_result=True,
-        )])
+        command = Command(id="", task_id=watch, task=WORKFLOW, args=(run.run_id, step.name), kwargs=kwargs, ignore_result=True)
+        self._app.outlet.post([CommandDraft(queue, command, delay)])
 
     def _over(self, run: FlowRun, name: str | None, task_id: str, until: float) -> bool:
         """Revoke the step that ran out of its time; tell whether that is a reason to ask what comes next."""

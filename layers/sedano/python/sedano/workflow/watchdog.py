@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sedano.engine.drafts import CommandDraft
 from sedano.model.messages.lineage import derived_id
+from sedano.model.messages.message import Command
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.workflow.names import PATROL
 
@@ -15,4 +16,6 @@ def look(run: FlowRun, queue: str, turn: int = 0) -> CommandDraft:
     """
     name = derived_id(run.run_id, f"patrol/{run.patrol}/{turn}")
     args = (run.run_id, run.patrol, turn)
-    return CommandDraft(queue, name, PATROL, args, tenant=run.tenant, ignore_result=True, stamps=run.stamps)
+    return CommandDraft(queue, Command(
+        id="", task_id=name, task=PATROL, args=args, tenant=run.tenant, ignore_result=True, stamps=run.stamps,
+    ))  # fmt: skip

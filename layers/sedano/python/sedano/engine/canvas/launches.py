@@ -64,21 +64,21 @@ def origin_of(command: Command, queue: str) -> Origin:
 def drafted(ask: Ask, origin: Origin, now: float, blobs: Blobs) -> CommandDraft:
     """Return what *ask* asks for as a draft, published at *now*."""
     item = ask.item
+    queue = str(item.get("queue") or origin.queue)
     tenant, stamps = item.get("tenant") or origin.tenant, _stamps(origin.stamps, item.get("stamps"))
     if "task" not in item:
-        return CommandDraft(
-            str(item.get("queue") or origin.queue), ask.task_id, LAUNCH, ask.args, attempt=ask.attempt, tenant=tenant,
-            traceparent=origin.traceparent, member=ask.member, gather=ask.gather, stamps=stamps, place=ask.place,
-            tracestate=origin.tracestate,
-        )  # fmt: skip
+        return CommandDraft(queue, Command(
+            id="", task_id=ask.task_id, task=LAUNCH, args=ask.args, attempt=ask.attempt, tenant=tenant, traceparent=origin.traceparent,
+            member=ask.member, gather=ask.gather, stamps=stamps, place=ask.place, tracestate=origin.tracestate,
+        ))  # fmt: skip
     args, kwargs, ref = _data(item, ask, blobs)
-    return CommandDraft(
-        queue=str(item.get("queue") or origin.queue), task_id=ask.task_id, task=str(item["task"]), args=args, kwargs=kwargs,
-        delay=_delay(item, now), attempt=ask.attempt, expires=_expires(item, now), tenant=tenant,
-        traceparent=item.get("traceparent") or origin.traceparent, ignore_result=item.get("ignore_result"), member=ask.member,
-        gather=_gather(ask), section=None, data_ref=ref, stamps=stamps, place=ask.place, time_limits=_time_limits(item),
+    command = Command(
+        id="", task_id=ask.task_id, task=str(item["task"]), args=args, kwargs=kwargs, attempt=ask.attempt, expires=_expires(item, now),
+        tenant=tenant, traceparent=item.get("traceparent") or origin.traceparent, ignore_result=item.get("ignore_result"),
+        member=ask.member, gather=_gather(ask), data_ref=ref, stamps=stamps, place=ask.place, time_limits=_time_limits(item),
         tracestate=None if "traceparent" in item else origin.tracestate,
     )  # fmt: skip
+    return CommandDraft(queue, command, delay=_delay(item, now))
 
 
 def page_of(command: Command, plans: Plans) -> Page:
@@ -128,11 +128,11 @@ def launched(page: Page, origin: Origin, args: Sequence[Any], plans: Plans, now:
         return [drafted(ask, origin, now, blobs) for ask in asks]
     first, drafts, group = page.first, [], page.at.canvas_id
     for name, size in page.item["pages"]:
-        drafts.append(CommandDraft(
-            str(page.item.get("queue") or origin.queue), derived_id(group, f"page/{first}/{name}"), LAUNCH, args, tenant=origin.tenant,
+        drafts.append(CommandDraft(str(page.item.get("queue") or origin.queue), Command(
+            id="", task_id=derived_id(group, f"page/{first}/{name}"), task=LAUNCH, args=args, tenant=origin.tenant,
             traceparent=origin.traceparent, stamps=origin.stamps, member=Member(page.join[0], first, page.join[1]) if page.join else None,
             place=part_place(group, str(name), first, int(size)), tracestate=origin.tracestate,
-        ))  # fmt: skip
+        )))  # fmt: skip
         first += int(size)
     return drafts
 
@@ -143,10 +143,10 @@ def part_draft(command: Command, origin: Origin, part: range, member: Member | N
     if place is None:
         raise MessageRefused(refusals.SCHEMA, "canvasplan", "a launch without a canvas")
     task_id = derived_id(place.canvas_id, f"part/{part.start}/{len(part)}/{place.plan}")
-    return CommandDraft(
-        origin.queue, task_id, LAUNCH, (), tenant=origin.tenant, traceparent=origin.traceparent, stamps=origin.stamps, member=member,
+    return CommandDraft(origin.queue, Command(
+        id="", task_id=task_id, task=LAUNCH, tenant=origin.tenant, traceparent=origin.traceparent, stamps=origin.stamps, member=member,
         place=part_place(place.canvas_id, place.plan, part.start, len(part)),
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def opened(command: Command, page: Page, origin: Origin, ends: Mapping[str, Any] = NOTHING) -> Join:
@@ -190,12 +190,13 @@ def continued(join: Join, plans: Plans, now: float, blobs: Blobs) -> tuple[Comma
 
 def entry_of(draft: CommandDraft) -> Entry:
     """Return *draft* as JSON values, without its task's id."""
-    entry: Entry = {"task": draft.task, "queue": draft.queue}
-    if draft.data_ref is not None:
-        entry["ref"] = [draft.data_ref.digest, draft.data_ref.size]
+    command, said = draft.command, {"delay": draft.delay, **draft.command._asdict()}
+    entry: Entry = {"task": command.task, "queue": draft.queue}
+    if command.data_ref is not None:
+        entry["ref"] = [command.data_ref.digest, command.data_ref.size]
     else:
-        entry["args"], entry["kwargs"] = list(draft.args), dict(draft.kwargs)
-    entry |= {name: value for name in _OPTIONAL if (value := getattr(draft, name)) or value is False}
+        entry["args"], entry["kwargs"] = list(command.args), dict(command.kwargs)
+    entry |= {name: value for name in _OPTIONAL if (value := said[name]) or value is False}
     return entry
 
 
@@ -203,9 +204,11 @@ def draft_of(entry: Mapping[str, Any]) -> CommandDraft:
     """Return the draft that *entry* describes, without its task's id."""
     ref = BlobRef(*entry["ref"]) if "ref" in entry else None
     optional = {**{name: entry[name] for name in _OPTIONAL if name in entry}, "time_limits": _time_limits(entry)}
-    return CommandDraft(
-        str(entry["queue"]), "", str(entry["task"]), entry.get("args", ()), entry.get("kwargs", {}), data_ref=ref, **optional
+    delay = optional.pop("delay", 0)
+    command = Command(
+        id="", task_id="", task=str(entry["task"]), args=entry.get("args", ()), kwargs=entry.get("kwargs", {}), data_ref=ref, **optional
     )
+    return CommandDraft(str(entry["queue"]), command, delay=delay)
 
 
 def _time_limits(entry: Mapping[str, Any]) -> TimeLimits | None:

@@ -301,7 +301,7 @@ class Conducting:
             return
         if "pages" in page.item:
             drafts = launched(page._replace(join=None), origin, (), self.plans, now, self.ports.blobs)
-            found.messages += [self._composed(draft._replace(gather=command.gather), origin) for draft in drafts]
+            found.messages += [self._composed(draft.asking(gather=command.gather), origin) for draft in drafts]
             return
         for ask in members(page.item, page.at, page.first, (), self.plans.load, page.watched, None):
             if "task" in ask.item:

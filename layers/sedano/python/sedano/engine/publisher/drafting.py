@@ -10,7 +10,7 @@ from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.registry import BUILT_IN, Registry, TaskSpec
 from sedano.errors import OptionError
 from sedano.model.messages.lineage import dedup_id, derived_id
-from sedano.model.messages.message import TimeLimits
+from sedano.model.messages.message import Command, TimeLimits
 from sedano.model.messages.stamps import joined
 from sedano.model.queues import is_fifo
 from sedano.model.tasks.signature import Options, Signature, delay_of, expiry_of, time_limits_of
@@ -42,13 +42,13 @@ class Drafting:
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
         traceparent, tracestate = trace(context, options.traceparent, options.tracestate)
         queue, delay = options.queue or (spec.queue if spec is not None else "default"), delay_of(options, now)
-        return CommandDraft(
-            queue=queue, task_id=task_id, task=signature.task, args=signature.args, kwargs=signature.kwargs, delay=delay,
+        command = Command(
+            id="", task_id=task_id, task=signature.task, args=signature.args, kwargs=signature.kwargs,
             expires=expiry_of(options, spec.expires if spec is not None else None, now),
             tenant=options.tenant or _tenant(spec, signature) or tenant, traceparent=traceparent, ignore_result=ignore,
-            time_limits=_time_limits(spec, options), stamps=joined(stamps, options.stamps),
-            serial_key=_serial_key(spec, signature, queue, delay), tracestate=tracestate,
+            time_limits=_time_limits(spec, options), stamps=joined(stamps, options.stamps), tracestate=tracestate,
         )  # fmt: skip
+        return CommandDraft(queue, command, delay, serial_key=_serial_key(spec, signature, queue, delay))
 
     def draft(self, signature: Signature, task_id: str) -> CommandDraft:
         """Return *signature*, a task of a canvas, as a draft under *task_id*; its arguments have to be complete."""
@@ -80,8 +80,8 @@ class Drafting:
 
     def checked(self, draft: CommandDraft) -> CommandDraft:
         """Put long data into the blob store now, so that the message that carries the draft stays small."""
-        ref = self._composer.check(draft.args, draft.kwargs)
-        return draft._replace(args=(), kwargs={}, data_ref=ref) if ref is not None else draft
+        ref = self._composer.check(draft.command.args, draft.command.kwargs)
+        return draft.asking(args=(), kwargs={}, data_ref=ref) if ref is not None else draft
 
     def fresh_id(self) -> str:
         """Return the id of the next publication: derived inside a task, so that a second run of it finds the same one."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sedano.engine.budget_marks import require_grant
 from sedano.engine.canvas.chord_results import Gathering
 from sedano.engine.context import CURRENT, TaskContext, must_not_hold_up
-from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, EventDraft, weight_of
+from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, weight_of
 from sedano.engine.publisher.drafting import Drafting, trace
 from sedano.engine.publisher.sender import BATCH, Backlog, Publisher
 from sedano.engine.registry import Registry
@@ -22,6 +22,7 @@ from sedano.model.ledger import dedup_keys as keyed
 from sedano.model.ledger.records import RESERVATION_S
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import MAX_HOPS, ROOT, Lineage, begun_id, derived_id
+from sedano.model.messages.message import Event
 from sedano.model.tasks.signature import Options, Signature
 from sedano.ports import Ports
 from sedano.ports.deadlines import within
@@ -88,8 +89,8 @@ class Outlet:
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
         traceparent, tracestate = trace(context, None, None)
         with self._in_time():
-            self._post([EventDraft(
-                name=name, data=data, event_id=event_id, tenant=tenant, traceparent=traceparent, stamps=stamps, tracestate=tracestate,
+            self._post([Event(
+                id=event_id, name=name, data=data, tenant=tenant, traceparent=traceparent, stamps=stamps, tracestate=tracestate,
             )], None)
         return event_id
 
@@ -152,14 +153,14 @@ class Outlet:
         return within(self._patience, self.ports.clock.monotonic())
 
     def _reserved(self, draft: CommandDraft, options: Options) -> bool:
-        now, context = self.ports.clock.now(), CURRENT.get()
-        nonce = self.ports.entropy.uuid() if context is None else derived_id(context.id, f"reserve/{draft.task_id}")
+        now, context, task_id = self.ports.clock.now(), CURRENT.get(), draft.command.task_id
+        nonce = self.ports.entropy.uuid() if context is None else derived_id(context.id, f"reserve/{task_id}")
         mine = keyed.message_id(draft.keyed, nonce)
-        record = self.ports.ledger.reserve(draft.task_id, mine, now, now + RESERVATION_S + draft.delay)
+        record = self.ports.ledger.reserve(task_id, mine, now, now + RESERVATION_S + draft.delay)
         if record is not None and keyed.is_of_another(draft.keyed, record):
-            raise KeyReused(draft.task_id)
+            raise KeyReused(task_id)
         if record is not None and options.on_duplicate == "raise":
-            raise DuplicateTask(draft.task_id)
+            raise DuplicateTask(task_id)
         return record is None
 
     def _ask(self, budget: int | None) -> None:
@@ -199,9 +200,9 @@ class Outlet:
 
 def _begun(draft: Draft) -> str:
     """Return the id of the message that begins a canvas; empty for any other, which has a fresh one."""
-    if not isinstance(draft, CommandDraft) or draft.place is None:
+    if not isinstance(draft, CommandDraft) or draft.command.place is None:
         return ""
-    return begun_id(draft.task_id, draft.place.node, draft.place.plan)
+    return begun_id(draft.command.task_id, draft.command.place.node, draft.command.place.plan)
 
 
 def _taken(pending: list[Addressed]) -> list[Addressed]:

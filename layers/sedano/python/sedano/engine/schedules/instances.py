@@ -16,6 +16,7 @@ from sedano.engine.revocation.record import revoke
 from sedano.model import states
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import Command
 from sedano.model.tasks.parameters import Parameters
 from sedano.ports import Ports
 
@@ -39,9 +40,10 @@ def limited(registry: Registry, ports: Ports, lamport: LamportClock, name: str) 
         args, kwargs = codec.decode_data(data.encode())
         tenant, stamps = context.command.tenant, context.command.stamps
         context.outbox += [
-            CommandDraft(
-                queue, task_id, task, args, kwargs, expires=expires, tenant=tenant, ignore_result=ignore_result, stamps=stamps
-            )
+            CommandDraft(queue, Command(
+                id="", task_id=task_id, task=task, args=args, kwargs=kwargs, expires=expires, tenant=tenant, ignore_result=ignore_result,
+                stamps=stamps,
+            ))
         ]
 
     registry.tasks[OCCURRENCE] = TaskSpec(OCCURRENCE, launch, Parameters(launch), ignore_result=True)

@@ -29,7 +29,7 @@ from sedano.model import states
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import derived_id
-from sedano.model.messages.message import NOTHING
+from sedano.model.messages.message import NOTHING, Command
 from sedano.model.messages.timestamps import write as write_moment
 from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic, agenda_of, claimed, is_held, reconciled, with_periodic
 from sedano.model.schedules.schedule import State, decided, ended, occurrence, withdrawn
@@ -210,10 +210,11 @@ def _draft(found: Periodic, moment: int, now: float) -> CommandDraft:
     if call.moment is not None:
         kwargs = {**kwargs, call.moment: write_moment(one.scheduled)}
     expires = one.runs_at + call.expires if call.expires is not None else None
-    draft = CommandDraft(
-        queue=call.queue, task_id=one.task_id, task=call.task, args=args, kwargs=kwargs, delay=max(0, -int(-(one.runs_at - now) // 1)),
-        expires=expires, tenant=call.tenant, ignore_result=call.ignore_result, stamps=call.stamps,
+    command = Command(
+        id="", task_id=one.task_id, task=call.task, args=args, kwargs=kwargs, expires=expires, tenant=call.tenant,
+        ignore_result=call.ignore_result, stamps=call.stamps,
     )  # fmt: skip
+    draft = CommandDraft(call.queue, command, delay=max(0, -int(-(one.runs_at - now) // 1)))
     if schedule.max_instances is None:
         return draft
     launch: dict[str, object] = {
@@ -222,7 +223,7 @@ def _draft(found: Periodic, moment: int, now: float) -> CommandDraft:
         "expires": expires, "ignore_result": call.ignore_result,
     }  # fmt: skip
     launch_id = derived_id(one.task_id, "launch")
-    return draft._replace(task_id=launch_id, task=OCCURRENCE, args=(), kwargs=launch, expires=None, ignore_result=True)
+    return draft.asking(task_id=launch_id, task=OCCURRENCE, args=(), kwargs=launch, expires=None, ignore_result=True)
 
 
 def _decided(found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:

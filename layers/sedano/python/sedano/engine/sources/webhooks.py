@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 from sedano.engine.batch import Batch, Parking
 from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.containment import unexpected
-from sedano.engine.drafts import Composer, EventDraft
+from sedano.engine.drafts import Composer
 from sedano.engine.parked.lot import ParkingLot
 from sedano.engine.publisher.sender import Publisher
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import ROOT, derived_id
+from sedano.model.messages.message import Event
 from sedano.model.sources.signature_schemes import Scheme
 from sedano.model.sources.webhooks import MAX_BODY_BYTES, QUEUE, Answer, Arrived, WebhookRequest, delivery_id, kept, read_back, written
 from sedano.ports import Delivery, Ports
@@ -169,7 +170,7 @@ class Webhooks:
             return
         which = self._id(hook, request)
         try:
-            drafts = [EventDraft(name, data, derived_id(which, index)) for index, (name, data) in enumerate(happened)]
+            drafts = [Event(derived_id(which, index), name, data=data) for index, (name, data) in enumerate(happened)]
             answers = self._publisher.publish_all([self._composer.compose(draft, ROOT) for draft in drafts])
         except (TypeError, ValueError) as wrong:  # an event's content that is no JSON, or too much of it
             raise MessageRefused(refusals.WEBHOOK, "event", _detail(wrong)) from wrong

@@ -178,7 +178,8 @@ class Execution(NamedTuple):
                 held=held, run=run, result=result, drafts=tuple(context.outbox), started=began, started_clock=context.clock, ended=now,
             )  # fmt: skip
         added = context.added
-        more = [d._replace(member=Member(d.member.join_id, d.member.index, len(added))) for d in added if d.member is not None]
+        places = [(draft, draft.command.member) for draft in added]
+        more = [draft.asking(member=Member(at.join_id, at.index, len(added))) for draft, at in places if at is not None]
         return Ran(
             held=held, run=run, result=result, drafts=(*context.outbox, *more), started=began, started_clock=context.clock, ended=now,
             added=len(added),

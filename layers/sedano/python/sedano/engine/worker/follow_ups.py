@@ -173,12 +173,8 @@ class Following:
         command = job.command
         begun = begun_by(command)
         again = tried_id(begun, attempt) if begun else keyed.retried(command.id, attempt) if keyed.keyed_by(command) else ""
-        draft = CommandDraft(
-            queue=queue_of(job.delivery.queue), task_id=command.task_id, task=command.task, args=command.args, kwargs=command.kwargs,
-            delay=-int(-wait // 1), attempt=attempt, expires=command.expires, tenant=command.tenant, traceparent=command.traceparent,
-            ignore_result=command.ignore_result, member=command.member, gather=command.gather, section=section, data_ref=command.data_ref,
-            stamps=command.stamps, place=command.place, time_limits=command.time_limits, tracestate=command.tracestate,
-        )  # fmt: skip
+        asked = command._replace(attempt=attempt, section=section)
+        draft = CommandDraft(queue_of(job.delivery.queue), asked, delay=-int(-wait // 1))
         claimed = job.task.mode(command) == "claimed"
         return self.composer.compose(draft, command.lineage, again if claimed else derived_id(command.task_id, f"attempt/{attempt}"))
 

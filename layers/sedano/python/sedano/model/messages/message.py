@@ -98,7 +98,8 @@ class Section(NamedTuple):
 class Command(NamedTuple):
     """Asks for one task. *time* and *expires* are seconds since the epoch; *attempt* counts retries from 0; *stamps* as they are written
     (`sedano.model.messages.stamps`). *time_limits*: those of this call, over those of its task; of a map they hold for each of its calls.
-    *ignore_result*: whether this call keeps no result; None: as its task says.
+    *ignore_result*: whether this call keeps no result; None: as its task says. A draft (`sedano.engine.drafts`) holds one that is not
+    stamped yet: without id, source, time, clock and lineage.
 
     A named tuple, because one is made for every message that is sent or received: it costs a fifth of a frozen dataclass of this size.
     """
@@ -106,9 +107,9 @@ class Command(NamedTuple):
     id: str
     task_id: str
     task: str
-    source: str
-    time: float
-    clock: int
+    source: str = ""
+    time: float = 0.0
+    clock: int = 0
     args: Sequence[Any] = ()
     kwargs: Mapping[str, Any] = NOTHING
     attempt: int = 0
@@ -128,13 +129,13 @@ class Command(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Says that something happened in the user's domain; *data* holds the event's fields."""
+    """Says that something happened in the user's domain; *data* holds its fields. A draft of one has no source, time, clock and lineage."""
 
     id: str
     name: str
-    source: str
-    time: float
-    clock: int
+    source: str = ""
+    time: float = 0.0
+    clock: int = 0
     data: Mapping[str, Any] = NOTHING
     lineage: Lineage = ROOT
     tenant: str | None = None
