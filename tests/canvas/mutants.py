@@ -183,7 +183,8 @@ def _conduct(worker: Worker, conducting: Conducting) -> None:
     joining = _changed(worker._following.joining, conducting=conducting)
     worker._following = _changed(worker._following, conducting=conducting, joining=joining)
     worker._claiming = _changed(worker._claiming, following=worker._following)
-    worker._execution = _changed(worker._execution, conducting=conducting)
+    preparation = _changed(worker._execution.preparation, conducting=conducting)
+    worker._execution = _changed(worker._execution, preparation=preparation)
     worker._judging = _changed(worker._judging, conducting=conducting)
 
 

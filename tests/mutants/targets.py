@@ -122,7 +122,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "worker",
-        ("engine.worker.pipeline",),
+        ("engine.worker.pipeline", "engine.worker.endings", "engine.worker.preparation"),
         _stories("comes_again", "represented", "revocation", "failures_logged", "given_back"),
     ),
     Target("planted", ("tests.mutants.planted.till",), ("mutants/planted/judge_till.py",)),

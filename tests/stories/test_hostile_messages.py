@@ -230,17 +230,22 @@ class BelievesSizes(Gathering):
         return True
 
 
+def _preparing(worker: Worker, conducting: Any) -> None:
+    preparation = worker._execution.preparation._replace(conducting=conducting)
+    worker._execution = worker._execution._replace(preparation=preparation)
+
+
 def loading_unchecked(worker: Worker) -> None:
     """Let a worker read pages as any JSON."""
     conducting = replace(worker._following.conducting, plans=LoadsUnchecked(worker.ports.blobs))
     worker._following = replace(worker._following, conducting=conducting)
-    worker._execution = worker._execution._replace(conducting=conducting)
+    _preparing(worker, conducting)
 
 
 def believing(worker: Worker) -> None:
     """Let a worker believe the sizes of gatherings."""
     conducting = replace(worker._following.conducting, gathering=BelievesSizes(worker.ports))
-    worker._execution = worker._execution._replace(conducting=conducting)
+    _preparing(worker, conducting)
 
 
 def outcome_of(hostile: Hostile, mutate: Any) -> list[str]:

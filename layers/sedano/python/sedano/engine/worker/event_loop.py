@@ -14,7 +14,9 @@ from sedano.engine.batch import Arguments, Batch, Held, Later, Ran
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.task_log import TELEMETRY
 from sedano.engine.worker.blocking import Stepped
-from sedano.engine.worker.execution import Execution, Late, Ready, failed, limits_of, needed
+from sedano.engine.worker.endings import failed
+from sedano.engine.worker.execution import Execution, Late
+from sedano.engine.worker.preparation import Ready, limits_of, needed
 from sedano.model.ledger.outcome import Run
 from sedano.ports import Ports
 
@@ -62,7 +64,7 @@ async def _contained(held: Held, arguments: Arguments, execution: Execution, bat
     try:
         ran = await _one(held, arguments, execution, batch)
     except Exception as error:  # noqa: BLE001 - the last resort
-        ran = execution.surprised(held, error)
+        ran = execution.endings.surprised(held, error)
     execution.finish(held, ran, batch, finished)
 
 
@@ -82,7 +84,7 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Ba
         run = await _call(held, arguments, context, execution.ports)
     else:
         run = await _within(execution.limited(held, limits, context, started), _call(held, arguments, context, execution.ports))
-    ran = execution.ended(held, run, context, started)
+    ran = execution.endings.ended(held, run, context, started)
     execution.admission.note(ran)
     return ran
 

@@ -1,4 +1,4 @@
-"""Running a body: get its arguments, call it, and turn whatever happens into a value.
+"""Running bodies that are prepared (`.preparation`): looked at once more, called, and how each ended (`.endings`) handed over.
 
 `async def` bodies share one event loop (`sedano.engine.worker.event_loop`, bound late: programs without async tasks do not pay for it);
 `def` bodies run on the threads of the concurrency budget, inline when that is one.
@@ -7,57 +7,29 @@
 from __future__ import annotations
 
 import contextvars
-import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sedano.engine.batch import Arguments, Batch, Held, Job, Later, Ran, Stillborn
-from sedano.engine.canvas.chord_results import HeaderFailed
-from sedano.engine.canvas.steps import Conducting
-from sedano.engine.containment import contain, unexpected
-from sedano.engine.context import CURRENT, Replaced, TaskContext
-from sedano.engine.history.run_events import count_at_once
+from sedano.engine.batch import Arguments, Batch, Held, Later, Ran, Stillborn
+from sedano.engine.context import TaskContext
 from sedano.engine.hold_back import put_back
 from sedano.engine.revocation.record import Checkpoint
-from sedano.engine.sections import mark_of
-from sedano.engine.task_log import TELEMETRY
 from sedano.engine.worker.admission import Admission
+from sedano.engine.worker.endings import Endings, called
+from sedano.engine.worker.preparation import Preparation, Ready, limits_of, needed
 from sedano.engine.worker.second_look import LOOK_S, SecondLook
-from sedano.errors import (
-    ArgumentError,
-    BudgetExhausted,
-    HopLimit,
-    Ignore,
-    MessageRefused,
-    Reject,
-    SedanoError,
-    TaskRevoked,
-    TooLarge,
-    UnknownQueue,
-    WaitInsideLoop,
-    WaitInsideTask,
-)  # fmt: skip
-from sedano.model import refusals, states
+from sedano.errors import SedanoError
 from sedano.model.ledger.outcome import Run
-from sedano.model.ledger.records import ErrorRecord
-from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.messages.message import LAUNCH, Command, Member, TimeLimits
-from sedano.ports import Ports, Telemetry
+from sedano.model.messages.message import TimeLimits
+from sedano.ports import Ports
 
 if TYPE_CHECKING:
     from sedano.engine.worker.coroutine_turns import Turns
     from sedano.engine.worker.time_limits import Limited
 
-_UNRUN_BY_CODE = {refusals.CIRCUIT: "CircuitOpen", refusals.KEY: "LimitKey"}
-"""What is recorded as the error of a task that was not run, where its state alone does not say it (`states.ROWS`)."""
-TRACEBACK_CHARACTERS = 4_000
-MESSAGE_CHARACTERS = 2_000
-
-Ready = tuple[Held, Arguments]
-"""What can run, with its arguments."""
 Late = tuple[Held, bool]
 """What did not end in time, and whether its body had begun."""
 RunLoop = Callable[[Sequence[Ready], "Execution", Batch, Callable[[Ran], None]], list[Late]]
@@ -74,7 +46,8 @@ class Execution(NamedTuple):
 
     ports: Ports
     lamport: LamportClock
-    conducting: Conducting
+    preparation: Preparation
+    endings: Endings
     pool: ThreadPoolExecutor | None
     run_loop: RunLoop | None
     guard: float
@@ -85,23 +58,6 @@ class Execution(NamedTuple):
     holds: Callable[[Held], bool]
     vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
     turns: Turns | None = None
-
-    def prepare(self, held: Sequence[Held], batch: Batch) -> tuple[list[Ready], list[Ran]]:
-        """Return what can run, with its arguments, and how the others end without running; set the messages of those aside."""
-        ready: list[Ready] = []
-        unfit: list[Ran] = []
-        for one in held:
-            try:
-                prepared = self._prepare(one, batch)
-            except Exception as error:  # noqa: BLE001 - the last resort: it has not begun, so its claim is released
-                contain(self.ports.telemetry, error, one.job.delivery, batch)
-                batch.unstarted.append(one)
-                continue
-            if isinstance(prepared, Run):
-                unfit.append(self.ended(one, prepared, None))
-            elif prepared is not None:
-                ready.append((one, prepared))
-        return ready, unfit
 
     def run(self, ready: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         """Run every body and hand each that ended to *finished*; those that may not start any more are given back."""
@@ -122,7 +78,7 @@ class Execution(NamedTuple):
             try:
                 ran = self._ran(held, arguments, batch)
             except Exception as error:  # noqa: BLE001 - the last resort
-                ran = self.surprised(held, error)
+                ran = self.endings.surprised(held, error)
             if isinstance(ran, Ran):
                 finished(ran)
             else:
@@ -131,7 +87,7 @@ class Execution(NamedTuple):
     def context(self, held: Held, deadline: float) -> TaskContext:
         """Return the context that the body of *held* sees."""
         job, record = held.job, held.record
-        clock, before = self.lamport.forward(), self._before(job.command) if job.command.attempt else 0
+        clock, before = self.lamport.forward(), self.preparation.attempts_before(job.command) if job.command.attempt else 0
         fence = record.fence if record is not None else 0
         asks = Checkpoint(self.ports, job.command.task_id, fence) if record is not None else None
         made = TaskContext(
@@ -156,77 +112,9 @@ class Execution(NamedTuple):
             return found
         held = held._replace(stillborn=found)
         try:
-            return self.ended(held, self._stillborn(held, found, batch), None)
+            return self.endings.ended(held, self.preparation.stillborn(held, found, batch), None)
         except SedanoError as error:
             return Later(f"how it ends is out of reach: {error}", LOOK_S)
-
-    def ended(self, held: Held, run: Run, context: TaskContext | None, started: float | None = None) -> Ran:
-        """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""
-        now = self.ports.clock.now()
-        result = None
-        if run.error is None and held.stillborn is None and not run.revoked and not run.replaced:
-            try:
-                result = "null" if run.value is None else _encoded(run.value)
-            except Exception as wrong:  # noqa: BLE001 - a value of the user's, whose methods may raise anything
-                run = Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True)
-        began = started if started is not None else now
-        if context is None:
-            return Ran(held=held, run=run, result=result, drafts=(), started=began, started_clock=self.lamport.forward(), ended=now)
-        context.over = True
-        if not context.added or run.error is not None or run.replaced:
-            return Ran(
-                held=held, run=run, result=result, drafts=tuple(context.outbox), started=began, started_clock=context.clock, ended=now,
-            )  # fmt: skip
-        added = context.added
-        places = [(draft, draft.command.member) for draft in added]
-        more = [draft.asking(member=Member(at.join_id, at.index, len(added))) for draft, at in places if at is not None]
-        return Ran(
-            held=held, run=run, result=result, drafts=(*context.outbox, *more), started=began, started_clock=context.clock, ended=now,
-            added=len(added),
-        )  # fmt: skip
-
-    def _before(self, command: Command) -> int:
-        try:
-            return self.conducting.attempts_before(command)
-        except SedanoError as error:
-            self.ports.telemetry.log("warning", "its canvas is out of reach", task_id=command.task_id, error=str(error))
-            return 0
-
-    def _prepare(self, held: Held, batch: Batch) -> Arguments | Run | None:
-        job, _, stillborn = held
-        command = job.command
-        try:
-            if stillborn is not None:
-                return self._stillborn(held, stillborn, batch)
-            args, kwargs = self.conducting.gathering.arguments(command)
-            if command.place is not None or command.task == LAUNCH:
-                self.conducting.check(command)
-            if (limits := limits_of(job)) is not None and limits.longest > batch.deadline - self.guard - job.received:
-                return Run(error=_too_long(held, batch.deadline - job.received), poisonous=True)
-            return job.task.parameters.fit(args, kwargs)
-        except (MessageRefused, ArgumentError) as refused:
-            code = refused.code if isinstance(refused, MessageRefused) else refusals.ARGUMENTS
-            batch.park(held.job.delivery, code, refused.field, refused.detail)
-            return Run(error=ErrorRecord(type(refused).__name__, str(refused)), poisonous=True)
-        except HeaderFailed as failed:
-            return Run(error=failed.error, poisonous=True, ignored=failed.error.type_name == Ignore.__name__)
-        except SedanoError as error:
-            self.ports.telemetry.log("warning", "arguments out of reach", task_id=held.job.command.task_id, error=str(error))
-            batch.unstarted.append(held)
-            batch.defer_job(held.job, error)
-            return None
-
-    def _stillborn(self, held: Held, why: Stillborn, batch: Batch) -> Run:
-        """Return how a task that must not begin ends; what failed before it, in its header, is told rather than that it came too late."""
-        gather = held.job.command.gather
-        late = why.state in (states.REVOKED, states.EXPIRED)
-        earlier = self.conducting.gathering.failure(gather) if gather is not None and late else None
-        if why.state == states.POISON:
-            count_at_once(self.ports.telemetry, "TasksPoisoned", held.job.task.name)
-        if why.park and why.code != refusals.REVOKED:
-            batch.park(held.job.delivery, why.code, why.field, why.detail)
-        error = ErrorRecord(_UNRUN_BY_CODE.get(why.code) or states.ROWS[why.state].error_type, why.detail)
-        return Run(error=earlier or error, poisonous=True)
 
     def _run_async(self, waiting: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         if not waiting:
@@ -267,12 +155,7 @@ class Execution(NamedTuple):
         try:
             return self._ran(held, arguments, batch)
         except Exception as error:  # noqa: BLE001 - the last resort
-            return self.surprised(held, error)
-
-    def surprised(self, held: Held, error: Exception) -> Ran:
-        """Return the run of *held*, beside whose body something raised *error*: an attempt that failed."""
-        answer = unexpected(self.ports.telemetry, error)
-        return self.ended(held, Run(error=ErrorRecord(type(error).__name__, str(answer))), None)
+            return self.endings.surprised(held, error)
 
     def _ran(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | Later | None:
         started, limits = self.ports.clock.now(), limits_of(held.job)
@@ -288,11 +171,11 @@ class Execution(NamedTuple):
             return None
         body, telemetry = held.job.task.function, self.ports.telemetry
         if limits is None:
-            run = contextvars.copy_context().run(_call, body, arguments, context, telemetry)
+            run = contextvars.copy_context().run(called, body, arguments, context, telemetry)
         else:
-            call = partial(_call, body, arguments, context, telemetry)
+            call = partial(called, body, arguments, context, telemetry)
             run = contextvars.copy_context().run(self.limited(held, limits, context, started).run, call)
-        ran = self.ended(held, run, context, started)
+        ran = self.endings.ended(held, run, context, started)
         self.admission.note(ran)
         return ran
 
@@ -302,7 +185,7 @@ class Execution(NamedTuple):
         def late(run: Run) -> None:
             about = {"task": context.task, "task_id": context.id, "attempt": context.attempt, "trace_id": context.span.trace_id}
             self.ports.telemetry.log("error", "a body does not end at its hard time limit; its failure is recorded", **about)
-            self.record(self.ended(held, run, None, started))
+            self.record(self.endings.ended(held, run, None, started))
 
         from sedano.engine.worker.time_limits import Limited
 
@@ -321,64 +204,3 @@ class Execution(NamedTuple):
             put_back(held.job, batch)
 
 
-def limits_of(job: Job) -> TimeLimits | None:
-    """Return the time limits of the body of *job*: those that its message names, over those of its task."""
-    own = job.command.time_limits
-    return job.task.time_limits if own is None else own.over(job.task.time_limits)
-
-
-def needed(held: Held) -> float:
-    """Return the seconds that must be left so that the body of *held* is begun: those of its time limit."""
-    limits = limits_of(held.job)
-    return limits.longest if limits is not None else 0.0
-
-
-def _too_long(held: Held, whole: float) -> ErrorRecord:
-    given = f"a time limit of {needed(held):g} s cannot be honoured: an invocation of this worker lasts {whole:.0f} s"
-    return ErrorRecord("OptionError", f"{given}; lower the limit, or give the function that runs {held.job.task.name} more time")
-
-
-def _encoded(value: Any) -> str:
-    text = codec.encode_value(value, "result")
-    if len(text) > codec.MAX_DATA_BYTES:
-        raise TooLarge(f"result: {len(text)} bytes; a result may have {codec.MAX_DATA_BYTES}")
-    return text
-
-
-def _call(function: Callable[..., Any], arguments: Arguments, context: TaskContext, telemetry: Telemetry) -> Run:
-    CURRENT.set(context)
-    TELEMETRY.set(telemetry)
-    try:
-        return Run(function(*arguments[0], **arguments[1]))
-    except Exception as error:  # noqa: BLE001 - a body may raise anything; its answer is a value
-        return failed(error)
-
-
-def failed(error: BaseException) -> Run:
-    """Return the run of a body that raised *error*; what a limit of this tree of tasks forbade, or no try can do, is not tried again."""
-    if isinstance(error, TaskRevoked):
-        return Run(revoked=True)
-    if isinstance(error, Replaced):
-        return _replaced(error)
-    mark, frames = mark_of(error), error.__traceback__
-    never = HopLimit | BudgetExhausted | Ignore | Reject | UnknownQueue | WaitInsideTask | WaitInsideLoop
-    hopeless = mark.poisonous or isinstance(error, never)
-    own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
-    text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
-    record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)
-    return Run(error=record, poisonous=hopeless, section=mark.section, policy=mark.policy, ignored=isinstance(error, Ignore))
-
-
-def _replaced(by: Replaced) -> Run:
-    """Return the run of a body that is replaced; what replaces it is published with what it published itself."""
-    context = CURRENT.get()
-    if context is not None:
-        context.outbox.append(by.draft)
-    return Run(replaced=True)
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - a user's __str__ may raise as well; the type's name still tells
-        return "(the exception cannot be shown as text)"

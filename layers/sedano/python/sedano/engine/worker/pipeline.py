@@ -6,8 +6,9 @@
 - open: decode and let in, or set aside with the reason                     (`engine.worker.intake`)
 - admit: ask the gates; of a singleton, one run at a time                   (`engine.gate`; their order in `engine.worker.gates`)
 - claim: become the one holder, all claims of the batch together            (`engine.worker.claims`, rule in `model.ledger.claims`)
-- prepare: get the arguments; what cannot run is set aside before it is recorded as ended, so no crash can lose its message
-- run: the bodies; async ones share a loop                                  (`engine.worker.execution`)
+- prepare: get the arguments                                                (`engine.worker.preparation`)
+  What cannot run is set aside before it is recorded as ended, so no crash can lose its message.
+- run: the bodies; async ones share a loop                                  (`engine.worker.execution`; how they end: `.endings`)
 - judge: what becomes of it, pure                                           (`engine.worker.verdicts`, rule in `model.ledger.outcome`)
 - record: each outcome as soon as its body ended, under its claim's fence   (here)
 - follow: publish what the outcome causes                                   (`engine.worker.follow_ups`)
@@ -48,12 +49,14 @@ from sedano.engine.registry import WorkerSettings as WorkerSettings
 from sedano.engine.worker.admission import Admission, Entry, Workplace
 from sedano.engine.worker.body_lanes import pool, turns
 from sedano.engine.worker.claims import Claiming
+from sedano.engine.worker.endings import Endings
 from sedano.engine.worker.execution import Execution, RunLoop
 from sedano.engine.worker.extension import Extending, Ticker, threaded
 from sedano.engine.worker.failure_log import tell_failure
 from sedano.engine.worker.follow_ups import Following
 from sedano.engine.worker.gates import GATES, voting
 from sedano.engine.worker.intake import Intake
+from sedano.engine.worker.preparation import Preparation
 from sedano.engine.worker.record_lanes import Lanes, Stream
 from sedano.engine.worker.redelivery_credit import Spared
 from sedano.engine.worker.second_look import SecondLook
@@ -145,9 +148,11 @@ class Worker:
     def _executing(self, registry: Registry, conducting: Conducting, run_loop: RunLoop | None) -> Execution:
         """Return what runs bodies, as the settings and the gates of this worker say."""
         admission, settings, clock = self._admission, self.settings, self.ports.clock
+        endings = Endings(self.ports, self.lamport)
+        preparation = Preparation(self.ports, conducting, endings, settings.guard)
         return Execution(
-            ports=self.ports, lamport=self.lamport, conducting=conducting, pool=pool(registry.threads, settings.concurrency, clock),
-            run_loop=run_loop, guard=settings.guard, record=self._judge_and_record,
+            ports=self.ports, lamport=self.lamport, preparation=preparation, endings=endings, run_loop=run_loop,
+            pool=pool(registry.threads, settings.concurrency, clock), guard=settings.guard, record=self._judge_and_record,
             look=SecondLook(self.ports, self.membership, admission), admission=admission, began=[], holds=self._extending.holds,
             vote=voting(admission), turns=turns(registry.coroutines, clock),
         )  # fmt: skip
@@ -232,7 +237,7 @@ class Worker:
         """Take *jobs* from claim to acknowledgement."""
         held = self._claiming.claim(self._admitted(jobs, batch), batch)
         self._extending.hold(held)
-        ready, unfit = self._execution.prepare(held, batch)
+        ready, unfit = self._execution.preparation.prepare(held, batch)
         self._parking.settle(batch)
         stream = self._lanes.stream(self._conclude)
         for ran in unfit:

@@ -1,0 +1,117 @@
+"""How a body ended: what it returned or raised becomes a value (`Run`), and its result is encoded."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sedano.engine.batch import Arguments, Held, Ran
+from sedano.engine.containment import unexpected
+from sedano.engine.context import CURRENT, Replaced, TaskContext
+from sedano.engine.sections import mark_of
+from sedano.engine.task_log import TELEMETRY
+from sedano.errors import (
+    BudgetExhausted,
+    HopLimit,
+    Ignore,
+    Reject,
+    TaskRevoked,
+    TooLarge,
+    UnknownQueue,
+    WaitInsideLoop,
+    WaitInsideTask,
+)  # fmt: skip
+from sedano.model.ledger.outcome import Run
+from sedano.model.ledger.records import ErrorRecord
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import Member
+from sedano.ports import Ports, Telemetry
+
+TRACEBACK_CHARACTERS = 4_000
+MESSAGE_CHARACTERS = 2_000
+
+
+class Endings(NamedTuple):
+    """Makes the record of a run that ended, with the time and the clock of this worker."""
+
+    ports: Ports
+    lamport: LamportClock
+
+    def ended(self, held: Held, run: Run, context: TaskContext | None, started: float | None = None) -> Ran:
+        """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""
+        now = self.ports.clock.now()
+        result = None
+        if run.error is None and held.stillborn is None and not run.revoked and not run.replaced:
+            try:
+                result = "null" if run.value is None else _encoded(run.value)
+            except Exception as wrong:  # noqa: BLE001 - a value of the user's, whose methods may raise anything
+                run = Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True)
+        began = started if started is not None else now
+        if context is None:
+            return Ran(held=held, run=run, result=result, drafts=(), started=began, started_clock=self.lamport.forward(), ended=now)
+        context.over = True
+        if not context.added or run.error is not None or run.replaced:
+            return Ran(
+                held=held, run=run, result=result, drafts=tuple(context.outbox), started=began, started_clock=context.clock, ended=now,
+            )  # fmt: skip
+        added = context.added
+        places = [(draft, draft.command.member) for draft in added]
+        more = [draft.asking(member=Member(at.join_id, at.index, len(added))) for draft, at in places if at is not None]
+        return Ran(
+            held=held, run=run, result=result, drafts=(*context.outbox, *more), started=began, started_clock=context.clock, ended=now,
+            added=len(added),
+        )  # fmt: skip
+
+    def surprised(self, held: Held, error: Exception) -> Ran:
+        """Return the run of *held*, beside whose body something raised *error*: an attempt that failed."""
+        answer = unexpected(self.ports.telemetry, error)
+        return self.ended(held, Run(error=ErrorRecord(type(error).__name__, str(answer))), None)
+
+
+def _encoded(value: Any) -> str:
+    text = codec.encode_value(value, "result")
+    if len(text) > codec.MAX_DATA_BYTES:
+        raise TooLarge(f"result: {len(text)} bytes; a result may have {codec.MAX_DATA_BYTES}")
+    return text
+
+
+def called(function: Callable[..., Any], arguments: Arguments, context: TaskContext, telemetry: Telemetry) -> Run:
+    """Return the run of the body *function*, called with *arguments* here; what it raises is its answer."""
+    CURRENT.set(context)
+    TELEMETRY.set(telemetry)
+    try:
+        return Run(function(*arguments[0], **arguments[1]))
+    except Exception as error:  # noqa: BLE001 - a body may raise anything; its answer is a value
+        return failed(error)
+
+
+def failed(error: BaseException) -> Run:
+    """Return the run of a body that raised *error*; what a limit of this tree of tasks forbade, or no try can do, is not tried again."""
+    if isinstance(error, TaskRevoked):
+        return Run(revoked=True)
+    if isinstance(error, Replaced):
+        return _replaced(error)
+    mark, frames = mark_of(error), error.__traceback__
+    never = HopLimit | BudgetExhausted | Ignore | Reject | UnknownQueue | WaitInsideTask | WaitInsideLoop
+    hopeless = mark.poisonous or isinstance(error, never)
+    own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
+    text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
+    record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)
+    return Run(error=record, poisonous=hopeless, section=mark.section, policy=mark.policy, ignored=isinstance(error, Ignore))
+
+
+def _replaced(by: Replaced) -> Run:
+    """Return the run of a body that is replaced; what replaces it is published with what it published itself."""
+    context = CURRENT.get()
+    if context is not None:
+        context.outbox.append(by.draft)
+    return Run(replaced=True)
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a user's __str__ may raise as well; the type's name still tells
+        return "(the exception cannot be shown as text)"
