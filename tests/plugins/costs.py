@@ -4,13 +4,14 @@
 `--keep-costs` writes them to `tests/COSTS.md`; for a run of everything
 `--quick`      leaves out the files that take more than `QUICK_S` by that page, save the walls, and says how many
 
-It is the CPU of the processes that run tests and of their children that have ended, so a busy machine does not change it. A server that
-lives for the whole run is not in it.
+It is the CPU of the processes that run tests and of all that they started, such as the JVM and the local endpoint, so a busy machine does
+not change it.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ COLLECTING = "before the first test"
 PAGE = Path(__file__).parents[1] / "COSTS.md"
 QUICK_S = 2.0
 SHOWN_S = 1.0
+TICKS = os.sysconf("SC_CLK_TCK")
 WALLS = "tests/house/"
 """They are always looked at."""
 _ROW = re.compile(r"^\| +([0-9.]+) \| `([^`]+)` \|$", re.MULTILINE)
@@ -48,8 +50,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def cpu() -> float:
-    """Return the seconds of CPU of this process and of those of its children that have ended."""
-    return sum(os.times()[:4])
+    """Return the seconds of CPU of this process and of all that it started; where there is no /proc, only of those that have ended."""
+    return sum(os.times()[:4]) + sum(map(_cpu_of, _started_by(os.getpid())))
+
+
+def _started_by(process: int) -> Iterator[int]:
+    """Yield the processes that live below *process*."""
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in map(int, task.read_text().split()):
+                yield child
+                yield from _started_by(child)
+
+
+def _cpu_of(process: int) -> float:
+    """Return the seconds of CPU of a process and of its children that have ended; 0 when it is gone."""
+    try:
+        told = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return 0.0
+    return sum(map(int, told.rpartition(")")[2].split()[11:15])) / TICKS
 
 
 def page(taken: Mapping[str, float]) -> str:
