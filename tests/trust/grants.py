@@ -33,6 +33,7 @@ KINDS = {
     ":kinesis:": "clicks",
     "/stream/": "orders",
     "logs": "logs",
+    ":sqs:": "commands",  # the others bear the ids of their resources
 }
 #: What AWS calls the actions that the local endpoint authorises under names of its own.
 ON_AWS = {
@@ -58,7 +59,9 @@ class Grant(NamedTuple):
 
 def kind_of(resource: str) -> str:
     """How a resource is called, whatever its full name."""
-    return next(kind for word, kind in KINDS.items() if word in resource.lower())
+    found = next((kind for word, kind in KINDS.items() if word in resource.lower()), None)
+    assert found is not None, f"{resource} is of no kind that KINDS names"
+    return found
 
 
 def listed(value: Any) -> list[Any]:

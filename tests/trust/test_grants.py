@@ -33,16 +33,19 @@ def roles(enforced: Driven) -> dict[str, Role]:
     return {role: Role(iam, role, name) for role, name in enforced.roles.items()}
 
 
+@pytest.mark.always
 def test_every_role_of_the_stage_is_looked_at(roles: dict[str, Role]) -> None:
     assert set(roles) == set(ROLES)
 
 
+@pytest.mark.always
 def test_every_grant_that_was_deployed_has_a_road_that_needs_it(roles: dict[str, Role], figures: dict[str, int]) -> None:
     granted = {grant for role in roles.values() for grant in role.grants if grant in NEEDED or grant.action not in BY_AWS}
     assert granted == set(NEEDED)
     figures["grants"], figures["unused grants"] = len(granted), len(granted - set(NEEDED))
 
 
+@pytest.mark.always
 def test_what_only_aws_asks_for_is_granted_on_the_one_thing_that_it_asks_about(enforced: Driven, roles: dict[str, Role]) -> None:
     found = {grant: role.resources(grant) for role in roles.values() for grant in role.grants - NEEDED.keys()}
     assert {grant.action for grant in found} == set(BY_AWS)
@@ -57,6 +60,7 @@ def test_without_one_grant_its_road_does_not_end_as_it_should(grant: Grant, enfo
     assert walk(NEEDED[grant], enforced, walks) == [], "with all its grants again the road is open"
 
 
+@pytest.mark.always
 @pytest.mark.parametrize("role", ROLES)
 def test_what_a_role_has_no_business_with_is_refused(role: str, enforced: Driven, figures: dict[str, int]) -> None:
     queues = {kind_of(arn): enforced.url(arn) for arn in enforced.feeds}
