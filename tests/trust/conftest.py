@@ -27,7 +27,7 @@ from tests.trust.versions import Releases
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what takes minutes to `make test-deploy`: `tests/deploy` walks the same roads once. Each role's forbidden calls are always made."""
+    """Leave what takes minutes to `make test-deploy`, as `tests/deploy` walks the same roads once; not the marker `always`."""
     if "SEDANO_TRUST" not in os.environ:
         for item in items:
             if Path(__file__).parent in item.path.parents and item.get_closest_marker("always") is None:
