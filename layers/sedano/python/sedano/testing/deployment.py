@@ -1,13 +1,4 @@
-"""Test your tasks with the real engine, in memory, on virtual time: no AWS, no waiting, no mocks.
-
-    with sedano.testing.world(app) as world:
-        result = add.delay(2, 3)
-        world.drain()
-        assert result.get() == 5
-        assert world.sent("shop.tasks.add") == [{"args": [2, 3], "kwargs": {}}]
-
-What runs is the worker, the router and the recorder that run in Lambda; what is replaced are the ports.
-"""
+"""The world: a whole deployment in memory, on virtual time. Its processes can be let die at a call (`crash_points`)."""
 
 from __future__ import annotations
 
@@ -25,6 +16,7 @@ from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.sources.webhooks import Webhooks
+from sedano.engine.worker.gates import GATES
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.errors import MessageRefused, SedanoError
 from sedano.host.sources import answering, reading
@@ -56,15 +48,19 @@ from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import DEFAULT_BUDGET
 from sedano.model.messages.message import LAUNCH, NOTHING, Command, Event
+from sedano.model.queues import MAX_DELAY_S, is_fifo
 from sedano.model.sources.webhooks import Answer, Arrived
 from sedano.model.timers import opened
 from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Delivery, Outgoing, Ports, command_queue
 from sedano.ports.seals import Seals
+from sedano.testing.crash_points import Died, Watch
 
 INVOCATION_S = 900.0
 MINUTE_S = 60.0
 MOST_ROUNDS = 100_000
 MOST_RECEIVES = 25
+COPY_S = 1
+WORKER, ROUTER, RECORDER, SCHEDULER = "worker", "router", "recorder", "scheduler"
 
 
 class WaitingClock(VirtualClock):
@@ -103,17 +99,26 @@ class WaitingClock(VirtualClock):
 class SentQueues(MemoryQueues):
     """Queues in memory that remember what was sent to tasks and events."""
 
-    def __init__(self, clock: Clock, queues: Sequence[str]) -> None:
-        """Have these command *queues*; dead letters begin beyond the engine's own limits, as in the deployed stack."""
+    def __init__(self, clock: Clock, queues: Sequence[str], *, twice: bool = False) -> None:
+        """Have these command *queues*; dead letters begin beyond the engine's own limits, as in the deployed stack.
+
+        *twice*: every message comes twice, the copy a second later; those of a queue that keeps order and those set aside excepted.
+        """
         super().__init__(clock, queue_keys(queues), max_receives=MOST_RECEIVES)
         self.sent: list[str] = []
+        self._twice = twice
+        self._copies: dict[str, str] = {}
         self._timed: set[str] = set()
 
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         """Send and remember."""
         if queue not in (RECORDS, PARKED):
             self.sent += [m.body for m in messages if not self._timed or _id(m.body) not in self._timed]
-        return super().send(queue, messages)
+        answers = super().send(queue, messages)
+        if self._twice and queue != PARKED and not is_fifo(queue):
+            accepted = [m for m, refused in zip(messages, answers, strict=True) if refused is None]
+            super().send(queue, [m._replace(delay=min(m.delay + COPY_S, MAX_DELAY_S)) for m in accepted])
+        return answers
 
     def later(self, queue: str, message: Outgoing, seconds: float) -> str:
         """Let a timer wait, and remember its message as sent now: not again when it is sent on in time."""
@@ -121,21 +126,32 @@ class SentQueues(MemoryQueues):
         if _id(body) not in self._timed:
             self._timed.add(_id(body))
             self.sent.append(body)
-        return super().later(queue, message, seconds)
+        message_id = super().later(queue, message, seconds)
+        if self._twice:
+            self._copies[message_id] = super().later(queue, message, seconds + COPY_S)
+        return message_id
+
+    def forget(self, queue: str, message_id: str) -> None:
+        """Take a message away, and its copy."""
+        for one in (message_id, self._copies.pop(message_id, None)):
+            if one is not None:
+                super().forget(queue, one)
 
 
 class World:
     """A whole deployment in memory: queues, ledger, worker, router and recorder of one app."""
 
-    def __init__(self, app: Sedano, seed: int, settings: WorkerSettings, most_budget: int = DEFAULT_BUDGET) -> None:
-        """Run *app* in memory; *seed* decides every random choice."""
-        self.app, self.clock = app, WaitingClock(START)
-        self.queues = SentQueues(self.clock, app.queues)
+    def __init__(
+        self, app: Sedano, seed: int, settings: WorkerSettings, most_budget: int = DEFAULT_BUDGET, watch: Watch | None = None
+    ) -> None:  # fmt: skip
+        """Run *app* in memory; *seed* decides every random choice. *watch* sees the calls of its processes, and lets one die."""
+        self.app, self.clock, self._settings, self._watch = app, WaitingClock(START), settings, watch
+        self.queues = SentQueues(self.clock, app.queues, twice=watch is not None and watch.doubles)
         self.telemetry = MemoryTelemetry()
         self.secrets: dict[str, str] = {}
-        self._told = 0
+        self._told = self._deaths = 0
         ledger = MemoryLedger(self.clock)
-        self.ports = ports = Ports(
+        self.ports = Ports(
             ledger=ledger, queues=self.queues, blobs=MemoryBlobs(), events=MemoryEvents(), members=MemoryMembers(),
             leases=MemoryLeases(self.clock), control=MemoryControl(), elections=MemoryElections(ledger), flow_runs=MemoryFlowRuns(),
             memos=MemoryMemos(), limits=MemoryLimits(), consumers=MemoryConsumers(self.queues),
@@ -143,16 +159,28 @@ class World:
             seals=Seals(MemoryKeyStore(), self.clock, SeededEntropy(seed), self.telemetry), clock=self.clock, entropy=SeededEntropy(seed),
             telemetry=self.telemetry, most_budget=most_budget,
         )  # fmt: skip
-        self.worker = Worker(app.registry, ports, Host("memory.1.00000000", 1), settings, app.run_loop())
-        self.router = Router(app.registry, ports, Host("memory.2.00000000", 2))
-        self.scheduler = Scheduler(ports, LamportClock(lambda: int(self.clock.now() * 1_000_000)), f"{app.name}@memory")
-        self.recorder = Recorder(ports, Host("memory.3.00000000", 3))
-        works: dict[str, Callable[[Sequence[Delivery], float], list[Delivery]]] = {EVENTS: self.router.route, RECORDS: self.recorder.record}
-        self._works = {command_queue(q): self.worker.work for q in app.queues} | works
+        for process in (WORKER, ROUTER, RECORDER, SCHEDULER):
+            self._start(process)
+        self._owners = {command_queue(q): WORKER for q in app.queues} | {EVENTS: ROUTER, RECORDS: RECORDER}
+
+    def _start(self, process: str) -> None:
+        """Start *process*, or the one that replaces it: it knows nothing of what the last one knew."""
+        ports = self.ports if self._watch is None else self._watch.tapped(self.ports, process)
+        match process:
+            case "worker":
+                gates = GATES if self._watch is None else (*GATES, self._watch.gate())
+                host, loop = Host(f"memory.1.{self._deaths:08x}", 1), self.app.run_loop()
+                self.worker = Worker(self.app.registry, ports, host, self._settings, loop, gates=gates)
+            case "router":
+                self.router = Router(self.app.registry, ports, Host(f"memory.2.{self._deaths:08x}", 2))
+            case "recorder":
+                self.recorder = Recorder(ports, Host(f"memory.3.{self._deaths:08x}", 3))
+            case _:
+                self.scheduler = Scheduler(ports, LamportClock(lambda: int(self.clock.now() * 1_000_000)), f"{self.app.name}@memory")
 
     def step(self) -> bool:
         """Deliver one batch of each queue; return whether there was any."""
-        return sum(self._deliver(queue) for queue in self._works) > 0
+        return sum(self._deliver(queue) for queue in self._owners) > 0
 
     def drain(self) -> None:
         """Deliver until nothing is left, letting virtual time pass for what is delayed or held.
@@ -172,7 +200,8 @@ class World:
         """
         until = self.clock.now() + seconds
         while True:
-            self.scheduler.round(self.app.periodics)
+            while not self._survived(SCHEDULER, lambda: self.scheduler.round(self.app.periodics)):
+                pass
             self._work_until(min(until, (self.clock.now() // MINUTE_S + 1) * MINUTE_S))
             if self.clock.now() >= until:
                 return
@@ -233,9 +262,34 @@ class World:
         deliveries = self.ports.queues.receive(queue)
         if not deliveries:
             return False
-        given_back = {d.message_id for d in self._works[queue](deliveries, self.ports.clock.now() + INVOCATION_S)}
-        self.ports.queues.delete([d for d in deliveries if d.message_id not in given_back])
+        process = self._owners[queue]
+        if self._watch is not None and self._watch.doubles:
+            self._start(process)  # the copy reaches one that knows nothing of the message
+        self._survived(process, lambda: self._hand_over(process, deliveries))
         return True
+
+    def _survived(self, process: str, work: Callable[[], object]) -> bool:
+        """Let *process* do *work*; replace it when it dies of that, and return False."""
+        try:
+            work()
+        except Died:
+            if self._watch is not None:
+                self._watch.restarted()
+            self._deaths += 1
+            self._start(process)
+            return False
+        return True
+
+    def _hand_over(self, process: str, deliveries: Sequence[Delivery]) -> None:
+        if self._watch is not None:
+            self._watch.received(process)
+        works = {WORKER: self.worker.work, ROUTER: self.router.route, RECORDER: self.recorder.record}
+        given_back = {d.message_id for d in works[process](deliveries, self.ports.clock.now() + INVOCATION_S)}
+        done = [d for d in deliveries if d.message_id not in given_back]
+        if self._watch is None:
+            self.ports.queues.delete(done)
+        else:
+            self._watch.around(process, "queues.delete", lambda: self.ports.queues.delete(done))
 
     def _wait(self) -> bool:
         due = self._due()
@@ -246,7 +300,7 @@ class World:
 
     def _due(self) -> float | None:
         """Return when the next message is visible, or None when there is none."""
-        return min((at for queue in self._works if (at := self.queues.next_visible(queue)) is not None), default=None)
+        return min((at for queue in self._owners if (at := self.queues.next_visible(queue)) is not None), default=None)
 
     def _work_until(self, moment: float) -> None:
         """Deliver all that is due until *moment*, which it is then."""
@@ -262,7 +316,7 @@ class World:
 
 @contextmanager
 def world(
-    app: Sedano, *, seed: int = 0, settings: WorkerSettings | None = None, most_budget: int = DEFAULT_BUDGET
+    app: Sedano, *, seed: int = 0, settings: WorkerSettings | None = None, most_budget: int = DEFAULT_BUDGET, watch: Watch | None = None
 ) -> Iterator[World]:  # fmt: skip
     """Bind *app* to a world in memory for the length of the block; `get()` on a result runs the world until it is there.
 
@@ -271,9 +325,10 @@ def world(
         seed: decides every random choice, so that a failing test fails again.
         settings: the worker's; by default those of the app, but without threads, so that a run is deterministic.
         most_budget: the setting of the stage: the largest budget of a message without a mark.
+        watch: sees the calls that the processes make, and lets one die (`sedano.testing.crash_points`).
     """
-    built = World(app, seed, settings or (app.worker or WorkerSettings())._replace(lanes=0, concurrency=1), most_budget)
-    app.attach(built.ports)
+    built = World(app, seed, settings or (app.worker or WorkerSettings())._replace(lanes=0, concurrency=1), most_budget, watch)
+    app.attach(built.ports if watch is None else watch.tapped(built.ports, WORKER, in_bodies=True))
     built.clock.work = built.step
     try:
         yield built

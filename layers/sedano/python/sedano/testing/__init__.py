@@ -1,0 +1,15 @@
+"""Test your tasks with the real engine, in memory, on virtual time: no AWS, no waiting, no mocks.
+
+    with sedano.testing.world(app) as world:
+        result = add.delay(2, 3)
+        world.drain()
+        assert result.get() == 5
+        assert world.sent("shop.tasks.add") == [{"args": [2, 3], "kwargs": {}}]
+
+What runs is the worker, the router and the recorder that run in Lambda; what is replaced are the ports.
+"""
+
+from sedano.testing.deployment import SentQueues as SentQueues
+from sedano.testing.deployment import WaitingClock as WaitingClock
+from sedano.testing.deployment import World as World
+from sedano.testing.deployment import world as world
