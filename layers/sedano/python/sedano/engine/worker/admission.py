@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from sedano.engine.batch import Arguments, Batch, Held, Job, Judged, Later, Ran, Stillborn
+from sedano.engine.batch import Arguments, Batch, Held, Job, Judged, Ran
 from sedano.engine.cluster.membership import Membership
 from sedano.engine.containment import passing
 from sedano.engine.gate import Gate
@@ -61,7 +61,11 @@ class Entry(NamedTuple):
 
 
 class Admission:
-    """Asks the gates of one worker."""
+    """Asks the gates of one worker.
+
+    *opening*, *beginning* and *noting* are those that have something to say at these moments. Each job comes to them, so whoever has the
+    job asks them itself.
+    """
 
     def __init__(self, entries: Sequence[Entry], here: Workplace) -> None:
         """Stand at *here* with the gates of *entries*, in this order; load those that the app's tasks need."""
@@ -86,14 +90,6 @@ class Admission:
                 deliveries = [one for one in deliveries if not batch.is_decided(one)]
         return list(deliveries)
 
-    def open(self, job: Job) -> Stillborn | None:
-        """Return why *job*, which was just decoded, must not run: what the first gate says that has something against it."""
-        for gate in self._opening:
-            why = gate.open(job)
-            if why is not None:
-                return why
-        return None
-
     def turns(self, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch) -> Iterator[list[Job]] | None:
         """Return which of *jobs* walk together, turn after turn; None when no gate keeps an order among *deliveries*."""
         for gate in self._turning:
@@ -109,24 +105,19 @@ class Admission:
             jobs = gate.admit(jobs, batch)
         return jobs
 
-    def begin(self, job: Job, now: float, anew: Collection[str] | None) -> Stillborn | Later | None:
-        """Return why the body of *job*, which was let in, must not begin at *now*; see `Gate.begin`."""
-        if anew is not None:
-            self._meet()
-        for gate in self._beginning:
-            why = gate.begin(job, now, anew)
-            if why is not None:
-                return why
-        return None
+    def meet_anew(self) -> None:
+        """Load the gates that are wanted for what was just read of the control record."""
+        self._meet()
 
     def note(self, ran: Ran) -> None:
         """Let the gates know how *ran* went before the next body of the batch begins."""
-        for gate in self._noting:
+        for gate in self.noting:
             gate.note(ran)
 
     def learn(self, ended: Sequence[Judged], ready: Sequence[tuple[Held, Arguments]], batch: Batch) -> None:
         """Let the gates learn from those that *ended*; *ready*: those whose bodies were to run."""
-        self._meet()
+        if self._here.registry.checks:
+            self._meet()  # a body may have reported to a health check, which its circuits learn
         for gate in self._learning:
             passing(self._here.ports.telemetry, "learn", partial(gate.learn, ended, ready, batch), None)
 
@@ -149,8 +140,8 @@ class Admission:
         """Stand *gate* at the place of *name*, and note at which moments each gate is asked."""
         self._gates[name] = gate
         self._absent = [entry for entry in self._entries if entry.name not in self._gates]
-        self._sifting, self._opening, self._turning = self._asked_at("sift"), self._asked_at("open"), self._asked_at("turns")
-        self._admitting, self._beginning, self._noting = self._asked_at("admit"), self._asked_at("begin"), self._asked_at("note")
+        self._sifting, self.opening, self._turning = self._asked_at("sift"), self._asked_at("open"), self._asked_at("turns")
+        self._admitting, self.beginning, self.noting = self._asked_at("admit"), self._asked_at("begin"), self._asked_at("note")
         self._learning, self._releasing = self._asked_at("learn"), self._asked_at("release")
 
     def _asked_at(self, moment: str) -> list[Gate]:

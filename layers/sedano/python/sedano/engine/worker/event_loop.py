@@ -72,8 +72,8 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Ba
     started = execution.ports.clock.now()
     if execution.look.due(started):
         await asyncio.to_thread(execution.look.ask, started)
-    if (hindered := execution.hindered(held, started, batch)) is not None:
-        return hindered
+    if (why := execution.look.at(held.job, started)) is not None:
+        return execution.hindered(held, why, batch)
     context = execution.begin(held, batch)
     if context is None:
         return None
@@ -85,7 +85,8 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Ba
     else:
         run = await _within(execution.limited(held, limits, context, started), _call(held, arguments, context, execution.ports))
     ran = execution.endings.ended(held, run, context, started)
-    execution.admission.note(ran)
+    if execution.admission.noting:
+        execution.admission.note(ran)
     return ran
 
 

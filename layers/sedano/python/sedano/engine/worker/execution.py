@@ -105,14 +105,13 @@ class Execution(NamedTuple):
         made.over = True
         return None
 
-    def hindered(self, held: Held, now: float, batch: Batch) -> Ran | Later | None:
-        """Return how the body of *held*, which was to begin at *now*, ends unrun, or that it shall come later; None: it may begin."""
-        found = self.look.at(held.job, now)
-        if not isinstance(found, Stillborn):
-            return found
-        held = held._replace(stillborn=found)
+    def hindered(self, held: Held, why: Stillborn | Later, batch: Batch) -> Ran | Later:
+        """Return how *held*, whose body must not begin, ends unrun, or that it shall come later: *why* is what the second look found."""
+        if isinstance(why, Later):
+            return why
+        held = held._replace(stillborn=why)
         try:
-            return self.endings.ended(held, self.preparation.stillborn(held, found, batch), None)
+            return self.endings.ended(held, self.preparation.stillborn(held, why, batch), None)
         except SedanoError as error:
             return Later(f"how it ends is out of reach: {error}", LOOK_S)
 
@@ -161,8 +160,8 @@ class Execution(NamedTuple):
         started, limits = self.ports.clock.now(), limits_of(held.job)
         if self.look.due(started):
             self.look.ask(started)
-        if (hindered := self.hindered(held, started, batch)) is not None:
-            return hindered
+        if (why := self.look.at(held.job, started)) is not None:
+            return self.hindered(held, why, batch)
         left = batch.deadline - self.guard - started
         if left < 0.0 if limits is None else left < limits.longest:
             return None
@@ -176,7 +175,8 @@ class Execution(NamedTuple):
             call = partial(called, body, arguments, context, telemetry)
             run = contextvars.copy_context().run(self.limited(held, limits, context, started).run, call)
         ran = self.endings.ended(held, run, context, started)
-        self.admission.note(ran)
+        if self.admission.noting:
+            self.admission.note(ran)
         return ran
 
     def limited(self, held: Held, limits: TimeLimits, context: TaskContext, started: float) -> Limited:

@@ -89,8 +89,15 @@ class Intake(NamedTuple):
         if not command.time or command.lineage.budget > self.ports.most_budget:
             command = self._completed(command, delivery.sent or now)
         job = Job(delivery, command, task, received=now, received_clock=clock, mode=task.mode(command))
-        ended = self.admission.open(job)
-        return job if ended is None else job._replace(stillborn=ended)
+        return self._opened(job)
+
+    def _opened(self, job: Job) -> Job:
+        """Return *job* after the gates, with the end that the first one says which has something against it."""
+        for gate in self.admission.opening:
+            ended = gate.open(job)
+            if ended is not None:
+                return job._replace(stillborn=ended)
+        return job
 
     def _completed(self, command: Command, sent: float) -> Command:
         """Return *command* with the time at which it was *sent*, where it says none, and with the budget that the stage grants it."""

@@ -59,6 +59,7 @@ class SecondLook:
                 return
             self._looked, self._fresh = now, True
             self._membership.look()
+            self._admission.meet_anew()
             try:
                 named = [held.job.command.task_id for held, _ in self._ready if held.job.mode != "at_least_once"]
                 records = self._ports.ledger.read(named) if named else {}
@@ -69,4 +70,9 @@ class SecondLook:
 
     def at(self, job: Job, now: float) -> Stillborn | Later | None:
         """Return why the body of *job* must not begin at *now*, as far as is known; None when it may."""
-        return self._admission.begin(job, now, self._revoked if self._fresh else None)
+        anew = self._revoked if self._fresh else None
+        for gate in self._admission.beginning:
+            why = gate.begin(job, now, anew)
+            if why is not None:
+                return why
+        return None
