@@ -20,7 +20,7 @@ from benchmarks.report import Entry, Section, Target
 from infra import assets
 from infra.bytecode import compile_beside
 from infra.packages import here, library_packages
-from infra.places import LIBRARY
+from infra.places import library
 
 ROUNDS = 9
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,7 +75,7 @@ def _measured(names: Iterable[str], progress: Callable[[], None], scratch: Path)
 def _laid_out(place: Path, *, bytecode: bool) -> Path:
     """Lay the library's layers over one another in *place*, as Lambda does."""
     shutil.rmtree(place, ignore_errors=True)
-    for part in (library_packages(), LIBRARY):
+    for part in (library_packages(), library()):
         assets.copy(part, place)
     if bytecode:
         compile_beside(place, here().python)

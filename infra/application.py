@@ -15,7 +15,7 @@ from . import assets, discovery, ignored, native
 from .config import LONGEST_TIMEOUT, StageConfig, require
 from .packages import MODULES, here, is_compiled, library_packages, packages_for
 from .pins import LAMBDA, Platform
-from .places import LIBRARY
+from .places import library
 
 #: How many seconds an invocation needs besides the body of a task: to claim it, to record its outcome and to send what follows.
 TIME_TO_RECORD = 5
@@ -189,7 +189,7 @@ def _packages(pinned: Path | None, on: Platform) -> Path | None:
 
 def _discover(app: str, code: Path, packages: Path | None) -> Declared:
     """Import *app* as the functions will, and return what it declares."""
-    found = discovery.discovered(app, code, [LIBRARY, *([packages / MODULES] if packages else []), library_packages()])
+    found = discovery.discovered(app, code, [library(), *([packages / MODULES] if packages else []), library_packages()])
     heard = {event: tuple(tasks) for event, tasks in found["subscriptions"].items()}
     streams = {name: {task: tuple(some) for task, some in tasks.items()} for name, tasks in found.get("streams", {}).items()}
     return Declared(

@@ -4,8 +4,7 @@ Source: AWS Glue, "Time-based schedules for jobs and crawlers": `cron(Minutes Ho
 one of the two fields of days, not more often than every five minutes.
 
 The library reads cron expressions too (`sedano.model.schedules.cron`), and this is not that: those are another language, of five fields in
-a zone, in which both fields of days may be given and Sunday is 0. Nor could it be used here: infrastructure imports nothing of the library,
-for it is a wheel of its own (`sedano_cdk`).
+a zone, in which both fields of days may be given and Sunday is 0.
 """
 
 import re

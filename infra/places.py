@@ -1,6 +1,9 @@
 """Where the parts that are deployed stand: in a clone of the repository, or in the installed package, which carries them along."""
 
+import hashlib
 from pathlib import Path
+
+from . import assets
 
 _HERE = Path(__file__).resolve().parent
 _CARRIED = _HERE / "deployed"
@@ -8,8 +11,6 @@ _CLONE = _HERE.parent
 
 #: The root below which the parts stand.
 ROOT = _CARRIED if _CARRIED.is_dir() else _CLONE
-#: The library, as functions and Glue jobs import it.
-LIBRARY = ROOT / "layers" / "sedano" / "python"
 #: One folder is one function.
 FUNCTIONS = ROOT / "functions"
 #: The scripts of Glue jobs.
@@ -18,6 +19,19 @@ JOBS = ROOT / "glue_jobs"
 LAYER_PINS = ROOT / "requirements" / "layer.txt"
 #: Where packages are unpacked once: beside the other things that are built, or in the user's cache.
 PACKAGES = Path.home() / ".cache" / "sedano" / "packages" if ROOT == _CARRIED else ROOT / "build" / "packages"
+
+
+def library() -> Path:
+    """The directory that holds the library and nothing else, as functions and Glue jobs import it.
+
+    Installed, the library stands among all that is installed beside it: there it is a link, in a directory of its own in the user's cache.
+    """
+    if ROOT == _CLONE:
+        return ROOT / "layers" / "sedano" / "python"
+    package = _HERE.parent
+    alone = PACKAGES.with_name("library") / hashlib.sha256(str(package).encode()).hexdigest()[:16]
+    return assets.once(alone, lambda directory: (directory / package.name).symlink_to(package))
+
 
 #: The prefix of the history bucket below which the recorder writes, and which may age; the tables that the pipeline makes stand beside it.
 HISTORY_PREFIX = "events/"

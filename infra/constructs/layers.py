@@ -18,7 +18,7 @@ from .. import assets
 from ..application import Application
 from ..bytecode import bytecode_of, compile_beside, compiler
 from ..packages import MODULES, library_packages
-from ..places import LAYER_PINS, LIBRARY, PACKAGES
+from ..places import LAYER_PINS, PACKAGES, library
 
 NO_COMPILER = (
     "the layers bring no bytecode, because this machine has no python{python}: each cold start compiles what it imports, which takes "
@@ -56,8 +56,8 @@ def require_that_they_fit(layers: Sequence[Layer], most: int = MOST_BYTES - FOR_
 
 def library_layers(scope: Construct, name: str, python: str) -> list[Layer]:
     """The library and the pinned packages that it needs beyond what Lambda brings; and their bytecode, if this machine can make it."""
-    parts = [library_packages(), LIBRARY]
-    content = assets.digest(LIBRARY, and_bytes=LAYER_PINS.read_bytes() + repr(assets.LEFT_OUT).encode())
+    parts = [library_packages(), library()]
+    content = assets.digest(library(), and_bytes=LAYER_PINS.read_bytes() + repr(assets.LEFT_OUT).encode())
 
     def fill(modules: Path) -> None:
         for part in parts:

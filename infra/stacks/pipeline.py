@@ -27,7 +27,7 @@ from ..config import StageConfig
 from ..constructs.function import RETENTION
 from ..constructs.role import role_for
 from ..nag import acknowledge, acknowledge_wildcard
-from ..places import HISTORY_PREFIX, JOBS, LIBRARY
+from ..places import HISTORY_PREFIX, JOBS, library
 from .stage_stack import StageStack
 from .state import CONTROL, HISTORY, KEY, StateStack
 
@@ -70,7 +70,7 @@ class PipelineStack(StageStack):
     def _add_library(self) -> s3_assets.Asset:
         """The library and the jobs as one archive, as Spark's Python takes it."""
         with tempfile.TemporaryDirectory() as scratch:
-            assets.copy(LIBRARY, Path(scratch))
+            assets.copy(library(), Path(scratch))
             assets.copy(JOBS, Path(scratch) / "glue_jobs")
             return s3_assets.Asset(self, "Library", path=scratch)
 

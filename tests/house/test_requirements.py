@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -91,13 +90,3 @@ def test_tools_that_are_too_old_are_passed_over(tmp_path: Path) -> None:
     found = toolchain.environment({"PATH": f"{tools}{os.pathsep}{os.defpath}"})
     assert str(tmp_path) not in found["JAVA_HOME"]
     assert str(tmp_path) not in found["JSII_NODE"]
-
-
-@pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="the wheel carries the README, which is not there yet")
-def test_the_wheel_is_the_library_and_the_history_job_and_nothing_else(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    assert {name.split("/")[0] for name in names} == {"sedano", "glue_jobs", "sedano-0.1.0.dist-info"}
-    assert {"sedano/py.typed", "glue_jobs/pipeline/quiet/log4j2.properties"} <= set(names)

@@ -3,9 +3,10 @@
 import json
 from pathlib import Path
 
+from infra import places
 from infra.assets import FOR_BROWSERS, FOR_DESKS
 from infra.packages import library_packages
-from infra.places import LAYER_PINS, LIBRARY
+from infra.places import LAYER_PINS
 from sedano.local import assembly
 from tests.infra.template import Templates, target
 from tests.plugins.resources import CODE
@@ -38,7 +39,7 @@ def test_every_function_stands_on_every_layer(templates: Templates) -> None:
 def test_the_library_layer_is_the_library_and_what_is_pinned_for_it(templates: Templates) -> None:
     directory = _layers(templates)["Library"]
     library = {name for name in _files(directory) if name.startswith("python/sedano/")}
-    modules = {path.relative_to(LIBRARY).as_posix() for path in LIBRARY.rglob("*.py")}
+    modules = {path.relative_to(places.library()).as_posix() for path in places.library().rglob("*.py")}
     needed = {name for name in modules if not name.startswith(FOR_DESKS)}
     assert {f"python/{name}" for name in needed | {"sedano/py.typed"}} <= library
     pinned = [line.split("==")[0] for line in LAYER_PINS.read_text().splitlines() if "==" in line]

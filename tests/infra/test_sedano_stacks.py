@@ -21,10 +21,10 @@ FOREIGN = Path(__file__).resolve().parent / "foreign"
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The installed package: the wheel as `pip` builds it from the folder `infra`, unpacked."""
+    """The installed package: the wheel as `pip` builds it, unpacked."""
     directory = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(directory)]
-    subprocess.run(command, cwd=ROOT / "infra", capture_output=True, check=True)
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
     (built,) = directory.glob("*.whl")
     zipfile.ZipFile(built).extractall(directory / "installed")
     return directory / "installed"
@@ -57,7 +57,7 @@ def foreign(composed: tuple[Path, str]) -> Templates:
 
 
 def test_what_is_installed_stands_alone(wheel: Path, composed: tuple[Path, str]) -> None:
-    assert {path.name for path in wheel.iterdir()} == {"sedano_cdk", "sedano_cdk-0.1.0.dist-info"}
+    assert {path.name for path in wheel.iterdir()} == {"sedano", "sedano-0.1.0.dist-info"}
     assert composed[1].split() == ["shop.tasks.confirm", "shop.tasks.follow", "shop.tasks.total"], (
         "its tasks, and no module of this repository's folder"
     )

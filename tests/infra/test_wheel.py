@@ -1,4 +1,4 @@
-"""What another CDK app installs is built from a clone and from an sdist, is whole, typed and licensed, and says when pip is missing."""
+"""The one distribution holds the library, the constructs and what they deploy; it is the same bytes from any tree."""
 
 import os
 import subprocess
@@ -12,12 +12,12 @@ import pytest
 
 from sedano.local.synthesis import ROOT
 
-INFRA = ROOT / "infra"
+SAID = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def _built(directory: Path, kind: str, target: Path) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(target)]
-    subprocess.run(command, cwd=directory, capture_output=True, check=True)
+    subprocess.run(command, cwd=directory, env=os.environ | {"SOURCE_DATE_EPOCH": "1700000000"}, capture_output=True, check=True)
     (found,) = target.glob("*.whl" if kind == "wheel" else "*.tar.gz")
     return found
 
@@ -25,37 +25,48 @@ def _built(directory: Path, kind: str, target: Path) -> Path:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel as it is built from a clone."""
-    return _built(INFRA, "wheel", tmp_path_factory.mktemp("wheel"))
+    return _built(ROOT, "wheel", tmp_path_factory.mktemp("wheel"))
 
 
 def _names(wheel: Path) -> set[str]:
     return set(zipfile.ZipFile(wheel).namelist())
 
 
-def test_an_sdist_becomes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
-    with tarfile.open(_built(INFRA, "sdist", tmp_path / "sdist")) as archive:
+def test_it_holds_everything_below_one_name(wheel: Path) -> None:
+    assert {name.split("/")[0] for name in _names(wheel)} == {"sedano", f"sedano-{SAID['version']}.dist-info"}
+    carried = {name.removeprefix("sedano/cdk/deployed/") for name in _names(wheel)}
+    assert {"functions/worker/handler.py", "glue_jobs/history.py", "requirements/layer.txt"} < carried
+    assert "glue_jobs/pipeline/quiet/log4j2.properties" in carried
+    assert {"sedano/__init__.py", "sedano/py.typed", "sedano/cdk/__init__.py", "sedano/cdk/constructs/layers.py"} < _names(wheel)
+    assert not [name for name in _names(wheel) if "__pycache__" in name or name.endswith((".pyc", "README.md"))]
+
+
+def test_an_sdist_becomes_the_same_wheel_byte_for_byte(wheel: Path, tmp_path: Path) -> None:
+    with tarfile.open(_built(ROOT, "sdist", tmp_path / "sdist")) as archive:
         archive.extractall(tmp_path / "unpacked", filter="data")
     (unpacked,) = (tmp_path / "unpacked").iterdir()
-    again = _built(unpacked, "wheel", tmp_path / "again")
-    assert _names(again) == _names(wheel)
-    carried = {name.removeprefix("sedano_cdk/deployed/") for name in _names(again)}
-    assert {"functions/worker/handler.py", "layers/sedano/python/sedano/__init__.py", "glue_jobs/history.py"} < carried
-    assert "requirements/layer.txt" in carried
+    for path in unpacked.rglob("*"):
+        os.utime(path, (1_600_000_000, 1_600_000_000))
+    assert _built(unpacked, "wheel", tmp_path / "again").read_bytes() == wheel.read_bytes()
+
+
+def test_an_sdist_is_the_same_bytes_twice(tmp_path: Path) -> None:
+    assert _built(ROOT, "sdist", tmp_path / "one").read_bytes() == _built(ROOT, "sdist", tmp_path / "two").read_bytes()
 
 
 def test_it_is_typed_and_licensed(wheel: Path) -> None:
-    said = tomllib.loads((INFRA / "pyproject.toml").read_text())["project"]
-    assert "Typing :: Typed" in said["classifiers"]
-    assert "sedano_cdk/py.typed" in _names(wheel)
+    assert "Typing :: Typed" in SAID["classifiers"]
+    assert {"sedano/py.typed", "sedano/cdk/py.typed"} < _names(wheel)
     (licence,) = [name for name in _names(wheel) if name.endswith("licenses/LICENSE")]
     assert zipfile.ZipFile(wheel).read(licence) == (ROOT / "LICENSE").read_bytes()
 
 
 def test_it_brings_no_command_that_needs_a_clone(wheel: Path) -> None:
-    """Each of its modules imports, so none leans on one that was left out."""
-    modules = sorted(name.removesuffix(".py").replace("/", ".") for name in _names(wheel) if name.count("/") == 1 and name.endswith(".py"))
-    assert "sedano_cdk.cost" in modules
-    script = "\n".join(f"import {module.removesuffix('.__init__')}" for module in modules)
+    """Each module of the constructs imports, so none leans on one that was left out."""
+    names = sorted(name for name in _names(wheel) if name.startswith("sedano/cdk/") and name.count("/") == 2 and name.endswith(".py"))
+    modules = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names]
+    assert "sedano.cdk.cost" in modules
+    script = "\n".join(f"import {module}" for module in modules)
     environment = {**os.environ, "PYTHONPATH": str(wheel)}
     done = subprocess.run([sys.executable, "-P", "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -63,14 +74,14 @@ def test_it_brings_no_command_that_needs_a_clone(wheel: Path) -> None:
 
 def test_it_brings_pip_and_without_pip_says_how_to_get_it() -> None:
     """Without site packages this interpreter has none, as an environment that uv makes."""
-    assert any(need.startswith("pip") for need in tomllib.loads((INFRA / "pyproject.toml").read_text())["project"]["dependencies"])
+    assert any(need.startswith("pip") for need in SAID["optional-dependencies"]["deploy"])
     script = "from pathlib import Path; from infra.assets import install; install(Path('requirements.txt'), Path('target'))"
     done = subprocess.run([sys.executable, "-S", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
     assert "has no pip, which installs packages for Lambda: `uv pip install pip` or `python -m ensurepip` adds it" in done.stderr
 
 
-def test_every_extra_of_the_library_is_needed_by_something() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    imported = {name for path in (ROOT / "layers").rglob("*.py") for name in ("pyspark", "yaml") if name in path.read_text()}
-    assert {"yaml": "yaml", "spark": "pyspark"}.keys() == extras.keys()
-    assert imported == {"yaml", "pyspark"}
+def test_every_extra_is_needed_by_something() -> None:
+    trees = {"yaml": ("layers", "yaml"), "spark": ("layers", "pyspark"), "deploy": ("infra", "aws_cdk")}
+    assert trees.keys() == SAID["optional-dependencies"].keys()
+    for tree, module in trees.values():
+        assert any(module in path.read_text() for path in (ROOT / tree).rglob("*.py"))

@@ -8,7 +8,8 @@ from aws_cdk import aws_kinesis as kinesis
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
-from sedano_cdk import SedanoStacks, StageConfig
+
+from sedano.cdk import SedanoStacks, StageConfig
 
 PLACE = {"account": "123456789012", "region": "eu-central-1"}
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sedano.engine.history.commits import Edition, History
 from sedano.engine.leases import Leasing
@@ -22,7 +24,7 @@ from sedano.host.archives import CONTROL_TABLE, archive_at, landed_at, ports_at
 from sedano.model.history.snapshot import Part, Snapshot
 from sedano.ports.archive import Archive
 
-__all__ = ["CONTROL_TABLE", "Archive", "Edition", "History", "Part", "Snapshot", "editing", "landed_at", "open_history"]
+__all__ = ["CONTROL_TABLE", "Archive", "Edition", "History", "Part", "Snapshot", "editing", "find_jobs", "landed_at", "open_history"]
 
 LEASE_MS = 5 * 60_000
 """How long a run that died is in the way of the next one; a run that lives renews its lease three times as often."""
@@ -35,6 +37,13 @@ def open_history(place: str, lease_ms: int = LEASE_MS) -> History:
         ConfigurationError: *place* cannot hold a history, or is in S3 and `SEDANO_CONTROL_TABLE` is not set.
     """
     return History(archive_at(place), Leasing(ports_at(place)), f"{socket.gethostname()}.{os.getpid()}", lease_ms)
+
+
+def find_jobs() -> None:
+    """Let `glue_jobs` be imported from the installed wheel, which carries it beside what else is deployed; a working tree has it anyway."""
+    carried = Path(__file__).parent / "cdk" / "deployed"
+    if carried.is_dir() and str(carried) not in sys.path:
+        sys.path.append(str(carried))
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """`python -m sedano history build|compact|report|query`: the same job that runs on Glue, on this machine.
 
-The job stands in `glue_jobs`, installed with the library; Spark is an extra. In a working tree the JVM comes from where `make` gets it.
+The job stands in `glue_jobs`, which the wheel carries; Spark is an extra. In a working tree the JVM comes from where `make` gets it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import os
 from collections.abc import Sequence
 
 from sedano.errors import ConfigurationError
+from sedano.history import find_jobs
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the job."""
     if not _is_there("pyspark"):
         raise ConfigurationError("history needs Spark, which is an extra: pip install 'sedano[spark]'")
-    if not _is_there("glue_jobs.history"):
-        raise ConfigurationError("the history job is not installed: pip install 'sedano[spark]' brings it")
+    find_jobs()
     if _is_there("requirements.toolchain"):
         from requirements.toolchain import environment
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sedano.errors import OptionError
+from sedano.history import find_jobs
 from sedano.model.history.spark_run import Run
 
 WORDS = 2_000
@@ -84,7 +85,9 @@ def _signalled(pid: int) -> bool:
 def main(end: Path, module: str, words: Sequence[str]) -> int:
     """Run *module* and write how it ended, whole or not at all."""
     began = time.monotonic()
-    done = subprocess.run([sys.executable, "-m", module, *words], capture_output=True, text=True, check=False)
+    find_jobs()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-m", module, *words], env=environment, capture_output=True, text=True, check=False)
     told = {"code": done.returncode, "seconds": time.monotonic() - began, "words": (done.stderr or done.stdout)[-WORDS:]}
     fresh = end.with_suffix(".new")
     fresh.write_text(json.dumps(told))
