@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from infra.constructs.layers import LIBRARY
+from infra.places import library
 from sedano.engine.history.run_events import ENDS, UNRUN
 from tests.infra.template import Templates, read
 
@@ -46,7 +46,7 @@ NAMED = re.compile(r'SUM\((\w+)\)|MetricName="(\w+)"')
 def _counted() -> set[str]:
     """Every word by which the library may count: what stands in a function that counts, and the tables of how tasks end."""
     words = {metric for _, metric in ENDS.values()} | set(UNRUN.values())
-    for path in sorted(LIBRARY.rglob("*.py")):
+    for path in sorted(library().rglob("*.py")):
         for function in ast.walk(ast.parse(path.read_text())):
             if isinstance(function, ast.FunctionDef) and any(map(_counts, ast.walk(function))):
                 words.update(str(node.value) for node in ast.walk(function) if isinstance(node, ast.Constant))
