@@ -1,7 +1,7 @@
 """Rules about who may know whom: the floors of DESIGN §2, from the ground.
 
     errors < model (pure) < ports < memory, aws, engine (these do not know one another) < result < canvas < task < event < api < app
-    < workflow < streams webhooks checks guards spark < host < views < testing history < cli local web < __main__
+    < workflow < streams webhooks checks guards spark < host < views < testing history < pytest_plugin < cli local web < __main__
 
 A module imports only floors below its own, and rooms of one floor do not know one another. glue_jobs may know the model and history,
 functions the host alone, infra nothing of the library. An import inside a function counts like any other; LATE says who may have one.
@@ -32,6 +32,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "host",
         "views",
         "testing history",
+        "pytest_plugin",
         "cli emulator local web",
         "__main__",
     )
@@ -75,6 +76,7 @@ LATE = {
         "host/functions.py": "a function loads the engine that it runs",
         "local/__init__.py": "the command of the local stage hears Ctrl-C before it loads an AWS client",
         "local/__main__.py": "the command hears Ctrl-C while it loads the rest",
+        "pytest_plugin.py": "it is loaded in every run of pytest where sedano is installed; a test that wants a world loads one",
         "result/late.py": "only a program that awaits, draws or saves results, or asks for their messages, loads that",
         "task.py": "only a program that makes signatures or publishes loads canvases and results",
         "workflow/__init__.py": "a worker whose workflows are classes loads no reader of files",

@@ -297,8 +297,8 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
         return task
 
 
-def load(reference: str) -> Sedano:
-    """Return the app that ``module:attribute`` names.
+def load(reference: str, setting: str = "SEDANO_APP") -> Sedano:
+    """Return the app that ``module:attribute`` names; *setting* is what errors call the place where that is written.
 
     Raises:
         ConfigurationError: there is no such module or attribute, or it is not an app.
@@ -307,7 +307,7 @@ def load(reference: str) -> Sedano:
     try:
         found = getattr(importlib.import_module(module), attribute or "app")
     except (ImportError, AttributeError, ValueError) as wrong:
-        raise ConfigurationError(f"app {reference!r} (SEDANO_APP): {wrong}; expected module:attribute of a Sedano app") from wrong
+        raise ConfigurationError(f"app {reference!r} ({setting}): {wrong}; expected module:attribute of a Sedano app") from wrong
     if not isinstance(found, Sedano):
-        raise ConfigurationError(f"app {reference!r} (SEDANO_APP) is a {type(found).__name__}, not a Sedano app")
+        raise ConfigurationError(f"app {reference!r} ({setting}) is a {type(found).__name__}, not a Sedano app")
     return found

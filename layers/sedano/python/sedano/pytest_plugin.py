@@ -1,0 +1,225 @@
+"""The pytest plugin: the fixture `sedano_world`, and `@pytest.mark.crash_points`, which repeats a test with a death at each call.
+
+    sedano_app = "shop.tasks:app"              # in the ini file; or a fixture `sedano_app` in conftest.py
+
+    @pytest.mark.crash_points
+    def test_a_charge_is_made_once(sedano_world):
+        charge.delay("order-1")
+        sedano_world.drain()
+        assert charged() == ["order-1"]
+
+The points of a test are known when it has run once, so they cannot be parameters: pytest fixes those at collection, before there are
+fixtures to run a test with. So one item stands for all: its protocol repeats the test, each time with fixtures of its own, and the report
+names each point that failed. What pytest offers for one item (`--lf`, `-x`, `-n`, `--pdb`) holds for it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from _pytest.runner import runtestprotocol  # what plugins that repeat tests use; pytest has no public name for it
+
+if TYPE_CHECKING:
+    from sedano import Sedano
+    from sedano.testing import World
+    from sedano.testing.crash_points import Point, Watch
+
+MARK = "crash_points"
+MOST = 200
+SHOWN = 20
+WATCH: pytest.StashKey[Watch] = pytest.StashKey()
+NO_APP = """sedano_world does not know which app to run. Write in the ini file of pytest
+
+    [tool.pytest.ini_options]
+    sedano_app = "shop.tasks:app"
+
+or in conftest.py
+
+    @pytest.fixture
+    def sedano_app():
+        return app"""
+
+
+class Failure(NamedTuple):
+    """A point at which the test failed: in *words*, what was *said*, the line that *repeats* it; *report*: of the phase that failed."""
+
+    words: str
+    said: str
+    repeats: str
+    report: pytest.TestReport | None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the ini option and the option."""
+    parser.addini("sedano_app", "the app that sedano_world runs, as module:attribute")
+    words = "repeat tests marked crash_points at this point only, such as 31-after, or doubled"
+    parser.getgroup("sedano").addoption("--crash-point", metavar="POINT", help=words)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker, and refuse a point that is none."""
+    words = f"repeat the test with a death before and after each call of a port (at most {MOST} points), and with each message sent twice"
+    config.addinivalue_line("markers", f"{MARK}(most={MOST}): {words}")
+    if (text := config.getoption("crash_point")) is not None:
+        from sedano.errors import OptionError
+        from sedano.testing.crash_points import Point
+
+        try:
+            Point.read(text)
+        except OptionError as wrong:
+            raise pytest.UsageError(f"--crash-point: {wrong}") from wrong
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a marker that cannot be honoured."""
+    for item in items:
+        marker = item.get_closest_marker(MARK)
+        if marker is None:
+            continue
+        if "sedano_world" not in getattr(item, "fixturenames", ()):
+            raise pytest.UsageError(f"{item.nodeid}: {MARK} lets the processes of sedano_world die; take that fixture as an argument")
+        most = marker.kwargs.get("most", MOST)
+        if marker.args or marker.kwargs.keys() - {"most"} or not isinstance(most, int) or most < 1:
+            raise pytest.UsageError(f"{item.nodeid}: {MARK} takes most=, a whole number from 1: @pytest.mark.{MARK}(most={MOST})")
+
+
+@pytest.fixture
+def sedano_app(request: pytest.FixtureRequest) -> Sedano:
+    """The app under test, from the ini option `sedano_app`; a fixture of this name in your conftest.py stands instead."""
+    from sedano.app import load
+    from sedano.errors import ConfigurationError
+
+    reference = request.config.getini("sedano_app")
+    if not reference:
+        pytest.fail(NO_APP, pytrace=False)
+    try:
+        return load(reference, "sedano_app in the ini file of pytest")
+    except ConfigurationError as wrong:
+        pytest.fail(str(wrong), pytrace=False)
+
+
+@pytest.fixture
+def sedano_world(request: pytest.FixtureRequest, sedano_app: Sedano) -> Iterator[World]:
+    """The app bound to a deployment in memory, on virtual time (`sedano.testing.world`), for the length of a test."""
+    from sedano.testing import world
+
+    with world(sedano_app, watch=request.node.stash.get(WATCH, None)) as built:
+        yield built
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Run a marked test once undisturbed, then at each of its points; report it as one test."""
+    if item.get_closest_marker(MARK) is None:
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in _repeated(item, nextitem):
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say of each marked test at how many points it ran, and how many were left out."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
+    told = [f"{one.nodeid}: {words}" for one in reports for name, words in getattr(one, "user_properties", ()) if name == MARK]
+    if told:
+        terminalreporter.section("crash points")
+        for line in told:
+            terminalreporter.line(line)
+
+
+def _repeated(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
+    """Return the reports of the undisturbed run; that of its call tells how the test went at its points."""
+    from sedano.testing.crash_points import Watch
+
+    undisturbed = Watch()
+    reports = _run(item, undisturbed)
+    if len(reports) == 3 and all(one.passed and not hasattr(one, "wasxfail") for one in reports):
+        _judge(item, undisturbed, reports[1])
+    ended = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), "teardown")  # noqa: SLF001
+    if ended.excinfo is not None:
+        last = item.ihook.pytest_runtest_makereport(item=item, call=ended)
+        reports[-1:] = [last] if reports[-1].passed else [reports[-1], last]
+    return reports
+
+
+def _run(item: pytest.Item, watch: Watch) -> list[pytest.TestReport]:
+    """Run the test with fixtures of its own; those that it shares with other tests stay."""
+    item.stash[WATCH] = watch
+    return runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]  # a sibling of the test
+
+
+def _judge(item: pytest.Item, undisturbed: Watch, report: pytest.TestReport) -> None:
+    """Run the test at its points, and write in *report* how that went."""
+    from sedano.testing.crash_points import Point, points, sampled
+
+    marker, only = item.get_closest_marker(MARK), item.config.getoption("crash_point")
+    every = points(undisturbed.calls)
+    chosen = sampled(every, marker.kwargs.get("most", MOST) if marker is not None else MOST)
+    planned = [Point.read(only)] if only is not None else [*chosen, Point(None)] if chosen else []
+    failures = []
+    for point in planned:
+        if item.session.shouldfail or item.session.shouldstop:
+            break
+        failure = _failure(item, point, undisturbed, report)
+        failures += [failure] if failure is not None else []
+    if not every:
+        words = "no process of sedano_world made a call: let them work with sedano_world.drain(), or wait for a result with get()"
+        failures = [Failure(words, "", "", None)]
+    left = f", {len(every) - len(chosen)} left out (most={len(chosen)})" if len(chosen) < len(every) else ""
+    ran = f"only {only}" if only is not None else f"{len(chosen)} of {len(every)} deaths{left}, and every message doubled"
+    report.user_properties.append((MARK, ran))
+    if failures:
+        _fail(report, failures, len(planned))
+
+
+def _failure(item: pytest.Item, point: Point, undisturbed: Watch, whole: pytest.TestReport) -> Failure | None:
+    """Run the test at *point*; return how it failed, or None. Its time is added to that of the *whole*."""
+    from sedano.testing.crash_points import Point, Watch, place, points, ran_again
+
+    repeats = f"pytest {shlex.quote(item.nodeid)} --crash-point={point}"
+    every = [*points(undisturbed.calls), Point(None)]
+    if point not in every:
+        return Failure(f"there is no point {point}: the first is {every[0]}, the last {every[-2:][0]}", "", "", None)
+    watch = Watch(point)
+    reports = _run(item, watch)
+    whole.duration += sum(one.duration for one in reports)
+    words = place(point, undisturbed.calls)
+    bad = next((one for one in reports if not one.passed), None)
+    if bad is not None:
+        return Failure(f"{words}: {ran_again(watch.runs, undisturbed.runs)}", _said(bad), repeats, bad)
+    if not watch.fired and not watch.doubles:
+        words = f"{words}: never reached, for the test made other calls this time; let it do the same in each run (draw from a seed)"
+        return Failure(words, "", repeats, None)
+    return None
+
+
+def _said(report: pytest.TestReport) -> str:
+    """Return the message of a failed phase."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return str(crash.message if crash is not None else report.longrepr)
+
+
+def _fail(report: pytest.TestReport, failures: list[Failure], planned: int) -> None:
+    """Let *report* fail, with the traceback of the first of *failures* that has one, and all of them by name."""
+    lines = [f"{len(failures)} of {planned} points break this test:" if planned else "This test has no crash points:"]
+    for one in failures[:SHOWN]:
+        said = one.said.splitlines()[:1]
+        lines += ["", one.words, *(f"    {line}" for line in said), *([f"    {one.repeats}"] if one.repeats else [])]
+    lines += ["", f"and {len(failures) - SHOWN} more"] if len(failures) > SHOWN else []
+    first = next((one for one in failures if one.report is not None), failures[0])
+    shown: Any = first.report.longrepr if first.report is not None else None
+    report.outcome = "failed"
+    if first.report is not None:
+        report.sections = first.report.sections
+    if hasattr(shown, "addsection"):
+        shown.addsection("crash points", "\n".join(lines))
+        if shown.reprcrash is not None:
+            shown.reprcrash.message = f"{first.words}; {first.said}"
+        report.longrepr = shown
+    else:
+        report.longrepr = "\n".join([*([str(shown)] if shown is not None else []), *lines])
