@@ -173,6 +173,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
             raise OptionError("topic: 'task' is built in: it dispatches a signature")
         from sedano.api import elections
 
+        self.registry.need("elections", f"the election topic {name!r}")
         task: str = elections.topic_task(name)
         if on_winner:
             self.registry.led.add(task)
@@ -253,14 +254,19 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
 
         with deadlines.chosen(self.call_timeout):
             ports, patience = brought(self.connect), deadlines.patience()
+        self.registry.bind(ports)
         return Outlet(self.name, self.registry, ports, self.queues, patience=patience, backlog=of(self.name))
 
     def attach(self, ports: Ports | None, *, backlog: Backlog | None = None) -> None:
         """Bind this app to *ports*; None unbinds it, so that the next use connects anew.
 
         What its queues do not take is stored in *backlog* and confirmed; without one, publishing raises `PublishError` then.
+
+        Raises:
+            PortMissing: *ports* lack an optional port that something declared in this app needs.
         """
         with self._lock:
+            self.registry.bind(ports)
             self._outlet = Outlet(self.name, self.registry, ports, self.queues, backlog=backlog) if ports is not None else None
 
     def close(self) -> None:
@@ -282,6 +288,8 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
         spec = declaration.spec(function, self.retry)
         if not may_declare(self.registry, f"task {spec.name}", function, spec.name in self.registry.tasks):
             raise OptionError(f"task {spec.name}: declared twice; give one of them another name")
+        for port, option in declaration.needs.items():
+            self.registry.need(port, f"the task {spec.name} ({option}=)")
         if declaration.circuit:
             from sedano.api.health import guarded
 

@@ -22,7 +22,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from sedano.engine.publisher.publisher import Outlet
-from sedano.errors import OptionError, SedanoError
+from sedano.errors import OptionError, PortMissing, SedanoError
 from sedano.model.health import DEGRADED as DEGRADED
 from sedano.model.health import HEALTHY as HEALTHY
 from sedano.model.health import INSECURE as INSECURE
@@ -166,6 +166,8 @@ def _asked(ask: Callable[[], object], slow: float, what: str) -> Found:
     began = time.monotonic()
     try:
         ask()
+    except PortMissing:
+        raise
     except SedanoError as error:
         return UNHEALTHY, f"{what}: {error}"
     took = time.monotonic() - began

@@ -56,7 +56,10 @@ class Guarded(ABC):
         """
         from sedano.api.budgets import budget_of
 
-        self.registry.budgets[queue] = budget_of(self, queue, strategy, options)
+        budget = budget_of(self, queue, strategy, options)
+        for port in ("consumers", "memos"):
+            self.registry.need(port, f"the budget of the queue {queue!r}")
+        self.registry.budgets[queue] = budget
 
     def threads(self, *, strategy: Strategy | Named = "cep", **options: Any) -> None:
         """Let each worker run its `def` bodies on threads, as many at once as wait in it, within a budget; without one they run in turn.

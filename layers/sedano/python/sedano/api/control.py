@@ -32,6 +32,7 @@ from sedano.model.cluster.members import STALE_S, Member
 from sedano.model.elections import TIMEOUT_S, Mode
 from sedano.model.messages.stamps import HEADERS
 from sedano.ports import Ports
+from sedano.ports.absent import has
 from sedano.result import AsyncResult
 from sedano.result.waits import must_be_id
 
@@ -150,7 +151,7 @@ class Control(LimitControl, Hinting):
         kind, name = self._named(queue=queue, task=task, tenant=tenant, circuit=circuit, id=id)
         now = self._app.outlet.ports.clock.now()
         left = self._repaused(lambda paused: pauses.without_pause(paused, kind, name, now))
-        if kind == pauses.CIRCUIT:
+        if kind == pauses.CIRCUIT and has(self._app.outlet.ports.memos):
             engine.close_circuit(self._app.outlet.ports, name)
         return left
 
@@ -241,6 +242,10 @@ class Control(LimitControl, Hinting):
 
     def _queues(self, paused: frozenset[str]) -> frozenset[str]:
         return pauses.queues_of(paused, self._app.outlet.ports.clock.now())
+
+    @property
+    def _ports(self) -> Ports:
+        return self._app.outlet.ports
 
     @property
     def _registry(self) -> Registry:

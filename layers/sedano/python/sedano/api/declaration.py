@@ -76,6 +76,17 @@ class Declaration:
         given = {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
         return {"serial_key": None, **given} if is_fifo(self.queue) else given
 
+    @property
+    def needs(self) -> dict[str, str]:
+        """The optional ports that the options need, each with the option."""
+        counted = [name for name in COUNTED if getattr(self, name) is not None]
+        found = {"limits": counted[0]} if counted else {}
+        if self.singleton is not False:
+            found["leases"] = "singleton"
+        if getattr(self.circuit, "shared", False):
+            found["memos"] = "circuit"
+        return found
+
     def spec(self, function: Callable[..., Any], default: Retry) -> TaskSpec:
         """Return the task that *function* is under these options; *default* is the policy of tasks that declare none.
 
@@ -121,6 +132,8 @@ LIMITS = (
     "rate", "burst", "key", "per", "concurrency", "concurrency_key", "priority", "tenant", "debounce", "batch", "serial_key",
 )  # fmt: skip
 """Options that `sedano.api.limits` reads, which only those apps load that give one."""
+COUNTED = ("rate", "concurrency", "debounce", "batch")
+"""Those of them that the store of limits counts."""
 OPTIONS = tuple(f.name for f in fields(Declaration))
 _LAMBDA = "<lambda>"
 LONGEST_APP = 128

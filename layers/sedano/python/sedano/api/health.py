@@ -133,6 +133,8 @@ def declared(app: Declares, name: str, states: Sequence[str] | None, every: floa
     registry = app.registry
     if not may_declare(registry, f"health check {name}", name, name in registry.checks):
         raise OptionError(f"health check {name}: declared twice")
+    if shared:
+        registry.need("memos", f"the shared health check {name!r}")
     kept = registry.checks[name] = checking.Check(spec)
     if shared:
         task = f"sedano.health.{name}"

@@ -87,7 +87,8 @@ class Inspect(Hinting):
         for task in self._app.registry.tasks.values():
             if task.circuit is not None:
                 guarded.setdefault(task.circuit.name, []).append(task.name)
-        kept = ports.memos.read([memo_name(CIRCUIT, name) for name, one in breakers.items() if one.shared])
+        shared = [memo_name(CIRCUIT, name) for name, one in breakers.items() if one.shared]
+        kept = ports.memos.read(shared) if shared else {}
         now = ports.clock.now()
         found = []
         for name, one in sorted(breakers.items()):

@@ -15,6 +15,8 @@ from sedano.model.limits import task_limits as limiting
 from sedano.model.limits.rate import RateText
 from sedano.model.limits.task_limits import UNLIMITED, Change, Range
 from sedano.model.queues import is_fifo
+from sedano.ports import Ports
+from sedano.ports.absent import require
 
 
 class LimitControl(ABC):
@@ -29,6 +31,11 @@ class LimitControl(ABC):
     @abstractmethod
     def _registry(self) -> Registry:
         """The tasks of the app."""
+
+    @property
+    @abstractmethod
+    def _ports(self) -> Ports:
+        """The ports of the deployment."""
 
     def rate_limit(self, task: str, rate: RateText | Sequence[RateText] | None, burst: int | Sequence[int] = 1) -> Mapping[str, str]:
         """Change how often *task* may start, until `restore_limits` (Celery's `control.rate_limit`).
@@ -117,6 +124,7 @@ class LimitControl(ABC):
 
     def _limitable(self, task: str) -> None:
         spec = self._spec(task)
+        require(self._ports.limits, f"a limit of the task {task}")
         if spec.delivery != "claimed":
             raise OptionError(f"task: {task!r} is delivered {spec.delivery} and may run twice in one slot; only a claimed one is limited")
 

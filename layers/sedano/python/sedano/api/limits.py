@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any, cast
 
+from sedano.api.declaration import COUNTED
 from sedano.api.keys import key_of
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.errors import OptionError
@@ -23,7 +24,6 @@ MOST_QUIET_S = 86_400.0
 MOST_BASKET_S = 600.0
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h)?")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, None: 1.0}
-_COUNTED = ("rate", "concurrency", "debounce", "batch")
 
 
 def limited(spec: TaskSpec, options: Mapping[str, Any], registry: Registry, queues: Sequence[str]) -> TaskSpec:
@@ -40,7 +40,7 @@ def limited(spec: TaskSpec, options: Mapping[str, Any], registry: Registry, queu
         spec = spec._replace(queue=_band(spec.queue, options["priority"], queues))
     if "tenant" in options:
         spec = spec._replace(tenant=key_of("tenant", options["tenant"], spec.parameters))
-    counted = [name for name in _COUNTED if name in options]
+    counted = [name for name in COUNTED if name in options]
     _check(spec, options, counted)
     if not counted:
         return spec

@@ -64,6 +64,7 @@ def declare(
     found = periodic_of(app, name or task.name, timetable, Signature(task.name, *given(*arguments)), PeriodicOptions(*asked))
     if not may_declare(app.registry, f"schedule {found.schedule.name}", task.name, found.schedule.name in app.periodics):
         raise OptionError(f"schedule: {found.schedule.name!r} is declared twice; give one of them another name: schedule='…'")
+    app.registry.need("schedules", f"the periodic task {found.schedule.name!r}")
     app.periodics[found.schedule.name] = declaration(found.schedule, found.call)
     return task
 

@@ -10,6 +10,7 @@ from sedano.errors import OptionError
 from sedano.model.cluster.members import ACTIVE
 from sedano.model.elections import ANYBODY, LONGEST_S, Election, Mode
 from sedano.model.tasks.signature import Signature
+from sedano.ports.absent import has, require
 
 
 def hold(outlet: Outlet, election_id: str, topic: str, signature: Signature, task_id: str, *, mode: Mode, timeout: int) -> bool:
@@ -17,16 +18,19 @@ def hold(outlet: Outlet, election_id: str, topic: str, signature: Signature, tas
 
     Raises:
         OptionError: *mode* or *timeout* (whole seconds) is none.
+        PortMissing: the deployment has no elections.
     """
     if mode not in ("faithful", "fast"):
         raise OptionError(f"mode: {mode!r} is neither 'faithful' nor 'fast'")
     if not 0 <= timeout <= LONGEST_S:
         raise OptionError(f"timeout: {timeout} is not between 0 and {LONGEST_S} seconds")
+    require(outlet.ports.elections, f"the election {election_id!r}")
     draft = outlet.drafting.prepare(signature, task_id)
     election = Election(election_id, topic, task_id, written(draft))
     if mode == "fast":
         outlet.post([sudden(election, draft.queue, outlet.drafting.fresh_id())])
         return not draft.command.ignore_result
-    need = ANYBODY if CURRENT.get() is not None else frozenset(m.name for m in members(outlet.ports) if m.state == ACTIVE)
+    blind = CURRENT.get() is not None or not has(outlet.ports.members)
+    need = ANYBODY if blind else frozenset(m.name for m in members(outlet.ports) if m.state == ACTIVE)
     outlet.post([opening(election._replace(need=need), draft.queue, timeout, outlet.drafting.fresh_id())])
     return not draft.command.ignore_result

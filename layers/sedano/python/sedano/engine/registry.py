@@ -13,6 +13,7 @@ from sedano.model.messages.message import COLLECT, ELECT, LAUNCH, Command, TimeL
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import Delivery
+from sedano.ports.absent import require
 
 if TYPE_CHECKING:
     from sedano.engine.health import Check
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sedano.model.cluster.rounds import QueueBudget
     from sedano.model.limits.task_limits import Key, TaskLimits
     from sedano.model.priority import Strategy as Preference
+    from sedano.ports import Ports
 
 OnBusy = Literal["wait", "drop", "raise"]
 
@@ -145,7 +147,8 @@ class WorkerSettings(NamedTuple):
 class Registry:
     """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health
     checks by name, the budgets by queue, those of the threads and the coroutines of each worker, and which tasks of a batch begin first
-    (*prefer*). *origins*: where each name was declared (`sedano.engine.origins`).
+    (*prefer*). *origins*: where each name was declared (`sedano.engine.origins`). *needs*: the optional ports that the app needs, each with
+    what needs it. *bound*: the ports that the app is connected to.
 
     Filled while the user's module is imported, then only read.
     """
@@ -159,3 +162,30 @@ class Registry:
     coroutines: tuple[Budget, Strategy] | None = None
     prefer: Preference | None = None
     origins: dict[str, Any] = field(default_factory=dict)
+    needs: dict[str, str] = field(default_factory=dict)
+    bound: Ports | None = None
+
+    def need(self, port: str, user: str) -> None:
+        """Note that *user*, something that the app declares, needs the optional *port*.
+
+        Raises:
+            PortMissing: the app is connected to a deployment without it.
+        """
+        if self.bound is not None:
+            require(getattr(self.bound, port), user)
+        self.needs.setdefault(port, user)
+
+    def check(self, ports: Ports) -> None:
+        """Check that *ports* have what the app needs.
+
+        Raises:
+            PortMissing: they lack a port.
+        """
+        for port, user in self.needs.items():
+            require(getattr(ports, port), user)
+
+    def bind(self, ports: Ports | None) -> None:
+        """Connect the app to *ports*, or to none; raises what `check` raises."""
+        if ports is not None:
+            self.check(ports)
+        self.bound = ports

@@ -35,6 +35,16 @@ class ConfigurationError(SedanoError):
     """The configuration is incomplete or contradicts itself; the message names the setting."""
 
 
+class PortMissing(ConfigurationError):
+    """This deployment lacks an optional port that something needs; the message names both, and what to do."""
+
+    def __init__(self, port: str, user: str) -> None:
+        """Name the *port* (a field of `sedano.ports.Ports`) and what requires it (*user*)."""
+        adapter = f"give Ports({port}=…) an adapter, as sedano.aws and sedano.memory do"
+        super().__init__(f"this deployment has no {port}: required by {user}; {adapter}, or remove that use")
+        self.port = port
+
+
 class UsageError(ConfigurationError):
     """The command line is wrong; the message names the word that is, and says what to write instead. The command exits with 2."""
 

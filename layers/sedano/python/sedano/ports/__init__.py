@@ -19,6 +19,7 @@ from sedano.model.ledger.records import Claim, ClaimAnswer, Extension, Outcome, 
 from sedano.model.messages.lineage import DEFAULT_BUDGET
 from sedano.model.messages.message import NOTHING, BlobRef
 from sedano.model.queues import command_queue as command_queue
+from sedano.ports.absent import absent
 from sedano.ports.machine import Clock as Clock
 from sedano.ports.machine import Entropy as Entropy
 from sedano.ports.machine import Telemetry as Telemetry
@@ -286,31 +287,32 @@ def clock_unknown() -> None:
     """Know nothing of the store's clock."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """All ports of one deployment.
+    """The ports of one deployment: six that every deployment has, and optional ones (`sedano.ports.absent`).
 
-    *most_budget*: the largest budget that it takes from a message without a mark. *store_time*: what is known of the store's clock, without
-    a call; None: nothing, so that this machine's clock is believed.
+    With the six alone a deployment publishes tasks, works them off and returns their results. *most_budget*: the largest budget that it
+    takes from a message without a mark. *store_time*: what is known of the store's clock, without a call; None: nothing, so that this
+    machine's clock is believed.
     """
 
     ledger: Ledger
     queues: Queues
     blobs: Blobs
-    events: Events
-    members: Members
-    leases: Leases
-    control: Control
-    elections: Elections
-    flow_runs: FlowRuns
-    memos: Memos
-    limits: Limits
-    consumers: Consumers
-    timers: Timers
-    schedules: Schedules
-    seals: Seals
     clock: Clock
     entropy: Entropy
     telemetry: Telemetry
+    events: Events = absent("events")
+    members: Members = absent("members")
+    leases: Leases = absent("leases")
+    control: Control = absent("control")
+    elections: Elections = absent("elections")
+    flow_runs: FlowRuns = absent("flow_runs")
+    memos: Memos = absent("memos")
+    limits: Limits = absent("limits")
+    consumers: Consumers = absent("consumers")
+    timers: Timers = absent("timers")
+    schedules: Schedules = absent("schedules")
+    seals: Seals = absent("seals")
     most_budget: int = DEFAULT_BUDGET
     store_time: Callable[[], Interval | None] = clock_unknown

@@ -74,6 +74,7 @@ class Flow:
         if found:
             told = [f"{file}:{line}: {f'step {step!r}: ' if step else ''}{text}" for file, line, step, text in found]
             raise WorkflowInvalid(definition.name, told)
+        app.registry.need("flow_runs", f"the workflow {definition.name!r}")
         self.definition, self._app = definition, app
         self._kept: tuple[Outlet, BlobRef, float] | None = None
         _ALIVE.add(self)

@@ -17,6 +17,8 @@ from sedano.engine.parked.redrive import give_back, parked
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import circuits as breaker
 from sedano.model import states
+from sedano.model.budgets import Load
+from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.ledger.records import RECORD_LIFETIME_S, TaskRecord
 from sedano.model.memos import CIRCUIT, memo_name
 from sedano.model.messages import codec
@@ -28,6 +30,7 @@ from sedano.model.queues import MAX_BYTES
 from sedano.model.timers import Timer
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import Ports, command_queue
+from sedano.ports.absent import has
 
 DAYS_S = 86_400.0
 HELD = ("task-held", MESSAGE_HELD)
@@ -63,10 +66,11 @@ def _answers(ports: Ports, queues: Sequence[str], task_id: str, before: Mapping[
     record = ports.ledger.read([task_id]).get(task_id)
     if record is not None and record.state != states.PENDING and not (record.state == states.RETRY and record.not_before <= now):
         yield _recorded(record, now)
-    run = ports.flow_runs.read(task_id) if record is None else None
+    run = ports.flow_runs.read(task_id) if record is None and has(ports.flow_runs) else None
     if run is not None:
         yield _directed(run)
-    timer = next((timer for timer in ports.timers.list() if _task_id(timer) == task_id), None)
+    timers = ports.timers.list() if has(ports.timers) else ()
+    timer = next((timer for timer in timers if _task_id(timer) == task_id), None)
     if timer is not None:
         yield _waits(task_id, timer, now)
     told = _held(ports, task_id, now)
@@ -122,7 +126,9 @@ def _waits(task_id: str, timer: Timer, now: float) -> Explanation:
 
 
 def _held(ports: Ports, task_id: str, now: float) -> dict[str, Any] | None:
-    """Return what a worker told last of holding it back; None when none did since yesterday."""
+    """Return what a worker told last of holding it back; None when none did since yesterday, or there is no history."""
+    if not has(ports.events):
+        return None
     since = datetime.fromtimestamp(now - DAYS_S, UTC).strftime("%Y-%m-%d")
     lines = (line for blob in ports.events.read(since) for line in blob.splitlines() if task_id.encode() in line)
     found = [event for line in lines if (event := _held_line(line, task_id)) is not None]
@@ -175,7 +181,7 @@ def _held_back(ports: Ports, task_id: str, told: Mapping[str, Any], now: float) 
 
 def _stopped(ports: Ports, queues: Sequence[str], task_id: str, now: float) -> Iterator[Explanation]:
     """Tell what an operator stopped and would stop this task too, as far as its id alone says."""
-    control = ports.control.read()
+    control = ports.control.read() if has(ports.control) else ControlRecord()
     pauses = in_force(control.paused, now)
     by_id = next((pause for pause in pauses if pause.name == task_id), None)
     if by_id is not None:
@@ -183,7 +189,7 @@ def _stopped(ports: Ports, queues: Sequence[str], task_id: str, now: float) -> I
     paused = {pause.name: f" until {shown(pause.until)}" if pause.until else "" for pause in pauses if pause.kind == QUEUE}
     stopped = [queue for queue in queues if queue in paused]
     if stopped:
-        loads = {queue: ports.consumers.load(command_queue(queue))._asdict() for queue in stopped}
+        loads = {queue: load._asdict() for queue, load in _loads(ports, stopped).items()}
         told = ", ".join(f"{queue}{paused[queue]}" for queue in stopped)
         which = "its queue is" if len(stopped) == len(queues) == 1 else "it may lie in a queue that is"
         yield Explanation(task_id, states.PENDING, f"{which} paused: {told}", {"paused": sorted(paused), "load": loads})
@@ -197,7 +203,7 @@ def _set_aside(ports: Ports, queues: Sequence[str], task_id: str) -> Iterator[Ex
         evidence = {"reason": one.reason, "field": one.field, "detail": one.detail, "queue": one.queue, "at": one.at}
         what = "`sedano parked redrive` sends it again"
         yield Explanation(task_id, states.PENDING, f"parked: {one.reason}, {one.detail}; {what}", evidence)
-    for queue in queues:
+    for queue in queues if has(ports.consumers) else ():
         for letter in ports.consumers.dead(command_queue(queue), MOST_LETTERS):
             if task_id in (letter.message_id, _id_of(letter.body)):
                 why = "it was received too often without an end, which kills its workers or outlasts their time"
@@ -206,17 +212,25 @@ def _set_aside(ports: Ports, queues: Sequence[str], task_id: str) -> Iterator[Ex
 
 
 def _unseen(ports: Ports, queues: Sequence[str], task_id: str, told: Mapping[str, Any] | None) -> Explanation:
-    loads = {queue: ports.consumers.load(command_queue(queue)) for queue in queues}
+    loads = _loads(ports, queues)
     waiting = ", ".join(f"{load.waiting} wait in {queue}" for queue, load in loads.items())
     evidence: dict[str, Any] = {"load": {queue: load._asdict() for queue, load in loads.items()}}
-    if told is None and not any(load.waiting or load.running for load in loads.values()):
+    if told is None and not loads:
+        sentence = "no worker has seen it: it waits in its queue, or it was never published; this deployment does not say what waits"
+    elif told is None and not any(load.waiting or load.running for load in loads.values()):
         sentence = f"nothing here knows this id, and {waiting}: {NOWHERE}"
     elif told is None:
         sentence = f"no worker has seen it: it waits in its queue ({waiting}), or it was never published"
     else:
         evidence |= {"reason": told["reason"], "until": told["until"]}
-        sentence = f"it was held back until {shown(float(told['until']))} ({told['reason']}) and waits in its queue now ({waiting})"
+        now = f" ({waiting})" if waiting else ""
+        sentence = f"it was held back until {shown(float(told['until']))} ({told['reason']}) and waits in its queue now{now}"
     return Explanation(task_id, states.PENDING, sentence, evidence)
+
+
+def _loads(ports: Ports, queues: Sequence[str]) -> dict[str, Load]:
+    """Return how much waits in each of *queues*; nothing where the deployment does not say."""
+    return {queue: ports.consumers.load(command_queue(queue)) for queue in queues} if has(ports.consumers) else {}
 
 
 def _task_id(timer: Timer) -> str:

@@ -4,6 +4,8 @@ The hello is one read of the control record (the cluster's clock, revoked header
 again with each heartbeat: one write and one read in an interval, only while there is work. A heartbeat names the claimed tasks that its
 invocation took, so that whoever looks can tell an idle worker from a dead one (`sedano.model.cluster.members`).
 
+A deployment without a control record pauses and revokes nothing by header; one without members has workers that do not know of one another.
+
 Less critical than the work: a heartbeat that is not written, a hello that is not answered are logged, and tried with the next batch.
 """
 
@@ -19,6 +21,7 @@ from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.cluster.members import ACTIVE, HEARTBEAT, LEFT, OFFLINE, ONLINE, WORKER_LOST
 from sedano.model.messages.lamport import ClockAhead, LamportClock
 from sedano.ports import MemberRecord, Ports
+from sedano.ports.absent import has
 
 
 class Membership:
@@ -56,6 +59,8 @@ class Membership:
 
     def look(self) -> None:
         """Read the control record; what was known of it holds when it is not answered."""
+        if not has(self._ports.control):
+            return
         try:
             self.control = self._ports.control.read()
             self._heard = True
@@ -88,7 +93,7 @@ class Membership:
 
     def lose(self, held: Held, batch: Batch, lapsed: float, owner: str) -> None:
         """Tell that *owner* is lost: the claim that it held until *lapsed* (epoch s) ran out, and was taken over as *held*."""
-        if not owner or owner == self.name:
+        if not owner or owner == self.name or not has(self._ports.members):
             return
         try:
             if not self._ports.members.lose(owner, self._lamport.forward(), lapsed):
@@ -100,6 +105,8 @@ class Membership:
         batch.chronicle.line(WORKER_LOST, self._lamport.forward(), now, hostname=owner, told_by=self.name, task=job.command.task_id)
 
     def _write(self, member: MemberRecord) -> bool:
+        if not has(self._ports.members):
+            return False
         try:
             self._ports.members.beat(member)
         except SedanoError as error:

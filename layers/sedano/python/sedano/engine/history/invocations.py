@@ -14,6 +14,7 @@ from sedano.errors import SedanoError
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING
 from sedano.ports import RECORDS, Outgoing, Ports
+from sedano.ports.absent import has
 
 WORKER, ROUTER, RECORDER = "worker-invocation", "router-invocation", "recorder-invocation"
 """The types of the lines, by the function that tells."""
@@ -91,8 +92,11 @@ class Invocations:
         return Owed(owed.invocations + 1, owed.messages + messages, owed.given_back + given_back, owed.seconds + until - self._began)
 
     def send(self, chronicle: Chronicle) -> None:
-        """Send what happened, if anything did, and the records that the queue did not take before: history, not the ledger."""
-        packed = chronicle.pack()
+        """Send what happened, if anything did, and the records that the queue did not take before: history, not the ledger.
+
+        A deployment without a history is sent nothing: nobody would receive it.
+        """
+        packed = chronicle.pack() if has(self._ports.events) else None
         if packed is None:
             return
         records = [*self._untold, packed]

@@ -28,13 +28,19 @@ from sedano.errors import MessageRefused
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING
 from sedano.ports import Delivery, Ports
+from sedano.ports.absent import require
 
 
 class Recorder:
     """Writes the history. One per process."""
 
     def __init__(self, ports: Ports, host: Host, costs: Mapping[str, int] = NOTHING) -> None:
-        """Write over *ports*, whose `Events.append` makes these calls (by `service.Operation`)."""
+        """Write over *ports*, whose `Events.append` makes these calls (by `service.Operation`).
+
+        Raises:
+            PortMissing: they have no events.
+        """
+        require(ports.events, "the recorder")
         self.ports, self.host, self._costs = ports, host, costs
         lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
         self._parking = ParkingLot(ports, lamport)

@@ -12,9 +12,10 @@ from sedano.errors import OptionError
 from sedano.model.messages.lineage import dedup_id, derived_id
 from sedano.model.messages.message import Command, TimeLimits
 from sedano.model.messages.stamps import joined
-from sedano.model.queues import is_fifo
+from sedano.model.queues import MAX_DELAY_S, is_fifo
 from sedano.model.tasks.signature import Options, Signature, delay_of, expiry_of, time_limits_of
 from sedano.ports import Ports
+from sedano.ports.absent import require
 
 if TYPE_CHECKING:
     from sedano.model.canvas.pages import Entry
@@ -42,6 +43,8 @@ class Drafting:
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
         traceparent, tracestate = trace(context, options.traceparent, options.tracestate)
         queue, delay = options.queue or (spec.queue if spec is not None else "default"), delay_of(options, now)
+        if delay > MAX_DELAY_S:
+            require(self.ports.timers, f"a delay of {delay} s, which is more than the {MAX_DELAY_S} s that a queue can delay a message")
         command = Command(
             id="", task_id=task_id, task=signature.task, args=signature.args, kwargs=signature.kwargs,
             expires=expiry_of(options, spec.expires if spec is not None else None, now),

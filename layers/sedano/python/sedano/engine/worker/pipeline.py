@@ -106,6 +106,7 @@ class Worker:
         *run_loop* runs async bodies (None: none), *ticker* the beats of claims; *gates* are asked about what is received.
         """
         install()
+        registry.check(ports)
         self.ports, self.host, self.settings, now = ports, host, settings, ports.clock.now
         self.lamport = LamportClock(lambda: int(now() * 1_000_000))
         window, composer = Window(settings.window), Composer(host.hostname, self.lamport, ports)

@@ -1,0 +1,92 @@
+"""Optional ports that a deployment does not have. Six ports are required; an adapter for another store may leave out any of the others.
+
+An absent port raises `PortMissing` when one of its operations is used. The engine asks `has` before it uses an optional port for itself, so
+a worker without members, a control record, memos or a history works off its tasks all the same. What an app declares names the ports that
+it needs (`sedano.engine.registry.Registry.need`), so that the app is refused when it is connected and not in the middle of a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from sedano.errors import PortMissing
+
+REQUIRED_BY: Mapping[str, str] = MappingProxyType({
+    "events": "the history of worker events (the recorder, `sedano cluster`, `sedano history`)",
+    "members": "the list of workers (app.control.members and inspect, `sedano cluster`)",
+    "leases": "app.lock, app.leader, app.partitions and singleton=",
+    "control": "pauses, revocations by header and limits at run time (app.control)",
+    "elections": "elections (app.control.election, @app.election_topic)",
+    "flow_runs": "workflows",
+    "memos": "shared circuits, shared health checks and budgets of queues",
+    "limits": "rate=, concurrency=, debounce=, batch= and their changes at run time",
+    "consumers": "budgets of queues, and the depth of queues and dead letters (app.control.inspect)",
+    "timers": "a countdown or eta beyond what the queue can delay, and app.scheduled",
+    "schedules": "@app.periodic and app.schedules",
+    "seals": "the keys of the stage (`sedano keys`)",
+})  # fmt: skip
+"""For each optional port what cannot be done without it, as the error says it."""
+
+
+class Absent:
+    """Stands for the optional *port* that a deployment does not have: each operation of it raises `PortMissing`."""
+
+    __slots__ = ("port",)
+
+    def __init__(self, port: str) -> None:
+        """Stand for *port*, a field of `sedano.ports.Ports`."""
+        self.port = port
+
+    def __getattr__(self, operation: str) -> Any:
+        """Refuse the *operation*.
+
+        Raises:
+            PortMissing: always; special methods of Python are not there, as on any object.
+        """
+        if operation.startswith("__"):
+            raise AttributeError(operation)
+        raise PortMissing(self.port, REQUIRED_BY[self.port])
+
+
+class NoSeals(Absent):
+    """Stands for the keys that a deployment does not have: nothing is marked, and no mark counts."""
+
+    __slots__ = ()
+
+    def ready(self) -> bool:
+        """Return False: there are no keys."""
+        return False
+
+    def mark(self, kind: str, *parts: str) -> str:
+        """Return "": nothing can be marked."""
+        return ""
+
+    def is_marked(self, given: str, kind: str, *parts: str) -> bool:
+        """Return False: no mark counts."""
+        return False
+
+    def attached(self, kind: str, text: str, *parts: str) -> str:
+        """Return "": nothing can be marked."""
+        return ""
+
+    def detached(self, kind: str, given: str, *parts: str) -> str:
+        """Return "": no mark counts."""
+        return ""
+
+
+def absent(port: str) -> Any:
+    """Return what stands for the optional *port* in `sedano.ports.Ports` where a deployment has none."""
+    return NoSeals(port) if port == "seals" else Absent(port)
+
+
+def has(port: object) -> bool:
+    """Tell whether *port*, the value of a field of `Ports`, is there."""
+    return not isinstance(port, Absent)
+
+
+def require(port: object, user: str) -> None:
+    """Raise `PortMissing`, which names *user*, where *port*, the value of a field of `Ports`, is absent."""
+    if isinstance(port, Absent):
+        raise PortMissing(port.port, user)
