@@ -15,6 +15,7 @@ from sedano.errors import TaskRevoked
 from sedano.model import states
 from sedano.model.ledger.records import Claim
 from sedano.ports import PARKED, command_queue
+from sedano.testing.deployment import MOST_RECEIVES
 from tests.stories.kitchen import SETTINGS, Kitchen, another_worker, deliver
 
 COMMANDS = command_queue("default")
@@ -261,7 +262,7 @@ def test_it_was_parked_because_nobody_knows_its_task(world: testing.World) -> No
 
 def test_it_lies_in_the_dead_letters(world: testing.World) -> None:
     waits = CLI.cook.delay(1)
-    for _ in range(testing.MOST_RECEIVES + 1):
+    for _ in range(MOST_RECEIVES + 1):
         for delivery in world.queues.receive(COMMANDS):
             world.queues.hold(delivery, 0.0)
     assert explained(world, waits.id).sentence.startswith("it lies in the dead letters of default: it was received too often")
