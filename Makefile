@@ -47,7 +47,7 @@ demo: setup-all ## a census of Python sources on a local AWS, with duplicates an
 	@$(RUN) -m examples.census.demo $(if $(SOURCES),--sources "$(SOURCES)") --files $(FILES)
 
 test: setup-all lint ## lint, types and every test, fast ones first (SEED=n, SEED=random, JOBS=1 for one process)
-	@$(RUN) -m pytest --hypothesis-seed=$(SEED) --dist loadgroup -n $(JOBS:1=0)
+	@$(RUN) -m pytest --hypothesis-seed=$(SEED) -n $(JOBS:1=0)
 
 check: lint ## what a change is checked by while it is made: lint, types, walls, and the quick files of tests/unit
 	@$(RUN) -m pytest --quick -q --hypothesis-seed=$(SEED) tests/house tests/unit

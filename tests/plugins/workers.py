@@ -1,25 +1,55 @@
-"""Which tests stay together when a run has several processes (`-n 2 --dist loadgroup`): those of a file, and rooms that share a server.
+"""Which tests stay together when a run has several processes (`-n 2`): those of a file, and rooms that share a server.
 
 The Spark session, the synthesised stage and the local AWS endpoint are made once a process, so the rooms that need one stay in one process.
 What needs the endpoint comes last in any run: from its start on, the endpoint takes most of a core for itself.
+
+The groups are given out by a scheduler of our own: xdist 3.8 appends the name of a group to a field of a test that pytest 9.2 does not have
+any more, so its `--dist loadgroup` keeps nothing together, and does not say so.
 """
 
 from collections.abc import Generator
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
-TOGETHER = {"tests/pipeline": "pipeline", "tests/infra": "infra", "tests/trust": "trust"}
+TOGETHER = {"tests/pipeline": "pipeline", "tests/infra": "infra", "tests/trust": "trust", "tests/deploy": "endpoint"}
+ENDPOINT = ("tests/infra/test_refusals.py", "tests/examples/test_demo.py")
+"""Files that need the endpoint, and whose names do not say so."""
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put what needs the endpoint last, and name the group of each test."""
-    items.sort(key=_needs_the_endpoint)
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
+class Groups(LoadScopeScheduling):
+    """Gives out whole groups, in the order in which they begin."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+def group_of(nodeid: str) -> str:
+    """Return what a test stays together with: its file, its room, or all that needs the endpoint."""
+    file, _, name = nodeid.partition("::")
+    if "ministack" in name or file in ENDPOINT:
+        return "endpoint"
+    return TOGETHER.get("/".join(file.split("/")[:2]), file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
+    """Give out groups, whatever `--dist` says."""
+    config.option.loadscopereorder = False
+    return Groups(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what needs the endpoint last; its name, or the list above, has to say so.
+
+    Raises:
+        UsageError: it does not.
+    """
     for item in items:
-        file = item.nodeid.split("::", maxsplit=1)[0]
-        group = "ministack" if _needs_the_endpoint(item) else TOGETHER.get("/".join(file.split("/")[:2]), file)
-        item.add_marker(pytest.mark.xdist_group(group))
+        if _needs_the_endpoint(item) and group_of(item.nodeid) != "endpoint":
+            raise pytest.UsageError(f"{item.nodeid} needs the endpoint: name its file in ENDPOINT of tests/plugins/workers.py")
+    items.sort(key=lambda item: group_of(item.nodeid) == "endpoint")
 
 
 def _needs_the_endpoint(item: pytest.Item) -> bool:
