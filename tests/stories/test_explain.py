@@ -15,7 +15,7 @@ from sedano.errors import TaskRevoked
 from sedano.model import states
 from sedano.model.ledger.records import Claim
 from sedano.ports import PARKED, command_queue
-from sedano.testing.deployment import MOST_RECEIVES
+from sedano.testing import MOST_RECEIVES
 from tests.stories.kitchen import SETTINGS, Kitchen, another_worker, deliver
 
 COMMANDS = command_queue("default")

@@ -9,6 +9,8 @@
 What runs is the worker, the router and the recorder that run in Lambda; what is replaced are the ports.
 """
 
+from sedano.testing.deployment import INVOCATION_S as INVOCATION_S
+from sedano.testing.deployment import MOST_RECEIVES as MOST_RECEIVES
 from sedano.testing.deployment import SentQueues as SentQueues
 from sedano.testing.deployment import WaitingClock as WaitingClock
 from sedano.testing.deployment import World as World
