@@ -63,12 +63,14 @@ class Mutator:
 
     def _structural(self, value: Any, pool: Pool) -> bytes:
         random = self._random
-        for _ in range(1 + int(random.expovariate(0.7))):
-            value = self._changed(value, pool, 0)
         try:
+            for _ in range(1 + int(random.expovariate(0.7))):
+                value = self._changed(value, pool, 0)
             return self._dumped(value).encode("utf-8", "surrogatepass")
         except RecursionError:
             return b"[" * 200
+        except ValueError:  # an integer of more digits than Python writes
+            return b"9" * 5_000
 
     def _dumped(self, value: Any) -> str:
         """Return *value* as JSON, with what no JSON writer writes where it was asked for."""

@@ -149,3 +149,10 @@ def test_a_rare_day_is_found_and_the_end_of_the_calendar_ends():
     assert [day.date().isoformat() for day in leap] == ["2044-02-29", "2072-02-29"]
     last = datetime(9999, 12, 31, 23, tzinfo=UTC) - timedelta(days=1)
     assert len(upcoming(cron("0 0 * * *"), last.timestamp(), 5)) <= 1
+
+
+def test_nothing_comes_round_after_the_last_year_that_every_calendar_shows():
+    late = read_timetable("every", (3_600, 253_370_764_800 - 7_200))
+    assert [moment.isoformat() for moment in upcoming(late, 0, 9)] == ["9998-12-31T22:00:00+00:00", "9998-12-31T23:00:00+00:00"]
+    with pytest.raises(OptionError, match="start: 18446744073709551616 is no moment of a calendar"):
+        read_timetable("every", (60, 2**64))

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
+from sedano.engine.canvas.chord_results import HeaderFailed
 from sedano.engine.containment import contain
 from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.publisher.requeue import Later, resend
@@ -88,15 +89,17 @@ class Collecting:
         resend(self.ports, waiting, batch)
         return going
 
-    def collect(self, asked: Sequence[Asked], batch: Batch) -> None:
-        """Put the calls into baskets; those that could not be put into one are given back."""
+    def collect(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
+        """Put the calls into baskets, and give back those that cannot be put into one; return those whose header failed: they end unrun."""
+        failed: list[Job] = []
         groups: dict[str, list[Asked]] = {}
         for one in asked:
             groups.setdefault(one.name, []).append(one)
         for name, some in groups.items():
             most, seconds = some[0].limits.batch or (1, 1.0)
             for start in range(0, len(some), most):
-                self._collect(name, some[start : start + most], most, seconds, batch)
+                failed += self._collect(name, some[start : start + most], most, seconds, batch)
+        return failed
 
     def opened(self, job: Job) -> Job:
         """Return the job that runs a basket with the calls that are in it.
@@ -137,8 +140,9 @@ class Collecting:
         text = self.ports.seals.detached(QUIET, given, *_bound(asked)) if given else ""
         return int(text) / 1_000_000 if text else None
 
-    def _collect(self, name: str, some: Sequence[Asked], most: int, seconds: float, batch: Batch) -> None:
-        written_down = self._written(some, batch)
+    def _collect(self, name: str, some: Sequence[Asked], most: int, seconds: float, batch: Batch) -> list[Job]:
+        failed: list[Job] = []
+        written_down = self._written(some, failed, batch)
         some = [one for one, _ in written_down]
         try:
             entries, alone = [], {}
@@ -154,17 +158,20 @@ class Collecting:
             for one in some:
                 self.ports.telemetry.log("warning", "call not collected", task_id=one.job.command.task_id, error=str(away))
                 batch.defer_job(one.job, away)
-            return
+            return failed
         for one in some:
             self._tell(one.job, alone.get(one.job.command.task_id, together), batch)
+        return failed
 
-    def _written(self, some: Sequence[Asked], batch: Batch) -> list[tuple[Asked, str]]:
-        """Return those of *some* whose arguments can be read, each as a basket holds it; settle the others."""
+    def _written(self, some: Sequence[Asked], failed: list[Job], batch: Batch) -> list[tuple[Asked, str]]:
+        """Return those of *some* whose arguments can be read, each as a basket holds it; settle the others, but for those that *failed*."""
         found: list[tuple[Asked, str]] = []
         for one in some:
             try:
                 args, kwargs = self.arguments(one.job.command)
                 found.append((one, written(one.job.command.task_id, args, kwargs)))
+            except HeaderFailed:
+                failed.append(one.job)
             except Exception as error:  # noqa: BLE001 - the last resort: the calls beside it go on
                 contain(self.ports.telemetry, error, one.job.delivery, batch)
         return found

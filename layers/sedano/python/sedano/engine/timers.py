@@ -64,9 +64,10 @@ def _due(ports: Ports, delivery: Delivery, batch: Batch) -> list[Delivery]:
         MessageRefused: it is no timer's, or its moment lies further ahead than a timer can be set.
     """
     timer = opened(delivery.body)
-    body, left = _dated(timer), timer.at - ports.clock.now()
+    left = timer.at - ports.clock.now()
     if left > MOST_AHEAD_S:
         raise MessageRefused(refusals.SCHEMA, "timer.at", f"more than {MOST_AHEAD_S / DAY_S:.0f} days ahead; publish it later")
+    body = _dated(timer)
     if left <= 0:
         return [delivery._replace(body=body)]
     if delivery.serial_key is not None:

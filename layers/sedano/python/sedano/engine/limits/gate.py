@@ -16,7 +16,7 @@ from sedano.engine.limits.concurrency import Permitting, Wanted
 from sedano.engine.limits.rate import Asked, Pacing
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
-from sedano.model.limits.task_limits import Change, Concurrency, Key, TaskLimits, changed, read
+from sedano.model.limits.task_limits import NO_LIMITS, Change, Concurrency, Key, TaskLimits, changed, read
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING, Command, TimeLimits
 from sedano.ports import Ports
@@ -80,7 +80,7 @@ class Limiting(Gate):
                     (calls if limits.batch else noisy).append(Gathered(job, limits, key))
             else:
                 going.append((job, limits))
-        self.collecting.collect(calls, batch)
+        going += [(job, NO_LIMITS) for job in self.collecting.collect(calls, batch)]  # each ends unrun where its arguments are fetched
         by_message = {one.job.delivery.message_id: one.limits for one in noisy}
         return going + [(job, by_message[job.delivery.message_id]) for job in self.collecting.quieten(noisy, batch)]
 

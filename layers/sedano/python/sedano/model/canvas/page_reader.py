@@ -203,6 +203,27 @@ def _of(kind: type, wanted: str) -> Reader:
     return read
 
 
+def _arguments(kind: type, wanted: str) -> Reader:
+    """Return the reader of arguments: a command of their own holds them no deeper."""
+
+    def read(value: Any, where: str) -> Any:
+        if type(value) is not kind or _depth(value) >= wire.MAX_DATA_DEPTH:
+            raise _refuse(value, where, f"{wanted} with less than {wire.MAX_DATA_DEPTH} containers inside one another")
+        return value
+
+    return read
+
+
+def _depth(value: Any) -> int:
+    """Return how many containers *value* has inside one another, itself included."""
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        parts = (part for one in level for part in (one.values() if isinstance(one, dict) else one))
+        level = [part for part in parts if isinstance(part, list | dict)]
+    return depth
+
+
 _name = _text(wire.is_name, "a name of 1 to 256 characters without spaces and control characters")
 _queue = _text(lambda text: not text or wire.is_name(text), "the name of a queue; empty: that of the launch")
 _id = _text(wire.is_id, "an id of 1 to 256 visible ASCII characters")
@@ -210,11 +231,12 @@ _node = _text(wire.is_node, 'a path such as "3.1"')
 _page_name = _text(wire.is_plan, 'a page: "blob:", a sha256, ":" and its size, or a short one itself')
 _tenant = _text(wire.is_tenant, "a tenant of 1 to 128 visible ASCII characters")
 _stamps = _text(stamps.is_written, "stamps, name=value,name=value")
-_flag, _array, _object = _of(bool, "true or false"), _of(list, "an array"), _of(dict, "an object")
+_flag = _of(bool, "true or false")
+_args, _kwargs = _arguments(list, "an array"), _arguments(dict, "an object")
 _moment, _seconds = _number(0, LAST_SECOND - 1), _number(-LONGEST_S, LONGEST_S)
 _CALLBACKS: Table = {"watch": _steps}
 _STEP: Table = {
-    **_CALLBACKS, "task": _name, "queue": _queue, "id": _id, "args": _array, "kwargs": _object, "ref": _ref, "delay": _seconds,
+    **_CALLBACKS, "task": _name, "queue": _queue, "id": _id, "args": _args, "kwargs": _kwargs, "ref": _ref, "delay": _seconds,
     "eta": _moment, "expires": _moment, "lifetime": _seconds, "tenant": _tenant, "stamps": _stamps,
     "traceparent": _text(wire.is_traceparent, "a W3C traceparent"), "ignore_result": _flag, "immutable": _flag,
     "time_limits": _time_limits, "links": _items, "forks": _items, "errors": _steps,

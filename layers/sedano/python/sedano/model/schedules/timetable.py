@@ -29,6 +29,8 @@ ON_FOLD: tuple[OnFold, ...] = ("first", "both")
 Policy = TypeVar("Policy", OnGap, OnFold)
 YEAR_S = 366 * 86_400
 MOST_MOMENTS = 1_000
+END_S = 253_370_764_800
+"""The beginning of the year 9999, after which nothing comes round: a calendar has no year 10 000 in any zone."""
 _DAY = timedelta(days=1)
 
 
@@ -63,11 +65,9 @@ class Every(NamedTuple):
     start: int = 0
 
     def following(self, after: float) -> Iterator[int]:
-        """Yield the moments later than *after* (epoch s), in order."""
+        """Yield the moments later than *after* (epoch s), in order, up to the last one that a calendar shows."""
         number = max(0, int((after - self.start) // self.seconds) + 1)
-        while True:
-            yield self.start + number * self.seconds
-            number += 1
+        yield from range(self.start + number * self.seconds, END_S, self.seconds)
 
 
 class At(NamedTuple):
@@ -221,6 +221,7 @@ def read_timetable(kind: str, values: Sequence[object]) -> Timetable:
             return cron(_text("expression", expression), tz=_text("tz", tz), on_gap=gap, on_fold=fold)
         if kind == "every":
             seconds, start = _fields(values, Every._fields)
+            _calendar("start", start)
             return every(_whole("seconds", seconds))._replace(start=_whole("start", start))
         if kind == "at":
             return at(*(_calendar(f"moments[{number}]", moment) for number, moment in enumerate(values)))
