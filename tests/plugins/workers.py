@@ -14,7 +14,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 TOGETHER = {"tests/pipeline": "pipeline", "tests/infra": "infra", "tests/trust": "trust", "tests/deploy": "endpoint"}
-ENDPOINT = ("tests/infra/test_refusals.py", "tests/examples/test_demo.py", "tests/simulation/test_differential.py")
+ENDPOINT = ("tests/infra/test_refusals.py", "tests/examples/test_demo.py")
 """Files that need the endpoint, and whose names do not say so."""
 
 

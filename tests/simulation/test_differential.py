@@ -18,7 +18,7 @@ def test_generated_expressions_come_to_the_same_as_on_moto() -> None:
 
 
 @pytest.mark.ministack
-def test_generated_expressions_come_to_the_same_on_a_real_endpoint(ministack: LocalStage) -> None:
+def test_generated_expressions_come_to_the_same_on_ministack(ministack: LocalStage) -> None:
     client: Any = ministack.endpoint.session().client("dynamodb", endpoint_url=ministack.endpoint.url)
     make_table(client)
     try:
