@@ -6,7 +6,6 @@ tasks' records live. Listing is a scan of a small table, for people; no worker l
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,12 +14,10 @@ from sedano.aws.client.faults import AWS_ERRORS, fault
 from sedano.aws.client.table import Item, Table
 from sedano.aws.expressions.flow_runs import BEGIN, CHANGE
 from sedano.aws.expressions.write import Write
-from sedano.model.messages.message import BlobRef
+from sedano.model.workflow import flow_run_text
 from sedano.model.workflow.flow_run import FlowChanged, FlowRun
 
 LIFETIME_S = 90 * 86_400
-_REFS = ("definition", "inputs_ref")
-_MAPPINGS = ("rounds", "whole", "given_up", "undoing", "uncompensated")
 
 
 class DynamoFlowRuns:
@@ -61,7 +58,7 @@ class DynamoFlowRuns:
 
     def _write(self, write: Write, run: FlowRun, seen: Mapping[str, Any], at: float) -> FlowChanged:
         values = {
-            ":nc": {"S": run.nonce}, ":flow": {"S": run.workflow}, ":st": {"S": run.state}, ":body": {"S": _text(run)},
+            ":nc": {"S": run.nonce}, ":flow": {"S": run.workflow}, ":st": {"S": run.state}, ":body": {"S": flow_run_text.write(run)},
             ":ttl": {"N": str(int(at) + LIFETIME_S)},
         }  # fmt: skip
         done, item = self._table.update(write, keys.flow_run(run.run_id), {**values, **seen})
@@ -71,12 +68,5 @@ class DynamoFlowRuns:
         return FlowChanged(found is not None and found.nonce == run.nonce, found)
 
 
-def _text(run: FlowRun) -> str:
-    fields = run._asdict()
-    fields |= {name: [ref.digest, ref.size] for name in _REFS if (ref := fields[name]) is not None}
-    return json.dumps({**fields, **{name: dict(fields[name]) for name in _MAPPINGS}}, separators=(",", ":"))
-
-
 def _run(item: Item) -> FlowRun:
-    fields = json.loads(item["body"]["S"])
-    return FlowRun(**fields | {name: BlobRef(*fields[name]) for name in _REFS if fields[name] is not None})
+    return flow_run_text.read(item["body"]["S"])
