@@ -1,4 +1,4 @@
-"""`world`: memory, moto and ministack, one after the other. `-m "not ministack"` leaves the real endpoint out."""
+"""`world`: memory, one SQLite file, moto and ministack, one after the other. `-m "not ministack"` leaves the real endpoint out."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,9 @@ import pytest
 from sedano.aws.key_store import SsmKeyStore, parameter
 from sedano.memory import MemoryKeyStore
 from sedano.ports.seals import KeyStore
-from tests.conformance.worlds import World, in_memory, over_aws
+from sedano.sqlite.key_store import SqliteKeyStore
+from sedano.sqlite.store import Store
+from tests.conformance.worlds import World, in_memory, on_one_file, over_aws
 from tests.plugins.resources import Resources
 
 STAGE = "conformance"
@@ -25,11 +27,21 @@ def timeless_resources(ministack_resources: Resources) -> Resources:
     return ministack_resources
 
 
-@pytest.fixture(params=["memory", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
+@pytest.fixture(params=["memory", "sqlite", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
 def world(request: pytest.FixtureRequest) -> World:
     """Ports over empty resources of one test."""
     if request.param == "memory":
         return in_memory()
+    if request.param == "sqlite":
+        return on_one_file(request.getfixturevalue("tmp_path"))
+    return over_aws(request.getfixturevalue("resources" if request.param == "moto" else "timeless_resources"))
+
+
+@pytest.fixture(params=["sqlite", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
+def lasting_world(request: pytest.FixtureRequest) -> World:
+    """Ports over what outlives a process, to be compared with memory."""
+    if request.param == "sqlite":
+        return on_one_file(request.getfixturevalue("tmp_path"))
     return over_aws(request.getfixturevalue("resources" if request.param == "moto" else "timeless_resources"))
 
 
@@ -39,11 +51,14 @@ def aws_world(request: pytest.FixtureRequest) -> World:
     return over_aws(request.getfixturevalue("resources" if request.param == "moto" else "timeless_resources"))
 
 
-@pytest.fixture(params=["memory", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
+@pytest.fixture(params=["memory", "sqlite", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
 def store(request: pytest.FixtureRequest) -> Iterator[KeyStore]:
     """A store of keys in which nothing was written."""
     if request.param == "memory":
         yield MemoryKeyStore()
+        return
+    if request.param == "sqlite":
+        yield SqliteKeyStore(Store(request.getfixturevalue("tmp_path") / "sedano.db"))
         return
     resources: Resources = request.getfixturevalue("resources" if request.param == "moto" else "ministack_resources")
     ssm = resources.session.client("ssm", endpoint_url=resources.endpoint_url)

@@ -285,10 +285,10 @@ def test_memory_has_no_transactions_to_prove_a_term_to() -> None:
 
 
 def lost(world: World, call: object) -> None:
-    """Make *call* with its answer lost; memory has no answer to lose, there it is simply made twice."""
+    """Make *call* with its answer lost; memory and a file have no answer to lose, there it is simply made twice."""
     assert callable(call)
     with world.losing("UpdateItem"):
-        if world.name == "memory":
+        if world.is_local:
             call()
         else:
             with pytest.raises(Unavailable):

@@ -1,4 +1,4 @@
-"""The ledger in memory and the one over DynamoDB give the same answers to any sequence of calls.
+"""The ledger in memory and those over SQLite and DynamoDB give the same answers to any sequence of calls.
 
 Generated sequences over few tasks, nonces and attempts, so that claims, steals, records, reservations and joins meet in every order. A
 steal takes what memory's ledger showed last (what a worker would have seen) or something that never was. Both ledgers get the same ids,
@@ -164,5 +164,5 @@ def agree(world: World, steps: Sequence[tuple[str, Step]]) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=st.lists(_steps, min_size=1, max_size=14))
-def test_any_sequence_of_calls_is_answered_as_memory_answers_it(aws_world: World, steps: Sequence[tuple[str, Step]]) -> None:
-    agree(aws_world, steps)
+def test_any_sequence_of_calls_is_answered_as_memory_answers_it(lasting_world: World, steps: Sequence[tuple[str, Step]]) -> None:
+    agree(lasting_world, steps)

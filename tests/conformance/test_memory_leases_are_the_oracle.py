@@ -1,4 +1,4 @@
-"""Leases in memory and those over DynamoDB give the same answers to any sequence of calls.
+"""Leases in memory and those over SQLite and DynamoDB give the same answers to any sequence of calls.
 
 What a call names is what memory holds at that moment (what a process would have seen), or what it held some calls ago, or what never was;
 so takes, renewals, releases and wishes of several holders meet in every order.
@@ -74,5 +74,5 @@ def agree(world: World, steps: Sequence[Step]) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=st.lists(_steps, min_size=1, max_size=16))
-def test_any_sequence_of_calls_is_answered_as_memory_answers_it(aws_world: World, steps: Sequence[Step]) -> None:
-    agree(aws_world, steps)
+def test_any_sequence_of_calls_is_answered_as_memory_answers_it(lasting_world: World, steps: Sequence[Step]) -> None:
+    agree(lasting_world, steps)

@@ -59,6 +59,8 @@ def run(ports: Ports, capsys: pytest.CaptureFixture[str]) -> Run:
 def leave(world: World, name: str, **other: Any) -> None:
     """Put a schedule that is no timer among the timers, as a stranger with a worker's role can."""
     timers: Any = world.timers
+    if world.name == "sqlite":
+        pytest.skip("a file holds timers alone: no stranger has another way into it")
     schedule = {**PLANTED, "Name": name, **other}
     if world.name == "memory":
         timers.leave(schedule)

@@ -1,4 +1,4 @@
-"""The worlds that every port's promises are run in: memory, moto in this process, and a real endpoint (ministack).
+"""The worlds that every port's promises are run in: memory, one SQLite file, moto in this process, and a real endpoint (ministack).
 
 A world is a set of ports over empty resources of its own. What differs between worlds is said here, once: how to lose
 the answer to a request, how to damage a blob, and whether calls may go out together.
@@ -8,8 +8,9 @@ import json
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import botocore.session
@@ -55,6 +56,8 @@ from sedano.ports import (
 )
 from sedano.ports.consumers import Consumers
 from sedano.ports.limits import Limits
+from sedano.sqlite.deployment import connect
+from sedano.sqlite.store import Store
 from tests.plugins.resources import QUEUES, Resources
 
 COMMANDS = command_queue("default")
@@ -88,6 +91,11 @@ class World:
     concurrent: bool
     max_receives: int
 
+    @property
+    def is_local(self) -> bool:
+        """Whether nothing lies between a caller and the store, so that no answer can be lost."""
+        return self.name in ("memory", "sqlite")
+
 
 def in_memory() -> World:
     """Everything over dicts. No network, so there is no answer to lose: the write is simply made twice."""
@@ -116,6 +124,22 @@ def in_memory() -> World:
         concurrent=True,
         max_receives=5,
     )
+
+
+def on_one_file(folder: Path) -> World:
+    """Everything over one SQLite file in *folder*, on virtual time. Here too no answer can be lost: the write is simply made twice."""
+    path, clock = folder / "sedano.db", memory.VirtualClock(memory.START)
+    ports = connect(path, QUEUES, clock, memory.SeededEntropy(), memory.MemoryTelemetry(), visibility=30.0, max_receives=5)
+
+    def damage(ref: BlobRef, data: bytes | None) -> None:
+        with Store(path).changing() as database:
+            if data is None:
+                database.execute("DELETE FROM blob WHERE digest = ?", (ref.digest,))
+            else:
+                database.execute("UPDATE blob SET data = ? WHERE digest = ?", (data, ref.digest))
+
+    own = {port.name: getattr(ports, port.name) for port in fields(World) if hasattr(ports, port.name)}
+    return World(name="sqlite", losing=lambda _: nullcontext(), damage=damage, concurrent=True, max_receives=5, **own)
 
 
 def over_aws(resources: Resources) -> World:

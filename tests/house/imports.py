@@ -1,7 +1,7 @@
 """Rules about who may know whom: the floors of DESIGN §2, from the ground.
 
-    errors < model (pure) < ports < memory, aws, engine (these do not know one another) < result < canvas < task < event < api < app
-    < workflow < streams webhooks checks guards spark < host < views < testing history < pytest_plugin < cli local web < __main__
+    errors < model (pure) < ports < memory, aws, sqlite, engine (these do not know one another) < result < canvas < task < event < api
+    < app < workflow < streams webhooks checks guards spark < host < views < testing history < pytest_plugin < cli local web < __main__
 
 A module imports only floors below its own, and rooms of one floor do not know one another. glue_jobs may know the model and history,
 functions the host alone, infra nothing of the library. An import inside a function counts like any other; LATE says who may have one.
@@ -20,7 +20,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "errors",
         "model",
         "ports",
-        "memory engine aws",
+        "memory engine aws sqlite",
         "result",
         "canvas",
         "task",

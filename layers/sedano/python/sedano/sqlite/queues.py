@@ -1,0 +1,173 @@
+"""The queues in the table `message`: delay and visibility are one moment, from which on a message can be received.
+
+A receiver takes the messages that have been visible for longest, by the index (queue, visible), and makes them invisible in the same
+transaction. A look at a queue in which nothing is visible takes no lock. A receipt is the message's number and how often it was received,
+so one that was received again since is neither deleted nor held by its old receipt. What was received too often is moved to `dead_letter`
+by whoever meets it. A FIFO queue gives out, in the order of numbers, the messages of the keys of which none is invisible.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+from sedano.errors import SedanoError
+from sedano.model.order import MAX_RECEIVES
+from sedano.model.queues import HOLD_MOST_S, MAX_ENTRIES, MAX_HOLD_S, is_fifo, misplaced, objection, unknown_queue
+from sedano.ports import PARKED, Clock, Delivery, Outgoing
+from sedano.sqlite.store import Store
+
+POLL_S = 0.02
+"""How finely a waiting `receive` looks again: another process sends without saying so."""
+COPIES_S = 300.0
+"""For how long a FIFO queue knows what it took."""
+NEVER = 2**62
+"""A number of receipts that no message reaches."""
+
+SEND = "INSERT INTO message (queue, visible, sent, serial_key, tenant, attributes, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_ANY = "SELECT 1 FROM message WHERE queue = ? AND visible <= ? LIMIT 1"
+_NEXT = "SELECT * FROM message WHERE queue = ? AND visible <= ? ORDER BY visible, seq LIMIT ?"
+_NEXT_IN_ORDER = """
+SELECT * FROM message WHERE queue = ? AND serial_key IS NOT NULL
+    AND serial_key NOT IN (SELECT serial_key FROM message WHERE queue = ? AND visible > ? AND serial_key IS NOT NULL)
+ORDER BY seq LIMIT ?"""
+_HIDE = "UPDATE message SET visible = ?, received = ?, receives = receives + 1 WHERE seq = ?"
+_BURY = """
+INSERT INTO dead_letter SELECT seq, queue, receives, sent, serial_key, tenant, attributes, body FROM message WHERE seq = ?"""
+_DROP = "DELETE FROM message WHERE seq = ?"
+_DELETE = "DELETE FROM message WHERE seq = ? AND receives = ? AND queue = ?"
+_HELD = "SELECT received FROM message WHERE seq = ? AND receives = ? AND queue = ?"
+_HOLD = "UPDATE message SET visible = ? WHERE seq = ?"
+_FORGET_COPIES = "DELETE FROM taken WHERE until <= ?"
+_IS_NEW = "INSERT INTO taken VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+
+
+class SqliteQueues:
+    """The queues of one deployment over one SQLite file.
+
+    Args:
+        store: the file.
+        clock: decides what is visible.
+        keys: the keys of the queues that exist, such as `commands:default`, `events`.
+        visibility: seconds for which a received message stays invisible.
+        max_receives: receipts after which the next one puts the message among the dead letters; the parked queue keeps its messages, and
+            FIFO queues hand them out as often as they can (`sedano.model.order`).
+    """
+
+    def __init__(self, store: Store, clock: Clock, keys: Sequence[str], visibility: float = 30.0, max_receives: int = 25) -> None:
+        """Use *store*; nothing is opened yet."""
+        self._store, self._clock, self._keys = store, clock, frozenset(keys)
+        self._visibility, self._max_receives = visibility, max_receives
+
+    def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+        """Send all in one transaction; answer None for each that was accepted."""
+        self.require(queue)
+        answers = [
+            objection(message.body, message.delay, message.tenant, message.attributes)
+            or misplaced(queue, message.delay, message.serial_key, message.once)
+            for message in messages
+        ]
+        fit = [message for message, answer in zip(messages, answers, strict=True) if answer is None]
+        if not fit:
+            return answers
+        now = self._clock.now()
+        with self._store.changing() as database:
+            if is_fifo(queue):
+                fit = _without_copies(database, queue, fit, now)
+            database.executemany(SEND, [_row(queue, message, now) for message in fit])
+        return answers
+
+    def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Delivery]:
+        """Return up to *most* (at most 10) messages, those that have been visible for longest first, waiting up to *wait* seconds."""
+        self.require(queue)
+        until = self._clock.now() + wait
+        while True:
+            now = self._clock.now()
+            found = self._receive(queue, min(most, MAX_ENTRIES), now) if self._store.rows(_ANY, queue, now) else []
+            if found or now >= until:
+                return found
+            self._clock.sleep(min(POLL_S, until - now))
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        """Acknowledge these messages; one that was received again since is not deleted by its old receipt."""
+        for delivery in deliveries:
+            self.require(delivery.queue)
+        marks = [mark for mark in map(_mark, deliveries) if mark is not None]
+        if marks:
+            with self._store.changing() as database:
+                database.executemany(_DELETE, marks)
+
+    def hold(self, delivery: Delivery, seconds: float) -> None:
+        """Make a received message invisible for *seconds* from now, at most for what is left of the 12 hours since its receipt."""
+        self.require(delivery.queue)
+        mark, now = _mark(delivery), self._clock.now()
+        whole = -int(-min(max(seconds, 0.0), HOLD_MOST_S) // 1)
+        if mark is None:
+            return
+        with self._store.changing() as database:
+            for (received,) in database.execute(_HELD, mark).fetchall():
+                while whole and now + whole > received + MAX_HOLD_S:
+                    whole //= 2
+                database.execute(_HOLD, (now + whole, mark[0]))
+
+    def require(self, queue: str) -> None:
+        """Raise `UnknownQueue` unless this deployment has *queue*."""
+        if queue not in self._keys:
+            raise unknown_queue(queue, self._keys)
+
+    def _receive(self, queue: str, most: int, now: float) -> list[Delivery]:
+        with self._store.changing() as database:
+            rows = self._living(database, queue, most, now)
+            database.executemany(_HIDE, [(now + self._visibility, now, row[0]) for row in rows])
+        return [_delivery(row) for row in rows]
+
+    def _living(self, database: sqlite3.Connection, queue: str, most: int, now: float) -> list[tuple[Any, ...]]:
+        """Return the rows of the next messages; those that were received too often are put among the dead letters."""
+        limit = MAX_RECEIVES if is_fifo(queue) else NEVER if queue == PARKED else self._max_receives
+        while True:
+            if is_fifo(queue):
+                rows = database.execute(_NEXT_IN_ORDER, (queue, queue, now, most)).fetchall()
+            else:
+                rows = database.execute(_NEXT, (queue, now, most)).fetchall()
+            dead = [(row[0],) for row in rows if row[4] >= limit]
+            if not dead:
+                return rows
+            database.executemany(_BURY, dead)
+            database.executemany(_DROP, dead)
+
+
+def _without_copies(database: sqlite3.Connection, queue: str, messages: Sequence[Outgoing], now: float) -> list[Outgoing]:
+    """Return the messages that *queue* did not take a short while ago, and remember them."""
+    database.execute(_FORGET_COPIES, (now,))
+    return [
+        message
+        for message in messages
+        if database.execute(_IS_NEW, (queue, message.serial_key or "", _digest(message.once or message.body), now + COPIES_S)).rowcount
+    ]
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _row(queue: str, message: Outgoing, now: float) -> tuple[Any, ...]:
+    attributes = json.dumps(dict(message.attributes), separators=(",", ":")) if message.attributes else ""
+    return queue, now + message.delay, now, message.serial_key, message.tenant, attributes, message.body
+
+
+def _delivery(row: Sequence[Any]) -> Delivery:
+    """Return the message of a row, which bears how often it was received before."""
+    seq, queue, _, _, receives, sent, serial_key, _, attributes, body = row
+    return Delivery(
+        queue=queue, message_id=f"m-{seq}", receipt=f"m-{seq}#{receives + 1}", body=body, receives=receives + 1, sent=sent,
+        attributes=json.loads(attributes) if attributes else {}, serial_key=serial_key or None,
+    )  # fmt: skip
+
+
+def _mark(delivery: Delivery) -> tuple[int, int, str] | None:
+    """Return the number and the receipts that *delivery* names, and its queue; None when it is no receipt of this deployment."""
+    number, _, receives = delivery.receipt.removeprefix("m-").partition("#")
+    return (int(number), int(receives), delivery.queue) if number.isdecimal() and receives.isdecimal() else None

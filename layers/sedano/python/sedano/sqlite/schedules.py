@@ -1,0 +1,37 @@
+"""The agendas of periodic tasks in the table `agenda`, by compare-and-swap (`sedano.sqlite.swaps`)."""
+
+from __future__ import annotations
+
+from sedano.errors import MessageRefused
+from sedano.model.schedules.agenda import AGENDAS, Agenda, AgendaChanged, agenda_or_refusal, read_agenda, write_agenda
+from sedano.sqlite.store import Store
+from sedano.sqlite.swaps import Swap, swapped
+
+AGENDA = Swap(
+    create="INSERT INTO agenda (body, nonce, held, number) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    change="UPDATE agenda SET body = ?, nonce = ?, held = ? WHERE number = ? AND nonce = ?",
+    read="SELECT body, nonce, held FROM agenda WHERE number = ?",
+)
+_ALL = "SELECT number, body, nonce, held FROM agenda"
+_NONE = ("{}", "", 0)
+
+
+class SqliteSchedules:
+    """The periodic tasks of one deployment over one SQLite file."""
+
+    def __init__(self, store: Store) -> None:
+        """Use *store*; nothing is opened yet."""
+        self._store = store
+
+    def read(self) -> list[Agenda | MessageRefused]:
+        """Return all agendas, by number; for one that cannot be read, why."""
+        kept = {number: (body, nonce, held) for number, body, nonce, held in self._store.rows(_ALL)}
+        return [agenda_or_refusal(number, *kept.get(number, _NONE)) for number in range(AGENDAS)]
+
+    def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
+        """Write *agenda* where it is still the one that was *seen*."""
+        row = swapped(self._store, AGENDA, agenda.number, (write_agenda(agenda), agenda.nonce, agenda.held), seen.nonce or None)
+        if row is None:
+            return AgendaChanged(True, agenda)
+        found = read_agenda(agenda.number, *(row or _NONE))
+        return AgendaChanged(found.nonce == agenda.nonce, found)

@@ -1,0 +1,36 @@
+"""What changes by compare-and-swap on the nonce of its last change: CHANGE and CHANGE_ABSENT of `sedano.aws.expressions`.
+
+`nc = :seen` is `WHERE nonce = ?`; `attribute_not_exists(pk)` is INSERT … ON CONFLICT DO NOTHING. The mark of the own-write rule is the
+nonce, and a refusal answers with the row in the way, read in the same transaction.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sedano.sqlite.store import Store
+
+
+class Swap(NamedTuple):
+    """The three statements of a table that changes so: each takes the row's values, then its key (*change*: and then the nonce seen)."""
+
+    create: str
+    change: str
+    read: str
+
+
+def swapped(store: Store, swap: Swap, key: Any, values: tuple[Any, ...], seen: str | None) -> tuple[Any, ...] | None:
+    """Write *values* under *key* where the nonce *seen* still stands (None: where there is no row); return the row in the way, if any.
+
+    Returns:
+        None when it is written; else the row, which is empty when there is none.
+    """
+    with store.changing() as database:
+        if seen is None:
+            done = database.execute(swap.create, (*values, key)).rowcount
+        else:
+            done = database.execute(swap.change, (*values, key, seen)).rowcount
+        if done:
+            return None
+        rows = database.execute(swap.read, (key,)).fetchall()
+        return tuple(rows[0]) if rows else ()
