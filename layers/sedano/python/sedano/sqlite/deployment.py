@@ -36,15 +36,9 @@ def queue_keys(queues: Sequence[str]) -> tuple[str, ...]:
 
 
 def connect(
-    path: Path,
-    queues: Sequence[str],
-    clock: Clock,
-    entropy: Entropy,
-    telemetry: Telemetry,
-    *,
-    visibility: float = VISIBILITY_S,
+    path: Path, queues: Sequence[str], clock: Clock, entropy: Entropy, telemetry: Telemetry, *, visibility: float = VISIBILITY_S,
     max_receives: int = MAX_RECEIVES,
-) -> Ports:
+) -> Ports:  # fmt: skip
     """Return the ports over the file at *path*, which is made when it is first used. Any number of processes may do so at once.
 
     Args:

@@ -1,0 +1,38 @@
+"""A deployment in one SQLite file, with this machine's time and randomness: what `Sedano(connect="sedano.host.one_file:connect")` names.
+
+`SEDANO_FILE` is the file, and `SEDANO_FILE_QUEUES` names the command queues with commas between them; without it there is `default`. Every
+program and every worker of the deployment names the same file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from sedano.aws.machine import SystemClock, SystemEntropy
+from sedano.aws.program_log import ProgramLog
+from sedano.errors import ConfigurationError
+from sedano.ports import Ports
+from sedano.sqlite.deployment import VISIBILITY_S
+from sedano.sqlite.deployment import connect as over
+
+FILE, QUEUES = "SEDANO_FILE", "SEDANO_FILE_QUEUES"
+
+
+def connect() -> Ports:
+    """Return the ports over the file that the environment names.
+
+    Raises:
+        ConfigurationError: it names none.
+    """
+    path = os.environ.get(FILE, "")
+    if not path:
+        raise ConfigurationError(f"{FILE} is not set; name the SQLite file of the deployment, such as .sedano/dev.db")
+    queues = [name.strip() for name in os.environ.get(QUEUES, "default").split(",")]
+    return ports(Path(path), queues)
+
+
+def ports(path: Path, queues: Sequence[str] = ("default",), visibility: float = VISIBILITY_S) -> Ports:
+    """Return the ports over the file at *path*; a received message stays invisible for *visibility* seconds."""
+    return over(path, queues, SystemClock(), SystemEntropy(), ProgramLog({}), visibility=visibility)
