@@ -3,7 +3,8 @@
 A receiver takes the messages that have been visible for longest, by the index (queue, visible), and makes them invisible in the same
 transaction. A look at a queue in which nothing is visible takes no lock. A receipt is the message's number and how often it was received,
 so one that was received again since is neither deleted nor held by its old receipt. What was received too often is moved to `dead_letter`
-by whoever meets it. A FIFO queue gives out, in the order of numbers, the messages of the keys of which none is invisible.
+by whoever meets it; what has aged out is deleted now and then by whoever receives (`sedano.sqlite.sweeping`). A FIFO queue gives out, in
+the order of numbers, the messages of the keys of which none is invisible.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sedano.model.order import MAX_RECEIVES
 from sedano.model.queues import HOLD_MOST_S, MAX_ENTRIES, MAX_HOLD_S, is_fifo, misplaced, objection, unknown_queue
 from sedano.ports import PARKED, Clock, Delivery, Outgoing
 from sedano.sqlite.store import Store
+from sedano.sqlite.sweeping import Sweeper
 
 POLL_S = 0.02
 """How finely a waiting `receive` looks again: another process sends without saying so."""
@@ -61,6 +63,7 @@ class SqliteQueues:
         """Use *store*; nothing is opened yet."""
         self._store, self._clock, self._keys = store, clock, frozenset(keys)
         self._visibility, self._max_receives = visibility, max_receives
+        self._sweeper = Sweeper(store)
 
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         """Send all in one transaction; answer None for each that was accepted."""
@@ -84,6 +87,7 @@ class SqliteQueues:
         """Return up to *most* (at most 10) messages, those that have been visible for longest first, waiting up to *wait* seconds."""
         self.require(queue)
         until = self._clock.now() + wait
+        self._sweeper.look(until - wait)
         while True:
             now = self._clock.now()
             found = self._receive(queue, min(most, MAX_ENTRIES), now) if self._store.rows(_ANY, queue, now) else []
