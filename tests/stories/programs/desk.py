@@ -61,14 +61,14 @@ def sign(number: int) -> int:
 
 @contextmanager
 def killed_at(step: int) -> Iterator[None]:
-    """Kill this process at the *step*th line that it runs of the ports over SQLite."""
+    """Kill this process at the *step*th line that it begins, or function that it leaves, of the ports over SQLite."""
     left = step
 
     def traced(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal left
         if "/sedano/sqlite/" not in frame.f_code.co_filename:
             return None
-        if event == "line":
+        if event in ("line", "return"):
             left -= 1
             if left <= 0:
                 os.kill(os.getpid(), signal.SIGKILL)
