@@ -1,4 +1,4 @@
-"""What a history needs of a store, kept by all of them: a dict, a folder, S3 on moto and on a real endpoint."""
+"""What a history needs of a store, kept by all of them: a dict, a folder, a SQLite file, S3 on moto and on a real endpoint."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +10,8 @@ from sedano.memory import START, VirtualClock
 from sedano.memory.archive import MemoryArchive
 from sedano.memory.folder import FolderArchive
 from sedano.ports.archive import Archive
+from sedano.sqlite.archive import SqliteArchive
+from sedano.sqlite.store import Store
 from tests.conformance.worlds import session_of
 
 
@@ -20,12 +22,13 @@ def over_s3(resources):
 MAKERS: dict[str, Callable[[pytest.FixtureRequest], Archive]] = {
     "memory": lambda _: MemoryArchive(VirtualClock(START)),
     "folder": lambda request: FolderArchive(Path(request.getfixturevalue("tmp_path")) / "not made yet"),
+    "sqlite": lambda request: SqliteArchive(Store(request.getfixturevalue("tmp_path") / "sedano.db"), VirtualClock(START)),
     "moto": lambda request: over_s3(request.getfixturevalue("resources")),
     "ministack": lambda request: over_s3(request.getfixturevalue("ministack_resources")),
 }
 
 
-@pytest.fixture(params=["memory", "folder", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
+@pytest.fixture(params=["memory", "folder", "sqlite", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
 def archive(request):
     return MAKERS[request.param](request)
 

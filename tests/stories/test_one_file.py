@@ -1,9 +1,11 @@
 """A deployment in one SQLite file loses nothing and does nothing twice when its processes are killed. Real processes, real SIGKILL."""
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -21,27 +23,35 @@ CREATE TRIGGER ended AFTER UPDATE OF state ON task WHEN new.state = 'SUCCESS' BE
 """Notes each end that the ledger accepts, in the transaction that accepts it."""
 
 
-def run(path: Path, seed: int) -> set[str]:
-    """Run the program to its end and return the ids that it confirmed."""
+def begun(path: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Begin the program over the file."""
     environment = {**os.environ, "SEDANO_SPOOL": "off", "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
-    command = [sys.executable, "-m", "tests.stories.programs.desk", str(path), str(ROUNDS), str(seed)]
-    done = subprocess.run(command, check=False, cwd=ROOT, env=environment, text=True, capture_output=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    return set(path.with_name("confirmed").read_text().split())
+    command = [sys.executable, "-m", "tests.stories.programs.desk", str(path), *arguments]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, stderr=subprocess.PIPE)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_killed_processes_lose_no_task_and_record_none_twice(tmp_path: Path, seed: int) -> None:
-    path = tmp_path / "desk.db"
+def run(path: Path, *arguments: str) -> None:
+    """Run the program to its end."""
+    program = begun(path, *arguments)
+    _, said = program.communicate(timeout=240)
+    assert program.returncode == 0, said
+
+
+def audited(path: Path) -> Path:
+    """A new file that notes each end."""
     Store(path).rows("SELECT 1")
     with sqlite3.connect(path) as database:
         database.executescript(AUDIT)
-    confirmed = run(path, seed)
+    return path
+
+
+def require_everything_once(path: Path) -> None:
+    """Require that all that was confirmed, and all that it published, has ended well, once, and that nothing is left."""
+    confirmed = set(path.with_name("confirmed").read_text().split())
     rows = sqlite3.connect(path).execute("SELECT id, name, state, result, fence FROM task").fetchall()
     ended = Counter(sqlite3.connect(path).execute("SELECT id FROM audit").fetchall())
     states = {task_id: state for task_id, _, state, _, _ in rows}
     assert set(states.values()) == {"SUCCESS"}, Counter(states.values())
-    assert len(confirmed) > TASKS, "the publishers were killed before they confirmed anything"
     assert max(fence for *_, fence in rows) > 1, "no worker was killed with a task in hand"
     assert confirmed <= states.keys(), "what was confirmed was worked off"
     assert set(ended.values()) == {1}, "no end was accepted twice"
@@ -52,3 +62,25 @@ def test_killed_processes_lose_no_task_and_record_none_twice(tmp_path: Path, see
     assert sqlite3.connect(path).execute("SELECT count(*) FROM message").fetchone() == (0,)
     assert sqlite3.connect(path).execute("SELECT count(*) FROM dead_letter").fetchone() == (0,)
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_killed_processes_lose_no_task_and_record_none_twice(tmp_path: Path, seed: str) -> None:
+    path = audited(tmp_path / "desk.db")
+    run(path, str(ROUNDS), seed)
+    assert len(path.with_name("confirmed").read_text().split()) > TASKS, "the publishers were killed before they confirmed anything"
+    require_everything_once(path)
+
+
+def test_one_process_publishes_another_works_and_a_third_takes_over_when_that_is_killed(tmp_path: Path) -> None:
+    path = audited(tmp_path / "desk.db")
+    worker = begun(path, "work", "0")
+    run(path, "publish")
+    store, until = Store(path), time.monotonic() + 60
+    while not store.rows("SELECT 1 FROM task WHERE state = 'RUNNING' LIMIT 1") and time.monotonic() < until:
+        time.sleep(0.001)
+    worker.kill()
+    assert worker.wait() == -signal.SIGKILL
+    assert store.rows("SELECT 1 FROM task WHERE state = 'RUNNING' LIMIT 1"), "it was killed with tasks in hand"
+    run(path, "work", "100")
+    require_everything_once(path)

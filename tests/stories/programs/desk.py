@@ -1,5 +1,7 @@
 """Publishes and works over one SQLite file in processes that are killed anywhere, and says each id that was confirmed.
 
+    desk FILE publish           publishes some tasks
+    desk FILE work AHEAD        works, on a clock so many seconds ahead, until nothing has come for a second (0: for ever)
     desk FILE ROUNDS SEED       each round forks a publisher and a worker and kills both, at a step or at a moment of their own
 
 Most tasks publish another one, so that a killed worker leaves follow-ups to its successor. At the end one worker does what is left.
@@ -30,7 +32,7 @@ BATCH_S = 30.0
 ROUND_S = 100.0
 """Beyond the visibility and all claims: what a killed worker held is free in the next round."""
 TASKS = 30
-PAUSE_S = 0.004
+PAUSE_S = 0.01
 app = Sedano("desk")
 
 
@@ -118,12 +120,23 @@ def forked(do: Callable[[], None], step: int) -> int:
     return child
 
 
-def main(path: Path, rounds: int, seed: int) -> None:
-    """Let *rounds* publishers and workers begin, kill them, and do what is left."""
-    chance = random.Random(seed)
+def main(path: Path, what: str, number: int) -> None:
+    """Do what the arguments say."""
     ports = connect(path, ("default",), Ahead(), SystemEntropy(), memory.MemoryTelemetry())
     app.attach(ports)
     said = os.open(path.with_name("confirmed"), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+    if what == "publish":
+        publish(said, 0)
+    elif what == "work":
+        Ahead.ahead = number
+        work(ports, 200 if number else 1_000_000)
+    else:
+        crowd(ports, said, int(what), number)
+
+
+def crowd(ports: Ports, said: int, rounds: int, seed: int) -> None:
+    """Let *rounds* publishers and workers begin, kill them, and do what is left."""
+    chance = random.Random(seed)
     publish(said, rounds)  # opens the file, which the children must not use through this connection
     for number in range(rounds):
         steps = [chance.randrange(1, most) if number % 2 else 0 for most in (900, 2_000)]
@@ -138,4 +151,4 @@ def main(path: Path, rounds: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 0)
