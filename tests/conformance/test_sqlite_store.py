@@ -16,6 +16,7 @@ from sedano.model.memos import Memo
 from sedano.model.order import MAX_RECEIVES
 from sedano.model.timers import EARLY_S, Timer, opened
 from sedano.ports import PARKED, Outgoing, Ports, command_queue
+from sedano.sqlite import queues
 from sedano.sqlite.deployment import connect
 from sedano.sqlite.schema import VERSION
 from sedano.sqlite.store import Store
@@ -180,6 +181,25 @@ def test_processes_that_receive_at_once_each_get_messages_of_their_own(path: Pat
     while found := ports.queues.receive(PARKED):
         moved += [int(delivery.body) for delivery in found]
     assert sorted(moved) == list(range(PROCESSES * EACH))
+
+
+def test_a_store_stays_at_its_file_when_the_working_directory_changes(tmp_path: Path) -> None:
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        store = Store(Path("dev.db"))
+        os.chdir(before)
+        store.rows("SELECT 1")
+    finally:
+        os.chdir(before)
+    assert (tmp_path / "dev.db").exists()
+
+
+def test_what_a_receiver_asks_is_answered_by_indexes_without_sorting(path: Path) -> None:
+    store = Store(path)
+    for statement in (queues._ANY, queues._NEXT, queues._NEXT_IN_ORDER, queues._DELETE, queues._HIDE):
+        steps = [step for *_, step in store.rows(f"EXPLAIN QUERY PLAN {statement}", *[1] * statement.count("?"))]
+        assert [step for step in steps if "SCAN" in step or "TEMP B-TREE" in step] == [], statement
 
 
 def test_threads_share_a_store(path: Path) -> None:

@@ -28,7 +28,7 @@ RARE = (
     "errors.celery_names",
     "engine.publisher.process_exit", "engine.publisher.backlog", "engine.publisher.spool", "aws.client.bounded", "model.connection",
     "api.control", "api.elections", "engine.election_requests", "api.leases", "api.partitions", "canvas", "engine.canvas.entries",
-    "result", "testing", "memory", "views", "local",
+    "result", "testing", "memory", "sqlite", "views", "local",
     "engine.cluster.control", "engine.elections", "engine.leases", "engine.partitions", "engine.singletons", "engine.history.commits",
     "engine.worker.event_loop",
     "engine.worker.time_limits", "engine.worker.coroutine_turns",

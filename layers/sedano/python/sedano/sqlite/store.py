@@ -60,8 +60,8 @@ class Store:
     """
 
     def __init__(self, path: Path, busy: float = BUSY_S) -> None:
-        """Use the file at *path*; nothing is opened or made yet."""
-        self.path = path
+        """Use the file at *path*, also when the working directory changes; nothing is opened or made yet."""
+        self.path = path.absolute()
         self._busy = busy
         self._own = threading.local()
 
