@@ -21,7 +21,8 @@ def test_the_page_runs_and_its_task_is_in_the_file(tmp_path: Path) -> None:
     names: dict[str, Any] = {}
     os.environ[one_file.FILE] = str(tmp_path / "own" / "dev.db")
     try:
-        PAGE.run(*PAGE.blocks, names)
+        for block in PAGE.blocks:
+            PAGE.run(block, names)
     finally:
         del os.environ[one_file.FILE]
     app, ports = names["app"], one_file.ports(tmp_path / "own" / "dev.db")

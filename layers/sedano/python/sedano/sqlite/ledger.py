@@ -166,7 +166,9 @@ class SqliteLedger:
     def read_join(self, join_id: str) -> Join | None:
         """Return an open join."""
         rows = self._store.rows("SELECT id, size, body, queue, digest, bytes FROM chord WHERE id = ?", join_id)
-        return next((Join(*row[:4], BlobRef(*row[4:]) if row[4] else None) for row in rows), None)
+        for found, size, body, queue, digest, length in rows:
+            return Join(found, size, body, queue, BlobRef(digest, length) if digest else None)
+        return None
 
     def read_nodes(self, join_id: str, nodes: Sequence[Node]) -> list[Arrived]:
         """Return the sets of these nodes of a join."""
