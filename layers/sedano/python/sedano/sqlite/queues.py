@@ -90,7 +90,7 @@ class SqliteQueues:
         self._sweeper.look(until - wait)
         while True:
             now = self._clock.now()
-            found = self._receive(queue, min(most, MAX_ENTRIES), now) if self._store.rows(_ANY, queue, now) else []
+            found = self._receive(queue, min(most, MAX_ENTRIES), now) if self._shows(queue, now) else []
             if found or now >= until:
                 return found
             self._clock.sleep(min(POLL_S, until - now))
@@ -121,6 +121,12 @@ class SqliteQueues:
         """Raise `UnknownQueue` unless this deployment has *queue*."""
         if queue not in self._keys:
             raise unknown_queue(queue, self._keys)
+
+    def _shows(self, queue: str, now: float) -> bool:
+        """Tell, without a lock, whether there is something to receive."""
+        if is_fifo(queue):
+            return bool(self._store.rows(_NEXT_IN_ORDER, queue, queue, now, 1))
+        return bool(self._store.rows(_ANY, queue, now))
 
     def _receive(self, queue: str, most: int, now: float) -> list[Delivery]:
         with self._store.changing() as database:

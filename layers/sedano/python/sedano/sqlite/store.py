@@ -91,9 +91,10 @@ class Store:
 
     def close(self) -> None:
         """Close the connection of this thread; the next call opens another."""
-        database, process = self.__dict__["_own"].__dict__.pop("kept", (None, 0))
-        if database is not None and process == os.getpid():
-            database.close()
+        kept: tuple[_Connection, int] | None = getattr(self._own, "kept", None)
+        self._own.kept = None
+        if kept is not None and kept[1] == os.getpid():
+            kept[0].close()
 
     def _connection(self) -> sqlite3.Connection:
         kept: tuple[_Connection, int] | None = getattr(self._own, "kept", None)
