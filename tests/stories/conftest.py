@@ -1,4 +1,4 @@
-"""`stage`: every story is told in memory and on moto, from an empty stage each time."""
+"""`stage`: every story is told in memory, in one SQLite file and on moto, from an empty stage each time."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -12,15 +12,17 @@ from tests.aws_from_template import create_resources
 from tests.plugins.resources import Resources
 from tests.stories import fleet as fleets
 from tests.stories.shop import Shop
-from tests.stories.stage import Stage, in_memory, on_moto
+from tests.stories.stage import Stage, in_memory, on_file, on_moto
 from tests.stories.workshop import Workshop
 
 Stages = Callable[[], AbstractContextManager[Stage]]
 
 
-@pytest.fixture(params=["memory", "moto"])
+@pytest.fixture(params=["memory", "sqlite", "moto"])
 def stage(request: pytest.FixtureRequest) -> Stage:
     """An empty stage."""
+    if request.param == "sqlite":
+        return on_file(request.getfixturevalue("tmp_path"))
     return in_memory() if request.param == "memory" else on_moto(request.getfixturevalue("resources"))
 
 

@@ -1,4 +1,4 @@
-"""A stage that outlives its processes: queues, ledger and history in memory or on moto, on one virtual clock.
+"""A stage that outlives its processes: queues, ledger and history in memory, in one SQLite file or on moto, on one virtual clock.
 
 What a story breaks are processes (`tests.stories.processes`); the stage is what remains. Time is virtual in both worlds: moto has no clock
 that a test may move, so the times at which its messages become visible are moved instead.
@@ -7,6 +7,7 @@ that a test may move, so the times at which its messages become visible are move
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from moto.sqs.models import sqs_backends
@@ -22,9 +23,12 @@ from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.model.messages.message import BlobRef
 from sedano.ports import Ledger, Outgoing, Ports
+from sedano.sqlite.deployment import connect
+from sedano.sqlite.store import Store
 from tests.conformance.worlds import queue_urls
 from tests.plugins.resources import Resources
 from tests.stories.audit import AuditedLedger
+from tests.stories.filed import OnFile
 
 T = TypeVar("T")
 QUEUES = ("default", "bulk")
@@ -35,7 +39,7 @@ ACCOUNT = "123456789012"
 
 
 class Backend(Protocol):
-    """What differs between memory and moto."""
+    """What differs between memory, a file and moto."""
 
     name: str
 
@@ -187,6 +191,13 @@ def on_moto(resources: Resources) -> Stage:
     )
     ledger = DynamoLedger(dynamodb, settings["SEDANO_LEDGER_TABLE"], lanes=1)
     return _stage(ports, ledger, OnMoto(resources, urls, s3))
+
+
+def on_file(folder: Path) -> Stage:
+    """A stage over one SQLite file in *folder*."""
+    own, path = _in_memory(), folder / "stage" / "sedano.db"
+    ports = connect(path, QUEUES, own.clock, own.entropy, own.telemetry, visibility=VISIBILITY_S, max_receives=MOST_RECEIVES)
+    return _stage(ports, ports.ledger, OnFile(Store(path)))
 
 
 def _in_memory() -> Ports:
