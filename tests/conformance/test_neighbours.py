@@ -175,3 +175,23 @@ def test_a_write_to_one_of_two_that_are_alike_leaves_the_other_as_it_was(world: 
         assert twins.reads(world, OTHER) == untouched, f"write {number} reached its neighbour"
         assert twins.reads(world, MINE) != before, f"write {number} changed nothing"
         before = twins.reads(world, MINE)
+
+
+def test_each_lease_has_a_line_of_its_own(world: World) -> None:
+    for key in (MINE, OTHER):
+        world.leases.take(held(key), None)
+    assert [world.leases.wait(held(MINE), f"message {number}") for number in range(10)] == [True] * 10
+    assert world.leases.wait(held(OTHER), "late"), "the other lease has room"
+    world.leases.release(term(OTHER), MS)
+    assert world.leases.call(world.leases.read([OTHER])[OTHER], "late"), "what waits for the other lease came earlier"
+    assert world.leases.read([MINE])[MINE].waiting == tuple(f"message {number}" for number in range(10))
+
+
+def test_each_board_has_a_line_of_its_own(world: World) -> None:
+    for key in (MINE, OTHER):
+        world.limits.take(key, permit(1), "m", MS)
+    assert [world.limits.wait(MINE, permit(1), f"message {number}", MS - 1).done for number in range(10)] == [True] * 10
+    assert world.limits.wait(OTHER, permit(1), "late", MS - 1).done, "the other board has room"
+    world.limits.give_back(OTHER, permit(1))
+    assert world.limits.call(OTHER, permit(1), "late", "late", MS + 5_000), "what waits for the other board came earlier"
+    assert world.limits.board(MINE).waiting == tuple(f"message {number}" for number in range(10))
