@@ -50,7 +50,9 @@ def workshop() -> Workshop:
     return Workshop()
 
 
-@pytest.fixture(params=["memory", "moto"])
+@pytest.fixture(params=["memory", "sqlite", "moto"])
 def fleet(request: pytest.FixtureRequest) -> fleets.Fleet:
     """Leases without a process yet."""
+    if request.param == "sqlite":
+        return fleets.on_file(request.getfixturevalue("tmp_path"))
     return fleets.in_memory() if request.param == "memory" else fleets.on_moto(request.getfixturevalue("resources"))

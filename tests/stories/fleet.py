@@ -121,6 +121,17 @@ def in_memory() -> Fleet:
     return Fleet("memory", clock, lambda _: leases, lambda _: _aged(leases))
 
 
+def on_file(folder: Path) -> Fleet:
+    """A fleet over one SQLite file, in which every process sees the true time as the store's."""
+    clock, store = memory.VirtualClock(memory.START), Store(folder / "fleet" / "sedano.db")
+
+    def expire(name: str) -> None:
+        sweep(store, clock.now())
+        assert store.rows("SELECT 1 FROM lease WHERE name = ?", name) == []
+
+    return Fleet("sqlite", clock, lambda _: SqliteLeases(store, clock), expire)
+
+
 def on_moto(resources: Resources) -> Fleet:
     """A fleet over DynamoDB on moto, whose answers bear the fleet's true time."""
     clock = memory.VirtualClock(memory.START)
