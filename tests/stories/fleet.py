@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
+from pathlib import Path
 from typing import Any
 
 from sedano import Sedano, memory
@@ -11,6 +12,9 @@ from sedano.aws.client import keys
 from sedano.aws.leases import DynamoLeases
 from sedano.errors import Unavailable
 from sedano.ports import Clock, Leases
+from sedano.sqlite.leases import SqliteLeases
+from sedano.sqlite.store import Store
+from sedano.sqlite.sweeping import sweep
 from tests.plugins.resources import Resources
 
 WRITES = frozenset({"take", "renew", "release", "want", "wait", "call"})
