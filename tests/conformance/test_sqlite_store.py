@@ -1,6 +1,7 @@
 """The SQLite file of a deployment: whose it may be, which layout it has, and that many threads and processes may use it at once."""
 
 import os
+import signal
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from tests.conformance.worlds import COMMANDS
 
 ORDERS = command_queue("orders.fifo")
 PROCESSES, EACH = 8, 40
+BOUND_S = 60
 
 
 def ports_at(path: Path, max_receives: int = 25) -> tuple[Ports, VirtualClock]:
@@ -139,12 +141,13 @@ def each_in_a_process(do: Callable[[int], None]) -> None:
         if child == 0:
             status = 1
             try:
+                signal.alarm(BOUND_S)
                 do(number)
                 status = 0
             finally:
                 os._exit(status)
         children.append(child)
-    assert [os.waitpid(child, 0)[1] for child in children] == [0] * PROCESSES
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * PROCESSES, f"a child failed, or took {BOUND_S} s"
 
 
 def test_processes_that_open_a_new_file_at_once_all_find_it_whole(path: Path) -> None:

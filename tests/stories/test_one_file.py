@@ -16,6 +16,8 @@ from tests.stories.programs.desk import TASKS
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = 8
+BOUND_S = 120
+RUNNING = "SELECT 1 FROM task WHERE state = 'RUNNING' LIMIT 1"
 AUDIT = """
 CREATE TABLE audit (id TEXT, name TEXT);
 CREATE TRIGGER ended AFTER UPDATE OF state ON task WHEN new.state = 'SUCCESS' BEGIN INSERT INTO audit VALUES (new.id, new.name); END;
@@ -30,11 +32,38 @@ def begun(path: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, stderr=subprocess.PIPE)
 
 
+def ended(program: subprocess.Popen[str]) -> None:
+    """Wait for the program to end well; it does not outlive the test."""
+    with program:
+        try:
+            _, said = program.communicate(timeout=BOUND_S)
+        finally:
+            program.kill()
+    assert program.returncode == 0, said
+
+
 def run(path: Path, *arguments: str) -> None:
     """Run the program to its end."""
-    program = begun(path, *arguments)
-    _, said = program.communicate(timeout=240)
-    assert program.returncode == 0, said
+    ended(begun(path, *arguments))
+
+
+def killed_with_tasks_in_hand(worker: subprocess.Popen[str], store: Store) -> None:
+    """Kill the worker while tasks run: it is stopped first, so that they do not end between the look and the kill."""
+    until = time.monotonic() + BOUND_S
+    with worker:
+        try:
+            while True:
+                assert time.monotonic() < until, f"no task began to run in {BOUND_S} s"
+                assert worker.poll() is None, "the worker ended by itself"
+                if store.rows(RUNNING):
+                    worker.send_signal(signal.SIGSTOP)
+                    os.waitpid(worker.pid, os.WUNTRACED)
+                    if store.rows(RUNNING):
+                        return
+                    worker.send_signal(signal.SIGCONT)
+                time.sleep(0.001)
+        finally:
+            worker.kill()
 
 
 def audited(path: Path) -> Path:
@@ -74,13 +103,11 @@ def test_killed_processes_lose_no_task_and_record_none_twice(tmp_path: Path, see
 
 def test_one_process_publishes_another_works_and_a_third_takes_over_when_that_is_killed(tmp_path: Path) -> None:
     path = audited(tmp_path / "desk.db")
-    worker = begun(path, "work", "0")
-    run(path, "publish")
-    store, until = Store(path), time.monotonic() + 60
-    while not store.rows("SELECT 1 FROM task WHERE state = 'RUNNING' LIMIT 1") and time.monotonic() < until:
-        time.sleep(0.001)
-    worker.kill()
-    assert worker.wait() == -signal.SIGKILL
-    assert store.rows("SELECT 1 FROM task WHERE state = 'RUNNING' LIMIT 1"), "it was killed with tasks in hand"
+    worker, publisher = begun(path, "work", "0"), begun(path, "publish")
+    try:
+        killed_with_tasks_in_hand(worker, Store(path))
+    finally:
+        ended(publisher)
+    assert worker.returncode == -signal.SIGKILL
     run(path, "work", "100")
     require_everything_once(path)

@@ -3,8 +3,11 @@
 A receiver takes the messages that have been visible for longest, by the index (queue, visible), and makes them invisible in the same
 transaction. A look at a queue in which nothing is visible takes no lock. A receipt is the message's number and how often it was received,
 so one that was received again since is neither deleted nor held by its old receipt. What was received too often is moved to `dead_letter`
-by whoever meets it; what has aged out is deleted now and then by whoever receives (`sedano.sqlite.sweeping`). A FIFO queue gives out, in
-the order of numbers, the messages of the keys of which none is invisible.
+by whoever meets it, and so is a row that cannot be read; what has aged out is deleted now and then by whoever receives
+(`sedano.sqlite.sweeping`). A FIFO queue gives out, in the order of numbers, the messages of the keys of which none is invisible.
+
+A clock that was set back would hide what was sent and received before. So a process looks, with its first receipt and when it sees the
+clock go back, for messages that were sent or received in the future, and lets them be so now; what timers send keeps its moment.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from hashlib import sha256
+from math import inf
 from typing import Any
 
 from sedano.errors import SedanoError
@@ -26,6 +30,8 @@ POLL_S = 0.02
 """How finely a waiting `receive` looks again: another process sends without saying so."""
 COPIES_S = 300.0
 """For how long a FIFO queue knows what it took."""
+SET_BACK_S = 60.0
+"""How far in the future a message was sent or received if the clock was set back; less only hides it for as long."""
 NEVER = 2**62
 """A number of receipts that no message reaches."""
 
@@ -42,9 +48,16 @@ INSERT INTO dead_letter SELECT seq, queue, receives, sent, serial_key, tenant, a
 _DROP = "DELETE FROM message WHERE seq = ?"
 _DELETE = "DELETE FROM message WHERE seq = ? AND receives = ? AND queue = ?"
 _HELD = "SELECT received FROM message WHERE seq = ? AND receives = ? AND queue = ?"
-_HOLD = "UPDATE message SET visible = ? WHERE seq = ?"
-_FORGET_COPIES = "DELETE FROM taken WHERE until <= ?"
+_HOLD = "UPDATE message SET visible = ?, received = min(received, ?) WHERE seq = ?"
+_FORGET_COPIES = "DELETE FROM taken WHERE until <= ? OR until > ?"
 _IS_NEW = "INSERT INTO taken VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_RECEIVED_LATER = "receives > 0 AND received > ?1"
+_SENT_LATER = "receives = 0 AND sent > ?1 AND seq NOT IN (SELECT seq FROM timer)"
+_LATER = f"SELECT 1 FROM message WHERE {_RECEIVED_LATER} OR {_SENT_LATER} LIMIT 1"  # noqa: S608 - our own words
+_SET_BACK = (
+    f"UPDATE message SET visible = visible - received + ?2, received = ?2 WHERE {_RECEIVED_LATER}",  # noqa: S608 - our own words
+    f"UPDATE message SET visible = visible - sent + ?2, sent = ?2 WHERE {_SENT_LATER}",  # noqa: S608 - our own words
+)
 
 
 class SqliteQueues:
@@ -64,6 +77,7 @@ class SqliteQueues:
         self._store, self._clock, self._keys = store, clock, frozenset(keys)
         self._visibility, self._max_receives = visibility, max_receives
         self._sweeper = Sweeper(store)
+        self._latest = inf
 
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         """Send all in one transaction; answer None for each that was accepted."""
@@ -86,14 +100,16 @@ class SqliteQueues:
     def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Delivery]:
         """Return up to *most* (at most 10) messages, those that have been visible for longest first, waiting up to *wait* seconds."""
         self.require(queue)
-        until = self._clock.now() + wait
-        self._sweeper.look(until - wait)
+        until = self._clock.monotonic() + wait
+        self._sweeper.look(self._clock.now())
         while True:
             now = self._clock.now()
+            self._set_back(now)
             found = self._receive(queue, min(most, MAX_ENTRIES), now) if self._shows(queue, now) else []
-            if found or now >= until:
+            left = until - self._clock.monotonic()
+            if found or left <= 0:
                 return found
-            self._clock.sleep(min(POLL_S, until - now))
+            self._clock.sleep(min(POLL_S, left))
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
         """Acknowledge these messages; one that was received again since is not deleted by its old receipt."""
@@ -115,12 +131,20 @@ class SqliteQueues:
             for (received,) in database.execute(_HELD, mark).fetchall():
                 while whole and now + whole > received + MAX_HOLD_S:
                     whole //= 2
-                database.execute(_HOLD, (now + whole, mark[0]))
+                database.execute(_HOLD, (now + whole, now, mark[0]))
 
     def require(self, queue: str) -> None:
         """Raise `UnknownQueue` unless this deployment has *queue*."""
         if queue not in self._keys:
             raise unknown_queue(queue, self._keys)
+
+    def _set_back(self, now: float) -> None:
+        """Let what was sent or received in the future be so *now*, if the clock was set back since this process looked, or it never did."""
+        before, self._latest = self._latest, now
+        if now < before - SET_BACK_S and self._store.rows(_LATER, now + SET_BACK_S):
+            with self._store.changing() as database:
+                for statement in _SET_BACK:
+                    database.execute(statement, (now + SET_BACK_S, now))
 
     def _shows(self, queue: str, now: float) -> bool:
         """Tell, without a lock, whether there is something to receive."""
@@ -135,14 +159,14 @@ class SqliteQueues:
         return [_delivery(row) for row in rows]
 
     def _living(self, database: sqlite3.Connection, queue: str, most: int, now: float) -> list[tuple[Any, ...]]:
-        """Return the rows of the next messages; those that were received too often are put among the dead letters."""
+        """Return the rows of the next messages; what was received too often, or cannot be read, becomes a dead letter."""
         limit = MAX_RECEIVES if is_fifo(queue) else NEVER if queue == PARKED else self._max_receives
         while True:
             if is_fifo(queue):
                 rows = database.execute(_NEXT_IN_ORDER, (queue, queue, now, most)).fetchall()
             else:
                 rows = database.execute(_NEXT, (queue, now, most)).fetchall()
-            dead = [(row[0],) for row in rows if row[4] >= limit]
+            dead = [(row[0],) for row in rows if row[4] >= limit or not _is_readable(row[8])]
             if not dead:
                 return rows
             database.executemany(_BURY, dead)
@@ -151,7 +175,7 @@ class SqliteQueues:
 
 def _without_copies(database: sqlite3.Connection, queue: str, messages: Sequence[Outgoing], now: float) -> list[Outgoing]:
     """Return the messages that *queue* did not take a short while ago, and remember them."""
-    database.execute(_FORGET_COPIES, (now,))
+    database.execute(_FORGET_COPIES, (now, now + COPIES_S))
     return [
         message
         for message in messages
@@ -166,6 +190,13 @@ def _digest(text: str) -> str:
 def _row(queue: str, message: Outgoing, now: float) -> tuple[Any, ...]:
     attributes = json.dumps(dict(message.attributes), separators=(",", ":")) if message.attributes else ""
     return queue, now + message.delay, now, message.serial_key, message.tenant, attributes, message.body
+
+
+def _is_readable(attributes: str) -> bool:
+    try:
+        return not attributes or isinstance(json.loads(attributes), dict)
+    except ValueError:
+        return False
 
 
 def _delivery(row: Sequence[Any]) -> Delivery:

@@ -1,8 +1,13 @@
 """The file: who may use it, its connections, and the transactions in which every port changes it.
 
-A connection belongs to one thread of one process. A process that was forked opens its own, and never closes those that it inherited: to
-close one takes away the locks of the parent. A change is a transaction that begins with BEGIN IMMEDIATE, so it has the right to write
-before it reads, and waits for that right (`BUSY_S`) instead of failing where another one wrote in between. Nothing waits inside one.
+A connection belongs to one thread of one process. A change is a transaction that begins with BEGIN IMMEDIATE, so it has the right to write
+before it reads, and waits for that right (`BUSY_S`) instead of failing where another one wrote in between. Nothing waits inside one, and
+none begins inside another one.
+
+SQLite's locks on the file belong to the process, and two things take them away silently; another process then deletes the write-ahead log
+that this one still writes to. One is to open and close the file without SQLite: nothing here does that to a file that was opened. The other
+is a fork: SQLite in the child believes that it holds what the parent holds. So all connections are closed before a fork, when the calls
+that use them have ended, and each thread opens another one with its next call.
 
 The file holds the keys of the stage and the arguments of tasks, and what it holds is run. So only its owner may read it, nobody else may
 write to its directory, and a link in its place is refused, as for the spool (`sedano.engine.publisher.spool`).
@@ -10,6 +15,7 @@ write to its directory, and a link in its place is refused, as for the spool (`s
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
@@ -30,25 +36,79 @@ STATEMENTS = 256
 """How many prepared statements a connection keeps: more than the ports have."""
 LEAST_BYTES = 512
 """The smallest page of a database: what is shorter, and not empty, is none."""
-_MAGIC = b"SQLite format 3\0"
+FORK_S = 2 * BUSY_S
+"""How long a fork waits for a call of another thread to end."""
+_OWNER = """
+SELECT (SELECT count(*) FROM sqlite_master), (SELECT application_id FROM pragma_application_id),
+    (SELECT user_version FROM pragma_user_version)
+"""
 _LATER = frozenset({
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_CANTOPEN,
 })  # fmt: skip
+_SHORT_OF = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EINTR})
 
 
-class _Connection(sqlite3.Connection):
-    """A connection that can be remembered weakly."""
+class _Seat:
+    """What one thread of one process has of one file: its connection, and the lock that it holds during a call."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.database: sqlite3.Connection | None = None
+        self.process = os.getpid()
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether a transaction is open: a call further up in this thread, which something interrupts, is within a change."""
+        return self.database is not None and self.database.in_transaction
+
+    def close(self) -> None:
+        """Close the connection, unless it is another process's, or this thread is within a change."""
+        if self.database is not None and self.process == os.getpid() and not self.is_changing:
+            with suppress(sqlite3.Error):
+                self.database.close()
+            self.database = None
 
 
-_OPEN: weakref.WeakSet[_Connection] = weakref.WeakSet()
-_INHERITED: list[_Connection] = []
+class _Seats:
+    """All seats of this process, which a fork empties: `lock` guards the set, and the making of a file."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._all: weakref.WeakSet[_Seat] = weakref.WeakSet()
+        self._held: list[_Seat] = []
+        self._inherited: list[sqlite3.Connection] = []
+
+    def another(self) -> _Seat:
+        """Return a new seat."""
+        seat = _Seat()
+        with self.lock:
+            self._all.add(seat)
+        return seat
+
+    def before_fork(self) -> None:
+        """Wait for the calls of other threads to end, and close all connections."""
+        self.lock.acquire()
+        for seat in [*self._all]:
+            if seat.lock.acquire(timeout=FORK_S):
+                self._held.append(seat)
+                seat.close()
+
+    def after_fork(self) -> None:
+        """Let the threads go on."""
+        for seat in self._held:
+            seat.lock.release()
+        self._held.clear()
+        self.lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Keep what could not be closed, for good: to close it takes away the locks of the parent."""
+        self._inherited += [seat.database for seat in self._all if seat.database is not None]
+        self.after_fork()
 
 
-def _keep() -> None:
-    _INHERITED.extend(_OPEN)
-
-
-os.register_at_fork(before=_keep, after_in_parent=_INHERITED.clear)
+_SEATS = _Seats()
+os.register_at_fork(before=_SEATS.before_fork, after_in_parent=_SEATS.after_fork, after_in_child=_SEATS.after_fork_in_child)
 
 
 class Store:
@@ -67,116 +127,143 @@ class Store:
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return what one SELECT finds: all of it as it was at one moment."""
-        try:
-            found: list[tuple[Any, ...]] = self._connection().execute(statement, values).fetchall()
-        except sqlite3.Error as error:
-            raise self._fault(error) from error
+        seat = self._seat()
+        with seat.lock:
+            try:
+                database = seat.database or self._open(seat)
+                found: list[tuple[Any, ...]] = database.execute(statement, values).fetchall()
+            except sqlite3.Error as error:
+                raise self._fault(error) from error
         return found
 
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
-        """Yield the connection in a transaction of its own, which may write: committed at the end, undone when the block fails."""
-        try:
-            database = self._connection()
+        """Yield the connection in a transaction of its own, which may write: committed at the end, undone when the block fails.
+
+        Raises:
+            Unavailable: another one has the file for too long, the disk is full, or this thread is within a change already (a handler of
+                a signal may interrupt one).
+        """
+        seat = self._seat()
+        with seat.lock:
+            if seat.is_changing:
+                raise Unavailable(f"{self.path}: this thread is within a change of the file; try again when that has ended")
             try:
-                database.execute("BEGIN IMMEDIATE")
-                yield database
-                database.execute("COMMIT")
-            except BaseException:
-                if database.in_transaction:
-                    database.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as error:
-            raise self._fault(error) from error
+                database = seat.database or self._open(seat)
+                try:
+                    database.execute("BEGIN IMMEDIATE")
+                    yield database
+                    database.execute("COMMIT")
+                except BaseException:
+                    if database.in_transaction:
+                        database.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as error:
+                raise self._fault(error) from error
 
     def close(self) -> None:
         """Close the connection of this thread; the next call opens another."""
-        kept: tuple[_Connection, int] | None = getattr(self._own, "kept", None)
-        self._own.kept = None
-        if kept is not None and kept[1] == os.getpid():
-            kept[0].close()
+        seat = self._seat()
+        with seat.lock:
+            seat.close()
 
-    def _connection(self) -> sqlite3.Connection:
-        kept: tuple[_Connection, int] | None = getattr(self._own, "kept", None)
-        if kept is not None and kept[1] == os.getpid():
-            return kept[0]
-        made = self._opened()
-        self._own.kept = made, os.getpid()
-        return made
+    def _seat(self) -> _Seat:
+        seat: _Seat | None = getattr(self._own, "seat", None)
+        if seat is None or seat.process != os.getpid():
+            seat = self._own.seat = _SEATS.another()
+        return seat
 
-    def _opened(self) -> _Connection:
+    def _open(self, seat: _Seat) -> sqlite3.Connection:
         """Open the file, and make it and its tables where there are none.
 
         Raises:
             ConfigurationError: it cannot be used; the message says what to do.
+            Unavailable: the machine is short of what it takes now.
         """
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:
             raise ConfigurationError(f"{self.path} takes SQLite {_told(OLDEST_SQLITE)} or later; this is {sqlite3.sqlite_version}")
         try:
-            _make_file(self.path)
+            with _SEATS.lock:
+                _make_file(self.path)
         except OSError as error:
+            if error.errno in _SHORT_OF:
+                raise Unavailable(f"{self.path}: {error}") from error
             raise ConfigurationError(f"{self.path} cannot be made: {error}; name a file in a directory that you may write to") from error
         database = sqlite3.connect(
-            self.path, timeout=self._busy, isolation_level=None, check_same_thread=False, factory=_Connection, cached_statements=STATEMENTS,
+            self.path, timeout=self._busy, isolation_level=None, check_same_thread=False, cached_statements=STATEMENTS,
         )  # fmt: skip
         try:
-            self._write_ahead(database)
+            self._found(database)
             database.execute("PRAGMA synchronous = NORMAL")
-            self._founded(database)
         except BaseException:
             database.close()
             raise
-        _OPEN.add(database)
+        seat.database = database
         return database
 
-    def _write_ahead(self, database: sqlite3.Connection) -> None:
-        """Turn write-ahead logging on. Where two processes do that at once SQLite refuses the second one without waiting."""
-        until = time.monotonic() + self._busy
-        while True:
-            try:
-                database.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                    raise
-                time.sleep(0.01)
-
-    def _founded(self, database: sqlite3.Connection) -> None:
-        """Make the tables of a new file.
+    def _found(self, database: sqlite3.Connection) -> None:
+        """Make the tables of a new file, and require write-ahead logging. A file that is not ours is not written to.
 
         Raises:
             ConfigurationError: the file belongs to another program, or to a newer version of this one.
         """
+        self._is_founded(database)
+        self._write_ahead(database)
         if self._is_founded(database):
             return
         with database:
             database.execute("BEGIN IMMEDIATE")
             if self._is_founded(database):
                 return
-            if database.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
-                raise ConfigurationError(f"{self.path} is a database of another program; name another file")
             for statement in filter(str.strip, TABLES.split(";")):
                 database.execute(statement)
             database.execute(f"PRAGMA application_id = {OURS}")
             database.execute(f"PRAGMA user_version = {VERSION}")
 
+    def _write_ahead(self, database: sqlite3.Connection) -> None:
+        """Turn write-ahead logging on. Where two processes do that at once SQLite refuses the second one without waiting.
+
+        Raises:
+            ConfigurationError: the file system has none.
+        """
+        until = time.monotonic() + self._busy
+        while True:
+            try:
+                (mode,) = database.execute("PRAGMA journal_mode = WAL").fetchone()
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+                continue
+            if mode != "wal":
+                raise ConfigurationError(f"{self.path} cannot have a write-ahead log where it is; name a file on a local disk")
+            return
+
     def _is_founded(self, database: sqlite3.Connection) -> bool:
-        (owner,) = database.execute("PRAGMA application_id").fetchone()
-        if owner != OURS:
-            return False
-        (version,) = database.execute("PRAGMA user_version").fetchone()
-        if version != VERSION:
+        """Tell whether the file is ours; False when it is new.
+
+        Raises:
+            ConfigurationError: it is another program's, or a newer version's.
+        """
+        tables, owner, version = database.execute(_OWNER).fetchone()
+        if owner == OURS and version == VERSION:
+            return True
+        if owner == OURS:
             raise ConfigurationError(
                 f"{self.path} has the layout {version}, and this version of sedano knows {VERSION}: a newer one wrote it; "
                 "use that version, or name another file"
             )
-        return True
+        if owner or tables:
+            raise ConfigurationError(f"{self.path} is a database of another program; name another file")
+        return False
 
     def _fault(self, error: sqlite3.Error) -> SedanoError:
         """Return what an error of SQLite means: try later, or change something."""
         code = getattr(error, "sqlite_errorcode", None)
         if code is not None and code & 0xFF in _LATER:
             return Unavailable(f"{self.path}: {error}")
+        if code == sqlite3.SQLITE_NOTADB:
+            return ConfigurationError(f"{self.path} is no database; name another file")
         return ConfigurationError(f"{self.path} cannot be used: {error}; repair it, or move it away with its -wal and -shm to begin anew")
 
 
@@ -185,10 +272,12 @@ def _told(version: tuple[int, ...]) -> str:
 
 
 def _make_file(path: Path) -> None:
-    """Make the file where there is none; require that it is the user's own, that nobody else can read it, and that it is a database.
+    """Make the file where there is none; require that it is the user's own, and that nobody else can read it.
+
+    It is not opened when it is there: to close it would take away the locks that connections of this process have on it.
 
     Raises:
-        ConfigurationError: it is not, or others may write to its directory.
+        ConfigurationError: it is not, it is too short for a database, or others may write to its directory.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = path.parent.stat()
@@ -199,6 +288,5 @@ def _make_file(path: Path) -> None:
     found = path.lstat()
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
         raise ConfigurationError(f"{path} is not a file that only you can read; take it away, or `chmod 600 {path}` if it is your own")
-    with path.open("rb") as file:
-        if found.st_size and (found.st_size < LEAST_BYTES or file.read(len(_MAGIC)) != _MAGIC):
-            raise ConfigurationError(f"{path} is no database; name another file")
+    if 0 < found.st_size < LEAST_BYTES:
+        raise ConfigurationError(f"{path} is no database; name another file")

@@ -71,7 +71,7 @@ class Sweeper:
 
     def look(self, now: float) -> None:
         """Sweep if it is time to, at *now* (epoch s); the time is noted first, so that of several threads one sweeps."""
-        if self._next == inf:
+        if self._next > now + EVERY_S:  # never before, or the clock was set back
             self._next = now + FIRST_S
         if now >= self._next:
             self._next = now + EVERY_S
