@@ -41,6 +41,13 @@ def test_it_holds_everything_below_one_name(wheel: Path) -> None:
     assert not [name for name in _names(wheel) if "__pycache__" in name or name.endswith((".pyc", "README.md"))]
 
 
+def test_it_holds_the_templates_of_new_projects(wheel: Path) -> None:
+    templates = ROOT / "layers/sedano/python/sedano/cli/templates"
+    ours = {f"sedano/cli/templates/{path.relative_to(templates).as_posix()}" for path in templates.rglob("*.tmpl")}
+    assert "sedano/cli/templates/every/dot-gitignore.tmpl" in ours
+    assert ours == {name for name in _names(wheel) if name.startswith("sedano/cli/templates/")}
+
+
 def test_an_sdist_becomes_the_same_wheel_byte_for_byte(wheel: Path, tmp_path: Path) -> None:
     with tarfile.open(_built(ROOT, "sdist", tmp_path / "sdist")) as archive:
         archive.extractall(tmp_path / "unpacked", filter="data")

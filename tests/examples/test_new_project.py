@@ -1,0 +1,58 @@
+"""A project that `sedano new` makes: its tests pass with the plugin, linters and mypy find nothing, and its app is discovered."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sedano.cli.projects import TEMPLATES, files
+from tests.plugins.pytest_runs import LIBRARY, ROOT, Elsewhere
+
+EACH = pytest.mark.parametrize("template", TEMPLATES)
+QUEUES = {"minimal": "shop: queues default", "events": "shop: queues default"}
+HOUSE = ("--config", str(ROOT / "pyproject.toml"), "--config", "lint.isort.known-first-party=[]")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What mypy knows of the library, shared by all templates."""
+    return tmp_path_factory.mktemp("mypy")
+
+
+def said(folder: Path, *words: str, **more: str) -> str:
+    """Run a module of Python in *folder*; return what it printed, or fail with it."""
+    environment = {"PATH": os.environ["PATH"], "COLUMNS": "200", **more}
+    command = [sys.executable, "-m", *words]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@EACH
+def test_its_own_tests_pass_at_every_crash_point(elsewhere: Elsewhere, template: str) -> None:
+    elsewhere.write(files("shop", template))
+    code, output = elsewhere.run()
+    assert code == 0, output
+    assert "deaths, and every message doubled" in output
+
+
+@EACH
+def test_ruff_finds_nothing_by_its_own_rules_nor_by_ours(elsewhere: Elsewhere, template: str) -> None:
+    elsewhere.write(files("shop", template))
+    said(elsewhere.folder, "ruff", "check", "--no-cache", ".")
+    said(elsewhere.folder, "ruff", "check", "--no-cache", *HOUSE, ".")
+    said(elsewhere.folder, "ruff", "format", "--no-cache", "--check", ".")
+
+
+@EACH
+def test_mypy_finds_nothing_when_it_is_strict(elsewhere: Elsewhere, cache: Path, template: str) -> None:
+    elsewhere.write(files("shop", template))
+    assert "Success" in said(elsewhere.folder, "mypy", "--strict", "--cache-dir", str(cache), MYPYPATH=str(LIBRARY))
+
+
+@EACH
+def test_its_app_is_discovered_from_its_folder(elsewhere: Elsewhere, template: str) -> None:
+    elsewhere.write(files("shop", template))
+    assert QUEUES[template] in said(elsewhere.folder, "sedano", "discover", "--app", "shop.tasks:app")
