@@ -23,7 +23,7 @@ from benchmarks.report import Entry, Section, Target
 from benchmarks.sizes import LAYER_TARGET, layer, zipped
 from infra.limits import MOST_RESOURCES
 from requirements import toolchain
-from sedano.local import assembly
+from sedano.deploy import assembly
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "build" / "bench" / "deploy.json"

@@ -17,15 +17,18 @@ from pathlib import Path
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from . import buckets, variables
-from .account import AccountError, Target, opened, require_deployed, require_prepared, require_room, target
+from sedano.deploy import buckets
+from sedano.deploy.account import AccountError, Target, opened, require_deployed, require_prepared, require_room, target
+from sedano.deploy.spelling import MAKE
+from sedano.deploy.standing import require_empty, require_free, require_same, standing
+from sedano.deploy.variables import exports, variables
+
 from .application import Declared, application
 from .assets import AssetError
-from .config import ConfigError, require
+from .config import ConfigError, StageConfig, require
 from .context import Deployment, from_context
 from .discovery import DiscoveryError
 from .places import ROOT
-from .standing import require_empty, require_free, require_same, standing
 
 ASSEMBLY = ROOT / "build" / "cdk.out"
 TOOLCHAIN = ROOT / "requirements" / "toolchain.py"
@@ -62,13 +65,13 @@ def synthesise(context: Mapping[str, str]) -> int:
 
 def _act(verb: str, context: Mapping[str, str], wanted: Deployment, declared: Declared | None, further: Sequence[str]) -> int:
     session, config = opened(), wanted.config
-    where = target(session, config)
+    where = target(session, config.stage, config.region, config.account)
     config.require_in(where.region)
     sys.stderr.write(f"Account {where.account}, {where.region}.\n")
     if verb == "bootstrap":
         return _cdk(verb, [f"aws://{where.account}/{where.region}", *further], where.region)
     if verb == "variables":
-        sys.stdout.write("".join(f"{line}\n" for line in variables.exports(session, where, config.stage)))
+        sys.stdout.write("".join(f"{line}\n" for line in exports(variables(session, where, config.stage, MAKE))))
         return 0
     _require_ready(verb, session, where, wanted, declared)
     if failed := synthesise(context):
@@ -78,23 +81,41 @@ def _act(verb: str, context: Mapping[str, str], wanted: Deployment, declared: De
     if verb == "deploy":
         return _cdk(verb, ["--all", *further], where.region)
     agreed, further = "--force" in further, [word for word in further if word != "--force"]
-    if not buckets.empty_all(session, where.region, config, agreed=agreed):
+    if not _emptied(session, where.region, config, agreed=agreed):
         return 1
     return _cdk(verb, ["--all", "--force", *further], where.region)
 
 
+def _emptied(session: boto3.Session, region: str, config: StageConfig, *, agreed: bool) -> bool:
+    """Empty the stage's buckets after asking, unless that was *agreed*; return whether the stage may be destroyed."""
+    names = [] if config.permanent else buckets.of_stage(session, region, config.stage)
+    kept = "what it remembers stays" if config.permanent else f"and with it every object in {', '.join(names) or 'its buckets'}"
+    if not agreed and not _confirmed(f"Destroy the stage {config.stage}, {kept}? (y/n) "):
+        sys.stderr.write("Nothing was changed.\n")
+        return False
+    for name in names:
+        sys.stderr.write(f"{name}: {buckets.emptied(session, region, name)} objects deleted\n")
+    return True
+
+
+def _confirmed(question: str) -> bool:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def _require_ready(verb: str, session: boto3.Session, where: Target, wanted: Deployment, declared: Declared | None) -> None:
     """Refuse what the account cannot do for this stage, before the templates are made, which takes seconds."""
-    require_prepared(session, where)
+    require_prepared(session, where, MAKE)
     if verb == "destroy":
-        require_deployed(session, where, wanted.config.stage)
+        require_deployed(session, where, wanted.config.stage, MAKE)
     if verb == "deploy" and declared:
         if declared.webhooks:
-            require_room(session, where, wanted.config.webhook_concurrency)
+            require_room(session, where, wanted.config.webhook_concurrency, MAKE)
         found = standing(session, where, wanted.config.stage)
         if found is not None and not wanted.replace:
-            require_same(found, wanted.config.stage, wanted.app)
-            require_empty(session, where, found, declared.queues)
+            require_same(found, wanted.config.stage, wanted.app, MAKE)
+            require_empty(session, where, found, declared.queues, MAKE)
         if found is not None:
             require_free(session, where, found, declared.queues)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import boto3
 
-from sedano.local import assembly
+from sedano.deploy import assembly
 
 Properties = Mapping[str, Any]
 IN_ORDER = ("FifoQueue", "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit")

@@ -13,8 +13,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from sedano.aws.settings import command_addresses
+from sedano.deploy.assembly import archive
 from sedano.local import Endpoint, LocalStage, LocalStageError
-from sedano.local.assembly import archive
 from sedano.local.deployment import deploy
 from sedano.local.stage import ENDPOINT_PYTHON
 from sedano.local.synthesis import ROOT

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sedano.local import assembly
+from sedano.deploy import assembly
 
 Properties = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ from infra import places
 from infra.assets import FOR_BROWSERS, FOR_DESKS
 from infra.packages import library_packages
 from infra.places import LAYER_PINS
-from sedano.local import assembly
+from sedano.deploy import assembly
 from tests.infra.template import Templates, target
 from tests.plugins.resources import CODE
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from infra.account import BOOTSTRAPPED, Target, no_room
+from sedano.deploy.account import Target, no_room
+from sedano.deploy.assembly import BOOTSTRAPPED
+from sedano.deploy.spelling import MAKE
 from sedano.local import Endpoint
 from sedano.local.stage import ENDPOINT_PYTHON
 from sedano.local.synthesis import ROOT
@@ -163,8 +165,8 @@ NOBODY_THERE = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1
 @pytest.mark.parametrize(
     ("environment", "said"),
     [
-        ({"AWS_PROFILE": "shpo"}, "sedano: AWS_PROFILE: there is no profile 'shpo'; `aws configure list-profiles` tells which there are"),
-        ({**KEYS, "AWS_REGION": "eu central"}, "sedano: 'eu central' is no Region: set AWS_REGION to one, such as eu-central-1"),
+        ({"AWS_PROFILE": "shpo"}, "sedano: AWS_PROFILE: there is no profile 'shpo'; `aws configure list-profiles` lists the profiles"),
+        ({**KEYS, "AWS_REGION": "eu central"}, "sedano: 'eu central' is not a Region: set AWS_REGION to one, such as eu-central-1"),
         ({**KEYS, **NOBODY_THERE}, "; look at the network, and whether eu-central-1 is a Region"),
     ],
 )
@@ -237,7 +239,7 @@ def test_a_ceiling_for_webhooks_that_the_account_cannot_give(tmp_path: Path, pre
     told = _make(*_shop(tmp_path, f"{GOOD}{webhook}"), "SET=webhook_concurrency=1000", environment=prepared)
     said = told.splitlines()[-1]
     assert said.startswith("sedano: webhook_concurrency: 1000 executions at once cannot be kept for the webhook: account 000000000000 has ")
-    assert "of which Lambda leaves 100 to all others; deploy with SET=" in said
+    assert "Lambda leaves 100 of them to all others; deploy with SET=" in said
 
 
 @pytest.mark.ministack
@@ -250,7 +252,7 @@ def test_a_stage_of_which_nothing_is_there_is_not_said_to_be_gone(tmp_path: Path
     ("most", "room"), [(10, '0", which keeps none,'), (50, '0"'), (100, '0"'), (101, '1"'), (109, '9"'), (110, ""), (1000, "")]
 )
 def test_what_an_account_has_room_for(most: int, room: str) -> None:
-    said = no_room(Target("000000000000", "eu-central-1"), most, 10)
+    said = no_room(Target("000000000000", "eu-central-1"), most, 10, MAKE)
     assert (f'SET="webhook_concurrency={room}' in said) if room else said == ""
 
 

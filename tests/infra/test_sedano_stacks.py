@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from requirements import toolchain
-from sedano.local import assembly
+from sedano.deploy import assembly
 from sedano.local.synthesis import ROOT
 from tests.infra.template import Templates, of_a_stream, read, target
 

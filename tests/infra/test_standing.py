@@ -9,11 +9,13 @@ import pytest
 from moto import mock_aws
 
 from infra import command
-from infra.account import BOOTSTRAPPED, AccountError, Target
 from infra.application import application
 from infra.config import ConfigError
 from infra.context import from_context
-from infra.standing import require_empty, require_free, require_same, standing
+from sedano.deploy.account import AccountError, Target
+from sedano.deploy.assembly import BOOTSTRAPPED
+from sedano.deploy.spelling import MAKE
+from sedano.deploy.standing import require_empty, require_free, require_same, standing
 from tests.plugins.resources import APP, CODE
 
 WHERE = Target("123456789012", "eu-central-1")
@@ -51,9 +53,9 @@ def _deployed(session: boto3.Session, queues: object, events: str) -> None:
 def test_another_application_does_not_take_the_place_of_the_first(session: boto3.Session) -> None:
     found = standing(session, WHERE, "dev")
     assert found is not None
-    require_same(found, "dev", "shop:app")
+    require_same(found, "dev", "shop:app", MAKE)
     with pytest.raises(AccountError, match=r'^app: the stage dev runs shop:app, and bank:app would .*\(default, mail\).* SET="repl'):
-        require_same(found, "dev", "bank:app")
+        require_same(found, "dev", "bank:app", MAKE)
 
 
 def _ready(session: boto3.Session, code: Path, app: str, **settings: str) -> None:
@@ -85,12 +87,12 @@ def test_a_stage_that_is_not_there_has_nothing_to_lose(session: boto3.Session) -
 def test_a_queue_is_not_taken_away_with_what_waits_in_it(session: boto3.Session, where: str) -> None:
     found, sqs = standing(session, WHERE, "dev"), session.client("sqs")
     assert found is not None
-    require_empty(session, WHERE, found, ["default"])
+    require_empty(session, WHERE, found, ["default"], MAKE)
     for body in ("one", "two"):
         sqs.send_message(QueueUrl=sqs.get_queue_url(QueueName=where)["QueueUrl"], MessageBody=body)
-    require_empty(session, WHERE, found, ["default", "mail"])
+    require_empty(session, WHERE, found, ["default", "mail"], MAKE)
     with pytest.raises(AccountError, match=r"^queues: the application no longer names mail \(2\)\..*until it is empty, or say SET="):
-        require_empty(session, WHERE, found, ["default"])
+        require_empty(session, WHERE, found, ["default"], MAKE)
 
 
 def test_delayed_messages_and_those_that_are_worked_on_count(session: boto3.Session) -> None:
@@ -100,7 +102,7 @@ def test_delayed_messages_and_those_that_are_worked_on_count(session: boto3.Sess
     sqs.send_message(QueueUrl=found.queues["mail"], MessageBody="now")
     sqs.receive_message(QueueUrl=found.queues["mail"])
     with pytest.raises(AccountError, match=r"mail \(2\)"):
-        require_empty(session, WHERE, found, ["default"])
+        require_empty(session, WHERE, found, ["default"], MAKE)
 
 
 def test_queues_that_an_earlier_version_named_are_not_replaced_with_what_waits_in_them(session: boto3.Session) -> None:
@@ -109,10 +111,10 @@ def test_queues_that_an_earlier_version_named_are_not_replaced_with_what_waits_i
     _deployed(session, {"mail": url}, "")
     found = standing(session, WHERE, "dev")
     assert found is not None
-    require_empty(session, WHERE, found, ["mail"])
+    require_empty(session, WHERE, found, ["mail"], MAKE)
     session.client("sqs").send_message(QueueUrl=url, MessageBody="one")
     with pytest.raises(AccountError, match=r"^queues: this version of sedano replaces the queues mail \(1\) by others\..* SET="):
-        require_empty(session, WHERE, found, ["mail"])
+        require_empty(session, WHERE, found, ["mail"], MAKE)
     require_free(session, WHERE, found, ["mail", "bulk"])
 
 

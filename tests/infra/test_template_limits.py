@@ -1,6 +1,6 @@
 """No template is larger than CloudFormation, IAM, KMS, S3 and Lambda take."""
 
-from sedano.local import assembly
+from sedano.deploy import assembly
 from tests.infra.template import Templates
 from tests.strict_aws.templates import problems
 

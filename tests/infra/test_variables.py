@@ -6,8 +6,9 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from infra.account import AccountError, Target
-from infra.variables import exports
+from sedano.deploy.account import AccountError, Target
+from sedano.deploy.spelling import MAKE
+from sedano.deploy.variables import exports, variables
 
 WHERE = Target("123456789012", "eu-central-1")
 STATE = '{"Resources": {"T": {"Type": "AWS::SNS::Topic"}}, "Outputs": {"SedanoLedgerTable": {"Value": "ledger"}}}'
@@ -26,7 +27,8 @@ def _session(*stacks: tuple[str, str]) -> boto3.Session:
 @mock_aws
 def test_they_are_what_a_program_needs_and_a_shell_understands() -> None:
     session = _session(("sedano-dev-state", STATE), ("sedano-dev-core", CORE))
-    script = "\n".join([*exports(session, WHERE, "dev"), 'echo "$SEDANO_LEDGER_TABLE|$SEDANO_QUEUES|$AWS_REGION|$AWS_DEFAULT_REGION"; env'])
+    found = exports(variables(session, WHERE, "dev"))
+    script = "\n".join([*found, 'echo "$SEDANO_LEDGER_TABLE|$SEDANO_QUEUES|$AWS_REGION|$AWS_DEFAULT_REGION"; env'])
     said = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True, env={}).stdout
     assert said.splitlines()[0] == """ledger|{"default": "https://it's here"}|eu-central-1|eu-central-1"""
     assert "not ours" not in said
@@ -35,4 +37,4 @@ def test_they_are_what_a_program_needs_and_a_shell_understands() -> None:
 @mock_aws
 def test_of_a_stage_that_is_not_deployed_there_are_none() -> None:
     with pytest.raises(AccountError, match=r"the stage prod is not deployed in account 123456789012 in eu-central-1: run `make deploy`"):
-        list(exports(_session(("sedano-dev-state", STATE)), WHERE, "prod"))
+        variables(_session(("sedano-dev-state", STATE)), WHERE, "prod", MAKE)

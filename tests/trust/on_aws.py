@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sedano.local import assembly
+from sedano.deploy import assembly
 from sedano.local.endpoint import REGION
 from sedano.local.stage import stage_context
 from sedano.local.synthesis import synthesise

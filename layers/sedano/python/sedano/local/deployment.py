@@ -14,7 +14,7 @@ from typing import Any
 import boto3
 from botocore.exceptions import ClientError
 
-from sedano.local import assembly
+from sedano.deploy import assembly
 from sedano.local.failure import LocalStageError
 
 _BOOTSTRAP_VERSION = ("/cdk-bootstrap/hnb659fds/version", "31")

@@ -1,7 +1,9 @@
-"""What stands under a stage's name already, looked at before it is deployed over: another application, and queues that would go.
+"""Looks at the stage that a deployment would change: does it run another application, and would queues with messages be deleted?
 
-Whoever may not look may still deploy; a stage that is not there yet has nothing to lose.
+A caller without the right to look may still deploy. A new stage has nothing to lose.
 """
+
+from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
@@ -10,7 +12,8 @@ from typing import Any, NamedTuple
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from .account import AccountError, Target
+from sedano.deploy.account import AccountError, Target
+from sedano.deploy.spelling import VERBS, Spelling
 
 #: How the messages of a queue are counted: those that wait, that are worked on, and that are delayed.
 COUNTED = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed")
@@ -49,7 +52,7 @@ def _standing(app: str, queues: Mapping[str, Any], place: str) -> Standing:
     return Standing(app, queues)
 
 
-def require_same(found: Standing, stage: str, app: str) -> None:
+def require_same(found: Standing, stage: str, app: str, spelled: Spelling = VERBS) -> None:
     """Refuse to deploy *app* over another application.
 
     Raises:
@@ -58,11 +61,13 @@ def require_same(found: Standing, stage: str, app: str) -> None:
     if found.app != app:
         raise AccountError(
             f"app: the stage {stage} runs {found.app}, and {app} would take its place, with its queues ({', '.join(found.queues)}), "
-            'tables and history: give another STAGE=, or say SET="replace=true" if that is meant'
+            f"tables and history: give another {spelled.stage}, or say {spelled.setting('replace=true')} if that is meant"
         )
 
 
-def require_empty(session: boto3.Session, where: Target, found: Standing, queues: Iterable[str]) -> None:
+def require_empty(
+    session: boto3.Session, where: Target, found: Standing, queues: Iterable[str], spelled: Spelling = VERBS
+) -> None:
     """Refuse to take away a queue that is not among *queues* any more while messages are in it or in its dead letters.
 
     A queue that CloudFormation named is replaced by one with a name of its own, and so is taken away as well.
@@ -74,18 +79,18 @@ def require_empty(session: boto3.Session, where: Target, found: Standing, queues
     stay = set(queues) if found.begin else set()
     gone = {name: _held(sqs, url) for name, url in found.queues.items() if name not in stay}
     held = {name: number for name, number in gone.items() if number}
-    told = ", ".join(f"{name} ({number})" for name, number in held.items())
+    told, replace = ", ".join(f"{name} ({number})" for name, number in held.items()), spelled.setting("replace=true")
     if held and not found.begin:
         raise AccountError(
             f"queues: this version of sedano replaces the queues {told} by others. The number is that of the messages in each and in its "
             "dead letters. Stop what publishes, wait until they are empty, and deploy again; or say "
-            'SET="replace=true" if they are not wanted'
+            f"{replace} if they are not wanted"
         )
     if held:
         raise AccountError(
             f"queues: the application no longer names {told}. The number is that of the messages in it and in its dead letters: they "
             "would be deleted, or in production wait where nothing consumes them. Name the queue in Sedano(queues=…) until it is empty, or "
-            'say SET="replace=true" if they are not wanted'
+            f"say {replace} if they are not wanted"
         )
 
 
@@ -93,7 +98,7 @@ def require_free(session: boto3.Session, where: Target, found: Standing, queues:
     """Refuse to make a queue under a name that is taken: production keeps a queue that the application no longer named.
 
     Raises:
-        AccountError: names each such queue, how many messages it holds, and what to do.
+        AccountError: names each such queue, the number of its messages, and the remedy.
     """
     sqs = session.client("sqs", region_name=where.region)
     new = [name for name in queues if found.begin and name not in found.queues]
@@ -108,7 +113,7 @@ def require_free(session: boto3.Session, where: Target, found: Standing, queues:
 
 
 def _is_there(sqs: Any, url: str) -> bool:
-    """Tell whether a queue has this address; one that cannot be looked at counts as absent, and CloudFormation has the last word."""
+    """Return whether a queue has this address; one that cannot be looked at counts as absent, and CloudFormation has the last word."""
     try:
         sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
     except (BotoCoreError, ClientError):

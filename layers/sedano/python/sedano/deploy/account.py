@@ -1,4 +1,6 @@
-"""Whose account would be deployed to: asked before anything is, and each refusal says what to do."""
+"""Finds out whose account a deployment goes to, before anything is deployed; each refusal names the remedy."""
+
+from __future__ import annotations
 
 import os
 from typing import NamedTuple
@@ -7,10 +9,10 @@ import boto3
 from botocore import exceptions
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
-from .config import StageConfig
+from sedano.deploy.assembly import BOOTSTRAPPED
+from sedano.deploy.failure import DeployError
+from sedano.deploy.spelling import VERBS, Spelling
 
-#: Where `cdk bootstrap` notes that an account is prepared.
-BOOTSTRAPPED = "/cdk-bootstrap/hnb659fds/version"
 #: So many executions at once Lambda keeps for the functions that have none of their own; an account that has no more gives none away.
 LEFT_TO_OTHERS = 100
 #: The stacks of a stage, by what their names end with.
@@ -18,64 +20,72 @@ STACKS = ("state", "core", "observability", "pipeline")
 _LOG_IN = "log in (`aws sso login`, `aws configure`), or name a profile in AWS_PROFILE"
 
 
-class AccountError(RuntimeError):
+class AccountError(DeployError):
     """The credentials at hand cannot deploy this stage; the message says what to do."""
 
 
 class Target(NamedTuple):
-    """An account and a Region."""
+    """An account and a Region, in the partition of AWS (`aws`, `aws-cn`) that the Region belongs to."""
 
     account: str
     region: str
+    partition: str = "aws"
+
+    def filled(self, text: str) -> str:
+        """Return *text* of a cloud assembly with its account, Region and partition."""
+        values = {"AccountId": self.account, "Region": self.region, "Partition": self.partition}
+        for name, value in values.items():
+            text = text.replace(f"${{AWS::{name}}}", value)
+        return text
 
 
 def opened() -> boto3.Session:
     """Return a session with what the shell and the files of the AWS CLI say.
 
     Raises:
-        AccountError: they name a profile that there is not, or cannot be read.
+        AccountError: they name a missing profile, or cannot be read.
     """
     try:
         # The CDK reads AWS_REGION, botocore AWS_DEFAULT_REGION.
         return boto3.Session(region_name=os.environ.get("AWS_REGION") or None)
     except exceptions.ProfileNotFound as error:
         profile = error.kwargs["profile"]
-        raise AccountError(f"AWS_PROFILE: there is no profile {profile!r}; `aws configure list-profiles` tells which there are") from error
+        raise AccountError(f"AWS_PROFILE: there is no profile {profile!r}; `aws configure list-profiles` lists the profiles") from error
     except exceptions.ConfigParseError as error:
         raise AccountError(f"the settings of the AWS CLI cannot be read: {error}; correct that file") from error
 
 
-def target(session: boto3.Session, config: StageConfig) -> Target:
-    """Return where the credentials of *session* lead.
+def target(session: boto3.Session, stage: str, region: str | None = None, account: str | None = None) -> Target:
+    """Return where the credentials of *session* lead, which is the Region and the account of *stage* where it has its own.
 
     Raises:
-        AccountError: there are none, AWS refuses them, no Region is set, or they are not those of the stage.
+        AccountError: no credentials are set, AWS refuses them, no Region is set, or they belong to another account than the stage.
     """
-    region = config.region or session.region_name
+    region = region or session.region_name
     if region is None:
         raise AccountError("no Region: set AWS_REGION, or give the stage one with region= and account=")
     try:
-        account = str(session.client("sts", region_name=region).get_caller_identity()["Account"])
+        found = str(session.client("sts", region_name=region).get_caller_identity()["Account"])
     except (NoCredentialsError, PartialCredentialsError) as error:
         raise AccountError(f"no AWS credentials are set: {_LOG_IN}") from error
     except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
         remedy = f"look at the network, and whether {region} is a Region"
         raise AccountError(f"AWS cannot be reached to ask whose credentials these are: {error}; {remedy}") from error
     except exceptions.InvalidRegionError as error:
-        raise AccountError(f"{region!r} is no Region: set AWS_REGION to one, such as eu-central-1") from error
+        raise AccountError(f"{region!r} is not a Region: set AWS_REGION to one, such as eu-central-1") from error
     except ClientError as error:
         raise AccountError(f"AWS refuses the credentials ({error.response['Error']['Code']}): {_LOG_IN}") from error
     except BotoCoreError as error:
         raise AccountError(f"the AWS credentials cannot be used: {error}; {_LOG_IN}") from error
-    if config.account not in (None, account):
+    if account not in (None, found):
         raise AccountError(
-            f"account: the stage {config.stage} belongs to {config.account}, and the credentials are those of {account}: "
+            f"account: the stage {stage} belongs to {account}, and the credentials are those of {found}: "
             "name the profile of the right account in AWS_PROFILE"
         )
-    return Target(account, region)
+    return Target(found, region, session.get_partition_for_region(region))
 
 
-def require_prepared(session: boto3.Session, where: Target) -> None:
+def require_prepared(session: boto3.Session, where: Target, spelled: Spelling = VERBS) -> None:
     """Refuse an account and Region that the CDK was never prepared for.
 
     Raises:
@@ -86,12 +96,12 @@ def require_prepared(session: boto3.Session, where: Target) -> None:
     except ClientError as error:
         if error.response["Error"]["Code"] == "ParameterNotFound":
             place = f"account {where.account} in {where.region}"
-            raise AccountError(f"{place} is not prepared for the CDK: run `make bootstrap` once") from error
-        # Whoever may not look may still deploy: the CDK looks again, with its own role.
+            raise AccountError(f"{place} is not prepared for the CDK: run {spelled.bootstrap} once") from error
+        # A caller without this right may still deploy: the deployment role has it.
 
 
-def require_deployed(session: boto3.Session, where: Target, stage: str) -> None:
-    """Refuse to take away a *stage* of which nothing is there: one whose name is mistyped would seem to be gone.
+def require_deployed(session: boto3.Session, where: Target, stage: str, spelled: Spelling = VERBS) -> None:
+    """Refuse to delete an unknown *stage*: with a mistyped name it would seem to be deleted.
 
     Raises:
         AccountError: none of its stacks exists.
@@ -103,13 +113,13 @@ def require_deployed(session: boto3.Session, where: Target, stage: str) -> None:
         except ClientError as error:
             if error.response["Error"]["Code"] == "ValidationError":
                 continue
-            # Whoever may not look may still destroy: the CDK looks again, with its own role.
+            # A caller without this right may still destroy: the deployment role has it.
         return
     place = f"account {where.account} in {where.region}"
-    raise AccountError(f"nothing of the stage {stage} is deployed in {place}: give STAGE= the name of one that is")
+    raise AccountError(f"nothing of the stage {stage} is deployed in {place}: give {spelled.stage} the name of one that is")
 
 
-def require_room(session: boto3.Session, where: Target, at_once: int) -> None:
+def require_room(session: boto3.Session, where: Target, at_once: int, spelled: Spelling = VERBS) -> None:
     """Refuse to keep *at_once* executions for the webhook's function in an account that cannot give them: a new one has ten in all.
 
     Raises:
@@ -118,18 +128,19 @@ def require_room(session: boto3.Session, where: Target, at_once: int) -> None:
     try:
         settings = session.client("lambda", region_name=where.region).get_account_settings()
     except (ClientError, BotoCoreError):
-        return  # Whoever may not look may still deploy: CloudFormation looks again.
-    if refusal := no_room(where, int(settings["AccountLimit"]["ConcurrentExecutions"]), at_once):
+        return  # A caller without this right may still deploy: CloudFormation looks again.
+    if refusal := no_room(where, int(settings["AccountLimit"]["ConcurrentExecutions"]), at_once, spelled):
         raise AccountError(refusal)
 
 
-def no_room(where: Target, most: int, at_once: int) -> str:
+def no_room(where: Target, most: int, at_once: int, spelled: Spelling = VERBS) -> str:
     """Return why an account of *most* executions at once cannot keep *at_once* of them for one function; empty when it can."""
     room = max(0, most - LEFT_TO_OTHERS)
     if at_once <= room:
         return ""
+    fitting = spelled.setting(f"webhook_concurrency={room}")
     return (
         f"webhook_concurrency: {at_once} executions at once cannot be kept for the webhook: account {where.account} has {most} in "
-        f'{where.region}, of which Lambda leaves {LEFT_TO_OTHERS} to all others; deploy with SET="webhook_concurrency={room}"'
+        f"{where.region}, and Lambda leaves {LEFT_TO_OTHERS} of them to all others; deploy with {fitting}"
         f"{'' if room else ', which keeps none,'} or ask for more at Service Quotas (Lambda, concurrent executions)"
     )

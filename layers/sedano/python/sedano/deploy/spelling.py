@@ -1,0 +1,24 @@
+"""How a remedy names the commands and options of the command line that the user has in hand."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Spelling(NamedTuple):
+    """The words of one command line: two commands, the option of the stage, and how a setting is given."""
+
+    bootstrap: str
+    deploy: str
+    stage: str
+    settings: str
+
+    def setting(self, text: str) -> str:
+        """Return how the setting *text*, such as `replace=true`, is given."""
+        return self.settings.format(text)
+
+
+#: The verbs of `sedano`.
+VERBS = Spelling("`sedano bootstrap`", "`sedano deploy`", "--stage", "--set {}")
+#: The targets of the Makefile of a clone.
+MAKE = Spelling("`make bootstrap`", "`make deploy`", "STAGE=", 'SET="{}"')

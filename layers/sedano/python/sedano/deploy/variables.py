@@ -1,0 +1,46 @@
+"""How a program finds a stage that is deployed: the outputs of its stacks, as variables that a shell understands."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+
+import boto3
+from botocore.exceptions import ClientError
+
+from sedano.deploy.account import AccountError, Target
+from sedano.deploy.assembly import settings
+from sedano.deploy.spelling import VERBS, Spelling
+
+_STACKS = ("state", "core")
+
+
+def variables(session: boto3.Session, where: Target, stage: str, spelled: Spelling = VERBS) -> dict[str, str]:
+    """Return the variables of *stage*, and those that name its Region.
+
+    Raises:
+        AccountError: the stage is not deployed there, or these credentials may not look.
+    """
+    cloudformation = session.client("cloudformation", region_name=where.region)
+    found: dict[str, str] = {}
+    for part in _STACKS:
+        try:
+            (stack,) = cloudformation.describe_stacks(StackName=f"sedano-{stage}-{part}")["Stacks"]
+        except ClientError as error:
+            raise AccountError(_why(error, where, stage, spelled)) from error
+        found |= settings({one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])})
+    return {**found, "AWS_REGION": where.region, "AWS_DEFAULT_REGION": where.region}
+
+
+def exports(found: Mapping[str, str]) -> Iterator[str]:
+    """Yield a command of a shell for each variable."""
+    for name, value in found.items():
+        yield f"export {name}={shlex.quote(value)}"
+
+
+def _why(error: ClientError, where: Target, stage: str, spelled: Spelling) -> str:
+    said = error.response["Error"]
+    if said["Code"] == "ValidationError":
+        place = f"account {where.account} in {where.region}"
+        return f"the stage {stage} is not deployed in {place}: run {spelled.deploy} first, or give {spelled.stage} the name of one that is"
+    return f"the stage {stage} cannot be looked up ({said['Code']}): its credentials need cloudformation:DescribeStacks"
