@@ -122,6 +122,7 @@ def test_what_needs_a_missing_port_is_refused_with_words(port: str, name: str) -
     with pytest.raises(PortMissing, match=rf"this deployment has no {port}: required by .+; give Ports\({port}=…\) an adapter") as found:
         REFUSED[port][name](app)
     assert found.value.port == port
+    assert "as sedano.aws, sedano.sqlite and sedano.memory do" in str(found.value)
 
 
 @pytest.mark.parametrize("missing", [[port] for port in OPTIONAL] + [OPTIONAL], ids=lambda ports: ports[0] if len(ports) == 1 else "all")

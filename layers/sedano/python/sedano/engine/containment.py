@@ -39,7 +39,7 @@ from sedano.ports import Delivery, Telemetry
 I = TypeVar("I")  # noqa: E741 - an item
 R = TypeVar("R")
 LIBRARY = "sedano."
-ADAPTERS = "aws/"
+ADAPTERS = ("aws/", "sqlite/")
 RECEIVES = 4
 """Receipts after which a message is set aside whose exception came out of an adapter."""
 MOST_PLACES = 8

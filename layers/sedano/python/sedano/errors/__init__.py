@@ -40,7 +40,7 @@ class PortMissing(ConfigurationError):
 
     def __init__(self, port: str, user: str) -> None:
         """Name the *port* (a field of `sedano.ports.Ports`) and what requires it (*user*)."""
-        adapter = f"give Ports({port}=…) an adapter, as sedano.aws and sedano.memory do"
+        adapter = f"give Ports({port}=…) an adapter, as sedano.aws, sedano.sqlite and sedano.memory do"
         super().__init__(f"this deployment has no {port}: required by {user}; {adapter}, or remove that use")
         self.port = port
 

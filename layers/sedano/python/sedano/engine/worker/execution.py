@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextvars
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -36,12 +37,15 @@ RunLoop = Callable[[Sequence[Ready], "Execution", Batch, Callable[[Ran], None]],
 """Runs the async bodies of a batch together until it has no time left, hands over each that ended, and returns those that did not."""
 
 
+DRAINED = "the worker stops; a task that it has not begun goes back to its queue"
+
+
 class Execution(NamedTuple):
     """Runs bodies.
 
     *guard*: seconds before the deadline after which no body is started. *record* records a run. *look* looks at what is about to begin,
     *admission* learns how it went. *began*: the contexts of the bodies that have begun in this batch. *turns*: which async bodies may run
-    at once; None: all. *holds* tells whether a job is still this worker's.
+    at once; None: all. *holds* tells whether a job is still this worker's. *draining*: set when no more bodies are begun.
     """
 
     ports: Ports
@@ -56,6 +60,7 @@ class Execution(NamedTuple):
     admission: Admission
     began: list[TaskContext]
     holds: Callable[[Held], bool]
+    draining: threading.Event
     vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
     turns: Turns | None = None
 
@@ -121,6 +126,8 @@ class Execution(NamedTuple):
         if self.run_loop is None:
             raise SedanoError("an async task was registered after the worker was built")
         left = batch.deadline - self.guard - self.ports.clock.now()
+        if self.draining.is_set():
+            left = -1.0
         for held, _ in waiting:
             if needed(held) > left:
                 self.finish(held, None, batch, finished)
@@ -158,6 +165,8 @@ class Execution(NamedTuple):
 
     def _ran(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | Later | None:
         started, limits = self.ports.clock.now(), limits_of(held.job)
+        if self.draining.is_set():
+            return None
         if self.look.due(started):
             self.look.ask(started)
         if (why := self.look.at(held.job, started)) is not None:
@@ -197,10 +206,15 @@ class Execution(NamedTuple):
             self.ports.telemetry.log("warning", words, task_id=held.job.command.task_id)
             batch.give_back(held.job.delivery)
             return
-        self.ports.telemetry.log("warning", "no time left in this invocation", task_id=held.job.command.task_id)
+        self._told(held)
         if begun:
             batch.give_back(held.job.delivery)
         else:
             put_back(held.job, batch)
 
-
+    def _told(self, held: Held) -> None:
+        """Log why the body of *held* does not go on here."""
+        if self.draining.is_set():
+            self.ports.telemetry.log("info", DRAINED, task_id=held.job.command.task_id)
+        else:
+            self.ports.telemetry.log("warning", "no time left in this invocation", task_id=held.job.command.task_id)

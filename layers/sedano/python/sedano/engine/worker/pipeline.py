@@ -24,7 +24,8 @@ never fails its neighbours, and nothing is thrown out of `work` but the end of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -50,7 +51,7 @@ from sedano.engine.worker.admission import Admission, Entry, Workplace
 from sedano.engine.worker.body_lanes import pool, turns
 from sedano.engine.worker.claims import Claiming
 from sedano.engine.worker.endings import Endings
-from sedano.engine.worker.execution import Execution, RunLoop
+from sedano.engine.worker.execution import DRAINED, Execution, RunLoop
 from sedano.engine.worker.extension import Extending, Ticker, threaded
 from sedano.engine.worker.failure_log import tell_failure
 from sedano.engine.worker.follow_ups import Following
@@ -92,6 +93,8 @@ class Refused(NamedTuple):
 
 
 RecordedRun = Judged | Refused | SedanoError
+Listener = Callable[[Ran, Judged | None], None]
+"""Receives each run that ended, with its verdict, on the thread that recorded it; None: the outcome was not recorded."""
 
 
 class Worker:
@@ -99,13 +102,14 @@ class Worker:
 
     def __init__(
         self, registry: Registry, ports: Ports, host: Host, settings: WorkerSettings, run_loop: RunLoop | None, ticker: Ticker = threaded,
-        gates: Sequence[Entry] = GATES,
+        gates: Sequence[Entry] = GATES, listener: Listener | None = None,
     ) -> None:  # fmt: skip
         """Build it for the tasks of *registry* over *ports*.
 
         *run_loop* runs async bodies (None: none), *ticker* the beats of claims; *gates* are asked about what is received.
         """
         install()
+        self._listener, self._draining = listener, threading.Event()
         registry.check(ports)
         self.ports, self.host, self.settings, now = ports, host, settings, ports.clock.now
         self.lamport = LamportClock(lambda: int(now() * 1_000_000))
@@ -155,7 +159,7 @@ class Worker:
             ports=self.ports, lamport=self.lamport, preparation=preparation, endings=endings, run_loop=run_loop,
             pool=pool(registry.threads, settings.concurrency, clock), guard=settings.guard, record=self._judge_and_record,
             look=SecondLook(self.ports, self.membership, admission), admission=admission, began=[], holds=self._extending.holds,
-            vote=voting(admission), turns=turns(registry.coroutines, clock),
+            draining=self._draining, vote=voting(admission), turns=turns(registry.coroutines, clock),
         )  # fmt: skip
 
     def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
@@ -190,6 +194,10 @@ class Worker:
         """Return what runs now: the contexts of the bodies that have begun and not ended; for whoever watches the worker's time."""
         return [context for context in [*self._execution.began] if not context.over]
 
+    def drain(self) -> None:
+        """Begin no more bodies: those that run end, and `work` returns the messages of the others. May be called by a signal handler."""
+        self._draining.set()
+
     def leave(self) -> None:
         """Tell the cluster that this worker takes no more work; whoever runs it calls this before the process ends.
 
@@ -209,7 +217,7 @@ class Worker:
 
     def _walk_all(self, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch) -> None:
         for together in self._admission.turns(deliveries, jobs, batch) or rounds(jobs):
-            if self.ports.clock.now() > batch.deadline - self.settings.guard:
+            if self._draining.is_set() or self.ports.clock.now() > batch.deadline - self.settings.guard:
                 self._put_off(together, batch)
                 continue
             try:
@@ -253,7 +261,8 @@ class Worker:
     def _put_off(self, jobs: Sequence[Job], batch: Batch) -> None:
         """Give *jobs* back unclaimed: there is no time left for them in this invocation."""
         for job in jobs:
-            self.ports.telemetry.log("warning", "no time left in this invocation", task_id=job.command.task_id)
+            level, words = ("info", DRAINED) if self._draining.is_set() else ("warning", "no time left in this invocation")
+            self.ports.telemetry.log(level, words, task_id=job.command.task_id)
             put_back(job, batch)
 
     def _unrun(self, stream: Stream[Ran, RecordedRun], batch: Batch, ran: Ran) -> None:
@@ -280,6 +289,8 @@ class Worker:
         judged, found = (answer, answer.ran) if isinstance(answer, Judged) else (None, ran)
         if found.run.error is not None:
             tell_failure(found, judged, self.ports.telemetry)
+        if self._listener is not None:
+            passing(self.ports.telemetry, "listen", partial(self._listener, found, judged), None)
         return answer
 
     def _judge_and_record(self, ran: Ran) -> RecordedRun:
