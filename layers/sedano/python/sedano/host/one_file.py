@@ -13,7 +13,7 @@ from pathlib import Path
 from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.aws.program_log import ProgramLog
 from sedano.errors import ConfigurationError
-from sedano.ports import Ports
+from sedano.ports import Ports, Telemetry
 from sedano.sqlite.deployment import VISIBILITY_S
 from sedano.sqlite.deployment import connect as over
 
@@ -33,6 +33,11 @@ def connect() -> Ports:
     return ports(Path(path), queues)
 
 
-def ports(path: Path, queues: Sequence[str] = ("default",), visibility: float = VISIBILITY_S) -> Ports:
-    """Return the ports over the file at *path*; a received message stays invisible for *visibility* seconds."""
-    return over(path, queues, SystemClock(), SystemEntropy(), ProgramLog({}), visibility=visibility)
+def ports(
+    path: Path, queues: Sequence[str] = ("default",), visibility: float = VISIBILITY_S, telemetry: Telemetry | None = None
+) -> Ports:  # fmt: skip
+    """Return the ports over the file at *path*; a received message stays invisible for *visibility* seconds.
+
+    *telemetry* takes logs and metrics; by default Python's logging takes the logs.
+    """
+    return over(path, queues, SystemClock(), SystemEntropy(), telemetry or ProgramLog({}), visibility=visibility)

@@ -1,0 +1,191 @@
+"""A long-running process that runs the whole engine of one app over given ports, with the machine's time.
+
+On AWS Lambda begins a worker, a router and a recorder with each batch, and a scheduler and a controller by the minute. Here loops do:
+
+    commands           the thread that calls `run`: in a main thread a hard time limit also ends what waits for the system
+    events, records    a thread of their own, so that a long body holds up neither
+    the minute         a thread of its own: one round of the scheduler and one of the controller
+
+`stop` ends it: nothing more is received, the body that runs ends, and messages whose bodies have not begun go back to their queue at once.
+A process that is killed instead loses nothing: its messages are visible again, and its claims are over, when the visibility has passed.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from sedano.app import Sedano
+from sedano.engine.chronicle import Host
+from sedano.engine.cluster.controller import Controller
+from sedano.engine.history.recorder import Recorder
+from sedano.engine.registry import WorkerSettings
+from sedano.engine.router import Router
+from sedano.engine.schedules.scheduler import Scheduler
+from sedano.engine.worker.overtime import Overtime
+from sedano.engine.worker.pipeline import Listener, Worker
+from sedano.errors import SedanoError
+from sedano.ports import EVENTS, RECORDS, Delivery, Ports, command_queue
+from sedano.ports.absent import has
+from sedano.workflow.built_in_tasks import enlist
+
+REST_S = 0.02
+"""How long a loop rests when its queues showed nothing."""
+FAULT_S = 1.0
+"""How long a loop rests after a store that did not answer."""
+MINUTE_S = 60.0
+Work = Callable[[Sequence[Delivery], float], list[Delivery]]
+
+
+def ignored(_: float | None) -> None:
+    """Report no deadline to anybody."""
+
+
+class ProcessSettings(NamedTuple):
+    """How a process works.
+
+    *seconds*: for one batch, as a function's time limit. *batch*: messages received at once (1 to 10). *visibility*: seconds for which the
+    queues hide a received message, which is extended while bodies run; None: they hide it for longer than *seconds*. *deadline* is called
+    with the moment (epoch s) at which the batch under way is over, and with None when it is done. *listener*: see `Worker`.
+    """
+
+    seconds: float = 60.0
+    batch: int = 10
+    visibility: float | None = None
+    deadline: Callable[[float | None], None] = ignored
+    listener: Listener | None = None
+
+
+class Consumer(NamedTuple):
+    """Receives from some queues, and hands each batch to a function that works it off. *stopping*: whether nothing is to begin any more."""
+
+    ports: Ports
+    works: Mapping[str, Work]
+    settings: ProcessSettings
+    stopping: Callable[[], bool]
+
+    def turn(self) -> bool:
+        """Work off one batch of each queue; return whether there was any.
+
+        Raises:
+            Unavailable: a queue did not answer.
+        """
+        return sum(self._batch(queue, work) for queue, work in self.works.items()) > 0
+
+    def _batch(self, queue: str, work: Work) -> bool:
+        queues = self.ports.queues
+        deliveries = [] if self.stopping() else queues.receive(queue, self.settings.batch)
+        if not deliveries:
+            return False
+        back = {delivery.message_id for delivery in work(deliveries, self.ports.clock.now() + self.settings.seconds)}
+        if done := [delivery for delivery in deliveries if delivery.message_id not in back]:
+            queues.delete(done)
+        if self.stopping():
+            self._show_again([delivery for delivery in deliveries if delivery.message_id in back])
+        return True
+
+    def _show_again(self, deliveries: Sequence[Delivery]) -> None:
+        """Let another process receive *deliveries* at once."""
+        for delivery in deliveries:
+            self.ports.queues.hold(delivery, 0)
+
+
+class EngineProcess:
+    """Runs the engine of *app* until it is stopped. One per process of the operating system."""
+
+    def __init__(self, app: Sedano, ports: Ports, settings: ProcessSettings) -> None:
+        """Build it, and bind *app* to *ports*; nothing is received yet.
+
+        Raises:
+            PortMissing: *ports* lack one that something declared in the app needs.
+        """
+        enlist(app)
+        app.attach(ports)
+        self._app, self._ports, self._settings = app, ports, settings
+        self._is_stopped, self._stopping = False, threading.Event()
+        host = Host(f"{socket.gethostname()}.{os.getpid()}.{ports.entropy.uuid()[:8]}", os.getpid())
+        own = (app.worker or WorkerSettings())._replace(lanes=0, visibility=settings.visibility)
+        self.worker = Worker(app.registry, ports, host, own, app.run_loop(), listener=settings.listener)
+        self._overtime = Overtime(self.worker.running, ports.clock, ports.telemetry)
+        self._commands = self._consumer({command_queue(queue): self._work for queue in app.queues})
+        followed: dict[str, Work] = {EVENTS: Router(app.registry, ports, host).route}
+        if has(ports.events):
+            followed[RECORDS] = Recorder(ports, host).record
+        self._followed = self._consumer(followed)
+        self._rounds = self._by_the_minute()
+
+    def run(self) -> None:
+        """Work until `stop` is called; bodies run on this thread."""
+        threads = [
+            threading.Thread(target=self._loop, args=(self._followed,), name="sedano-followers", daemon=True),
+            threading.Thread(target=self._minutes, name="sedano-minutes", daemon=True),
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            self._loop(self._commands)
+        finally:
+            self.stop()
+        for thread in threads:
+            thread.join()
+        self.worker.leave()
+
+    def stop(self) -> None:
+        """Receive nothing more, and let what runs end; `run` returns then. May be called by a signal handler, and by any thread."""
+        if not self._is_stopped:
+            self._is_stopped = True
+            self.worker.drain()
+            self._stopping.set()
+
+    def _consumer(self, works: Mapping[str, Work]) -> Consumer:
+        return Consumer(self._ports, works, self._settings, lambda: self._is_stopped)
+
+    def _work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
+        self._settings.deadline(deadline)
+        self._overtime.begin(deadline - self._ports.clock.now())
+        try:
+            return self.worker.work(deliveries, deadline)
+        finally:
+            self._overtime.end()
+            self._settings.deadline(None)
+
+    def _loop(self, consumer: Consumer) -> None:
+        clock, telemetry = self._ports.clock, self._ports.telemetry
+        while not self._is_stopped:
+            try:
+                seconds = 0.0 if consumer.turn() else REST_S
+            except SedanoError as error:
+                telemetry.log("warning", "a queue did not answer; it is asked again", error=str(error))
+                seconds = FAULT_S
+            if seconds:
+                clock.sleep(seconds)
+
+    def _by_the_minute(self) -> dict[str, Callable[[], object]]:
+        """Return what is done by the minute, by its name, as far as the ports allow it."""
+        app, ports, outlet = self._app, self._ports, self._app.outlet
+        rounds: dict[str, Callable[[], object]] = {}
+        if has(ports.schedules):
+            scheduler = Scheduler(ports, outlet.lamport, f"{app.name}@{socket.gethostname()}")
+            rounds["scheduler"] = lambda: scheduler.round(app.periodics)
+        if all(map(has, (ports.members, ports.consumers, ports.control, ports.memos))):
+            registry = app.registry
+            rounds["controller"] = Controller(
+                ports=ports, lamport=outlet.lamport, queues=app.queues, budgets=registry.budgets, checks=registry.checks,
+                announce=lambda name: outlet.announce(name, {}),
+            ).round  # fmt: skip
+        return rounds
+
+    def _minutes(self) -> None:
+        clock, telemetry = self._ports.clock, self._ports.telemetry
+        while not self._is_stopped:
+            for name, call in self._rounds.items():
+                try:
+                    call()
+                except Exception as error:  # noqa: BLE001 - the next round decides anew, and tasks run meanwhile
+                    words = f"the {name} could not do its round; it tries again in a minute"
+                    telemetry.log("warning", words, error=f"{type(error).__name__}: {error}")
+            telemetry.flush()
+            self._stopping.wait(MINUTE_S - clock.now() % MINUTE_S)
