@@ -19,7 +19,7 @@ from .packages import LAMBDAS_OWN
 MOST_SECONDS = 120
 #: The modules of what Lambda's Python brings besides the standard library.
 LAMBDAS_MODULES = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
-#: What `sedano discover` says before the one sentence; before that stands the user's own traceback.
+#: What `sedano.cli.declared` says before the one sentence; before that stands the user's own traceback.
 _REFUSED = "sedano discover: "
 
 
@@ -28,7 +28,7 @@ class DiscoveryError(RuntimeError):
 
 
 def discovered(app: str, code: Path, places: Sequence[Path]) -> dict[str, Any]:
-    """Return what *app* declares, as `sedano discover --json` tells it; what its modules print goes to stderr.
+    """Return what *app* declares, as `sedano.cli.declared` prints it; what its modules print goes to stderr.
 
     Args:
         app: names the application, as `module:attribute`.
@@ -77,7 +77,7 @@ def _run(app: str, code: Path, places: Sequence[Path]) -> subprocess.CompletedPr
     # -S: what is installed here is not deployed, so it must not be found; -P: nor what stands where the command was given. No .pyc: the
     # tree is the user's.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-P", "-S", "-m", "sedano", "discover", "--app", app, "--code", str(code), "--json"]
+    command = [sys.executable, "-P", "-S", "-m", "sedano.cli.declared", "--app", app, "--code", str(code)]
     try:
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
     except subprocess.TimeoutExpired as error:

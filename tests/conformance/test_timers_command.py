@@ -109,7 +109,7 @@ def test_one_is_deleted_by_its_name_and_a_timer_never_is(run: Run, world: World)
     for name in ("beacon", "other"):
         leave(world, name)
     status, out, err = run("foreign", "other", "t-1", "--delete")
-    assert status == 1
+    assert status == 3
     assert [line.split()[0] for line in out.splitlines()] == ["NAME", "other"]
     assert "no foreign schedule is called t-1" in err
     assert [json.loads(line)["name"] for line in run("foreign", "--json")[1].splitlines()] == ["beacon"]
@@ -158,6 +158,4 @@ def test_what_cannot_be_deleted_is_named_and_the_others_are(run: Run, world: Wor
 
 @pytest.mark.parametrize("words", [(), ("foreign", "--what"), ("sweep",)])
 def test_a_wrong_command_line_exits_with_2(words: tuple[str, ...]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["timers", *words])
-    assert ended.value.code == 2
+    assert main(["timers", *words]) == 2

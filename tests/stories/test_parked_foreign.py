@@ -157,10 +157,9 @@ def test_without_keys_a_message_is_parked_all_the_same_and_is_foreign(world: tes
     assert (status, "the stage's keys cannot be read (ssm:GetParameter on /sedano/STAGE/keys)" in err) == (1, True)
 
 
-def test_foreign_messages_are_asked_for_by_id(sedano: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        sedano("redrive", "--foreign", "--all")
-    assert "--foreign: give the ids" in capsys.readouterr().err
+def test_foreign_messages_are_asked_for_by_id(sedano: Run) -> None:
+    status, _, err = sedano("redrive", "--foreign", "--all")
+    assert (status, "--foreign: give the ids" in err) == (2, True)
 
 
 HOSTILE: list[tuple[str, dict[str, str]]] = [
@@ -218,6 +217,6 @@ def test_no_parked_message_ends_the_look_at_the_others(
         world.queues.send(PARKED, [Outgoing(body, attributes=said)])
         for arguments in (("list",), ("show", "--", said.get("message_id", "x")), ("redrive", "--all"), ("redrive", "--foreign", "x")):
             status, out, err = sedano(*arguments)
-            assert status in (0, 1)
+            assert status in (0, 1, 3)
             assert all(letter in "\n\t" or letter.isprintable() for letter in (out + err).replace("\xa0", "").replace("\u3000", ""))
         assert ran == []

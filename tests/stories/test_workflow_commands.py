@@ -78,7 +78,7 @@ def test_a_failed_run_is_looked_at_and_retried(world: testing.World, capsys: pyt
     assert said(capsys, "retry", run) == "RUNNING\n"
     world.drain()
     assert "SUCCEEDED" in said(capsys, "show", run)
-    assert "is SUCCEEDED and cannot be cancelled" in said(capsys, "cancel", run, code=1)
+    assert "is SUCCEEDED and cannot be cancelled" in said(capsys, "cancel", run, code=5)
 
 
 def test_what_a_run_left_undone_is_told_and_undone_or_declared_undone(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +86,7 @@ def test_what_a_run_left_undone_is_told_and_undone_or_declared_undone(world: tes
     run = said(capsys, "start", BREAD).strip()
     world.drain()
     assert "not undone: step dough (RuntimeError: the bin is full)" in said(capsys, "show", run).splitlines()
-    assert f"flow run {run} did not leave baked undone; it left dough" in said(capsys, "retry", run, "--undone", "baked", code=1)
+    assert f"flow run {run} did not leave baked undone; it left dough" in said(capsys, "retry", run, "--undone", "baked", code=5)
     assert said(capsys, "retry", run) == "FAILING\n"
     world.drain()
     bakery.BROKEN.clear()
@@ -115,7 +115,7 @@ def test_workflows_are_checked_and_drawn(world: testing.World, capsys: pytest.Ca
     assert said(capsys, "draw", BREAD).startswith("flowchart TD\n")
     assert said(capsys, "draw", str(file), "--svg").startswith("<svg ")
     file.write_text(bakery.BREAD + "colour = 1\n")
-    assert f"{file}:9: step 'dough': 'colour' has no meaning here" in said(capsys, "check", str(file), code=1)
+    assert f"{file}:9: step 'dough': 'colour' has no meaning here" in said(capsys, "check", str(file), code=6)
     assert world.parked() == []
 
 
@@ -139,7 +139,7 @@ def test_a_wrong_command_line_is_told_and_exits_with_2(
 
 @pytest.mark.parametrize("verb", ["show", "draw", "pause", "retry"])
 def test_a_run_that_is_not_there_is_a_failure(world: testing.World, capsys: pytest.CaptureFixture[str], verb: str) -> None:
-    assert "no flow run nobody" in said(capsys, verb, "nobody", code=1)
+    assert "no flow run nobody" in said(capsys, verb, "nobody", code=3)
 
 
 def test_the_command_line_names_its_verbs_and_its_app() -> None:

@@ -15,7 +15,7 @@ from sedano.aws.client.faults import fault
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
-from sedano.errors import ConfigurationError, SedanoError, TooLarge, Unavailable
+from sedano.errors import ConfigurationError, NotAllowed, SedanoError, TooLarge, Unavailable
 from sedano.model.canvas.join import Arrival, Node
 from sedano.model.ledger.records import Claim, Claimed, Outcome, Recorded
 from sedano.model.messages.message import BlobRef
@@ -81,7 +81,7 @@ def answered(code: str, status: int = 400, message: str = "because") -> ClientEr
         (answered("ValidationException", message="Item size has exceeded the maximum allowed size"), TooLarge),
         (answered("ValidationException", message="Item size to update has exceeded the maximum allowed size"), TooLarge),
         (answered("ValidationException", message="One or more parameter values were invalid"), ConfigurationError),
-        (answered("AccessDeniedException"), ConfigurationError),
+        (answered("AccessDeniedException"), NotAllowed),
         (answered("ResourceNotFoundException"), ConfigurationError),
         (answered("UnrecognizedClientException"), ConfigurationError),
         (answered("ExpiredTokenException", 403), Unavailable),
@@ -154,6 +154,22 @@ def test_a_denied_action_stops_the_whole_call_and_says_which(table: Stubber) -> 
     table.add_client_error("update_item", "AccessDeniedException", "not authorized to perform: dynamodb:UpdateItem")
     with pytest.raises(ConfigurationError, match="not authorized to perform: dynamodb:UpdateItem"):
         DynamoLedger(table.client, "ledger", lanes=1).claim([CLAIM])
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "message", "action"),
+    [
+        ("dynamodb.PutItem", "AccessDeniedException", "User: x is not authorized to perform: dynamodb:PutItem on y", "dynamodb:PutItem"),
+        ("dynamodb.TransactWriteItems", "AccessDeniedException", "not authorized to perform: dynamodb:UpdateItem", "dynamodb:UpdateItem"),
+        ("sqs.SendMessageBatch", "AccessDenied", "Access to the resource is denied.", "sqs:SendMessage"),
+        ("s3.HeadObject", "AccessDenied", "Access Denied", "s3:GetObject"),
+        ("scheduler.DeleteSchedule", "AccessDeniedException", "", "scheduler:DeleteSchedule"),
+    ],
+)
+def test_a_denial_names_the_action_that_is_missing(call: str, code: str, message: str, action: str) -> None:
+    denied = fault(answered(code, message=message), call)
+    assert isinstance(denied, NotAllowed)
+    assert denied.action == action
 
 
 def test_a_read_goes_on_until_every_key_was_read(table: Stubber) -> None:

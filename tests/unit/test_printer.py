@@ -83,7 +83,7 @@ def test_no_verb_writes_past_the_printer() -> None:
     room = Path(cli.__file__).parent
     found = [
         f"{path.name}:{node.lineno}"
-        for path in sorted(room.glob("*.py"))
+        for path in sorted(room.rglob("*.py"))
         if path.name != "printer.py"
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("print", "sys.stdout.write", "sys.stderr.write")

@@ -1,37 +1,24 @@
-"""`sedano cluster`: who works, and what was worked on, now.
-
-    python -m sedano cluster
-    python -m sedano cluster --latest 20 --json
-
-Which app is meant: `--app module:attribute`, or `SEDANO_APP`.
-"""
+"""Prints the workers and the latest tasks: what `sedano cluster` does."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sedano.cli.console import Row, app_of, table, takes_app, whole
+from sedano.cli.console import Row, table
 from sedano.cli.printer import say, say_json
 from sedano.model.messages.timestamps import shown
-from sedano.views.cluster import DAYS, LATEST, UNNAMED, ClusterView, cluster
+from sedano.ports import Ports
+from sedano.views.cluster import UNNAMED, ClusterView, cluster
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Do what the command line says; return the exit code."""
-    parser = argparse.ArgumentParser(prog="sedano cluster", description="the cluster now: its workers, and the latest tasks")
-    takes_app(parser)
-    parser.add_argument("--latest", type=whole(0), default=LATEST, metavar="N", help=f"show N tasks (default: {LATEST})")
-    parser.add_argument("--json", action="store_true", help="as one JSON object")
-    parser.add_argument("--days", type=whole(1), default=DAYS, metavar="N", help=f"count the tasks of N days, with today (default: {DAYS})")
-    asked = parser.parse_args(arguments)
-    view = cluster(app_of(asked).outlet.ports, asked.latest, asked.days)
-    if asked.json:
+def show(ports: Ports, latest: int, days: int, as_json: bool) -> None:
+    """Print the *latest* tasks and the counts of so many *days*."""
+    view = cluster(ports, latest, days)
+    if as_json:
         say_json(_plain(view))
     else:
         _show(view)
-    return 0
 
 
 def _show(view: ClusterView) -> None:

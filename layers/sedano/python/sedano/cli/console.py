@@ -1,13 +1,12 @@
-"""What every verb shares: which app is meant, what a number may be, and how a table is written for a person."""
+"""What the verbs share: importing the app that is meant, and tables for a person."""
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -19,25 +18,17 @@ Row = Sequence[str]
 LIBRARY = Path(__file__).resolve().parent.parent
 
 
-def takes_app(parser: argparse.ArgumentParser, *verbs: argparse.ArgumentParser) -> None:
-    """Let *parser* take `--app` and `--code`, before the verb and, where it has *verbs*, after it as well."""
-    for one in (parser, *verbs):
-        app, code = (None, Path()) if one is parser else (argparse.SUPPRESS, argparse.SUPPRESS)
-        one.add_argument("--app", default=app, help="module:attribute of the app; by default SEDANO_APP")
-        one.add_argument("--code", type=Path, default=code, metavar="DIR", help="what holds its modules; by default this directory")
-
-
-def app_of(asked: argparse.Namespace) -> Sedano:
-    """Return the app that is meant; whatever its module prints goes to stderr, for stdout is for data.
+def app_of(app: str | None, code: Path) -> Sedano:
+    """Return the app that *app* names, or SEDANO_APP, with its modules below *code*; what its module prints goes to stderr.
 
     Raises:
         UsageError: no app is named, or the name is not that of an app in this directory.
         ConfigurationError: its module raises when it is imported; the traceback of its own code was printed to stderr.
     """
-    reference = asked.app or os.environ.get("SEDANO_APP", "")
+    reference = app or os.environ.get("SEDANO_APP", "")
     if not reference:
         raise UsageError("which app? give --app module:attribute, or set SEDANO_APP")
-    code = asked.code.resolve()
+    code = code.resolve()
     if not code.is_dir():
         raise UsageError(f"--code: {code} is no directory; give the one that holds the modules of {reference}")
     if sys.path[:1] != [str(code)]:
@@ -52,17 +43,6 @@ def app_of(asked: argparse.Namespace) -> Sedano:
             return load(reference)
         except ConfigurationError as wrong:
             raise UsageError(str(wrong)) from wrong
-
-
-def whole(least: int) -> Callable[[str], int]:
-    """Return what reads an option as a whole number that is *least* or more."""
-
-    def read(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text}: give a whole number, {least} or more")
-        return int(text)
-
-    return read
 
 
 def table(head: Row, rows: Iterable[Row]) -> None:

@@ -1,4 +1,4 @@
-"""`python -m sedano history build|compact|report|query`: the same job that runs on Glue, on this machine.
+"""Runs the job that runs on Glue on this machine: what `sedano history build|compact|update|report|query` does.
 
 The job stands in `glue_jobs`, which the wheel carries; Spark is an extra. In a working tree the JVM comes from where `make` gets it.
 """
@@ -14,8 +14,8 @@ from sedano.errors import ConfigurationError
 from sedano.history import find_jobs
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run the job."""
+def work(arguments: Sequence[str]) -> int:
+    """Run the job with its own *arguments*; return its exit code."""
     if not _is_there("pyspark"):
         raise ConfigurationError("history needs Spark, which is an extra: pip install 'sedano[spark]'")
     find_jobs()

@@ -1,28 +1,16 @@
-"""`sedano parked`: what was set aside and why, one message whole, and sending messages again to the queue that they came from.
-
-    python -m sedano parked list
-    python -m sedano parked show ID
-    python -m sedano parked redrive ID …
-    python -m sedano parked redrive --reason unknown-task
-    python -m sedano parked redrive --foreign ID …
-
-What is sent is shown before, by task and queue; `--dry-run` sends nothing. A message that no function of the stage has parked is foreign:
-it is sent only when its ID is given with `--foreign`, and then to the queue that the app names for its task.
-
-An ID is a task's, a message's, or that of the parked message. Which app is meant: `--app module:attribute`, or `SEDANO_APP`.
-"""
+"""Lists parked messages and sends them again: what `sedano parked` does."""
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from sedano.app import Sedano
-from sedano.cli.console import app_of, table, takes_app, whole
+from sedano.cli.console import table
+from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json, say_text
-from sedano.engine.parked.redrive import MOST, Going, Parked, give_back, parked, planned, redrive, whole_body
+from sedano.engine.parked.redrive import Going, Parked, give_back, parked, planned, redrive, whole_body
 from sedano.errors import MessageRefused, SedanoError
 from sedano.host.sources import answering, reading
 from sedano.model.messages.timestamps import shown
@@ -33,86 +21,64 @@ from sedano.ports import Ports
 from sedano.views.parked import reasons
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Do what the command line says; return the exit code."""
-    parser = _parser()
-    asked = parser.parse_args(arguments)
-    if asked.do is _redrive and bool(asked.ids) + bool(asked.reason) + asked.all != 1:
-        parser.error("redrive what? give ids, or --reason R, or --all")
-    if asked.do is _redrive and asked.foreign and not asked.ids:
-        parser.error("--foreign: give the ids of the messages; look at each with `sedano parked show ID` first")
-    verb: Callable[[Sedano, argparse.Namespace], int] = asked.do
-    return verb(app_of(asked), asked)
+class Meant(NamedTuple):
+    """Which parked messages are meant: those with one of *ids*, those of one *reason*, or *everything*."""
+
+    ids: Sequence[str]
+    reason: str | None
+    everything: bool
+
+    def has(self, one: Parked) -> bool:
+        """Tell whether *one* is meant."""
+        return self.everything or one.reason == self.reason or any(one.is_named(given) for given in self.ids)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="sedano parked", description="messages that were set aside")
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
-    every = verbs.add_parser("list", help="how many for which reason, with a sample of each")
-    every.set_defaults(do=_list)
-    show = verbs.add_parser("show", help="one message whole, with its reason")
-    show.add_argument("id", help="of the task, or of the message")
-    show.set_defaults(do=_show)
-    again = verbs.add_parser("redrive", help="send messages again to the queue that they came from")
-    again.add_argument("ids", nargs="*", metavar="ID", help="of tasks, or of messages")
-    again.add_argument("--all", action="store_true", help="every parked message")
-    again.add_argument("--foreign", action="store_true", help="also what no function of this stage has parked, to the queue of its task")
-    again.add_argument("--dry-run", action="store_true", help="show what would be sent, and send nothing")
-    again.set_defaults(do=_redrive)
-    for verb in (every, again):
-        verb.add_argument("--reason", help="only those that were set aside for this reason")
-    for verb in (every, show):
-        verb.add_argument("--json", action="store_true", help="as JSON")
-    takes_app(parser, every, show, again)
-    for one, unsaid in ((parser, MOST), *((verb, argparse.SUPPRESS) for verb in (every, show, again))):
-        one.add_argument("--most", type=whole(1), default=unsaid, metavar="N", help=f"look at N messages (default: {MOST})")
-    return parser
-
-
-def _list(app: Sedano, asked: argparse.Namespace) -> int:
+def show_reasons(app: Sedano, reason: str | None, most: int, as_json: bool) -> None:
+    """Print how many messages were set aside for which reason, among the first *most*."""
     ports = app.outlet.ports
-    some = parked(ports, lambda one: asked.reason in (None, one.reason), asked.most)
+    some = parked(ports, lambda one: reason in (None, one.reason), most)
     give_back(ports, some)
     groups = reasons(some)
-    if asked.json:
+    if as_json:
         for group in groups:
             say_json({**group._asdict(), "sample": _plain(group.sample)})
-        return 0
+        return
     if not groups:
-        say("nothing is parked" + (f" for the reason {asked.reason}" if asked.reason else ""), err=True)
-        return 0
+        say("nothing is parked" + (f" for the reason {reason}" if reason else ""), err=True)
+        return
     rows = [(g.reason, str(g.number), g.queue, shown(g.oldest), g.sample.task_id or g.sample.message_id, g.sample.detail) for g in groups]
     table(("REASON", "COUNT", "QUEUE", "OLDEST", "SAMPLE", "DETAIL"), rows)
-    return 0
 
 
-def _show(app: Sedano, asked: argparse.Namespace) -> int:
+def show(app: Sedano, named: str, most: int, as_json: bool) -> Exit:
+    """Print the message that an id names."""
     ports = app.outlet.ports
-    some = parked(ports, lambda one: one.is_named(asked.id), asked.most)
+    some = parked(ports, lambda one: one.is_named(named), most)
     give_back(ports, some)
     if not some:
-        return _none(asked.id)
+        return _none(named)
     for one in some:
         body = _readable(ports, one)
-        if asked.json:
+        if as_json:
             say_json({**_plain(one), "body": body})
             continue
         posted = one.queue.startswith(WEBHOOK)
-        named = one.name or ("request" if posted else "record" if one.queue.startswith(STREAM) else "unreadable message")
-        say(f"{named} {one.task_id or one.message_id}: {one.reason}, {one.field}: {one.detail}")
+        what = one.name or ("request" if posted else "record" if one.queue.startswith(STREAM) else "unreadable message")
+        say(f"{what} {one.task_id or one.message_id}: {one.reason}, {one.field}: {one.detail}")
         say(f"from {one.queue}, set aside {shown(one.at)}, as {one.delivery.message_id}")
         say_text(_as_sent(body) if posted else body)
-    return 0
+    return Exit.DONE
 
 
-def _redrive(app: Sedano, asked: argparse.Namespace) -> int:
+def send_again(app: Sedano, meant: Meant, *, foreign: bool, dry_run: bool, most: int) -> Exit:
+    """Show what will be sent, then send it, unless *dry_run*."""
     ports = app.outlet.ports
-    some = parked(ports, lambda one: _is_meant(one, asked), asked.most)
+    some = parked(ports, meant.has, most)
     if not some:
-        return _none(" ".join(asked.ids) or asked.reason or "that")
-    going = planned(ports, some, app.registry, asked.foreign)
+        return _none(" ".join(meant.ids) or meant.reason or "that")
+    going = planned(ports, some, app.registry, foreign)
     _show_plan(going)
-    if asked.dry_run:
+    if dry_run:
         give_back(ports, some)
         answers = [one.error for one in going]
     else:
@@ -121,9 +87,9 @@ def _redrive(app: Sedano, asked: argparse.Namespace) -> int:
         named = one.task_id or one.message_id
         if error is not None:
             say_text(f"sedano parked: {named} stays parked: {error}", err=True)
-        elif not asked.dry_run:
+        elif not dry_run:
             say(f"{named} sent to {queue}")
-    return 1 if any(answers) else 0
+    return Exit.FAILED if any(answers) else Exit.DONE
 
 
 def _show_plan(going: Sequence[Going]) -> None:
@@ -133,13 +99,9 @@ def _show_plan(going: Sequence[Going]) -> None:
         say(f"sedano parked: {number} of {name} to {queue}", err=True)
 
 
-def _is_meant(one: Parked, asked: argparse.Namespace) -> bool:
-    return asked.all or one.reason == asked.reason or any(one.is_named(given) for given in asked.ids)
-
-
-def _none(named: str) -> int:
+def _none(named: str) -> Exit:
     say(f"sedano parked: nothing parked is called {named}; `python -m sedano parked list` shows what there is", err=True)
-    return 1
+    return Exit.NOT_FOUND
 
 
 def _readable(ports: Ports, one: Parked) -> str:

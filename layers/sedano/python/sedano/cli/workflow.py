@@ -1,18 +1,7 @@
-"""`sedano workflow`: check, draw and start workflows; list, show, pause, resume, cancel and retry their runs.
-
-    python -m sedano workflow check fulfil.toml
-    python -m sedano workflow draw shop.tasks:Fulfil --svg > fulfil.svg
-    python -m sedano workflow start shop.tasks:Fulfil order=7
-    python -m sedano workflow list
-    python -m sedano workflow show RUN --json
-
-Which app is meant: `--app module:attribute`, or `SEDANO_APP`. A workflow is a file, `module:Class`, or the name that `list` shows of a
-workflow that the app's modules declare.
-"""
+"""Checks, draws, starts and controls workflows: what `sedano workflow` does."""
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import sys
@@ -22,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sedano.app import Sedano
-from sedano.cli.console import Row, app_of, table, takes_app
+from sedano.cli.console import Row, table
 from sedano.cli.printer import say, say_json
 from sedano.errors import ArgumentError, UsageError
 from sedano.model.messages.timestamps import shown
@@ -31,99 +20,54 @@ from sedano.model.workflow import value_types as kinds
 from sedano.workflow import Flow, FlowResult, FlowView, find, load
 from sedano.workflow.flow import declared
 
-CONTROLS = {
-    "pause": "begin no further step",
-    "resume": "go on",
-    "cancel": "stop, and undo what ended well",
-    "retry": "undo what was left undone; then, once more, begin again what failed",
-}
+
+def check(app: Sedano, workflow: str) -> None:
+    """Report whether the *workflow* can run; raise what is wrong with it."""
+    flow = _flow(app, workflow)
+    say(f"{workflow}: workflow {flow.definition.name}, version {flow.definition.version}, {len(flow.definition.steps)} steps: can run")
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Do what the command line says; return the exit code."""
-    asked = _parser().parse_args(arguments)
-    verb: Callable[[Sedano, argparse.Namespace], int] = asked.do
-    return verb(app_of(asked), asked)
+def draw(app: Sedano, workflow: str, svg: bool) -> None:
+    """Write the drawing of a workflow or of a run."""
+    is_declared = ":" in workflow or _is_file(workflow) or workflow in declared(app)
+    drawn: Flow | FlowResult = _flow(app, workflow) if is_declared else find(app, workflow)
+    sys.stdout.write(drawn.svg() if svg else drawn.mermaid())
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="sedano workflow", description="check, draw, start and control workflows")
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
-    check = verbs.add_parser("check", help="tell everything that is wrong with a workflow")
-    draw = verbs.add_parser("draw", help="draw a workflow, or a run with its live state")
-    start = verbs.add_parser("start", help="begin a run: NAME=VALUE … are its inputs, values in JSON or plain text")
-    for verb in (check, start):
-        verb.add_argument("workflow", help="a .toml or .yaml file, module:Class, or the name of a workflow of the app")
-    draw.add_argument("workflow", help="a file, module:Class, the name of a workflow of the app, or the id of a run")
-    draw.add_argument("--svg", action="store_true", help="a picture; otherwise Mermaid's language")
-    start.add_argument("inputs", nargs="*", metavar="NAME=VALUE")
-    start.add_argument("--run-id", help="names the run; the same id is the same run")
-    every = verbs.add_parser("list", help="the runs, the latest first")
-    every.add_argument("workflow", nargs="?", help="only those of the workflow with this name")
-    show = verbs.add_parser("show", help="one run with the state of each step")
-    for verb in (every, show):
-        verb.add_argument("--json", action="store_true", help="as JSON lines")
-    for verb, do in ((check, _check), (draw, _draw), (start, _start), (every, _list), (show, _show)):
-        verb.set_defaults(do=do)
-    show.add_argument("run", help="the run's id")
-    for name, words in CONTROLS.items():
-        verb = verbs.add_parser(name, help=words)
-        verb.set_defaults(do=_control, verb=name)
-        verb.add_argument("run", help="the run's id")
-        if name == "retry":
-            verb.add_argument("--undone", action="append", default=[], metavar="STEP", help="it was left undone, and undone by hand since")
-    takes_app(parser, *verbs.choices.values())
-    return parser
-
-
-def _check(app: Sedano, asked: argparse.Namespace) -> int:
-    flow = _flow(app, asked.workflow)
-    say(
-        f"{asked.workflow}: workflow {flow.definition.name}, version {flow.definition.version}, {len(flow.definition.steps)} steps: can run"
-    )
-    return 0
-
-
-def _draw(app: Sedano, asked: argparse.Namespace) -> int:
-    is_declared = ":" in asked.workflow or _is_file(asked.workflow) or asked.workflow in declared(app)
-    drawn: Flow | FlowResult = _flow(app, asked.workflow) if is_declared else find(app, asked.workflow)
-    sys.stdout.write(drawn.svg() if asked.svg else drawn.mermaid())
-    return 0
-
-
-def _start(app: Sedano, asked: argparse.Namespace) -> int:
-    wrong = next((given for given in asked.inputs if "=" not in given), None)
+def start(app: Sedano, workflow: str, given: Sequence[str], run_id: str | None) -> None:
+    """Start a run with inputs as NAME=VALUE; print its id."""
+    wrong = next((one for one in given if "=" not in one), None)
     if wrong is not None:
         raise UsageError(f"{wrong!r} is no input; write NAME=VALUE")
-    flow = _flow(app, asked.workflow)
-    inputs = {name: _value(flow, name, text) for name, _, text in (given.partition("=") for given in asked.inputs)}
+    flow = _flow(app, workflow)
+    inputs = {name: _value(flow, name, text) for name, _, text in (one.partition("=") for one in given)}
     try:
-        run = flow.apply_async(inputs, run_id=asked.run_id)
+        run = flow.apply_async(inputs, run_id=run_id)
     except ArgumentError as wrong:
         raise UsageError(str(wrong)) from wrong
     say(run.id)
     app.close()
-    return 0
 
 
-def _list(app: Sedano, asked: argparse.Namespace) -> int:
-    found = app.outlet.ports.flow_runs.list(asked.workflow)
-    if asked.json:
+def show_runs(app: Sedano, workflow: str | None, as_json: bool) -> None:
+    """Print the runs, the latest first."""
+    found = app.outlet.ports.flow_runs.list(workflow)
+    if as_json:
         for run in found:
             say_json({"run": run.run_id, "workflow": run.workflow, "version": run.version, "state": run.state, "started": run.started})
-        return 0
+        return
     if not found:
-        say("there are no runs" + (f" of a workflow {asked.workflow}" if asked.workflow else ""), err=True)
-        return 0
+        say("there are no runs" + (f" of a workflow {workflow}" if workflow else ""), err=True)
+        return
     table(("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), [(r.run_id, r.workflow, r.version, r.state, shown(r.started)) for r in found])
-    return 0
 
 
-def _show(app: Sedano, asked: argparse.Namespace) -> int:
-    view = find(app, asked.run).show()
-    if asked.json:
+def show(app: Sedano, run: str, as_json: bool) -> None:
+    """Print one run with the state of each step."""
+    view = find(app, run).show()
+    if as_json:
         say_json({**view._asdict(), "steps": [step._asdict() for step in view.steps]})
-        return 0
+        return
     ended = f", ended {shown(view.ended)}" if view.ended else ""
     say(f"{view.run_id}: {view.workflow} {view.version} is {view.state}, began {shown(view.started)}{ended}")
     if view.cause:
@@ -131,16 +75,15 @@ def _show(app: Sedano, asked: argparse.Namespace) -> int:
     for name, why in view.uncompensated.items():
         say(f"not undone: step {name} ({why})")
     table(("STEP", "STATE", "TASK", "BEGINS", "CALLS", "DETAIL"), _steps(view))
-    return 0
 
 
-def _control(app: Sedano, asked: argparse.Namespace) -> int:
-    run = find(app, asked.run)
-    again = partial(run.retry, asked.undone) if asked.verb == "retry" else run.retry
+def control(app: Sedano, verb: str, run_id: str, undone: Sequence[str]) -> None:
+    """Pause, resume, cancel or retry a run; *undone* names the steps that were undone by hand."""
+    run = find(app, run_id)
+    again = partial(run.retry, undone) if verb == "retry" else run.retry
     verbs: dict[str, Callable[[], str]] = {"pause": run.pause, "resume": run.resume, "cancel": run.cancel, "retry": again}
-    say(verbs[asked.verb]())
+    say(verbs[verb]())
     app.close()
-    return 0
 
 
 def _flow(app: Sedano, named: str) -> Flow:

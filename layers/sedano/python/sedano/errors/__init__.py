@@ -45,6 +45,15 @@ class PortMissing(ConfigurationError):
         self.port = port
 
 
+class NotAllowed(ConfigurationError):
+    """The credentials may not do this; `action` is the IAM action that they lack, such as ``sqs:SendMessage``."""
+
+    def __init__(self, message: str, action: str) -> None:
+        """Say what AWS answered (*message*) and which *action* is missing."""
+        super().__init__(message)
+        self.action = action
+
+
 class UsageError(ConfigurationError):
     """The command line is wrong; the message names the word that is, and says what to write instead. The command exits with 2."""
 

@@ -9,6 +9,7 @@ with the service, the operation and the service's own words: the message that it
 from __future__ import annotations
 
 import os
+import re
 
 from botocore import exceptions
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
@@ -16,7 +17,7 @@ from botocore.parsers import ResponseParserError
 
 from sedano.aws.client.answers import NotAnAnswer, Unanswered, Unmade
 from sedano.aws.client.error_codes import FINAL, LATER, MINE, class_of, class_of_transaction, is_skew
-from sedano.errors import ConfigurationError, NotAccepted, NotCalled, SedanoError, TooLarge, Unavailable
+from sedano.errors import ConfigurationError, NotAccepted, NotAllowed, NotCalled, SedanoError, TooLarge, Unavailable
 
 AWS_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
 """What a client's call may raise."""
@@ -57,6 +58,12 @@ _HINTS = {
     "NoSuchBucket": f"the bucket that SEDANO_BLOBS_BUCKET or SEDANO_HISTORY_BUCKET names is not there; {_GONE}",
 }
 """What to look at, where a service's own words name nothing."""
+_ARE_DENIALS = frozenset({"AccessDenied", "AccessDeniedException"})
+_ACTIONS = {
+    "HeadObject": "GetObject", "ListObjectsV2": "ListBucket", "DeleteObjects": "DeleteObject", "Invoke": "InvokeFunction",
+    "SendMessageBatch": "SendMessage", "DeleteMessageBatch": "DeleteMessage", "ChangeMessageVisibilityBatch": "ChangeMessageVisibility",
+}  # fmt: skip
+"""The IAM action of an operation whose action has another name."""
 
 
 def code_of(error: Exception) -> str:
@@ -98,7 +105,9 @@ def verdict(call: str, code: str, text: str, meaning: str) -> SedanoError:
         return TooLarge(said) if "ize" in text or "ize" in code else NotAccepted(said)
     hint = _hint(call.partition(".")[0], code, text)
     said += f" ({hint})" if hint else ""
-    return Unavailable(said) if meaning == LATER else ConfigurationError(said)
+    if meaning == LATER:
+        return Unavailable(said)
+    return NotAllowed(said, _action(call, text)) if code in _ARE_DENIALS else ConfigurationError(said)
 
 
 def _unanswered(error: Exception, call: str) -> SedanoError:
@@ -120,6 +129,13 @@ def _passes(error: Exception) -> bool:
 
 def _words(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Message", ""))
+
+
+def _action(call: str, text: str) -> str:
+    """Return the IAM action that is missing: the one that AWS names, else that of the *call*."""
+    named = re.search(r"perform: ([a-z0-9-]+:[A-Za-z]+)", text)
+    service, _, operation = call.partition(".")
+    return named.group(1) if named else f"{service}:{_ACTIONS.get(operation, operation)}"
 
 
 def _is_too_large(text: str) -> bool:

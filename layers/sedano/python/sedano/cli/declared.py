@@ -1,10 +1,10 @@
-"""`sedano discover`: what an app declares, and so what a deployment brings for it: queues, tasks, events.
+"""What an app declares, and so what a deployment creates for it: queues, tasks, events. What `sedano discover` does.
 
-    python -m sedano discover --app shop.tasks:app --code src
-    python -m sedano discover --app shop.tasks:app --code src --json
+    python -m sedano.cli.declared --app shop.tasks:app --code src
 
-The infrastructure reads it at synthesis. A schedule whose moments are all over is no error, for the first deployment may have been before
-them; it is said, because it may be a slip. When the module does not import, its own traceback is shown, from its first line on.
+The infrastructure runs this at synthesis, with the packages that the functions will have, so without click. A schedule whose moments are
+all over is no error, for the first deployment may have been before them; it is said, because it may be a slip. When the module does not
+import, its own traceback is shown, from its first line on.
 """
 
 from __future__ import annotations
@@ -17,25 +17,36 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sedano.api.connector import connector
-from sedano.cli.console import app_of, table, takes_app
-from sedano.cli.printer import say
+from sedano.app import Sedano
+from sedano.cli.console import app_of, table
+from sedano.cli.exits import Exit, exit_of
+from sedano.cli.printer import say, say_text
+from sedano.errors import SedanoError
 from sedano.views.discovery import Discovered, discovered, over
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Show what the app declares; return the exit code."""
-    parser = argparse.ArgumentParser(prog="sedano discover", description="show what an app declares")
-    takes_app(parser)
-    parser.add_argument("--json", action="store_true", help="as one line of JSON")
+    """Print what the app declares as one line of JSON; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m sedano.cli.declared", description="print what an app declares as one line of JSON")
+    parser.add_argument("--app", required=True, help="module:attribute of the app")
+    parser.add_argument("--code", type=Path, default=Path(), metavar="DIR", help="directory of its modules; default: this directory")
     asked = parser.parse_args(arguments)
-    app = app_of(asked)
+    try:
+        tell(app_of(asked.app, asked.code), asked.code, is_json=True)
+    except SedanoError as error:
+        say_text(f"sedano discover: {error}", err=True)
+        return exit_of(error)
+    return Exit.DONE
+
+
+def tell(app: Sedano, code: Path, is_json: bool) -> None:
+    """Print what *app* declares, with the files below *code* that it imported; report schedules that are over."""
     for schedule in over(app, time.time()):
         say(f"sedano: the schedule {schedule} comes no more: its last moment is over", err=True)
     found = discovered(app)
     if found.connect:
         connector(found.connect)  # here, and not in each function when it starts
-    say(as_json(found, imported(asked.code))) if asked.json else _show(found)
-    return 0
+    say(as_json(found, imported(code))) if is_json else _show(found)
 
 
 def as_json(found: Discovered, files: Sequence[str]) -> str:
@@ -67,3 +78,7 @@ def _show(found: Discovered) -> None:
     for stream, standing in found.streams.items():
         told = ", ".join(f"{task} ({', '.join(operations)})" if operations else task for task, operations in standing.items())
         say("", f"stream {stream}: {told}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,98 @@
+"""The table of verbs. An entry is a function: its name is the verb, its docstring the line of help, and it imports the click command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from click import Command
+
+
+class Verb(NamedTuple):
+    """One line of *help*, and what *load* returns: the click command."""
+
+    help: str
+    load: Callable[[], Command]
+
+
+VERBS: dict[str, Verb] = {}
+"""Every verb by its name, in the order of the table."""
+
+
+def verb(load: Callable[[], Command]) -> Callable[[], Command]:
+    """Enter the function *load* in the table under its name."""
+    VERBS[load.__name__.rstrip("_")] = Verb((load.__doc__ or "").rstrip("."), load)
+    return load
+
+
+@verb
+def cluster() -> Command:
+    """Show the workers and the latest tasks."""
+    from sedano.cli.verbs.cluster import command
+
+    return command
+
+
+@verb
+def discover() -> Command:
+    """Show what an app declares and what a deployment creates for it."""
+    from sedano.cli.verbs.discover import command
+
+    return command
+
+
+@verb
+def explain() -> Command:
+    """Explain why a task has not run."""
+    from sedano.cli.verbs.explain import command
+
+    return command
+
+
+@verb
+def history() -> Command:
+    """Build tables and a report from the event history, with Spark."""
+    from sedano.cli.verbs.history import command
+
+    return command
+
+
+@verb
+def keys() -> Command:
+    """List, make, rotate and revoke the keys that mark a stage's messages."""
+    from sedano.cli.verbs.keys import command
+
+    return command
+
+
+@verb
+def parked() -> Command:
+    """List parked messages with their reasons; send them again."""
+    from sedano.cli.verbs.parked import command
+
+    return command
+
+
+@verb
+def spool() -> Command:
+    """List, send and drop the messages that are stored on this machine."""
+    from sedano.cli.verbs.spool import command
+
+    return command
+
+
+@verb
+def timers() -> Command:
+    """List and delete foreign schedules among a stage's timers."""
+    from sedano.cli.verbs.timers import command
+
+    return command
+
+
+@verb
+def workflow() -> Command:
+    """Check, draw and start workflows; list and control their runs."""
+    from sedano.cli.verbs.workflow import command
+
+    return command

@@ -1,0 +1,25 @@
+"""`sedano discover`: what an app declares, and so what a deployment creates for it: queues, tasks, events.
+
+    sedano discover --app shop.tasks:app --code src
+    sedano discover --app shop.tasks:app --code src --json
+
+The infrastructure asks the same of `sedano.cli.declared`, which needs no click.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sedano.cli.options import as_json, chosen, of_app, the_app
+
+
+@click.command(help="Show what an app declares: queues, tasks, events, schedules, webhooks, streams.")
+@of_app
+@as_json
+def command(as_json: bool) -> None:
+    """Show what the app declares."""
+    from sedano.cli.declared import tell
+
+    tell(the_app(), chosen("code") or Path(), as_json)

@@ -1,0 +1,78 @@
+"""`sedano parked`: lists the messages that were set aside, shows one, and sends messages again to their queues.
+
+    sedano parked list
+    sedano parked show ID
+    sedano parked redrive ID …
+    sedano parked redrive --reason unknown-task
+    sedano parked redrive --foreign ID …
+
+`redrive` first shows what it will send, by task and queue; `--dry-run` sends nothing. A message that no function of the stage has parked is
+foreign: it is sent only when its ID is given with `--foreign`, and then to the queue that the app names for its task.
+
+An ID is a task's, a message's, or that of the parked message.
+"""
+
+from __future__ import annotations
+
+import click
+
+from sedano.cli.options import as_json, chosen, of_app, shared, the_app, whole
+
+MOST = 1_000
+
+most = shared("--most", type=whole(1), metavar="N", help=f"Look at N messages; default: {MOST}.")
+
+
+@click.group(help="Messages that were set aside, with their reasons.")
+@of_app
+@most
+def command() -> None:
+    """Take the options that are given before the subcommand."""
+
+
+@command.command("list", help="Show how many were set aside for which reason, with a sample of each.")
+@click.option("--reason", help="Only those that were set aside for this reason.")
+@of_app
+@most
+@as_json
+def list_(reason: str | None, as_json: bool) -> None:
+    """Show the reasons."""
+    from sedano.cli import parked
+
+    parked.show_reasons(the_app(), reason, _most(), as_json)
+
+
+@command.command(help="Show one message whole, with its reason. ID is that of the task or of the message.")
+@click.argument("named", metavar="ID")
+@of_app
+@most
+@as_json
+def show(named: str, as_json: bool) -> int:
+    """Show one message."""
+    from sedano.cli import parked
+
+    return parked.show(the_app(), named, _most(), as_json)
+
+
+@command.command(help="Send messages again to the queue that they came from. IDs are those of tasks or of messages.")
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every parked message.")
+@click.option("--reason", help="Only those that were set aside for this reason.")
+@click.option("--foreign", is_flag=True, help="Also what no function of this stage has parked, to the queue of its task.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
+@of_app
+@most
+def redrive(ids: tuple[str, ...], everything: bool, reason: str | None, foreign: bool, dry_run: bool) -> int:
+    """Send messages again."""
+    if bool(ids) + bool(reason) + everything != 1:
+        raise click.UsageError("redrive what? give ids, or --reason R, or --all")
+    if foreign and not ids:
+        raise click.UsageError("--foreign: give the ids of the messages; look at each with `sedano parked show ID` first")
+    from sedano.cli import parked
+
+    meant = parked.Meant(ids=ids, reason=reason, everything=everything)
+    return parked.send_again(the_app(), meant, foreign=foreign, dry_run=dry_run, most=_most())
+
+
+def _most() -> int:
+    return int(chosen("most") or MOST)

@@ -1,0 +1,118 @@
+"""`sedano workflow`: check, draw and start workflows; list, show, pause, resume, cancel and retry their runs.
+
+    sedano workflow check fulfil.toml
+    sedano workflow draw shop.tasks:Fulfil --svg > fulfil.svg
+    sedano workflow start shop.tasks:Fulfil order=7
+    sedano workflow list
+    sedano workflow show RUN --json
+
+A workflow is a file, `module:Class`, or the name that `list` shows of a workflow that the app's modules declare.
+"""
+
+from __future__ import annotations
+
+import click
+
+from sedano.cli.options import as_json, of_app, the_app
+
+OF_WORKFLOW = "WORKFLOW is a .toml or .yaml file, module:Class, or the name of a workflow of the app"
+
+
+@click.group(help="Check, draw, start and control workflows.")
+@of_app
+def command() -> None:
+    """Take the options that are given before the subcommand."""
+
+
+@command.command(help=f"Report everything that is wrong with a workflow. {OF_WORKFLOW}.")
+@click.argument("workflow")
+@of_app
+def check(workflow: str) -> None:
+    """Check a workflow."""
+    from sedano.cli import workflow as doing
+
+    doing.check(the_app(), workflow)
+
+
+@command.command(help=f"Draw a workflow, or a run with its live state. {OF_WORKFLOW}, or the id of a run.")
+@click.argument("workflow")
+@click.option("--svg", is_flag=True, help="Draw a picture; otherwise Mermaid's language.")
+@of_app
+def draw(workflow: str, svg: bool) -> None:
+    """Draw a workflow."""
+    from sedano.cli import workflow as doing
+
+    doing.draw(the_app(), workflow, svg)
+
+
+@command.command(help=f"Start a run. Inputs are JSON or plain text. {OF_WORKFLOW}.")
+@click.argument("workflow")
+@click.argument("inputs", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--run-id", help="Names the run; the same id is the same run.")
+@of_app
+def start(workflow: str, inputs: tuple[str, ...], run_id: str | None) -> None:
+    """Start a run."""
+    from sedano.cli import workflow as doing
+
+    doing.start(the_app(), workflow, inputs, run_id)
+
+
+@command.command("list", help="Show the runs, the latest first; with WORKFLOW only those of that name.")
+@click.argument("workflow", required=False)
+@of_app
+@as_json
+def list_(workflow: str | None, as_json: bool) -> None:
+    """Show the runs."""
+    from sedano.cli import workflow as doing
+
+    doing.show_runs(the_app(), workflow, as_json)
+
+
+@command.command(help="Show one run with the state of each step.")
+@click.argument("run")
+@of_app
+@as_json
+def show(run: str, as_json: bool) -> None:
+    """Show one run."""
+    from sedano.cli import workflow as doing
+
+    doing.show(the_app(), run, as_json)
+
+
+@command.command(help="Begin no further step of a run.")
+@click.argument("run")
+@of_app
+def pause(run: str) -> None:
+    """Pause a run."""
+    _control("pause", run)
+
+
+@command.command(help="Continue a paused run.")
+@click.argument("run")
+@of_app
+def resume(run: str) -> None:
+    """Continue a run."""
+    _control("resume", run)
+
+
+@command.command(help="Stop a run, and undo what ended well.")
+@click.argument("run")
+@of_app
+def cancel(run: str) -> None:
+    """Stop a run."""
+    _control("cancel", run)
+
+
+@command.command(help="Undo what was left undone; on a second call, begin again what failed.")
+@click.argument("run")
+@click.option("--undone", multiple=True, metavar="STEP", help="It was left undone, and undone by hand since.")
+@of_app
+def retry(run: str, undone: tuple[str, ...]) -> None:
+    """Retry a run."""
+    _control("retry", run, undone)
+
+
+def _control(verb: str, run: str, undone: tuple[str, ...] = ()) -> None:
+    from sedano.cli import workflow as doing
+
+    doing.control(the_app(), verb, run, undone)

@@ -1,0 +1,65 @@
+"""Help, and the command without click: quick, and nothing of AWS or of the app is loaded for it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sedano.cli.verb_table import VERBS
+from sedano.cli.verbs import cluster, parked
+from sedano.engine.parked import redrive
+from sedano.views import cluster as cluster_view
+
+LIBRARY = Path(__file__).parents[2] / "layers/sedano/python"
+LIMIT = 1.6
+"""Help may take so many times the CPU of an interpreter that imports click. An import of the app alone makes it more than 3 times."""
+ROUNDS = 8
+"""A machine that does other work gets so many comparisons; one must be within the limit."""
+HELP = """
+import resource, sys
+from sedano.cli import main
+status = main(sys.argv[1:])
+heavy = [name for name in sys.modules if name.startswith(("boto3", "botocore", "sedano.app", "sedano.engine", "sedano.aws", "asyncio"))]
+print(status, heavy, file=sys.stderr)
+"""
+SPENT = "import resource, sys; used = resource.getrusage(resource.RUSAGE_SELF); print(used.ru_utime + used.ru_stime, file=sys.stderr)"
+
+
+def said(program: str, *arguments: str) -> str:
+    """What *program* writes to stderr."""
+    variables = {"PYTHONPATH": os.pathsep.join([str(LIBRARY), *filter(None, sys.path)]), "PATH": os.environ["PATH"]}
+    run = subprocess.run([sys.executable, "-c", program, *arguments], env=variables, capture_output=True, text=True, check=True)
+    return run.stderr
+
+
+def spent(program: str, *arguments: str) -> float:
+    """The CPU (s) that a process of *program* takes."""
+    return float(said(f"{program}\n{SPENT}", *arguments).split()[-1])
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_loads_no_aws_client_no_app_and_no_engine(verb: str) -> None:
+    assert said(HELP, *filter(None, [verb]), "--help") == "0 []\n"
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_costs_little_more_than_click(verb: str) -> None:
+    ratios = []
+    while min(ratios, default=LIMIT + 1) > LIMIT and len(ratios) < ROUNDS:
+        helped = spent("import sys\nfrom sedano.cli import main\nmain(sys.argv[1:])", *filter(None, [verb]), "--help")
+        ratios.append(helped / spent("import click"))
+    assert min(ratios) <= LIMIT, ratios
+
+
+def test_the_numbers_in_the_help_are_those_of_the_view() -> None:
+    assert (cluster.LATEST, cluster.DAYS, parked.MOST) == (cluster_view.LATEST, cluster_view.DAYS, redrive.MOST)
+
+
+def test_without_click_the_command_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise ModuleNotFoundError(\"No module named 'click'\", name='click')\n")
+    variables = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(LIBRARY), *filter(None, sys.path)]), "PATH": os.environ["PATH"]}
+    run = subprocess.run([sys.executable, "-m", "sedano", "cluster"], env=variables, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == 'sedano: the command line needs click: pip install "sedano[dev]"\n'
