@@ -6,23 +6,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 THROTTLED = b'{"__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException", "message": "too many"}'
 AWAY = b'{"__type": "com.amazonaws.sqs#ServiceUnavailable", "message": "away"}'
 
 
 class Door:
-    """Passes requests on to `endpoint` while it is open; answers `weather`, a status and a body, while that is set."""
+    """A proxy for HTTP that passes requests on, except that it answers those to one service with `weather` while that is set.
 
-    def __init__(self, endpoint: str) -> None:
+    It is a proxy, not an address of the service, because the endpoint refuses a request whose host or signature is that of another address.
+    """
+
+    def __init__(self, endpoint: str, service: str) -> None:
+        #: What the service answers now, a status and a body; None while it is well.
         self.weather: tuple[int, bytes] | None = None
         #: The requests that it refused.
         self.refused: list[bytes] = []
         self._host = urlsplit(endpoint).netloc
+        self._signed_for = f"/{service}/aws4_request"
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        #: Where it stands.
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        #: The variables by which a client finds it.
+        self.variables = {"http_proxy": f"http://127.0.0.1:{self._server.server_port}", "no_proxy": ""}
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         door = self
@@ -37,7 +42,10 @@ class Door:
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                if self.command != "HEAD":
+                    self.wfile.write(body)
+
+            do_GET = do_PUT = do_DELETE = do_HEAD = do_POST  # noqa: N815 - the names that the server looks for
 
             def log_message(self, *_: Any) -> None:
                 """Say nothing."""
@@ -45,14 +53,15 @@ class Door:
         return Handler
 
     def answer(self, request: BaseHTTPRequestHandler) -> tuple[int, list[tuple[str, str]], bytes]:
-        """What the service says, or what the weather says for it."""
+        """Return what the endpoint answers, or `weather` for it: a status, headers and a body."""
         sent = request.rfile.read(int(request.headers.get("Content-Length", 0)))
-        if self.weather is not None:
+        if self.weather is not None and self._signed_for in request.headers.get("Authorization", ""):
             self.refused.append(sent)
             return self.weather[0], [("Content-Type", "application/x-amz-json-1.0")], self.weather[1]
+        asked = urlsplit(request.path)
         connection = http.client.HTTPConnection(self._host, timeout=30)
         try:
-            connection.request("POST", request.path, sent, dict(request.headers))
+            connection.request(request.command, urlunsplit(("", "", asked.path, asked.query, "")), sent, dict(request.headers))
             found = connection.getresponse()
             body = found.read()
         finally:
