@@ -36,7 +36,7 @@ TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requir
 named = $(if $(filter file,$(origin $(1))),,$($(1)))
 ON_AWS = $(RUN) -m infra.command $@ --app "$(call named,APP)" --code "$(call named,CODE)" --stage "$(STAGE)" $(SET) $(if $(CDK),-- $(CDK))
 
-.PHONY: names-app help demo test check fuzz mutants test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins dist clean setup setup-all
+.PHONY: names-app help demo test check fuzz mutants test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins dist docs clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -109,11 +109,17 @@ destroy: setup ## the stage away, with all it remembers unless it is production 
 	@$(ON_AWS)
 
 pins: setup ## pin what requirements/*.in ask for to today's versions
-	@cd requirements && for set in build layer dev ministack bench spark35; do ../$(UV) $$set.in -o $$set.txt; done
+	@cd requirements && for set in build layer dev docs ministack bench spark35; do ../$(UV) $$set.in -o $$set.txt; done
 
 dist: setup ## the wheel and the sdist in dist/, the same bytes from the same commit
 	@rm -rf dist
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) .venv/bin/python -m hatchling build -d dist
+
+docs: ## the documentation as a site with search, in build/docs/index.html; it needs no server and no network to be read
+	@$(SETUP) docs
+	@rm -rf build/docs
+	@.venv-docs/bin/python -m sphinx -q -W --keep-going -c docs/site -d build/doctrees docs build/docs
+	@echo build/docs/index.html
 
 clean: ## remove what was built (not the environments: rm -r .venv .venv-ministack node_modules)
 	@rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log

@@ -40,6 +40,7 @@ ENVIRONMENTS = {
     "dev": Environment(".venv", "everything that tests and the demo need", ("build.txt", "dev.txt"), True),
     "bench": Environment(".venv-bench", "the peers of the benchmarks", ("bench.txt",), False),
     "spark35": Environment(".venv-spark35", "Spark 3.5, as Glue 5.1 and EMR 7 have it", ("build.txt", "spark35.txt"), False),
+    "docs": Environment(".venv-docs", "what builds the documentation's site", ("docs.txt",), True),
     "ministack": Environment(".venv-ministack", "the local AWS endpoint", ("ministack.txt",), False),
 }
 
