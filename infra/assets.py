@@ -57,7 +57,7 @@ def sources(directory: Path, ignored: Ignored | None = None) -> Iterator[Path]:
 
 
 def _beside_modules(directory: Path) -> list[str]:
-    """What stands beside the modules of `directory` and is no module itself: a package of that name is one."""
+    """What stands beside the modules of `directory` and is not a module itself: a package of that name is one."""
     return [name for name in NOT_CODE_AT_TOP if not (directory / name / "__init__.py").is_file()]
 
 

@@ -103,7 +103,7 @@ def _lines(path: Path) -> Iterator[str]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as wrong:
-        raise AssetError(f"{path.name}: is no text in UTF-8, which a shell's `>` does not always write: save it so. {MAKE}") from wrong
+        raise AssetError(f"{path.name}: is not text in UTF-8, which a shell's `>` does not always write: save it so. {MAKE}") from wrong
     joined = re.sub(r"\\\r?\n", " ", text)
     for line in joined.splitlines():
         if bare := _COMMENT.sub("", line).strip():

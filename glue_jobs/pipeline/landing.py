@@ -58,7 +58,7 @@ def _lines(read: DataFrame) -> DataFrame:
 def judged(lines: DataFrame) -> DataFrame:
     """Parse *lines* (``text``, ``source``) and find what is wrong with each, if anything; rows of `schema.LANDED`.
 
-    Spark's parser reads the first value of a line and drops what follows, and reads bytes that are no text as if they
+    Spark's parser reads the first value of a line and drops what follows, and reads bytes that are not text as if they
     were some; both are checked apart. The text of such a line is kept as it can be shown.
     """
     alone = F.json_array_length(F.concat(F.lit("["), "text", F.lit("]"))).eqNullSafe(1)

@@ -22,12 +22,12 @@ def days(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise ArgumentTypeError(f"{text!r} is no number of days")
+        raise ArgumentTypeError(f"{text!r} is not a number of days")
     return value
 
 
 def how_many(text: str) -> int:
     """Read a whole number, one or more."""
     if not text.isdecimal() or not int(text):
-        raise ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
     return int(text)

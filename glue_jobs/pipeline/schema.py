@@ -62,8 +62,8 @@ FOREIGN: Final = _table(utcoffset=_REAL, local_received=_REAL, terminated=_FLAG,
 LINE: Final = StructType([*_columns((*ORDER, *SAID), _TYPES), *INVOKED.fields, *BEAT.fields, *FOREIGN.fields])
 
 _COUNT: Final = (0, 2**31 - 1)
-#: The least and the largest that a number may be which is computed with: what lies beyond is no time and no count, and one line of it would
-#: end every run over the history in an overflow. Times end with the year 9999, a run and an invocation after 31 years.
+#: The least and the largest value of a number in a computation: a value beyond is neither a time nor a count, and one line of
+#: it would end every run over the history in an overflow. Times end with the year 9999, a run and an invocation after 31 years.
 LIMITS: Final[Mapping[str, tuple[float, float]]] = {
     **dict.fromkeys(("timestamp", "local_received"), (0, 253_402_300_799)),
     "runtime": (0, 1e9), "duration_ms": (0, 1e12), "memory_mb": (0, 1_000_000),

@@ -128,7 +128,7 @@ def _of_tasks(watched: Watched) -> Iterator[Rule]:
     yield Rule("FollowUpsDelayed", watched.own("FollowUpsDelayed"), 1, 1, words)
     words = (
         "A step raised an exception that no rule foresaw: a defect of sedano, a function of the app that a step calls, or an answer of a "
-        "service that is no answer. The message that caused it is in the parked queue with the reason `unexpected`, the type and the "
+        "service that is not an answer. The message that caused it is in the parked queue with the reason `unexpected`, the type and the "
         "place. Report or mend the cause, then send the message again with `sedano parked redrive`."
     )
     yield Rule("Unexpected", watched.own("UnexpectedErrors"), 1, 1, words)

@@ -153,7 +153,7 @@ def test_a_package_that_is_pinned_twice_is_refused_unless_the_other_is_for_anoth
 def test_a_file_that_is_no_text_in_utf8_is_refused_and_a_mark_at_its_beginning_is_none_of_it(shelf: Shelf) -> None:
     line = f"one==1.0 --hash=sha256:{'0' * 64}"
     shelf.file.write_text(line, encoding="utf-16")
-    with pytest.raises(AssetError, match=r"^requirements.txt: is no text in UTF-8, which a shell's `>` does not always write: save it so"):
+    with pytest.raises(AssetError, match=r"^requirements.txt: is not text in UTF-8, which a shell's `>` does not always write: save it so"):
         read(shelf.file, LAMBDA, {})
     shelf.file.write_text(line, encoding="utf-8-sig")
     assert read(shelf.file, LAMBDA, {}).packages == {"one": line}

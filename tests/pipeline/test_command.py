@@ -77,8 +77,8 @@ def test_who_installed_the_wheel_builds_a_history_in_a_folder_that_has_requireme
     (["build", "--source", ".", "--target", "notes.txt"], 1, "notes.txt is a file; a history stands in a folder"),
     (["build", "--source", ".", "--target", "h", "--rebild"], 2, "there is no --rebild"),
     (["compact", "--target", "h"], 1, "run `history build` first"),
-    (["compact", "--target", "h", "--keep-days", "-1"], 2, "'-1' is no number of days"),
-    (["query", "SELECT 1", "--target", "h", "--limit", "0"], 2, "'0' is no whole number from 1 on"),
+    (["compact", "--target", "h", "--keep-days", "-1"], 2, "'-1' is not a number of days"),
+    (["query", "SELECT 1", "--target", "h", "--limit", "0"], 2, "'0' is not a whole number from 1 on"),
     (["query", "DROP TABLE tasks", "--target", "h"], 1, "it begins with 'DROP'"),
     (["report", "--target", "h", "--out", "no/such/place.html"], 1, "lies in no folder that is there"),
 ])  # fmt: skip

@@ -64,7 +64,7 @@ _PAGES: list[tuple[str, Any]] = [
     ("a page of no page", {"item": {"page": "nowhere", "kind": "chain", "queue": "default"}}),
     ("no page", "{}"),
     ("a page with a key twice", '{"item":{"chain":[{"task":"add"}]},"item":{"chain":[]}}'),
-    ("a page that is no JSON", "{nonsense"),
+    ("a page that is not JSON", "{nonsense"),
 ]
 _LAUNCHES: list[tuple[str, Any]] = [
     ("a group that is a number", {"item": {"chain": [{"group": 5}]}}),

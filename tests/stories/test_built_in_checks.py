@@ -111,7 +111,7 @@ def test_a_circuit_that_watches_an_endpoint_keeps_its_task_waiting_while_that_is
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: checks.http("ftp://x"), "no http or https address"), (lambda: checks.http("http://x", timeout=0), "timeout"),
+        (lambda: checks.http("ftp://x"), "not an http or https address"), (lambda: checks.http("http://x", timeout=0), "timeout"),
         (lambda: checks.memory(-1), "least_mb"), (lambda: checks.disk("/", 0), "least_mb"),
     ],
 )  # fmt: skip

@@ -41,9 +41,9 @@ WRONG: dict[str, tuple[Callable[[Guide], Form], type[SedanoError], str]] = {
     "an argument too few": (lambda g: g.add.s(1, 1) | g.sig("same") | g.add.s(), ArgumentError, "missing"),
     "an argument too many for a member": (lambda g: group(g.add.s(1, 1), g.add.s(1, 1) | g.add.s(2, 3)), ArgumentError, "too many"),
     "an argument of a wrong name": (lambda g: g.add.s(1, 1) | g.add.s(1, c=1), ArgumentError, "c"),
-    "an argument that is no JSON": (lambda g: g.add.s(1, 1) | g.add.s(object()), Unserialisable, r"data.args\[0\]"),
+    "an argument that is not JSON": (lambda g: g.add.s(1, 1) | g.add.s(object()), Unserialisable, r"data.args\[0\]"),
     "an argument that contains itself": (lambda g: g.add.s(1, 1) | g.add.s(LOOP), Unserialisable, "contains itself"),
-    "a callback whose argument is no JSON": (lambda g: _linked(g.add.s(1, 1), g.add.s({1})), Unserialisable, "set"),
+    "a callback whose argument is not JSON": (lambda g: _linked(g.add.s(1, 1), g.add.s({1})), Unserialisable, "set"),
     "a body that is missing": (lambda g: chord([g.add.s(1, 1)]), CanvasError, "needs a body"),
     "a key of its own in a canvas": (lambda g: g.add.s(1, 1) | g.add.s(1).set(dedup_key="k"), OptionError, "dedup_key"),
     "a step too far away": (lambda g: g.add.s(1, 1) | g.add.s(1).set(eta=FAR), OptionError, "eta"),
@@ -162,7 +162,7 @@ def test_a_result_that_aged_out_before_the_body_ran_fails_the_body_and_says_so(g
 
 def test_adding_to_a_chord_where_there_is_none_is_refused(g: Guide) -> None:
     g.task("adds", lambda: g.app.task(name="x")(len).add_to_chord(g.add.s(1, 1)), retry=False)
-    with pytest.raises(RemoteError, match="no member of a chord"):
+    with pytest.raises(RemoteError, match="not a member of a chord"):
         g.value(g.sig("adds"))
     with pytest.raises(SedanoError, match="no task is running here"):
         g.add.add_to_chord(g.add.s(1, 1))

@@ -80,7 +80,7 @@ def test_a_task_reports_what_it_met_and_the_circuit_counts_it() -> None:
         waits = weather.fly.delay()
         world.step()
         assert waits.state == states.PENDING
-        with pytest.raises(OptionError, match="nobody would hear"):
+        with pytest.raises(OptionError, match="no worker would receive"):
             weather.check.report(UNHEALTHY)
         with pytest.raises(OptionError, match="'stormy' is none of its states"):
             weather.check.report("stormy")
@@ -164,7 +164,7 @@ def test_a_watcher_watches_in_a_thread_of_the_worker() -> None:
     [
         (lambda app: app.task(circuit=3), "circuit: 3 is neither"),
         (lambda app: app.task(circuit=Breaker(checks={"moon": {"unhealthy": 1}})), "no health check 'moon'"),
-        (lambda app: app.task(circuit=Breaker(checks={"sky": {"stormy": 1}})), "'stormy' is no state"),
+        (lambda app: app.task(circuit=Breaker(checks={"sky": {"stormy": 1}})), "'stormy' is not a state"),
         (lambda app: app.task(circuit=Breaker(name="fly", failures=9)), "fly is declared with other rules by task fly"),
         (lambda app: lambda _: app.health_check("sky"), "sky: declared twice"),
         (lambda app: lambda _: app.health_check("moon")(lambda of: "healthy"), "without parameters"),

@@ -108,7 +108,7 @@ def test_an_option_of_celery_for_a_task_is_told_by_its_name_here(shop: Shop, opt
 def test_a_method_of_celery_is_told_by_its_name_here_and_is_not_there(shop: Shop) -> None:
     price, app = shop.price, shop.app
     assert "raise the error: the task is tried again by its retry=Retry(…)" in told(AttributeError, lambda: price.retry)
-    assert "'Sedano' object has no attribute 'conf'; options stand in" in told(AttributeError, lambda: app.conf)
+    assert "'Sedano' object has no attribute 'conf'; write options in" in told(AttributeError, lambda: app.conf)
     assert told(AttributeError, lambda: price.colour) == "'Task' object has no attribute 'colour'"
     assert [hasattr(price, "retry"), getattr(app, "conf", None)] == [False, None]
 
@@ -190,25 +190,25 @@ def test_an_attribute_that_is_there_and_fails_tells_its_own_error() -> None:
         (lambda s: Sedano("my shop"), "name: 'my shop' is not 1 to 128 visible ASCII characters without spaces, such as Sedano('shop')"),
         (lambda s: Sedano(""), "name: '' is not 1 to 128 visible"), (lambda s: Sedano("shop", queues=()), "queues: () has none; give"),
         (lambda s: Sedano("shop", queues=("a", "b", "a")), "queues: ('a', 'b', 'a') has one twice"),
-        (lambda s: Sedano("shop", queues=("a", 1)), "queues: ('a', 1) has 1, which is no name"),
+        (lambda s: Sedano("shop", queues=("a", 1)), "queues: ('a', 1) has 1, which is not a valid name"),
         (lambda s: s.app.periodic(s.price), "periodic: it is not said when; write @app.periodic(every(60))"),
         (lambda s: s.app.periodic(60, args=("tea",))(s.price), "timetable: expected cron(…), every(…) or at(…), got int"),
-        (lambda s: s.price.delay("tea").get(timeout="5"), "timeout: '5' is no number of seconds; give one, or None to wait for ever"),
+        (lambda s: s.price.delay("tea").get(timeout="5"), "timeout: '5' is not a number of seconds; give one, or None to wait for ever"),
         (lambda s: Retry(max_retries="3"), "max_retries: expected a whole number, got '3'"),
         (lambda s: Retry(max_retries=True), "max_retries: expected a whole number, got True"),
         (lambda s: retry(interval_start="1").__enter__(), "interval_start: expected a number, got '1'"),
-        (lambda s: s.app.control.revoke(None), "task_id: None is no id; give a task's (result.id), or several in a list"),
-        (lambda s: s.app.control.revoke([""]), "task_id: [''] is no id"),
-        (lambda s: s.app.partitions("orders", "3"), "count: '3' is no whole number from 1 to 1000"),
+        (lambda s: s.app.control.revoke(None), "task_id: None is not an id; give a task's (result.id), or several in a list"),
+        (lambda s: s.app.control.revoke([""]), "task_id: [''] is not an id"),
+        (lambda s: s.app.partitions("orders", "3"), "count: '3' is not a whole number from 1 to 1000"),
         (lambda s: s.app.control.pause(task="prise"), "task: 'prise' is none of this app's tasks ('shop.price', 'shop.total')"),
-        (lambda s: s.app.lock(5), "name: 5 is no text of 1 to 500 characters"),
-        (lambda s: s.app.result(None), "task_id: None is no id; give one as text, such as result.id"),
+        (lambda s: s.app.lock(5), "name: 5 is not a text of 1 to 500 characters"),
+        (lambda s: s.app.result(None), "task_id: None is not an id; give one as text, such as result.id"),
         (lambda s: s.app.result(s.price.delay("tea")), "task_id: <AsyncResult "),
-        (lambda s: s.app.control.explain(""), "task_id: '' is no id"),
-        (lambda s: s.app.group_result(None), "group_id: None is no id"),
-        (lambda s: ResultSet(["a"]), "results: 'a' is no result; give what delay() returned, or app.result(…) of an id"),
+        (lambda s: s.app.control.explain(""), "task_id: '' is not an id"),
+        (lambda s: s.app.group_result(None), "group_id: None is not an id"),
+        (lambda s: ResultSet(["a"]), "results: 'a' is not a result; give what delay() returned, or app.result(…) of an id"),
         (lambda s: ResultSet().add(s.price), "results: <sedano.task.Task object at "),
-        (lambda s: ResultSet().update(["a"]), "results: 'a' is no result"),
+        (lambda s: ResultSet().update(["a"]), "results: 'a' is not a result"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_told_where_it_is_written(shop: Shop, mistake: Callable[[Shop], Any], words: str) -> None:
@@ -265,7 +265,7 @@ def test_a_signature_in_the_body_of_a_workflow_is_no_step_unless_a_step_takes_it
             again = shop.price.s("tea", 2)
 
     assert Priced.delay().get() == {"priced": 3}
-    assert "step 'again': a signature by itself is no step; write again = Step(task.s(…))" in told(WorkflowInvalid, declare)
+    assert "step 'again': a signature by itself is not a step; write again = Step(task.s(…))" in told(WorkflowInvalid, declare)
 
 
 def test_whoever_waits_too_short_is_told_what_happened_so_far_and_whom_to_ask(shop: Shop) -> None:

@@ -228,7 +228,7 @@ def test_a_scheduler_whose_clock_was_set_back_repeats_nothing_and_loses_nothing(
         (lambda app, note: app.periodic(every(60), max_instances=1)(app.task(name="b", batch=(5, 1))(print)), "b runs many calls as one"),
         (lambda app, note: app.periodic(every(60), max_instances=1)(app.task(name="l", delivery="at_least_once")(print)), "l is delivered"),
         (lambda app, note: app.periodic(every(60), coalesce="yes")(note), "coalesce: 'yes'"),
-        (lambda app, note: app.periodic(every(60), queue="mail")(note), "options of the task stand in @app.task"),
+        (lambda app, note: app.periodic(every(60), queue="mail")(note), "write options of the task in @app.task"),
         (lambda app, note: app.periodic(every(60), queue="mail")(lambda: None), "queue: 'mail' is none"),
         (lambda app, note: [app.periodic(every(60))(note), app.periodic(every(9))(note)], "'note' is declared twice"),
         (lambda app, note: app.schedules.add("x", every(9), chain(note.s(), note.s())), "a canvas is published by a task"),
@@ -241,7 +241,7 @@ def test_a_scheduler_whose_clock_was_set_back_repeats_nothing_and_loses_nothing(
         (lambda app, note: app.schedules.next("x"), "no schedule 'x'"),
         (lambda app, note: app.schedules.edit("x", colour="red"), "colour: not an option of a schedule"),
         (lambda app, note: app.schedules.next("x", 0), "number: 0"),
-        (lambda app, note: app.schedules.backfill("x", BEGAN, BEGAN + timedelta(days=1)), "no span of time that has passed"),
+        (lambda app, note: app.schedules.backfill("x", BEGAN, BEGAN + timedelta(days=1)), "not a span of time in the past"),
         (lambda app, note: app.schedules.backfill("x", BEGAN.replace(tzinfo=None), BEGAN), "start: expected a datetime with a time zone"),
     ],
 )

@@ -218,11 +218,11 @@ def test_a_task_stands_on_a_stream_as_far_as_that_can_be_honoured() -> None:
         """Nothing."""
 
     for name in ("Upper", "a/b", "", "a" * 41, "1", one):
-        with pytest.raises(OptionError, match=r"is no name; write @app\.stream"):
+        with pytest.raises(OptionError, match=r"is not a valid name; write @app\.stream"):
             plain.stream(name)  # type: ignore[arg-type] # what is refused
-    with pytest.raises(OptionError, match=r"bare is no task of this app; @app.stream\('a'\) stands in the line above @app.task"):
+    with pytest.raises(OptionError, match=r"bare is not a task of this app; write @app.stream\('a'\) in the line above @app.task"):
         plain.stream("a")(bare)  # type: ignore[type-var] # what is refused
-    with pytest.raises(OptionError, match="is no task of this app"):
+    with pytest.raises(OptionError, match="is not a task of this app"):
         plain.stream("a")(count)
     for operations in (["UPDATE"], "INSERT", ["INSERT", "INSERT"], [5], [["INSERT"]], None):
         with pytest.raises(OptionError, match="give some of"):
@@ -234,13 +234,13 @@ def test_a_task_stands_on_a_stream_as_far_as_that_can_be_honoured() -> None:
     assert plain.stream("a")(one) is one
     assert plain.stream("b", operations=("REMOVE", "INSERT"))(one) is one
     assert plain.streams["b"] == {one.name: ("INSERT", "REMOVE")}
-    with pytest.raises(OptionError, match="stands on it already"):
+    with pytest.raises(OptionError, match="reads it already"):
         plain.stream("a", operations=["INSERT"])(one)
 
 
 def test_a_key_with_quotes_which_no_record_has_is_refused_where_it_is_declared() -> None:
     plain = Sedano("plain", queues=("default", "orders.fifo"))
-    with pytest.raises(OptionError, match=r"names in brackets stand without quotes, as in '\{order\[id\]\}'"):
+    with pytest.raises(OptionError, match=r"write names in brackets without quotes, as in '\{order\[id\]\}'"):
         plain.task(queue="orders.fifo", serial_key="{record['keys']['id']}")(bare)
 
 

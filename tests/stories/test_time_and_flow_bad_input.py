@@ -27,13 +27,14 @@ def app() -> Sedano:
 
 
 def test_an_impossible_cron_is_refused_where_it_is_written_and_says_why(app: Sedano) -> None:
-    for expression, why in (("0 0 30 2 *", "never comes: no year has such a day"), ("61 * * * *", "'61' is no minute; give 0 to 59")):
+    never, minute = "never comes: no year has such a day", "'61' is not a valid minute; give 0 to 59"
+    for expression, why in (("0 0 30 2 *", never), ("61 * * * *", minute)):
         with pytest.raises(OptionError, match=why):
             app.periodic(cron(expression))(lambda: None)
 
 
 def test_an_unknown_zone_is_refused_where_it_is_written(app: Sedano) -> None:
-    with pytest.raises(OptionError, match="tz: 'Mars/Olympus' is no time zone"):
+    with pytest.raises(OptionError, match="tz: 'Mars/Olympus' is not a time zone"):
         app.periodic(cron("0 9 * * *", tz="Mars/Olympus"))(lambda: None)
 
 
@@ -70,7 +71,7 @@ def test_a_negative_rate_is_refused_where_it_is_declared_and_at_run_time(app: Se
     app.task(name="send")(lambda: None)
     with testing.world(app):
         for declare in (lambda: app.task(name="refused", rate=rate)(lambda: None), lambda: app.control.rate_limit("send", rate)):
-            with pytest.raises(OptionError, match="is no rate; write '200/m'"):
+            with pytest.raises(OptionError, match="is not a rate; write '200/m'"):
                 declare()
 
 

@@ -217,7 +217,7 @@ def test_a_failed_workflow_leaves_the_history_and_the_ledger_agreeing(stage: Sta
 
 
 def test_each_names_one_list(workshop: Workshop) -> None:
-    with pytest.raises(ValueError, match=r"step 'both': map: 'each\(\) of several lists' is no reference to a list"):
+    with pytest.raises(ValueError, match=r"step 'both': map: 'each\(\) of several lists' is not a reference to a list"):
 
         class Twice(Workflow, app=workshop.app):
             price = Step(workshop.price.s(1))

@@ -1,4 +1,4 @@
-"""An answer that is no answer confirms nothing: pages of proxies, empty objects and half answers, planted under botocore's clients."""
+"""An invalid answer confirms nothing: pages of proxies, empty objects and half answers, planted under botocore's clients."""
 
 import json
 import zlib

@@ -28,7 +28,7 @@ def declared(**options):
         ({"queue": "slow"}, r"queue: 'slow' is none of this app's queues \('default',\); name it in Sedano\(queues=…\)"),
         ({"queue": None}, "queue: None is none of this app's queues"),
         ({"delivery": "twice"}, "delivery: 'twice' is none of claimed, record_once, at_least_once"),
-        ({"retry": 3}, r"retry: 3 is no policy; give a sedano.Retry\(…\), or False for none"),
+        ({"retry": 3}, r"retry: 3 is not a retry policy; give a sedano.Retry\(…\), or False for no retries"),
         ({"ignore_result": "no"}, "ignore_result: 'no' is neither True nor False"),
         ({"expires": "5"}, "expires: '5' is not a number of seconds above 0"),
         ({"expires": 0}, "expires: 0 is not"),
@@ -82,9 +82,9 @@ def test_one_text_is_not_taken_for_names_of_queues():
     ("queues", "what"),
     [
         ((), "none"),
-        (("default", None), "None, which is no name"),
-        (("default", 5), "5, which is no name"),
-        (("default", ""), "'', which is no name"),
+        (("default", None), "None, which is not a valid name"),
+        (("default", 5), "5, which is not a valid name"),
+        (("default", ""), "'', which is not a valid name"),
         (("default", "default"), "one twice"),
     ],
 )
@@ -106,9 +106,9 @@ def bought(app):
 def test_only_a_task_of_the_events_own_app_subscribes():
     app, other = Sedano("shop"), Sedano("elsewhere")
     event = bought(app)
-    with pytest.raises(OptionError, match=r"^plain cannot subscribe to .*Bought: it is no task of the same app"):
+    with pytest.raises(OptionError, match=r"^plain cannot subscribe to .*Bought: it is not a task of the same app"):
         event.subscribe(plain)
-    with pytest.raises(OptionError, match=r"plain cannot subscribe to .*Bought: it is no task of the same app"):
+    with pytest.raises(OptionError, match=r"plain cannot subscribe to .*Bought: it is not a task of the same app"):
         event.subscribe(other.task(plain))
     assert app.registry.subscriptions[event.name] == []
     event.subscribe(app.task(plain))

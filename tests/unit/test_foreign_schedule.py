@@ -1,4 +1,4 @@
-"""What tells a schedule that is no timer: every difference from the one shape of a timer is named, and no timer has any."""
+"""What tells a schedule that is not a timer: every difference from the one shape of a timer is named, and no timer has any."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def answer(timer: Timer) -> dict[str, Any]:
 
 
 def judged(schedule: dict[str, Any]) -> tuple[str, ...]:
-    """Why *schedule* is no timer."""
+    """Why *schedule* is not a timer."""
     found = foreign(schedule, ROLE, QUEUES.values(), DEAD)
     return found.why if found is not None else ()
 

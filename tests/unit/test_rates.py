@@ -84,7 +84,7 @@ def test_rates_are_read(rate: rates.RateText, burst: int, expected: Paces) -> No
 
 @pytest.mark.parametrize("rate", ["", "10", "10/x", "-1/s", "10/s ", "ten/s", None, True, b"1/s", -1, NAN, INF, -INF, "1e3/s"])
 def test_what_is_no_rate_is_refused_with_examples(rate: object) -> None:
-    with pytest.raises(OptionError, match=r"^rate: .* is no rate; write '200/m'"):
+    with pytest.raises(OptionError, match=r"^rate: .* is not a rate; write '200/m'"):
         rates.paces([rate])  # type: ignore[list-item]
 
 

@@ -138,7 +138,7 @@ def escapes(refusal: Callable[..., str | None]) -> list[str]:
     for case in CASES:
         try:
             why = refusal(case.header, case.body, case.keys, case.audience, case.now)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is no refusal
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is not a refusal
             why = f"raised {type(error).__name__}"
         if why not in REFUSALS:
             found.append(case.name)

@@ -66,7 +66,7 @@ def test_every_key_travels_and_two_keys_stay_two(key: str) -> None:
     [
         ({"queue": "orders.fifo"}, "say within which: serial_key='{order_id}'"),
         ({"serial_key": "{n}"}, "'default' keeps no order; give queue='orders.fifo'"),
-        ({"queue": "orders.fifo", "serial_key": "{m}"}, "'m' is no parameter of the task"),
+        ({"queue": "orders.fifo", "serial_key": "{m}"}, "'m' is not a parameter of the task"),
         ({"queue": "orders.fifo", "serial_key": 7}, "neither a text"),
         ({"queue": "orders.fifo", "serial_key": "{n}", "tenant": "{n}"}, "tenant: cannot go with serial_key=: on a FIFO queue"),
         ({"queue": "orders.fifo", "serial_key": "{n}", "priority": "high"}, "no order between two bands"),
@@ -99,8 +99,8 @@ def test_what_cannot_run_in_order_is_refused_where_it_is_declared(options: dict[
         (lambda: APP.send_task("strange", queue="orders.fifo"), "this app does not know strange; give serial_key="),
         ((ship.s(1) | ship.s(2)).delay, "a canvas publishes its tasks in none"),
         (lambda: ship.s(1).election(), "whoever wins publishes it in none"),
-        (lambda: Bought.subscribe(ship), "events come in none"),  # type: ignore[attr-defined]
-        (lambda: APP.periodic(every(hours=1), args=(1,))(ship), "a schedule publishes what comes round in none"),
+        (lambda: Bought.subscribe(ship), "events have no order"),  # type: ignore[attr-defined]
+        (lambda: APP.periodic(every(hours=1), args=(1,))(ship), "a schedule publishes the periodic task in none"),
         (lambda: APP.control.rate_limit("ship", "1/s"), "keeps order and cannot step aside for a slot"),
         (lambda: Sedano("first", queues=("orders.fifo", "default")), "name one that keeps none before it"),
     ],

@@ -72,7 +72,7 @@ def test_an_unknown_option_is_refused_by_name_and_the_known_are_named():
         ({"expires": at(1).replace(tzinfo=None)}, "expires: .* has no time zone"),
         ({"expires": math.nan}, "expires: nan"),
         ({"expires": math.inf}, "expires: inf"),
-        ({"expires": 10**5000}, "expires: an integer of more than 60 digits is no moment; give seconds"),
+        ({"expires": 10**5000}, "expires: an integer of more than 60 digits is not a moment; give seconds"),
         ({"expires": "5"}, "expires: expected a number of seconds, or a datetime with a time zone, got str"),
         ({"expires": timedelta(hours=1)}, "expires: expected .*, got timedelta"),
         ({"eta": "tomorrow"}, "eta: expected a datetime with a time zone, got str"),

@@ -211,7 +211,7 @@ def test_options_that_cannot_be_honoured_are_refused() -> None:
             signed.hmac_sha256(header=cast(str, header))
         with pytest.raises(OptionError, match="name the one that holds the secret"):
             signed.secret_token(header=cast(str, header))
-    with pytest.raises(OptionError, match="prefix: 5 is no text"):
+    with pytest.raises(OptionError, match="prefix: 5 is not text"):
         signed.hmac_sha256(header="X", prefix=cast(str, 5))
     for scheme in (signed.stripe, signed.slack, signed.standard_webhooks):
         for tolerance in (0, -1, float("nan"), 86_401, "300", None):

@@ -225,6 +225,6 @@ def test_an_item_that_is_made_up_expires_when_it_goes():
 
 
 def test_what_the_producer_library_has_packed_together_is_no_text():
-    """Its four magic bytes, https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md, are no UTF-8."""
+    """Its four magic bytes, https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md, are not UTF-8."""
     found = read("clicks", kinesis_record(1, AT, b"\xf3\x89\x9a\xc2" + b"plain", "a"), AT)
     assert (found["data"], found["data_base64"]) == (None, "84mawnBsYWlu")

@@ -1,4 +1,4 @@
-"""A timer's envelope comes back as it was, whatever it carries; a name is one that a schedule may bear; what is no envelope is refused."""
+"""A timer's envelope is read back unchanged; a name is one that a schedule may have; other text is refused."""
 
 import re
 

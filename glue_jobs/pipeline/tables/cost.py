@@ -1,9 +1,9 @@
 """`cost`: what tasks cost, by task, queue and tenant, in US dollars as they are listed for us-east-1; nothing here is a bill.
 
 Measured: a function on Lambda tells of each invocation the milliseconds at work, memory and AWS calls. What the invocations of one worker
-cost is shared among its attempts by their run time; what router and recorder cost is no task's and stands in rows of their own. Estimated:
-an attempt of a worker that tells none of this (Celery's, for one) is charged as if it had run alone on Lambda with `MEMORY_MB`: what it
-would cost without a server. Left out: the starts of environments, and the calls and time after a process's last line.
+cost is shared among its attempts by their run time; what router and recorder cost is not a task's and stands in rows of their own.
+Estimated: an attempt of a worker that tells none of this (Celery's, for one) is charged as if it had run alone on Lambda with `MEMORY_MB`:
+what it would cost without a server. Left out: the starts of environments, and the calls and time after a process's last line.
 
 Shares are rounded to whole nanodollars, so sums do not depend on the order.
 """

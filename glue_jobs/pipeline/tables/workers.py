@@ -2,7 +2,7 @@
 
 A session is `offline` when it said so, `lost` when another told so or its heartbeats broke off before the history ends, else `open`.
 A worker without heartbeats (a Lambda function that is scaled to zero) is never lost by silence. Router and recorder tell of their
-invocations too, and are no workers: `cost` has what they took.
+invocations too, and are not workers: `cost` has what they took.
 """
 
 from typing import Final

@@ -165,7 +165,7 @@ def test_every_mistake_in_a_file_is_told_with_its_line_and_step(app: Sedano, tmp
         load(app, file)
     assert "unknown task 'shop.prise'; known are shop.charge, shop.pack, shop.price, shop.refund" in str(refused.value)
     assert [problem.removeprefix(f"{file}:").partition("; known")[0] for problem in refused.value.problems] == [
-        "5: input 'order': 'integer' is no type",
+        "5: input 'order': 'integer' is not a type",
         "9: step 'price': unknown task 'shop.prise'",
         "14: step 'charge': missing argument total of shop.charge",
         "14: step 'charge': shop.charge has no parameter sum; it takes total, note",
@@ -199,7 +199,7 @@ def test_the_same_mistakes_in_yaml_have_the_lines_of_yaml(app: Sedano, tmp_path:
         ("w.yaml", "workflow: w\nworkflow: v\n", r"w.yaml:2: not YAML: the key 'workflow' stands twice"),
         ("w.yaml", "- 1\n", r"w.yaml:1: not YAML: expected keys and values"),
         ("w.yaml", "workflow: !!python/object/apply:os.getcwd []\n", r"w.yaml:1: not YAML: could not determine a constructor"),
-        ("w.yaml", "", r"w.yaml:1: workflow: None is no name"),
+        ("w.yaml", "", r"w.yaml:1: workflow: None is not a name"),
         ("w.toml", "", r"w.toml:1: a workflow has 1 to 500 steps, not 0"),
     ],
 )

@@ -45,7 +45,7 @@ _IMPORTER = "importlib._bootstrap"
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Return what *name* stands for, loaded when it is first asked for."""
+        """Return the object called *name*, loaded at its first use."""
         home = _home(name)
         if home is None:
             asked = sys._getframe(1)  # noqa: SLF001 - `inspect` would load what no function needs

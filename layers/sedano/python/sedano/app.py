@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 C = TypeVar("C")
 AWS = "sedano.aws.deployment:connect"
-"""What binds an app to AWS, by name: `import sedano` does not import boto3."""
+"""The function that binds an app to AWS, by name: `import sedano` does not import boto3."""
 OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker")
 
 
@@ -65,8 +65,8 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
         connect: ``module:function`` that returns the ports at the first use, also in every deployed function; the default,
             `sedano.aws.deployment:connect`, binds to AWS, and a function of yours may replace some of the ports that it returns.
         call_timeout: seconds within which each publication and each read of a program ends (0.05 to 300), whatever AWS does; by default
-            what SEDANO_CALL_TIMEOUT says, else 5.
-        worker: how its workers work, wherever they are deployed.
+            SEDANO_CALL_TIMEOUT, else 5.
+        worker: the settings of its workers, wherever they are deployed.
     """
 
     def __init__(
@@ -162,8 +162,8 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
 
         Args:
             name: the topic.
-            on_winner: run it on the worker that has won. It is waited for, ten seconds in each term; then the next candidate in order
-                leads, and at last whoever holds the message.
+            on_winner: run it on the worker that has won. The election waits for it, ten seconds in each term; then the next candidate in
+                order leads, and finally the worker that holds the message.
             queue: the command queue it is sent to.
 
         Raises:
@@ -211,7 +211,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
         """Return the results of the group that was saved under this id (`GroupResult.save`), by whomever.
 
         Raises:
-            NoResult: none was saved, or it was deleted, or so long ago that it aged out.
+            NoResult: it was not saved, was deleted, or has expired.
         """
         from sedano.result import GroupResult
 
@@ -270,7 +270,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
             self._outlet = Outlet(self.name, self.registry, ports, self.queues, backlog=backlog) if ports is not None else None
 
     def close(self) -> None:
-        """Send what is still kept back; what cannot be sent is stored on disk for the next process, and the log says so."""
+        """Send the messages that still wait; store those that cannot be sent on disk for the next process, and log that."""
         with self._lock:
             outlet = self._outlet
         if outlet is not None:

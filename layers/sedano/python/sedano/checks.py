@@ -1,4 +1,4 @@
-"""What health checks answer, and built-in looks: memory, disk, DynamoDB, SQS, HTTP. Each look makes a function for `@app.health_check(…)`.
+"""The states of health checks, and built-in checks (memory, disk, DynamoDB, SQS, HTTP) for `@app.health_check(…)`.
 
     web = app.health_check("web", every=15)
     web(checks.http("https://api.example.com/charges", method="POST", content_type="application/json"))
@@ -6,7 +6,8 @@
     room(checks.memory(least_mb=200))
     room(checks.disk("/tmp", least_mb=500))
 
-A look that cannot tell (no such directory, no such file of the system) raises; that is ignored and told as an error, like any failing look.
+A check without an answer (no such directory, no such file of the system) raises; the error is logged and otherwise ignored, as for any
+failing check.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _MEMINFO = Path("/proc/meminfo")
 
 
 class Looks(Protocol):
-    """What looking at a deployment needs of its app."""
+    """The part of an app that a check of the deployment needs."""
 
     @property
     def outlet(self) -> Outlet:
@@ -91,10 +92,10 @@ def http(
     url: str, *, method: str = "GET", content_type: str = "", timeout: float = 2.0, headers: Mapping[str, str] | None = None,
     context: ssl.SSLContext | None = None,
 ) -> Look:  # fmt: skip
-    """Return a look that sends an OPTIONS request to *url*, and the CEP's five states for what comes back.
+    """Return a check that sends an OPTIONS request to *url* and maps the answer to the CEP's five states.
 
-    * healthy: 200 in good time, over TLS that is valid, and *method* and *content_type* are allowed, where the answer says what is
-    * degraded: another status that is no error of the server, or an answer that takes more than four fifths of *timeout*
+    * healthy: 200 in good time, over TLS that is valid, and *method* and *content_type* are allowed, where the answer lists them
+    * degraded: another status below 500, or an answer that takes more than four fifths of *timeout*
     * insecure: a certificate that is not valid, or TLS that cannot be agreed on
     * unhealthy: a status of 500 or more, no answer within *timeout* seconds, no address for the name, no connection
     * permanently unavailable: 404, or the method or content type is not allowed
@@ -112,7 +113,7 @@ def http(
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise OptionError(f"url: {url!r} is no http or https address")
+        raise OptionError(f"url: {url!r} is not an http or https address")
     _require_positive("timeout", timeout)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     secure = (context or ssl.create_default_context()) if parts.scheme == "https" else None
@@ -155,7 +156,7 @@ def _judged(status: int, said: Mapping[str, str], method: str, content_type: str
 
 
 def _allows(listed: str | None, wanted: str) -> bool:
-    """Tell whether *wanted* is among what a header lists; an answer without the header forbids nothing."""
+    """Return whether *wanted* is among the values of a header; an answer without the header forbids nothing."""
     if listed is None:
         return True
     every = {one.split(";")[0].strip().lower() for one in listed.split(",")}

@@ -19,7 +19,7 @@ T = TypeVar("T", bound="Task[Any, Any]")
 
 
 class Declares(Protocol):
-    """What an event needs of its app."""
+    """The part of an app that an event needs."""
 
     @property
     def outlet(self) -> Outlet:
@@ -32,7 +32,7 @@ class Declares(Protocol):
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class DomainEvent:
-    """What a type checker is told of an event's class; deriving from it is optional and changes nothing at run time.
+    """The type of an event's class for type checkers; deriving from it is optional and changes nothing at run time.
 
     mypy takes no notice of what a class decorator returns, so ``@app.event class Ordered`` stays a plain class to it and
     ``Ordered.subscribe`` an error. ``@app.event class Ordered(DomainEvent)`` is the same event, and every checker knows its methods.
@@ -78,7 +78,7 @@ class EventType(Generic[C]):
         """Run *task* with the event's fields as keyword arguments whenever the event happens; usable as a decorator.
 
         Raises:
-            OptionError: it is no task of the event's app, or its parameters do not take the event's fields.
+            OptionError: it is not a task of the event's app, or its parameters do not take the event's fields.
         """
         subscribe(self._app.registry, self.name, task, self._parameters.signature.parameters)
         return task
@@ -101,14 +101,14 @@ def subscribe(registry: Registry, event: str, task: object, fields: Iterable[str
     """Have *task* run whenever *event* happens, once however often this is said; it is called with these *fields*.
 
     Raises:
-        OptionError: it is no task of the event's app, its queue keeps order, or its parameters do not take the fields.
+        OptionError: it is not a task of the event's app, its queue keeps order, or its parameters do not take the fields.
     """
     if not isinstance(task, Task) or registry.tasks.get(task.name) is not task.spec:
         who = getattr(task, "name", getattr(task, "__qualname__", repr(task)))
-        raise OptionError(f"{who} cannot subscribe to {event}: it is no task of the same app; declare it with @app.task first")
+        raise OptionError(f"{who} cannot subscribe to {event}: it is not a task of the same app; declare it with @app.task first")
     if is_fifo(task.spec.queue):
         raise OptionError(
-            f"task {task.name} cannot subscribe to {event}: its queue {task.spec.queue!r} keeps order, and events come in none; "
+            f"task {task.name} cannot subscribe to {event}: its queue {task.spec.queue!r} keeps order, but events have no order; "
             "subscribe a task of another queue"
         )
     try:

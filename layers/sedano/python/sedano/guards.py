@@ -5,12 +5,12 @@
         guards.put_object(s3, lease, Bucket="reports", Key="2026.csv", Body=report)
         guards.execute(database, lease, "UPDATE account SET balance = :n, fence = :fence WHERE id = 7 AND fence <= :fence", {"n": 5})
 
-A lease alone cannot prevent that a holder is paused, loses it, and writes when it wakes up: it does not know, and no check of its own
-can tell it in time. The resource can: it remembers the highest token that wrote, and a lower one gets `FencedOff` (Kleppmann 2016). A
-new holder that reads before it writes fences in first (`fence_in`, `fence_in_pointer`), so that nobody changes what it has read.
+A lease alone cannot prevent that a holder is paused, loses it, and writes when it wakes up: it does not know, and its own checks cannot
+detect that in time. The resource can: it remembers the highest token that wrote, and a lower one gets `FencedOff` (Kleppmann 2016). A new
+holder that reads before it writes fences in first (`fence_in`, `fence_in_pointer`), so no other writer changes the data that it has read.
 
-What cannot compare a token (an e-mail, somebody else's API) is meant to happen once and happens twice now and then. Recipes that run:
-`docs/fencing.md`.
+A receiver that cannot compare a token (an e-mail, an API of another company) gets its call once as a rule and occasionally twice. Recipes
+that run: `docs/fencing.md`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def execute(connection: Any, holder: Holder, statement: str, parameters: Mapping
         parameters: its other parameters.
 
     Raises:
-        FencedOff: no row was written: a later holder has written it, or there is none.
+        FencedOff: no row was written: a later holder has written it, or the row is missing.
         OptionError: the statement does not mention the fence twice, so it would not guard anything.
     """
     if max(statement.count(":fence"), statement.count("%(fence)s")) < 2:

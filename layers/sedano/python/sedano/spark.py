@@ -1,15 +1,16 @@
 """Spark jobs as tasks: a canvas node that is a run of a Glue job, started by a worker and followed by schedule.
 
     tables = spark_task(app, "sedano-prod-history", lambda: GlueRuns(boto3.client("glue")), retries=1)
-    chain(collect.s(), tables.si({"--day": "2026-11-20"}), tell.s()).delay()
+    chain(collect.s(), tables.si({"--day": "2026-11-20"}), notify.s()).delay()
 
 No worker waits while Spark works: each look is a short attempt of the task, and the pauses between them grow to a quarter of an hour. A run
-bears its task's id, so an attempt that died after it had started one finds it again; the lease `spark/JOB` keeps two attempts from starting
-at once. Glue checks no token: one run is intended, and a worker that was frozen in the middle of starting one may make it two. So let the
-job itself commit behind a fence, as `glue_jobs/history.py` does.
+carries its task's id, so an attempt that died after it had started one finds it again; the lease `spark/JOB` keeps two attempts from
+starting at once. Glue checks no token: one run is intended, and a worker that was frozen in the middle of starting one may make it two. So
+let the job itself commit behind a fence, as `glue_jobs/history.py` does.
 
 A task that is revoked with *terminate* while an attempt is at work stops its run. One that is revoked in between is not followed any more,
-and its run ends by itself, unless the call bears `spark_stop` as its error callback, which meets the revocation when the next look was due:
+and its run ends when it is finished, unless the call has `spark_stop` as its error callback, which meets the revocation when the next look
+was due:
 
     stop = spark_stop(app, "sedano-prod-history", lambda: GlueRuns(boto3.client("glue")))
     tables.s({"--day": "2026-11-20"}).on_error(stop.s()).delay()
@@ -46,7 +47,7 @@ class Runs(Protocol):
         """Start a run of *job* for this task; raise `Unavailable` where it cannot start now."""
 
     def stop(self, job: str, run: str) -> None:
-        """Stop a run; one that has ended is no error."""
+        """Stop a run; a run that has ended raises nothing."""
 
 
 class SparkRunning(SedanoError):
@@ -109,7 +110,7 @@ def spark_stop(app: Sedano, job: str, runs: Callable[[], Runs], *, name: str | N
 
 
 def _looked(app: Sedano, job: str, runs: Runs, arguments: Arguments, context: TaskContext, retries: int) -> dict[str, Any]:
-    """Look once: return the result, start a run, or come back later."""
+    """Look once: return the result, start a run, or ask to be called again later."""
     known = runs.of(job, context.id)
     done = next((run for run in known if run.state == "SUCCEEDED"), None)
     if done is not None:

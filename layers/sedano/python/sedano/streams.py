@@ -2,7 +2,7 @@
 
     from sedano.streams import StreamRecord, TableChange
 
-How a task comes to stand on a stream is said at `Sedano.stream` (`sedano.api.sources`).
+`Sedano.stream` (`sedano.api.sources`) says how a task subscribes to a stream.
 """
 
 from sedano.model.sources.streams import StreamRecord, TableChange, call_id

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
-"""What a body returns. Type checkers disagree about the type of a call of an `async def`: to mypy it is a `Coroutine`, to pyright a
-`CoroutineType`. A covariant parameter lets both read the overloads of `delay` alike."""
+"""The type of a body's return value.
+
+Type checkers disagree about the type of a call of an `async def`: to mypy it is a `Coroutine`, to pyright a `CoroutineType`. A covariant
+parameter lets both read the overloads of `delay` alike."""
 T = TypeVar("T")
 
 
 class Publishes(Protocol):
-    """What a task needs of its app."""
+    """The part of an app that a task needs."""
 
     @property
     def outlet(self) -> Outlet:
@@ -114,7 +116,7 @@ class Task(Hinting, Generic[P, R_co]):
         """Return the group of starmaps over *items*, *n* calls in each message.
 
         Raises:
-            OptionError: *n* is no number above 0.
+            OptionError: *n* is not a number above 0.
             ArgumentError: the arguments of one call do not fit.
         """
         from sedano.canvas.maps import in_chunks

@@ -2,7 +2,7 @@
 
     from sedano.webhooks import WebhookRequest, hmac_sha256
 
-What a function may return, and how it is declared, is said at `Sedano.webhook` (`sedano.api.sources`).
+`Sedano.webhook` (`sedano.api.sources`) says how to declare a webhook and what its function may return.
 """
 
 from sedano.model.sources.signature_schemes import (

@@ -13,14 +13,14 @@ from sedano.model.budgets import NAMED, Budget, Named, Strategy
 from sedano.model.cluster.rounds import QueueBudget
 
 LEAST, MOST = 2, 1_000
-"""What the maximum concurrency of an event source mapping may be (AWS)."""
+"""The allowed maximum concurrency of an event source mapping (AWS)."""
 THREADS, THREADS_COOLDOWN_S = 10, 0.0
 """The most threads of a worker unless more are asked for (CEP: more than ten of CPU-bound work slow each other down); an invocation
 is over before a cool-down would be."""
 
 
 class Budgets(Protocol):
-    """What declaring a budget needs of the app."""
+    """The part of an app that the declaration of a budget needs."""
 
     @property
     def queues(self) -> Sequence[str]:
@@ -28,7 +28,7 @@ class Budgets(Protocol):
 
     @property
     def registry(self) -> Registry:
-        """What it declared before."""
+        """The budgets declared so far."""
 
 
 def budget_of(app: Budgets, queue: str, strategy: Strategy | Named, options: Mapping[str, Any]) -> QueueBudget:

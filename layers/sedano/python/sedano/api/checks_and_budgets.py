@@ -1,4 +1,4 @@
-"""What an app declares to be looked after: health checks, and budgets of its queues. Part of `Sedano`, loaded when it is used."""
+"""The declarations of health checks and of queue budgets. Part of `Sedano`, loaded when it is used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Guarded(ABC):
-    """What an app knows of the health of what it needs, and of how much may run at once."""
+    """The health checks and the queue budgets of an app."""
 
     name: str
     queues: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What an app names with `connect=`: the function that brings its ports, for programs and for deployed functions."""
+"""The function named in `connect=`, which returns an app's ports in programs and in deployed functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def connector(reference: str) -> Callable[[], Any]:
     """Return the function that *reference* (``module:function``) names.
 
     Raises:
-        ConfigurationError: there is none, or its module does not import.
+        ConfigurationError: the function is missing, or its module does not import.
     """
     module, _, name = reference.partition(":")
     try:

@@ -39,7 +39,7 @@ from sedano.result.waits import must_be_id
 KNOWN = (*HEADERS, pauses.QUEUE)
 """The headers that every task has; any other name is a stamp's."""
 NEAR = 0.8
-"""How alike two names are of which one may be meant for the other (of 1): `tenent`, `tenants` and `rootid` are, `team` is not."""
+"""The similarity, up to 1, from which one name counts as a misspelling of another: `tenent`, `tenants` and `rootid` do, `team` does not."""
 
 
 class Control(LimitControl, Hinting):
@@ -62,23 +62,23 @@ class Control(LimitControl, Hinting):
             for each id the task's state now: REVOKED, RUNNING (it is marked), or the state in which it had ended.
 
         Raises:
-            OptionError: it is no id, as of a task that was never published.
+            OptionError: the id is missing, for example because the task was never published.
             Unavailable: the ledger or the timers did not answer; revoking again is safe.
         """
         outlet = self._app.outlet
         given: Any = task_id
         ids = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
         if not all(isinstance(one, str) and one for one in ids):
-            raise OptionError(f"task_id: {task_id!r} is no id; give a task's (result.id), or several in a list")
+            raise OptionError(f"task_id: {task_id!r} is not an id; give a task's (result.id), or several in a list")
         return [withdraw(outlet.ports, outlet.lamport, one, terminate=terminate) for one in ids]
 
     def revoke_by_header(self, header: str, value: str) -> frozenset[str]:
-        """Revoke every task whose message bears *header* with *value*, retries and descendants too, until it is restored.
+        """Revoke every task whose message has *header* with *value*, retries and descendants too, until it is restored.
 
         A worker learns of it when it starts, with its heartbeats, and before a body that begins a second or more after its batch, so a
-        running worker may need as long as its heartbeat's interval.
-        Whether any message bears it, nobody can know beforehand: publishing writes nothing, and what is published later counts too. What it
-        did revoke is seen afterwards: in the metric `TasksRevoked`, the history, and `explain` of each task ("revoked by tenant=acme").
+        running worker may need as long as its heartbeat's interval. The call cannot know whether any message has it: publishing writes
+        nothing, and later publications count too. The metric `TasksRevoked`, the history, and `explain` of each task ("revoked by
+        tenant=acme") show the revoked tasks.
 
         Args:
             header: ``tenant``, ``task`` (its name), ``queue`` (that it is received from), ``root_id``, ``parent_id``, ``source``, or the
@@ -91,7 +91,7 @@ class Control(LimitControl, Hinting):
 
         Raises:
             OptionError: tasks cannot be revoked by that header, it seems misspelt, or the app has no such queue.
-            TooLarge: so many pairs stand that the control record cannot hold another.
+            TooLarge: the control record is full and cannot hold another pair.
         """
         near = get_close_matches(header, KNOWN, n=1, cutoff=NEAR)
         if near and header not in KNOWN:
@@ -106,7 +106,7 @@ class Control(LimitControl, Hinting):
         return frozenset(self._controlling.change(partial(_with_all, found)).revoked)
 
     def restore_by_header(self, header: str, value: str) -> frozenset[str]:
-        """Take back `revoke_by_header`: tasks that bear the header run again; those that were revoked already stay so."""
+        """Take back `revoke_by_header`: tasks that have the header run again; those that were revoked already stay so."""
         found = pair(header, value)
         return frozenset(self._controlling.change(lambda record, clock, nonce: without(record, found, clock, nonce)).revoked)
 
@@ -118,7 +118,7 @@ class Control(LimitControl, Hinting):
 
         A worker learns of it when it starts, with its heartbeats, and before a body that begins a second or more after its batch, so a
         running worker may need as long as its heartbeat's interval.
-        What has begun goes on.
+        Tasks that have begun continue.
 
         Args:
             queue: one of the app's command queues.
@@ -126,8 +126,8 @@ class Control(LimitControl, Hinting):
             tenant: whose tasks wait.
             circuit: the name of a circuit: a task's, unless its breaker has one of its own.
             id: the id of one task.
-            start: from when (with a time zone); by default now. A window of maintenance is said beforehand.
-            until: when it goes on by itself; by default not.
+            start: from when (with a time zone); by default now. A maintenance window can be announced in advance.
+            until: when it is resumed automatically; by default not.
 
         Returns:
             all pauses now, as texts such as ``mail`` (a queue) and ``task=shop.charge``.
@@ -146,7 +146,7 @@ class Control(LimitControl, Hinting):
     ) -> frozenset[str]:  # fmt: skip
         """Take back `pause` and return the pauses that are left; a shared circuit that tripped is closed as well.
 
-        A message that was held back meanwhile comes at the latest after as long again as it was held back for, an hour at most.
+        A message that was held back meanwhile arrives after at most the time it has already waited, and within an hour.
         """
         kind, name = self._named(queue=queue, task=task, tenant=tenant, circuit=circuit, id=id)
         now = self._app.outlet.ports.clock.now()
@@ -167,7 +167,7 @@ class Control(LimitControl, Hinting):
         """Return why a task has not run, or that it did: one sentence, and the evidence it rests on.
 
         Raises:
-            OptionError: it is no id.
+            OptionError: the id is missing.
             Unavailable: a store did not answer; asking again is safe.
         """
         return explain(self._app.outlet.ports, self._app.queues, must_be_id(task_id))
@@ -185,22 +185,22 @@ class Control(LimitControl, Hinting):
     ) -> AsyncResult[Any]:
         """Let the cluster elect a worker, and dispatch once what the topic asks for (Celery's `control.election`).
 
-        The workers that were active register; the lowest logical clock wins, the name breaks ties. What is dispatched runs once, also when
+        The workers that were active register; the lowest logical clock wins, the name breaks ties. The dispatched task runs once, even if
         the winner is dead. Asking again for an election that is still open calls the workers again and changes nothing else.
 
         Args:
             election_id: names the election; one id is one election, for eight days.
             topic: ``task`` (*action* is a signature, dispatched under the election's id), or one that `election_topic` declares.
-            action: a signature, or what the topic's handler is called with.
+            action: a signature, or the argument of the topic's handler.
             mode: ``faithful``, or ``fast``: the first worker to write it down has won, in one write.
-            timeout: whole seconds (at most 900) after which it is closed with whoever has registered; one that a task asks for, which may
-                not list the members, always lasts that long.
+            timeout: whole seconds (at most 900) after which it is closed with the workers that have registered; an election requested by
+                a task always lasts that long, because a task may not list the members.
 
         Returns:
             the result of what is dispatched.
 
         Raises:
-            OptionError: no such topic is declared, or the topic is ``task`` and *action* is no signature.
+            OptionError: no such topic is declared, or the topic is ``task`` and *action* is not a signature.
         """
         outlet = self._app.outlet
         if topic != "task":

@@ -1,4 +1,4 @@
-"""What `@app.task(…)` may say: each option is checked where it is written, so that a wrong one never gets as far as a message."""
+"""The options of `@app.task(…)`, checked at the declaration, before any message is sent."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class Declaration:
         if self.delivery not in DELIVERIES:
             raise OptionError(f"delivery: {self.delivery!r} is none of {', '.join(DELIVERIES)}")
         if self.retry is not None and not isinstance(self.retry, Retry | bool):
-            raise OptionError(f"retry: {self.retry!r} is no policy; give a sedano.Retry(…), or False for none")
+            raise OptionError(f"retry: {self.retry!r} is not a retry policy; give a sedano.Retry(…), or False for no retries")
         if not isinstance(self.ignore_result, bool):
             raise OptionError(f"ignore_result: {self.ignore_result!r} is neither True nor False")
         if not isinstance(self.bind, bool):
             raise OptionError(f"bind: {self.bind!r} is neither True nor False")
         if self.bind and self.batch is not None:
-            raise OptionError("bind: the calls of a batch are no running task; leave bind out, `current()` is the batch that runs")
+            raise OptionError("bind: a batch of calls is not one running task; leave bind out and use `current()` for the running batch")
         self._check_spans()
 
     def _check_spans(self) -> None:
@@ -72,7 +72,7 @@ class Declaration:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The options of limits that were given; a queue that keeps order asks for its key by itself."""
+        """The options of limits that were given; a queue that keeps order requires its key."""
         given = {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
         return {"serial_key": None, **given} if is_fifo(self.queue) else given
 
@@ -117,7 +117,7 @@ class Declaration:
             raise OptionError(f"task {name}: its result: {parameters.returns.refusal}; or declare ignore_result=True")
 
     def name_for(self, function: Callable[..., Any]) -> str:
-        """Return how messages name the task; raise `OptionError` when no message can bear it."""
+        """Return how messages name the task; raise `OptionError` when a message cannot carry it."""
         name: object = self.name
         if name is None and getattr(function, "__name__", "") == _LAMBDA:
             raise OptionError("a lambda has no name by which workers could find it; write def, or app.task(name='shop.add')(lambda …)")
@@ -141,7 +141,7 @@ LONGEST_APP = 128
 
 
 def app_name(name: object) -> str:
-    """Return the *name* of an app; raise `OptionError` when no message can bear it, for all that it publishes say their source."""
+    """Return the *name* of an app; raise `OptionError` when a message cannot carry it, because every message names its source."""
     if not isinstance(name, str) or not is_id(name) or len(name) > LONGEST_APP:
         raise OptionError(f"name: {name!r:.80} is not 1 to {LONGEST_APP} visible ASCII characters without spaces, such as Sedano('shop')")
     return name
@@ -150,14 +150,14 @@ def app_name(name: object) -> str:
 def queue_names(queues: Sequence[str]) -> tuple[str, ...]:
     """Return the names of an app's *queues*; raise `OptionError` when they are none, or the first keeps order.
 
-    What the library sends of itself goes to the first: canvases, workflows, elections.
+    The first queue also receives the library's own messages: canvases, workflows, elections.
     """
     if isinstance(queues, str):
         raise OptionError(f"queues: {queues!r} is one text; give a tuple of names, ({queues!r},)")
     given: Sequence[object] = queues
     wrong = [name for name in given if not isinstance(name, str) or not is_name(name)]
     if wrong or not queues or len(set(queues)) < len(queues):
-        what = "none" if not queues else f"{wrong[0]!r}, which is no name" if wrong else "one twice"
+        what = "none" if not queues else f"{wrong[0]!r}, which is not a valid name" if wrong else "one twice"
         raise OptionError(f"queues: {queues!r} has {what}; give the names of the queues, such as ('default', 'mail')")
     if is_fifo(queues[0]):
         raise OptionError(f"queues: the first one, {queues[0]!r}, keeps order; name one that keeps none before it: canvases go there")

@@ -9,8 +9,8 @@
     @app.task(circuit=Breaker(checks={"payments": {"unhealthy": 2}}, window=10))
     def charge(order: int) -> None: ...
 
-A look is taken when what was found has expired and a task is there to run whose circuit watches the check. A look that fails says nothing:
-it is ignored and told as an error.
+A look is taken when what was found has expired and a task is there to run whose circuit watches the check. A check that fails reports no
+state: it is ignored and logged as an error.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ W = TypeVar("W", bound=Callable[[Report], None])
 
 
 class Declares(Protocol):
-    """What a check needs of its app."""
+    """The part of an app that a health check needs."""
 
     @property
     def outlet(self) -> Outlet:
@@ -59,7 +59,7 @@ class Check:
     """One health check. Used as a decorator it adds a function that looks."""
 
     def __init__(self, app: Declares, kept: checking.Check) -> None:
-        """Stand for the check *kept* of *app*."""
+        """Refer to the check *kept* of *app*."""
         self._app, self._kept = app, kept
         self.name, self.states = kept.spec.name, kept.spec.states
 
@@ -87,8 +87,8 @@ class Check:
         """Run *task* as well whenever the event ``<name>_expired`` is published; it is called without arguments and may `report`.
 
         Raises:
-            OptionError: the check is not shared: nobody publishes an event about what one worker knows; or the task is none of this app,
-                needs arguments, or keeps order.
+            OptionError: the check is not shared: sedano publishes no events about the state of one worker; or the task belongs to another
+                app, needs arguments, or keeps order.
         """
         if not self._kept.spec.shared:
             raise OptionError(f"health check {self.name}: only a shared one has an event that tasks can subscribe to; say shared=True")
@@ -101,7 +101,7 @@ class Check:
         Outside of a task only a shared check can be reported; workers hear of it when they look at it next.
 
         Raises:
-            OptionError: the check declares no such state, or nobody would hear of it.
+            OptionError: the check declares no such state, or no worker would receive it.
             SedanoError: what a shared check found could not be written.
         """
         health.reported(self._kept.spec, Health(self.name), state, 0.0)
@@ -109,7 +109,7 @@ class Check:
             self._kept.inbox.append((state, why))
         elif not self._kept.spec.shared:
             raise OptionError(
-                f"health check {self.name} is not shared and no task is running here: nobody would hear of it; say shared=True"
+                f"health check {self.name} is not shared and no task runs here: no worker would receive the state; declare shared=True"
             )
         else:
             ports = self._app.outlet.ports
@@ -157,7 +157,7 @@ def guarded(spec: TaskSpec, circuit: object, registry: Registry) -> TaskSpec:
     """Return *spec* with its circuit: a `Breaker`, or True for the CEP's defaults.
 
     Raises:
-        OptionError: it is neither, it watches an unknown check or state, or another task has the same circuit with other rules.
+        OptionError: it is neither of these, it watches an unknown check or state, or another task has the same circuit with other rules.
     """
     if circuit is not True and not isinstance(circuit, Breaker):
         raise OptionError(f"circuit: {circuit!r} is neither True nor a sedano.Breaker(…)")
@@ -168,7 +168,7 @@ def guarded(spec: TaskSpec, circuit: object, registry: Registry) -> TaskSpec:
             raise OptionError(f"circuit: no health check {name!r} in this app; declare it with app.health_check({name!r}) first")
         unknown = next((state for state in counts if state not in registry.checks[name].spec.states), None)
         if unknown is not None:
-            raise OptionError(f"circuit: {unknown!r} is no state of the health check {name}, which has {registry.checks[name].spec.states}")
+            raise OptionError(f"circuit: {unknown!r} is not a state of health check {name}, which has {registry.checks[name].spec.states}")
     others = (t for t in registry.tasks.values() if t.name != spec.name)  # of its own name there is one only if it is declared again
     other = next((t for t in others if t.circuit is not None and t.circuit.name == breaker.name), None)
     if other is not None and other.circuit != breaker:

@@ -1,7 +1,7 @@
 """`app.control.inspect()`: the cluster looked at with Celery's names. Nothing is broadcast: everything is read off what is written down.
 
     app.control.inspect().active()       # {"worker name": [the tasks that it holds]}
-    app.control.inspect().circuits()     # what trips, what is open, since when and why
+    app.control.inspect().circuits()     # open circuits, their failures, the time and the reason
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sedano.ports import command_queue
 
 
 class Inspects(Protocol):
-    """What looking, and the control panel, need of the app."""
+    """The part of an app that inspection and the control panel need."""
 
     @property
     def outlet(self) -> Outlet:

@@ -18,7 +18,7 @@ def key_of(name: str, key: object, parameters: Parameters) -> Key:
     """Return what turns arguments into the key that the option *name* describes: a text with parameters in braces, or a function.
 
     Raises:
-        OptionError: it is neither, or names what is no parameter of the task.
+        OptionError: it is neither of these, or names an unknown parameter of the task.
     """
     if callable(key):
         return functools.partial(_called, key)
@@ -30,11 +30,11 @@ def key_of(name: str, key: object, parameters: Parameters) -> Key:
         raise OptionError(f"{name}: {key!r}: {wrong}; write a brace that is meant as one twice") from None
     for field in fields:
         if re.search(r"\[['\"]", field):
-            raise OptionError(f"{name}: {key!r}: names in brackets stand without quotes, as in '{{order[id]}}'")
+            raise OptionError(f"{name}: {key!r}: write names in brackets without quotes, as in '{{order[id]}}'")
         first = re.split(r"[.\[]", field)[0]
         if "." in field or first not in parameters.signature.parameters:
             known = ", ".join(parameters.signature.parameters)
-            raise OptionError(f"{name}: {key!r}: {field!r} is no parameter of the task, which has {known or 'none'}; [keys] may follow")
+            raise OptionError(f"{name}: {key!r}: {field!r} is not a parameter of the task, which has {known or 'none'}; [keys] may follow")
     return functools.partial(_formatted, key, parameters)
 
 

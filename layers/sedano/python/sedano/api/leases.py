@@ -10,9 +10,9 @@
     if term := leader.lead():       # None while another one leads
         schedule(term.token)
 
-A lease ends by itself, so a holder that dies is in nobody's way for long. It also ends for a holder that only *seems* dead: one that was
-paused does not know what happened meanwhile. `Lease.valid()` tells what the holder may believe; only a token that the resource
-checks (`sedano.guards`) makes sure. The rule and its reasons: `sedano.model.leases.rule`.
+A lease expires, so a dead holder does not block others for long. It also ends for a holder that only *seems* dead: one that was paused does
+not know what happened meanwhile. `Lease.valid()` returns what the holder may assume; only a token that the resource checks
+(`sedano.guards`) is proof. The rule and its reasons: `sedano.model.leases.rule`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DURATION_S = 30.0
 
 
 class Leases(Protocol):
-    """What a lock needs of its app."""
+    """The part of an app that a lock needs."""
 
     @property
     def outlet(self) -> Outlet:
@@ -68,16 +68,16 @@ class Lease:
 
     @property
     def wanted(self) -> bool:
-        """Whether somebody had asked for it when it was taken or last renewed: release it when you can."""
+        """Whether another process had requested it when it was taken or last renewed: release it when you can."""
         return bool(self._term.wanted)
 
     @property
     def remaining(self) -> float:
-        """For how many seconds more you may believe that nobody else holds it; 0 when it is void."""
+        """For how many more seconds you may assume that no other process holds it; 0 when it is void."""
         return rule.remaining(self._term, self._leasing.moment()) / 1000 if self.valid() else 0.0
 
     def valid(self) -> bool:
-        """Tell whether you may believe that nobody else holds it. After a pause only a guard is sure (`sedano.guards`)."""
+        """Return whether you may assume that no other process holds it. After a pause only a guard is sure (`sedano.guards`)."""
         return not self._void() and self._leasing.believes(self._term)
 
     def check(self) -> None:
@@ -86,11 +86,11 @@ class Lease:
             raise LeaseLost(f"lease {self.name!r}: its time is over, or the process was frozen, or the task that took it has ended")
 
     def renew(self) -> None:
-        """Begin the lease's duration anew: one write. Also after a freeze: what succeeds was never anybody else's in between.
+        """Begin the lease's duration anew: one write. If renewal succeeds, even after a freeze, no other process held the lease in between.
 
         Raises:
-            LeaseLost: somebody else holds it, or it was released, or the task that took it has ended.
-            Unavailable: the store did not answer; what you may believe is unchanged.
+            LeaseLost: another process holds it, or it was released, or the task that took it has ended.
+            Unavailable: the store did not answer; the lease is valid for as long as before.
         """
         renewed = None if self._void() else self._leasing.renew(self._term)
         if renewed is None:
@@ -98,7 +98,7 @@ class Lease:
         self._term = renewed
 
     def release(self) -> bool:
-        """Give the lease back; tell whether it was still ours. It is not valid from here on. Releasing twice is harmless."""
+        """Release the lease; return whether it was still ours. It is not valid from here on. Releasing twice is harmless."""
         return self._leasing.release(self._term) is not None
 
     def proof(self) -> Any:
@@ -113,12 +113,12 @@ class Lease:
         """Give it back.
 
         Raises:
-            LeaseLost: the block outlived the lease and somebody else has taken it: what was done may have met the other's work.
+            LeaseLost: the block outlived the lease and another process has taken it: both may have worked at the same time.
         """
         try:
             ours = self.release()
         except Unavailable as away:
-            self._leasing.ports.telemetry.log("warning", "lease not released; it ends by itself", lease=self.name, error=str(away))
+            self._leasing.ports.telemetry.log("warning", "lease not released; it will expire", lease=self.name, error=str(away))
             return
         if not ours and error is None:
             raise LeaseLost(f"lease {self.name!r}: the block outlived it; renew it at checkpoints or take it for longer")
@@ -144,7 +144,7 @@ class Lock:
         """Take the lock, waiting up to its timeout.
 
         Raises:
-            LeaseTaken: somebody else held it all the time.
+            LeaseTaken: another process held it all the time.
             Unavailable: the store did not answer.
             WaitInsideLoop: an event loop runs here, and who holds the lock may need it to go on; see `acquire_async`.
         """
@@ -159,7 +159,7 @@ class Lock:
             return None
 
     async def acquire_async(self) -> Lease:
-        """Take the lock without blocking the event loop; raises what `acquire` raises. Whoever is cancelled meanwhile does not hold it."""
+        """Take the lock without blocking the event loop; raises like `acquire`. A caller that is cancelled meanwhile does not hold it."""
         import asyncio
 
         waiting = self._waiting()
@@ -181,7 +181,7 @@ class Lock:
         return self._held
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Give it back; raise `LeaseLost` when the block outlived it and somebody else has taken it."""
+        """Release it; raise `LeaseLost` when the block outlived it and another process has taken it."""
         held, self._held = self._held, None
         if held is not None:
             held.__exit__(kind, error, trace)
@@ -192,7 +192,7 @@ class Lock:
         return self._held
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Give it back; raise `LeaseLost` when the block outlived it and somebody else has taken it."""
+        """Release it; raise `LeaseLost` when the block outlived it and another process has taken it."""
         held, self._held = self._held, None
         if held is not None:
             import asyncio
@@ -213,7 +213,7 @@ class Lock:
         """Return the duration, counted at each attempt: what remains of an invocation becomes less while one waits."""
         context = CURRENT.get()
         if self._until_deadline and context is None:
-            raise OptionError("until_deadline: there is no deadline outside of a task; give a duration")
+            raise OptionError("until_deadline: a program outside a task has no deadline; give a duration")
         if self._duration is not None or context is None:
             return round((self._duration or DURATION_S) * 1000)
         left = context.deadline - self._app.outlet.ports.clock.now()
@@ -248,7 +248,7 @@ class Leader:
             self._app.outlet.leasing.release(term)
 
     def who(self) -> tuple[str, int] | None:
-        """Return who led last and in which term (its token), by one read; None when nobody does or ever did."""
+        """Return the last leader and its term (its token), by one read; None if there has been no leader."""
         record = self._app.outlet.leasing.observe([self._name])[self._name].record
         return (record.owner, record.token) if record is not None and record.held else None
 
@@ -264,7 +264,7 @@ class Leader:
 def check_options(name: object, duration: float | None) -> None:
     """Raise `OptionError` when a lease cannot have this name or last for this many seconds."""
     if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME:
-        raise OptionError(f"name: {name!r:.80} is no text of 1 to {LONGEST_NAME} characters")
+        raise OptionError(f"name: {name!r:.80} is not a text of 1 to {LONGEST_NAME} characters")
     if duration is not None and not SHORTEST_MS <= duration * 1000 <= LONGEST_MS:
         raise OptionError(f"duration: {duration} s; it lasts from {SHORTEST_MS // 1000} s to a day")
 

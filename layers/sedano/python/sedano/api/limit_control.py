@@ -20,12 +20,12 @@ from sedano.ports.absent import require
 
 
 class LimitControl(ABC):
-    """Changes limits in the control record. They stand until they are changed again, through deployments too."""
+    """Changes limits in the control record. They hold until they are changed again, also across deployments."""
 
     @property
     @abstractmethod
     def _controlling(self) -> Controlling:
-        """What changes the control record."""
+        """The writer of the control record."""
 
     @property
     @abstractmethod
@@ -52,7 +52,7 @@ class LimitControl(ABC):
             all limits that differ from those declared, by task.
 
         Raises:
-            OptionError: the app has no such task, it cannot be limited, or it is no rate.
+            OptionError: the app has no such task, it cannot be limited, or the rate is not valid.
             Unavailable: the store did not answer; asking again is safe.
         """
         self._limitable(task)
@@ -64,15 +64,15 @@ class LimitControl(ABC):
     def concurrency(self, task: str, limit: int | None) -> Mapping[str, str]:
         """Change how many of *task* run at a time, until `restore_limits`: 0 suspends it, None lifts the limit.
 
-        Where it is lowered, what runs goes on; so many as it says start only when fewer are left.
+        If the limit is lowered, running bodies continue; new ones start only when fewer are left.
 
         Raises:
-            OptionError: the app has no such task, it cannot be limited, or it is no number from 0 to 1 000.
+            OptionError: the app has no such task, it cannot be limited, or the limit is not a number from 0 to 1 000.
         """
         self._limitable(task)
         found = UNLIMITED if limit is None else limiting.concurrency(limit)
         if isinstance(found, Range):
-            raise OptionError("concurrency: a Range is declared with the task, for its function stands in the code; give a number")
+            raise OptionError("concurrency: a Range is declared with the task, because its function is code; give a number")
         return self._changed(task, concurrency=found)
 
     def time_limit(self, task: str, soft: float | None = None, hard: float | None = None) -> Mapping[str, str]:
@@ -82,14 +82,14 @@ class LimitControl(ABC):
 
         Args:
             task: the task's name.
-            soft: seconds after which the body is told to end; None: it is not.
-            hard: seconds after which it is ended; None: it is not.
+            soft: seconds after which the body is asked to end; None: never.
+            hard: seconds after which it is ended; None: never.
 
         Returns:
             all limits that differ from those declared, by task.
 
         Raises:
-            OptionError: the app has no such task, a limit is no number of seconds above 0, or *soft* is not below *hard*.
+            OptionError: the app has no such task, a limit is not a number of seconds above 0, or *soft* is not below *hard*.
             Unavailable: the store did not answer; asking again is safe.
         """
         self._spec(task)

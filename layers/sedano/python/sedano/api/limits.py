@@ -1,4 +1,4 @@
-"""What `rate=`, `concurrency=`, `debounce=` and their like mean; loaded by apps that declare one."""
+"""The options `rate=`, `concurrency=`, `debounce=` and similar; loaded by apps that declare one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def seconds_of(name: str, span: object, most: float) -> float:
     found = _SPAN.fullmatch(span) if isinstance(span, str) else None
     seconds = float(found[1]) * _SECONDS[found[2]] if found is not None else span
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not isfinite(seconds) or not 0 < seconds <= most:
-        raise OptionError(f"{name}: {span!r} is no time above 0 and up to {most:.0f} s; write '30s', '5m', or a number of seconds")
+        raise OptionError(f"{name}: {span!r} is not a time above 0 and up to {most:.0f} s; write '30s', '5m', or a number of seconds")
     return float(seconds)
 
 

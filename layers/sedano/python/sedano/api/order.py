@@ -5,7 +5,7 @@
     @app.task(queue="orders.fifo", serial_key="{order_id}")
     def ship(order_id: int, step: str) -> None: ...
 
-What cannot be done in order is refused here, with what to do instead; only apps with such a queue load this.
+This module refuses calls that cannot run in order and says what to do instead; only apps with such a queue load it.
 """
 
 from __future__ import annotations

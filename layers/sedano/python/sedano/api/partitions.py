@@ -1,12 +1,12 @@
-"""Partitions: many small leaderships instead of one big one, shared fairly by whoever works.
+"""Partitions: many small leaderships instead of one big one, shared fairly by the workers.
 
     orders = app.partitions("orders", 32)
     for partition in orders.balance():          # at each round of work
         work_on(partition.index, partition.lease.token)
     orders.release()                            # at the end, when there is one
 
-Each round takes what is free, gives away what others ask for, and asks for what is missing to a fair share; nobody is forced. A worker that
-dies loses its partitions after their duration. The rule: `sedano.model.partitions`.
+Each round takes what is free, gives away what others ask for, and asks for what is missing to a fair share; no worker is forced. A worker
+that dies loses its partitions after their duration. The rule: `sedano.model.partitions`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Partitions:
         """See `sedano.app.Sedano.partitions`."""
         given: object = count
         if type(given) is not int or not 1 <= given <= MOST:
-            raise OptionError(f"count: {count!r} is no whole number from 1 to {MOST}")
+            raise OptionError(f"count: {count!r} is not a whole number from 1 to {MOST}")
         check_options(name, duration)
         self._app, self._name, self._count, self._duration = app, name, count, round(duration * 1000)
         self._share: Partitioning | None = None

@@ -1,4 +1,4 @@
-"""`@app.periodic(…)`: tasks that come round by themselves, declared in code. What an app declares is in `app.periodics`, by name.
+"""`@app.periodic(…)`: periodic tasks, declared in code. `app.periodics` holds the declared tasks by name.
 
     @app.periodic(cron("0 9 * * MON-FRI", tz="Europe/Berlin"))
     def report() -> None: ...
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class PeriodicTasks:
-    """What an app knows of tasks that come round by themselves."""
+    """The periodic tasks of an app."""
 
     @cached_property
     def periodics(self) -> dict[str, Periodic]:
-        """What is declared in code, by the names of the schedules."""
+        """The declared periodic tasks, by the names of their schedules."""
         return {}
 
     def periodic(
@@ -36,22 +36,22 @@ class PeriodicTasks:
         coalesce: bool = True, max_instances: int | None = None,
         moment: str | None = None, **options: Any,
     ) -> Callable[[Callable[P, R]], Task[P, R]]:  # fmt: skip
-        """Declare that a task comes round by *timetable*: above a function, which becomes a task, or above a task.
+        """Declare that a task runs by *timetable*: above a function, which becomes a task, or above a task.
 
-        Each occurrence runs once: its task id is derived from the schedule's name and the moment. What `expires` of the task says counts
-        from the moment.
+        Each occurrence runs once: its task id is derived from the schedule's name and the moment. The task's `expires` counts from the
+        moment.
 
         Args:
             timetable: `cron(…)`, `every(…)` or `at(…)`.
-            schedule: the schedule's name; by default the task's. A task that comes round by two timetables names them.
+            schedule: the schedule's name; by default the task's. A task with two timetables must name them.
             args: what the task is called with.
             kwargs: and by name.
             jitter: put each occurrence off by up to so many seconds, always the same for one occurrence.
-            misfire_grace: leave out an occurrence that could not be published for longer than so many seconds; by default none is.
+            misfire_grace: leave out an occurrence that could not be published for longer than so many seconds; by default none is left out.
             coalesce: of several that are late run only the last; ``False``: run them all.
-            max_instances: leave an occurrence out when its moment comes while so many earlier ones still wait or run.
+            max_instances: leave an occurrence out when so many earlier ones still wait or run at its moment.
             moment: the name of the parameter that is given the moment (a text by RFC 3339, or a `datetime` if it is annotated so).
-            options: those of `Sedano.task`, when this stands above a function.
+            options: those of `Sedano.task`, when this decorates a function.
 
         Raises:
             OptionError: an option cannot be honoured, or another schedule has the name.

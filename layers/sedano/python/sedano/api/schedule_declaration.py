@@ -1,4 +1,4 @@
-"""What a schedule may call and how, checked where it is written: at `@app.periodic(…)` and at `app.schedules.add(…)`."""
+"""The call and the options of a schedule, checked at `@app.periodic(…)` and at `app.schedules.add(…)`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PeriodicOptions(NamedTuple):
 
 
 class Declares(Protocol):
-    """What schedules need of their app."""
+    """The part of an app that schedules need."""
 
     name: str
     queues: tuple[str, ...]
@@ -42,7 +42,7 @@ class Declares(Protocol):
 
     @property
     def periodics(self) -> dict[str, Periodic]:
-        """What is declared in code."""
+        """The declared periodic tasks."""
 
     @property
     def outlet(self) -> Outlet:
@@ -59,7 +59,7 @@ def declare(
 ) -> Task[Any, Any]:  # fmt: skip
     """Enter a periodic task into what *app* declares; see `Sedano.periodic`."""
     if isinstance(function, Task) and options:
-        raise OptionError(f"{next(iter(options))}: options of the task stand in @app.task(…) below, those of the schedule here")
+        raise OptionError(f"{next(iter(options))}: write options of the task in @app.task(…) below, and those of the schedule here")
     task: Task[Any, Any] = function if isinstance(function, Task) else app.task(**options)(function)
     found = periodic_of(app, name or task.name, timetable, Signature(task.name, *given(*arguments)), PeriodicOptions(*asked))
     if not may_declare(app.registry, f"schedule {found.schedule.name}", task.name, found.schedule.name in app.periodics):
@@ -97,7 +97,7 @@ def _call(app: Declares, signature: Signature, asked: PeriodicOptions) -> Call:
     if queue not in app.queues:
         raise OptionError(f"queue: {queue!r} is none of this app's queues {app.queues}; name it in Sedano(queues=…)")
     if is_fifo(queue):
-        raise unordered("a schedule publishes what comes round", queue)
+        raise unordered("a schedule publishes the periodic task", queue)
     data = codec.encode_data(args, kwargs).decode()
     if len(data) > MOST_CALL_BYTES:
         raise TooLarge(f"arguments: {len(data)} bytes of {MOST_CALL_BYTES}; keep them elsewhere and pass their key")
@@ -116,8 +116,8 @@ def _refuse(options: Options) -> None:
     named = [name for name in Options.__dataclass_fields__ if getattr(options, name) != getattr(NO_OPTIONS, name)]
     wrong = next((name for name in named if name not in _HONOURED), None)
     if wrong is not None:
-        raise OptionError(f"{wrong}: has no meaning for a task that comes round; its options are {', '.join(sorted(_HONOURED))}")
+        raise OptionError(f"{wrong}: has no meaning for a periodic task; its options are {', '.join(sorted(_HONOURED))}")
     if isinstance(options.expires, datetime):
-        raise OptionError("expires: a moment has no meaning for a task that comes round; give seconds, counted from each of its moments")
+        raise OptionError("expires: a moment has no meaning for a periodic task; give seconds, counted from each of its moments")
     if options.expires is not None and options.expires <= 0:
         raise OptionError(f"expires: {options.expires} is not a number of seconds above 0")

@@ -1,4 +1,4 @@
-"""`app.schedules`: the tasks that come round by themselves, listed and changed while everything runs.
+"""`app.schedules`: the periodic tasks, listed and changed at run time.
 
     app.schedules.add("hourly-acme", cron("0 * * * *"), export.s("acme"), max_instances=1)
     app.schedules.edit("hourly-acme", timetable=every(minutes=30))
@@ -6,8 +6,8 @@
     for one in app.schedules.list():
         print(one.name, one.task, one.next)
 
-A change is one conditional write and holds from then on: what was published ahead (for the next minute and a half) and is not to run any
-more is revoked. What code declares can be edited and paused here too; an edit of it stands until the declaration itself changes.
+A change is one conditional write and takes effect at once: an occurrence that was published ahead (for the next 90 seconds) and no longer
+applies is revoked. Declared schedules can be edited and paused here too; an edit holds until the declaration itself changes.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ MOST_BACKFILLED = 1_000
 
 
 class PeriodicTask(NamedTuple):
-    """A task that comes round: its schedule's *name*, the *task*, its *timetable*, and the moment of the *next* occurrence (None: none).
+    """A periodic task: its schedule's *name*, the *task*, its *timetable*, and the moment of the *next* occurrence (None: no further one).
 
-    *missed* counts the moments that were left out so far; *declared* tells whether it comes from code.
+    *missed* counts the moments that were left out so far; *declared*: whether it is declared in code.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Schedules:
         """Add a periodic task while everything runs; adding the very same again changes nothing.
 
         Args:
-            name: what it is called from now on.
+            name: its name.
             timetable: `cron(…)`, `every(…)` or `at(…)`.
             call: a task, or a signature (`task.s(…)`) whose options may be *queue*, *expires* (seconds from the moment), *ignore_result*,
                 *tenant* and *stamps*.
@@ -95,10 +95,10 @@ class Schedules:
     def edit(
         self, name: str, *, timetable: Timetable | None = None, call: Sig | Task[Any, Any] | None = None, **options: Any
     ) -> PeriodicTask:
-        """Change a periodic task; what is not given stays.
+        """Change a periodic task; options that are not given stay as they are.
 
-        It holds from now on. Moments that have passed are not run again under the new timetable; an occurrence that was published ahead
-        and is no moment of the new one is revoked; with another *call*, those published ahead still make the old one.
+        It holds from now on. Moments that have passed are not run again under the new timetable; an occurrence that was published ahead and
+        is not a moment of the new one is revoked; with another *call*, occurrences published ahead still make the old call.
 
         Args:
             name: which.
@@ -107,7 +107,7 @@ class Schedules:
             options: *jitter*, *misfire_grace*, *coalesce*, *max_instances*, *moment*, as in `add`.
 
         Raises:
-            UnknownSchedule: there is none of this name.
+            UnknownSchedule: no schedule has this name.
             OptionError: an option cannot be honoured.
         """
         unknown = sorted(set(options) - set(PeriodicOptions._fields))
@@ -127,7 +127,7 @@ class Schedules:
         """Let a periodic task rest: its moments pass and are left out, also those of the next minute and a half.
 
         Raises:
-            UnknownSchedule: there is none of this name.
+            UnknownSchedule: no schedule has this name.
         """
         return self._rested(name, paused=True)
 
@@ -135,15 +135,15 @@ class Schedules:
         """Let a paused one go on with its next moment.
 
         Raises:
-            UnknownSchedule: there is none of this name.
+            UnknownSchedule: no schedule has this name.
         """
         return self._rested(name, paused=False)
 
     def remove(self, name: str) -> None:
-        """Take away a periodic task that was added at run time; what was published ahead is revoked.
+        """Remove a periodic task that was added at run time, and revoke its occurrences that were published ahead.
 
         Raises:
-            UnknownSchedule: there is none of this name.
+            UnknownSchedule: no schedule has this name.
             OptionError: code declares it, and would bring it back.
         """
 
@@ -158,11 +158,11 @@ class Schedules:
         """Return the next *number* moments, jitter left aside, in the timetable's own zone; fewer when it ends, none while it is paused.
 
         Raises:
-            UnknownSchedule: there is none of this name.
-            OptionError: *number* is no whole number from 1 to 1 000.
+            UnknownSchedule: no schedule has this name.
+            OptionError: *number* is not a whole number from 1 to 1 000.
         """
         if type(number) is not int or not 1 <= number <= MOST_BACKFILLED:
-            raise OptionError(f"number: {number!r} is no whole number from 1 to {MOST_BACKFILLED}")
+            raise OptionError(f"number: {number!r} is not a whole number from 1 to {MOST_BACKFILLED}")
         schedule = self._known(name, self._scheduler.read().get(name)).schedule
         return [] if schedule.paused else upcoming(schedule.timetable, self._now(), number)
 
@@ -172,7 +172,7 @@ class Schedules:
         One that ran already does not run again as long as its record is kept (44 days), nor does one that was revoked.
 
         Raises:
-            UnknownSchedule: there is none of this name.
+            UnknownSchedule: no schedule has this name.
             OptionError: the times have no zone, lie in the future or in another order, or have more than a thousand moments between them.
             Unavailable: not all could be published; to do it again is safe.
         """
@@ -182,7 +182,7 @@ class Schedules:
                 raise OptionError(f"{field}: expected a datetime with a time zone, got {moment!r}")
         first, last = start.timestamp(), end.timestamp()
         if not 0 <= first <= last <= self._now():
-            raise OptionError(f"start, end: {start} to {end} is no span of time that has passed; what is to come runs by itself")
+            raise OptionError(f"start, end: {start} to {end} is not a span of time in the past; future moments are published anyway")
         found = self._known(name, self._scheduler.read().get(name))
         moments = [*islice(between(found.schedule.timetable, first - 1e-6, last), MOST_BACKFILLED + 1)]
         if len(moments) > MOST_BACKFILLED:
@@ -201,12 +201,12 @@ class Schedules:
         return self._changed(name, alter)
 
     def _known(self, name: str, found: Periodic | None) -> Periodic:
-        """Return what stands under *name*: in the store, or in code where no round has met it yet."""
+        """Return the schedule called *name*: from the store, or from code before its first round."""
         if found is not None:
             return found
         if name in self._app.periodics:
             return begun(self._app.periodics[name], self._now())
-        raise UnknownSchedule(f"there is no schedule {name!r}; app.schedules.list() tells those that there are")
+        raise UnknownSchedule(f"there is no schedule {name!r}; app.schedules.list() lists them")
 
     def _changed(self, name: str, alter: Callable[[Periodic | None], Periodic]) -> PeriodicTask:
         found = self._scheduler.change(name, alter)

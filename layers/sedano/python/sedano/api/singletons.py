@@ -1,4 +1,4 @@
-"""What `@app.task(singleton=…)` means: which runs of a task exclude each other."""
+"""`@app.task(singleton=…)`: which runs of a task exclude each other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Key = Callable[[Sequence[Any], Mapping[str, Any]], str]
 
 
 def key_of(singleton: Singleton, on_busy: OnBusy, delivery: Delivery, parameters: Parameters) -> Key | None:
-    """Return what turns arguments into the key of which one run at a time is let in; None when the task is no singleton.
+    """Return the function from arguments to the singleton's key, one run at a time each; None without `singleton=`.
 
     Raises:
         OptionError: an option has no meaning, or cannot be honoured.

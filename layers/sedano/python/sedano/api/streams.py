@@ -1,4 +1,4 @@
-"""`@app.stream(…)`: which tasks stand on which stream."""
+"""`@app.stream(…)`: which tasks read which stream."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from sedano.task import Task
 
 
 class Declares(Protocol):
-    """What declaring a stream needs of an app."""
+    """The part of an app that the declaration of a stream needs."""
 
     registry: Registry
 
     @property
     def streams(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """By the names of streams: the names of the tasks that stand on each, with the operations that each wants."""
+        """By the names of streams: the names of the tasks that read each, with the operations that each wants; an empty list: all."""
 
 
 def check_name(name: object) -> None:
     """Refuse what no stream can be called; at once, for `@app.stream` without a name would say nothing of it.
 
     Raises:
-        OptionError: it is no name.
+        OptionError: the name is not valid.
     """
     if not isinstance(name, str) or not re.fullmatch(NAME, name):
-        raise OptionError(f"stream: {name!r:.60} is no name; write @app.stream('orders'): a-z, then a-z, 0-9, - and _, at most 40 in all")
+        raise OptionError(f"stream: {name!r:.60} is not a valid name; write @app.stream('orders'): a-z, then a-z, 0-9, - and _, at most 40")
 
 
 def declare(app: Declares, name: str, operations: Sequence[str], task: object) -> None:
-    """Let *task* of *app* stand on the stream *name*; see `Sedano.stream`.
+    """Subscribe *task* of *app* to the stream *name*; see `Sedano.stream`.
 
     Raises:
         OptionError: an option cannot be honoured, or *task* cannot be called with a record.
     """
     if not isinstance(task, Task) or app.registry.tasks.get(task.name) is not task.spec:
         who = getattr(task, "name", getattr(task, "__qualname__", repr(task)))
-        raise OptionError(f"stream {name}: {who} is no task of this app; @app.stream({name!r}) stands in the line above @app.task")
+        raise OptionError(f"stream {name}: {who} is not a task of this app; write @app.stream({name!r}) in the line above @app.task")
     if not may_declare(app.registry, f"stream {name} {task.name}", task.name, task.name in app.streams.get(name, {})):
-        raise OptionError(f"stream {name}: the task {task.name} stands on it already; name all its operations in one @app.stream")
+        raise OptionError(f"stream {name}: the task {task.name} reads it already; name all its operations in one @app.stream")
     wrongs = [wrong for example in EXAMPLES if (wrong := _misfit(task, example)) is not None]
     if len(wrongs) == len(EXAMPLES):
         raise OptionError(f"stream {name}: {task.name} is called with one argument, a record, which is a dict: {wrongs[0].detail}")

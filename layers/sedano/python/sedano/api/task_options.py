@@ -15,7 +15,7 @@ from sedano.model.tasks.signature import Delivery
 
 
 class TaskOptions(TypedDict, total=False):
-    """What a task may be declared with.
+    """The options of a task's declaration.
 
     name: how messages name it; by default ``<module>.<function>``.
     queue: the command queue it is sent to.
@@ -30,19 +30,19 @@ class TaskOptions(TypedDict, total=False):
         ends as revoked) or ``raise`` (it fails).
     time_limit: seconds after which the running body is ended; the task has failed, for good.
     soft_time_limit: seconds after which `SoftTimeLimitExceeded` is raised inside the running body; an async one is cancelled.
-    circuit: ``True``, or a `sedano.Breaker(…)`: after failures of the task, or of health checks, it is left alone for a while.
-    rate: how often it may start, as ``"200/m"``, ``"10/s"``, or a number a second; several windows as a tuple. Who is refused gets a slot
-        and comes again then.
+    circuit: ``True``, or a `sedano.Breaker(…)`: after failures of the task, or of health checks, it is paused for a while.
+    rate: how often it may start, as ``"200/m"``, ``"10/s"``, or a number a second; several windows as a tuple. A call above the rate gets
+        a slot and is requeued until then.
     burst: how many may start at once, 1 by default; one number, or one for each window. In any stretch of W at most ``W x rate + burst``
         start, give or take two seconds.
-    key: each key has a rate (a batch, a quiet) of its own: a text with the names of parameters in braces, ``"{user_id}"``, or a function
-        of the arguments.
+    key: each key has a rate (a batch, a quiet period) of its own: a text with the names of parameters in braces, ``"{user_id}"``, or a
+        function of the arguments.
     per: ``"worker"``: each worker has a rate of its own; by default all together.
     concurrency: how many run at a time in the whole deployment, 0 to stop it; or a `sedano.Range(low, high, function)`.
     concurrency_key: so many at a time for each key; as *key*.
     priority: the band: the task is sent to the queue ``<queue>-<band>``, which must be one of the app's.
-    tenant: who a call is for, as *key*, unless its publication says: one tenant's calls do not hold up another's (SQS fair queues).
-    debounce: seconds, or ``"30s"``: of calls that come without so much quiet between them only the last one runs.
+    tenant: who a call is for, as *key*, unless its publication names it: one tenant's calls do not hold up another's (SQS fair queues).
+    debounce: seconds, or ``"30s"``: only the last of several calls runs, when less than this time passes between them.
     serial_key: with a *queue* whose name ends in ``.fifo``, and which needs it: of each key, as *key*, one call runs at a time, in the
         order in which they were published; the next begins when the one before has ended, however often it was tried.
     """

@@ -6,7 +6,7 @@
     app.scheduled().edit(task_id, countdown=3_600)
     app.scheduled().cancel(task_id)
 
-Each is a timer that has its task's id as its name: publishing one task id twice schedules it once, and the first stands. A task leaves
+Each is a timer that has its task's id as its name: publishing one task id twice schedules it once, at the first time. A task leaves
 this list a minute and a half before its moment, when its timer fires; from then on it is revoked, not cancelled.
 """
 
@@ -42,7 +42,7 @@ class ScheduledTask(NamedTuple):
 
 
 class Scheduled:
-    """What waits in one deployment. Iterating lists it anew, the next to run first."""
+    """The waiting timers of one deployment. Iterating lists it anew, the next to run first."""
 
     def __init__(self, ports: Ports) -> None:
         """Look at the deployment behind *ports*; nothing is asked before it is used."""

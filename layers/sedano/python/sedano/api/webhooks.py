@@ -21,13 +21,13 @@ _SCHEMES = "hmac_sha256(…), secret_token(…), stripe(), slack(), standard_web
 
 
 class Declares(Protocol):
-    """What declaring a webhook needs of an app."""
+    """The part of an app that the declaration of a webhook needs."""
 
     registry: Registry
 
     @property
     def webhooks(self) -> dict[str, Hook]:
-        """What is declared in code, by the names of the webhooks."""
+        """The declared webhooks, by name."""
 
 
 def declare(app: Declares, name: str, verify: Scheme, delivery: str | Callable[[WebhookRequest], str] | None, reader: Any) -> None:
@@ -41,9 +41,9 @@ def declare(app: Declares, name: str, verify: Scheme, delivery: str | Callable[[
     if not all(hasattr(verify, part) for part in ("refusal", "signs", "token_header", "delivery", "greeting", "told")):
         raise OptionError(f"webhook {name}: verify is {verify!r}; say how its sender signs: {_SCHEMES}")
     if not callable(reader) or inspect.iscoroutinefunction(reader):
-        raise OptionError(f"webhook {name}: it stands above a plain function of the request; what takes time belongs into a task")
+        raise OptionError(f"webhook {name}: decorate a plain function of the request; move slow work into a task")
     if inspect.isgeneratorfunction(reader) or inspect.isasyncgenfunction(reader):
-        raise OptionError(f"webhook {name}: it stands above a function that returns; return a list of events instead of yielding them")
+        raise OptionError(f"webhook {name}: decorate a function that returns; return a list of events instead of yielding them")
     if not may_declare(app.registry, f"webhook {name}", reader, name in app.webhooks):
         raise OptionError(f"webhook {name}: declared twice; give one of them another name")
     app.webhooks[name] = Hook(name, verify, lambda request: _events(app.registry, name, reader(request)), _delivery(name, verify, delivery))

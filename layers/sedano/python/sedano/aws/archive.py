@@ -80,7 +80,7 @@ class S3Archive:
         raise Unavailable(f"s3.PutObject: another write to {name} is under way")
 
     def remove(self, names: Iterable[str]) -> None:
-        """Delete the objects; one that is gone already is no error."""
+        """Delete the objects; one that is gone already is not an error."""
         keys = [{"Key": self._prefix + name} for name in names]
         for first in range(0, len(keys), MOST_DELETED):
             some = {"Objects": keys[first : first + MOST_DELETED], "Quiet": True}

@@ -31,7 +31,7 @@ class GlueRuns:
         return [_run(found) for found in reversed(answer["JobRuns"]) if found.get("Arguments", {}).get(TASK) == task_id]
 
     def start(self, job: str, arguments: Mapping[str, str], task_id: str) -> None:
-        """Start a run; a job whose runs are as many as it may have is busy, which is no failure."""
+        """Start a run; a job whose runs are as many as it may have is busy, which is not a failure."""
         try:
             self._client.start_job_run(JobName=job, Arguments={**arguments, TASK: task_id})
         except AWS_ERRORS as error:
@@ -40,7 +40,7 @@ class GlueRuns:
             raise fault(error, "glue.StartJobRun") from error
 
     def stop(self, job: str, run: str) -> None:
-        """Stop a run; one that has ended is no error."""
+        """Stop a run; one that has ended is not an error."""
         try:
             self._client.batch_stop_job_run(JobName=job, JobRunIds=[run])
         except AWS_ERRORS as error:

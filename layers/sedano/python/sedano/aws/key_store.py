@@ -1,6 +1,6 @@
 """The keys of a stage in the Parameter Store of Systems Manager, as one SecureString.
 
-CloudFormation cannot make a SecureString, and a template is no place for a key. So the first function that needs the keys makes the
+CloudFormation cannot make a SecureString, and a template is not a place for a key. So the first function that needs the keys makes the
 parameter: a role that may read it may also create it (`ssm:Overwrite` is false in its grant), and none may overwrite or delete it.
 """
 

@@ -102,7 +102,7 @@ class PowertoolsTelemetry:
             counts, self._counts = self._counts, {}
             try:
                 text = "".join(f"{line}\n" for dimensions, metrics in counts.items() for line in self._lines(dimensions, metrics))
-                if text:  # in one piece and under the lock: threads record outcomes, and two lines in one are no metric
+                if text:  # in one piece and under the lock: threads record outcomes, and two lines in one are not a metric
                     print(text, end="", file=self._stream or sys.stdout, flush=True)
             except Exception as error:  # noqa: BLE001 - whatever it is, a metric is not worth a batch
                 self.log("error", "metrics are lost", sets=len(counts), error=type(error).__name__)

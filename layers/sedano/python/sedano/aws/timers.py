@@ -98,7 +98,7 @@ class SchedulerTimers:
         return sorted(found, key=lambda timer: (timer.at, timer.name))
 
     def foreign(self) -> Iterator[Foreign]:
-        """Yield what stands beside them and is no timer; one call for each schedule of the group, so for people and not for workers."""
+        """Yield what stands beside them and is not a timer; one call for each schedule of the group, so for people and not for workers."""
         return (found for found in self._each(self._foreign) if found is not None)
 
     def _each(self, look: Callable[[str], Out]) -> Iterator[Out]:
@@ -115,7 +115,7 @@ class SchedulerTimers:
         try:
             return opened(found["Target"].get("Input", "")) if found is not None else None
         except MessageRefused:
-            return None  # it is no timer
+            return None  # it is not a timer
 
     def _foreign(self, name: str) -> Foreign | None:
         found = self._schedule_of(name)

@@ -1,6 +1,6 @@
 """The secrets of webhooks in the Parameter Store of Systems Manager: one SecureString for each webhook, with one secret a line.
 
-A deployment cannot make them, since CloudFormation makes no SecureString and a template is no place for a secret: whoever has the secret
+A deployment cannot make them, since CloudFormation makes no SecureString and a template is not a place for a secret: whoever has the secret
 puts it there, once.
 """
 

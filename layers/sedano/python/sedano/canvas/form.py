@@ -172,7 +172,7 @@ def tree_of(part: object) -> Tree:
     """Return the tree of *part*, a copy of what it is now.
 
     Raises:
-        CanvasError: it is no form.
+        CanvasError: it is not a form.
     """
     if not isinstance(part, Form):
         raise CanvasError(f"a canvas is put together from signatures (task.s(…)) and forms of them, not {type(part).__name__}")

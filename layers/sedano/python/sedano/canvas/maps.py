@@ -46,7 +46,7 @@ def in_chunks(spec: TaskSpec, app: Publishes, items: Iterable[Sequence[Any]], si
     """Return the group of starmaps over *items*, *size* calls in each.
 
     Raises:
-        OptionError: *size* is no number above 0, or the task cannot be mapped.
+        OptionError: *size* is not a number above 0, or the task cannot be mapped.
         ArgumentError: the arguments of one call do not fit.
     """
     if not isinstance(size, int) or size < 1:

@@ -24,7 +24,7 @@ class chain(Form):  # noqa: N801 - Celery's name
         """Take forms, or one iterable of them.
 
         Raises:
-            CanvasError: there are none, or one is no form.
+            CanvasError: there are none, or one is not a form.
         """
         parts = _several(steps)
         if not parts:
@@ -45,7 +45,7 @@ class group(Form):  # noqa: N801 - Celery's name
         """Take forms, or one iterable of them, which is read now.
 
         Raises:
-            CanvasError: one is no form.
+            CanvasError: one is not a form.
         """
         parts = _several(members)
         super().__init__(Group(tuple(map(tree_of, parts))), _app(parts))
@@ -91,7 +91,7 @@ class chord(Form):  # noqa: N801 - Celery's name
                 and is handed for each member a mapping with its ``id``, its ``state``, and its ``value`` or its ``error``.
 
         Raises:
-            CanvasError: the header holds what is no form, or *on_failure* is none of the two.
+            CanvasError: the header holds what is not a form, or *on_failure* is none of the two.
         """
         if on_failure not in ("fail", "outcomes"):
             raise CanvasError(f"on_failure: {on_failure!r} is neither 'fail' nor 'outcomes'")
@@ -148,7 +148,7 @@ class fork(Fork):  # noqa: N801 - a form like the others
         """Take the forms that run on the side.
 
         Raises:
-            CanvasError: there are none, or one is no form.
+            CanvasError: there are none, or one is not a form.
         """
         if not branches:
             raise CanvasError("a fork has at least one branch: fork(side.s(…))")

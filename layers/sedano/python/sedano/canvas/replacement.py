@@ -28,7 +28,7 @@ def replace(form: object, app: Publishes) -> NoReturn:
 
     Raises:
         Replaced: always, to leave the body; let it pass.
-        CanvasError: *form* is no form.
+        CanvasError: *form* is not a form.
         HopLimit: the task was tried and replaced too often.
         OptionError: the task runs in order (``serial_key=``), and what replaces it would not.
         SedanoError: no task is running here.
@@ -58,7 +58,7 @@ def add_to_chord(form: object, app: Publishes) -> AsyncResult[object]:
     Its value comes after those of the header, in the order in which members were added; the body waits for it.
 
     Raises:
-        CanvasError: the task is no member of a chord, or something follows it there; or *form* is no form.
+        CanvasError: the task is not a member of a chord, or something follows it there; or *form* is not a form.
         SedanoError: no task is running here.
     """
     context = _running("add_to_chord")
@@ -66,7 +66,7 @@ def add_to_chord(form: object, app: Publishes) -> AsyncResult[object]:
         raise CanvasError(f"what is added to a chord is a signature (task.s(…)) or a form, not {type(form).__name__}")
     place, outlet = context.command.place, (form.app or app).outlet
     if context.command.member is None:
-        raise CanvasError(f"task {context.id} is no member of a chord, so there is nothing to add to")
+        raise CanvasError(f"task {context.id} is not a member of a chord, so there is nothing to add to")
     if place is not None and find(place, Plans(outlet.ports.blobs).load).next is not None:
         raise CanvasError(f"task {context.id} is not what its part of the chord ends with; add where that part ends")
     join_id, number = derived_id(context.id, ADDED), len(context.added)

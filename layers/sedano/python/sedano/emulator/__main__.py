@@ -27,7 +27,7 @@ def secrets_of(environment: Mapping[str, str]) -> Callable[[str], str | None]:
     own = {environment["AWS_ACCESS_KEY_ID"]: secret, ACCOUNT: secret}
 
     def find(key: str) -> str | None:
-        if iam_evaluator.is_root_access_key(key):  # ministack's own names for the developer, such as `test`, are no keys here
+        if iam_evaluator.is_root_access_key(key):  # ministack's own names for the developer, such as `test`, are not keys here
             return own.get(key)
         return getattr(iam_evaluator.resolve_credential(key, ACCOUNT), "secret_access_key", None)
 

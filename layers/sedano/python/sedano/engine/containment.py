@@ -1,8 +1,8 @@
 """Containment: the last resort of each engine. An exception that no rule foresaw costs the one message that caused it, and no other.
 
 What can be foreseen is refused by a parser with a code of the closed list. This module is for the rest: a defect of ours, a strategy or a
-policy of the user's that raises, an answer of a service that is no answer. The message is set aside as `unexpected`, with the type of the
-exception and the places it came through, and never with a value, because values may be secrets.
+policy of the user's that raises, an answer of a service that is not an answer. The message is set aside as `unexpected`, with the type of
+the exception and the places it came through, and never with a value, because values may be secrets.
 
 Why this is safe. A message ends by its acknowledgement, and the other two ends repeat it: a message that is given back is delivered again,
 a message that is set aside is sent again by `sedano parked redrive`, with the same body and so with the same ids. The record of its

@@ -44,7 +44,7 @@ class Singletons(Gate):
         self.ports, self.leasing, self.arguments = ports, leasing, arguments
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
-        """Return the jobs that may go on: those that are no singletons, those whose lease is ours now, and those that shall end unrun."""
+        """Return the jobs that may go on: those that are not singletons, those whose lease is ours now, and those that shall end unrun."""
         if all(job.task.singleton is None for job in jobs):
             return jobs
         admitted = [job if job.task.singleton is None or job.stillborn is not None else self._admit(job, batch) for job in jobs]
@@ -88,7 +88,7 @@ class Singletons(Gate):
             batch.terms.append(found)
             return job._replace(token=found.token)
         batch.count("SingletonsBusy", job.task.name)
-        own = found.record.owner == self._owner(job)  # an earlier delivery of this very message died: its lease is no reason to drop it
+        own = found.record.owner == self._owner(job)  # an earlier delivery of this very message died: its lease is not a reason to drop it
         if own or job.task.on_busy == "wait":
             self._hold(job, found, batch)
             return None

@@ -61,7 +61,7 @@ def _due(ports: Ports, delivery: Delivery, batch: Batch) -> list[Delivery]:
     """Return the command in the envelope *delivery* when it is due; else send it on and return nothing.
 
     Raises:
-        MessageRefused: it is no timer's, or its moment lies further ahead than a timer can be set.
+        MessageRefused: it is not a timer's, or its moment lies further ahead than a timer can be set.
     """
     timer = opened(delivery.body)
     left = timer.at - ports.clock.now()
@@ -92,7 +92,7 @@ def _dated(timer: Timer) -> str:
     """Return the command of *timer* as one published at its moment: records are kept for so long after that, not after it was set.
 
     Raises:
-        MessageRefused: it is no command.
+        MessageRefused: it is not a command.
     """
     command = codec.decode(timer.body)
     if not isinstance(command, Command):

@@ -1,7 +1,7 @@
 """Every error that sedano raises, under one root. A leaf's first sentence is what the user reads.
 
-Errors are for the caller's mistakes and for the network. How a task ended is a value (`sedano.model.ledger.outcome`), and what a remote
-task raised comes back as data (`RemoteError`), never as a class to import.
+Errors are for the caller's mistakes and for the network. How a task ended is a value (`sedano.model.ledger.outcome`), and an exception of a
+remote task arrives as data (`RemoteError`), never as a class to import.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ class SedanoError(Exception):
 
     @property
     def is_final(self) -> bool:
-        """Tell whether the reason lies in what was sent, so that no later attempt and no repaired deployment can succeed with it.
+        """Return whether the message itself is the reason: no later attempt and no repaired deployment can succeed with it.
 
         Errors of values and types do; a service that is away, a denied action and a missing queue do not.
         """
         return isinstance(self, ValueError | TypeError)
 
     def as_answer(self) -> Self:
-        """Return this error as one answer among others: without the frames that it came through.
+        """Return this error as one answer among others: without its traceback's frames.
 
-        They would keep a whole batch alive, and each other, until the collector of cycles comes.
+        They would keep a whole batch alive, and each other, until the garbage collector runs.
         """
         if self.__cause__ is not None:
             self.__cause__.__traceback__ = None
@@ -63,10 +63,10 @@ class OptionError(SedanoError, ValueError):
 
 
 class UnknownOption(OptionError):
-    """An option that there is not was given; the message names those that there are, or what to write instead of one of Celery's."""
+    """Raised for an unknown option; lists the valid ones, or names what to write instead of Celery's option."""
 
     def __init__(self, name: str, known: Sequence[str], of: str = "") -> None:
-        """Name the option, those that are *known*, and what they are options *of*."""
+        """Name the option, the *known* options, and the object that they are options *of*."""
         from sedano.errors.celery_names import instead
 
         super().__init__(f"{name}: not an option{f' of {of}' if of else ''}; {instead(name, known)}")
@@ -84,7 +84,7 @@ class ArgumentError(SedanoError, TypeError):
 
 
 class Unserialisable(SedanoError, TypeError):
-    """A value cannot be written as JSON; the message names where it stands and its type."""
+    """A value cannot be written as JSON; the message names its place and its type."""
 
 
 class TooLarge(SedanoError, ValueError):
@@ -104,7 +104,7 @@ class UnknownTask(SedanoError, LookupError):
 
 
 class UnknownSchedule(SedanoError, LookupError):
-    """No periodic task of this name stands in this deployment."""
+    """This deployment has no periodic task of this name."""
 
 
 class UnknownQueue(SedanoError, LookupError):
@@ -176,8 +176,10 @@ class KeyReused(DuplicateTask):
 
 
 class Ignore(SedanoError):
-    """A task raises it to end here, without another try. That is no failure: the task ends as REVOKED, the metric is `TasksIgnored`, and
-    whatever waits for its result gets a `RemoteError` of this type.
+    """A task raises it to end here, without another try.
+
+    This does not count as a failure: the task ends as REVOKED, the metric is `TasksIgnored`, and a caller that waits for its result gets a
+    `RemoteError` of this type.
     """
 
 
@@ -190,7 +192,7 @@ class Reject(SedanoError):
         """Say why; *requeue* is Celery's, and cannot be honoured.
 
         Raises:
-            OptionError: *requeue* is set: a message that was given back without being counted could come again for ever.
+            OptionError: *requeue* is set: a message that was given back uncounted could be delivered forever.
         """
         if requeue:
             raise OptionError("requeue: a task that shall be tried again raises what it likes under a retry policy (`with retry(…):`)")
@@ -206,7 +208,7 @@ class ResultTimeout(SedanoError, TimeoutError):
 
 
 class RemoteError(SedanoError):
-    """A task failed; the type's name, its message and the traceback's text came back as data."""
+    """A task failed; the error holds the type's name, the message and the traceback's text as data."""
 
     def __init__(self, type_name: str, message: str, traceback: str = "", task_id: str = "") -> None:
         """Carry the remote exception's *type_name*, *message* and *traceback* text, and the id of the task that raised it."""
@@ -218,7 +220,7 @@ class RemoteError(SedanoError):
 
 
 class LeaseTaken(SedanoError, TimeoutError):
-    """Somebody else holds the lease, and did for as long as the caller was ready to wait."""
+    """Another process held the lease for as long as the caller was ready to wait."""
 
     def __init__(self, name: str, owner: str) -> None:
         """Name the lease and its holder."""
@@ -235,7 +237,7 @@ class FencedOff(SedanoError):
     """A later holder has written already: this writer's term is over, and nothing was changed."""
 
     def __init__(self, resource: str, token: int) -> None:
-        """Name the *resource* and the *token* that came too late."""
+        """Name the *resource* and the *token* that is out of date."""
         super().__init__(f"{resource}: the token {token} is not the latest any more; nothing was written")
         self.resource = resource
         self.token = token
@@ -262,14 +264,14 @@ class WaitInsideTask(SedanoError, RuntimeError):
 
 
 class WaitInsideLoop(SedanoError, RuntimeError):
-    """A result or a lock was waited for where an event loop runs, which would stand still meanwhile: `await result`, `async with lock`."""
+    """The call would block the running event loop; write `await result` or `async with lock`."""
 
 
 class WorkflowInvalid(SedanoError, ValueError):
-    """A workflow cannot run; the message tells every reason, each with its file, line and step."""
+    """A workflow cannot run; the message lists every reason, each with its file, line and step."""
 
     def __init__(self, name: str, problems: list[str]) -> None:
-        """Tell the *problems* of the workflow *name*."""
+        """List the *problems* of the workflow *name*."""
         more = "\n  ".join(problems)
         super().__init__(f"workflow {name} cannot run, for {len(problems)} reason{'s' if len(problems) != 1 else ''}:\n  {more}")
         self.problems = tuple(problems)
@@ -280,7 +282,7 @@ class FlowRunReused(SedanoError):
 
 
 class UnknownFlowRun(SedanoError, LookupError):
-    """There is no flow run of this id, or no worker has begun it yet."""
+    """No flow run has this id, or no worker has begun it yet."""
 
 
 class WrongFlowState(SedanoError):

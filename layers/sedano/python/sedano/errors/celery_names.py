@@ -1,6 +1,6 @@
-"""What to write instead: for the names by which Celery knows an option or a method, and for names that are nearly one of ours.
+"""Replacements for Celery's names of options and methods, and for misspelt names.
 
-Loaded by whoever gives a name that is not there, to say so; nobody else pays for it.
+Loaded only to explain an unknown name, so other programs do not pay for it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from opcode import opmap
 from types import FrameType
 
 _ALWAYS = "it is always so here: leave it out"
-_CONFIG = "options stand in Sedano(…) and @app.task(…), what is deployed in the stage's settings (docs/deploy.md)"
+_CONFIG = "write options in Sedano(…) and @app.task(…), and settings of the deployment in the stage's settings (docs/deploy.md)"
 _EAGER = "test the app in `with sedano.testing.world(app)`: tasks run in memory, with retries, limits and timers"
 _IMPORTS = "import the modules of your tasks in the module of your app"
-_NO_BROKER = "there is no connection to hold: publish with task.delay(…), or several together in `with app.batch():`"
+_NO_BROKER = "sedano holds no connection: publish with task.delay(…), or several together in `with app.batch():`"
 _NO_WORKER = "no worker is started: `make local APP=… CODE=…` runs the app here, `make deploy` on AWS"
 _CURRENT = "write sedano.current(): the run of the task that is going on here"
 _PERIODIC = "write @app.periodic(…) above the task"
@@ -31,7 +31,7 @@ OPTIONS = {
     "autofinalize": _ALWAYS,
     "autoretry_for": "whatever a task raises is tried again: retry=Retry(…) says how often, `with poisonous():` marks what never is",
     "backend": "results are in the stage's table (docs/results.md): leave it out",
-    "base": "a task is a function: what its calls share stands in its module",
+    "base": "a task is a function: keep shared state in its module",
     "broker": "an app finds its queues by the settings of its stage (`make variables`): leave it out",
     "broker_url": "an app finds its queues by the settings of its stage (`make variables`): leave it out",
     "compression": "long arguments lie in S3: leave it out",
@@ -62,7 +62,7 @@ OPTIONS = {
     "set_as_current": "an app is a value: import it from its module",
     "strict_typing": _ALWAYS,
     "task_always_eager": _EAGER,
-    "task_cls": "a task is a function: what its calls share stands in its module",
+    "task_cls": "a task is a function: keep shared state in its module",
     "task_default_queue": "write Sedano(…, queues=('name', …)): the first one is the default",
     "task_queues": "write Sedano(…, queues=('name', …))",
     "task_routes": "a task names its queue: @app.task(queue=…)",
@@ -100,7 +100,7 @@ APP = {
     "now": "write datetime.now(UTC)",
     "on_after_configure": _PERIODIC,
     "on_after_finalize": _PERIODIC,
-    "on_after_fork": "no worker forks: what each process needs stands in its module",
+    "on_after_fork": "no worker forks: create what each process needs in its module",
     "on_configure": _CONFIG,
     "pool": _NO_BROKER,
     "producer_or_acquire": _NO_BROKER,
@@ -130,7 +130,7 @@ TASK = {
     "delay_on_commit": "write transaction.on_commit(lambda: task.delay(…))",
     "MaxRetriesExceededError": "a task whose tries are spent fails with the last error of its body; nothing else is raised",
     "on_failure": _HOOK,
-    "on_retry": "a domain event from the body's `except` tells of a try; the history has all of them (docs/history.md)",
+    "on_retry": "publish a domain event in the body's `except` to report an attempt; the history has all attempts (docs/history.md)",
     "on_success": _HOOK,
     "OperationalError": "what cannot be published raises sedano.errors.PublishError",
     "retry": "raise the error: the task is tried again by its retry=Retry(…), a part of its body by `with retry(…):`",
@@ -190,7 +190,7 @@ CONTROL = {
     "pool_restart": "a deployment starts new workers",
     "pool_shrink": _SCALES,
     "purge": "pause the queue and empty it with `aws sqs purge-queue`",
-    "shutdown": "there is no worker to end: app.control.pause_queue(name) lets a queue rest",
+    "shutdown": "sedano has no worker process to end: app.control.pause_queue(name) lets a queue rest",
     "terminate": "write app.control.revoke(id, terminate=True)",
 }
 SIGNATURE = {
@@ -228,7 +228,7 @@ ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 """Celery's names of what something can do, by our class, where ours has another."""
 ALIKE, LONGEST = 0.85, 256
-"""How much of two names of tasks is the same where one is a misspelling of the other; the longest name that a message bears."""
+"""The similarity from which a task's name counts as a misspelling of another; the longest name that a message can carry."""
 DECLARED = ("expires", "ignore_result", "soft_time_limit", "time_limit")
 """Options of a task by Celery's name and ours; Celery's task has them as attributes, too."""
 
@@ -240,12 +240,12 @@ def instead(name: str, known: Sequence[str]) -> str:
 
 
 def nearest(name: str, known: Sequence[str], alike: float = 0.6) -> str:
-    """Return which of the *known* names is nearly *name* (*alike*: how nearly, up to 1); empty when none is."""
+    """Return the *known* name most similar to *name* (*alike*: the least similarity, up to 1); empty without one."""
     return next(iter(get_close_matches(name, known, n=1, cutoff=alike)), "")
 
 
 def misspelt(name: str, known: Iterable[str]) -> str:
-    """Return the task among those *known* of which *name* is probably a misspelling; empty when none is. The library's own are none."""
+    """Return the *known* task whose misspelling *name* probably is; empty without one. The library's own are none."""
     return nearest(name[:LONGEST], [one for one in known if not one.startswith("sedano.")], ALIKE)
 
 

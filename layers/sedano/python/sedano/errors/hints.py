@@ -13,7 +13,7 @@ class Hinting:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Raise the error that there is no attribute *name*; of one that is there and failed, its own error."""
+            """Raise the error for a missing attribute *name*; raise its own error if an existing property failed."""
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)
             from sedano.errors.celery_names import missing

@@ -62,7 +62,7 @@ def landed_at(place: str) -> dict[str, str]:
     if path.is_dir():
         return _landed(FolderArchive(path), "")
     if not path.name.endswith(LANDED):
-        raise ConfigurationError(f"history: {place} is no file of events; their names end in .jsonl or .jsonl.gz")
+        raise ConfigurationError(f"history: {place} is not a file of events; their names end in .jsonl or .jsonl.gz")
     alone = FolderArchive(path.parent)
     return {alone.place(filed.name): filed.mark for filed in alone.names(path.name) if filed.name == path.name}
 

@@ -37,7 +37,7 @@ def settings(given: Sequence[str]) -> dict[str, Any]:
         if not name or not equals:
             raise LocalStageError(f"--set {text}: write NAME=VALUE, such as --set timeout=300")
         if name in _OPTIONS:
-            raise LocalStageError(f"--set {text}: this is no setting of a stage; see --help for the options")
+            raise LocalStageError(f"--set {text}: this is not a setting of a stage; see --help for the options")
         read[name] = value
     return read
 

@@ -45,7 +45,7 @@ class LocalRuns:
         (place / f"{number:03d}.pid").write_text(str(process.pid))
 
     def stop(self, job: str, run: str) -> None:
-        """Stop a run and its children; one that has ended is no error."""
+        """Stop a run and its children; one that has ended is not an error."""
         pid = int((self._folder / job / run).read_text())
         if _alive(pid):
             os.killpg(pid, 15)

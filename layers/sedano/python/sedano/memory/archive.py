@@ -50,7 +50,7 @@ class MemoryArchive:
             return True
 
     def remove(self, names: Iterable[str]) -> None:
-        """Delete the objects; one that is gone already is no error."""
+        """Delete the objects; one that is gone already is not an error."""
         with self._lock:
             for name in names:
                 self._kept.pop(name, None)

@@ -43,7 +43,7 @@ def parts(text: str) -> Any:
     """Return the JSON value that the *text* of a memo is.
 
     Raises:
-        MessageRefused: it is no strict JSON; a `ValueError`.
+        MessageRefused: it is not strict JSON; a `ValueError`.
     """
     return load(text, MOST_BYTES, MOST_DEPTH, "memo")
 
@@ -52,7 +52,7 @@ def moment(part: object) -> float:
     """Return *part* of a memo as seconds since the epoch.
 
     Raises:
-        ValueError: it is no number.
+        ValueError: it is not a number.
         OverflowError: it is beyond a double.
     """
     if type(part) not in (int, float):

@@ -270,7 +270,7 @@ class Timers(Protocol):
         """Return the timers that stand, the next to fire first; for people, not for workers."""
 
     def foreign(self) -> Iterator[Foreign]:
-        """Yield what stands beside them and is no timer (`sedano.model.schedules.foreign`); for people. `cancel` deletes it by its name."""
+        """Yield the schedules beside them that are not timers (`sedano.model.schedules.foreign`). `cancel` deletes one by its name."""
 
 
 class Schedules(Protocol):

@@ -45,4 +45,4 @@ class Archive(Protocol):
         """Keep *data* where the object still has the mark that was *seen* (None: there is none); tell whether it was kept."""
 
     def remove(self, names: Iterable[str]) -> None:
-        """Delete the objects; one that is gone already is no error."""
+        """Delete the objects; one that is gone already is not an error."""

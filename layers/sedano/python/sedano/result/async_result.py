@@ -45,7 +45,7 @@ class AsyncResult(Hinting, Generic[R_co]):
             keyed: names its arguments, where a deduplication key binds them (`sedano.model.ledger.dedup_keys`).
 
         Raises:
-            OptionError: *task_id* is no id.
+            OptionError: *task_id* is not an id.
         """
         self.id, self.group_id, self.name, self.outlet, self.launch = must_be_id(task_id), group_id, name, outlet, launch
         self.keyed = keyed

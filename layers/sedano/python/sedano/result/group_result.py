@@ -131,7 +131,7 @@ def _restore(group_id: str, outlet: Reads) -> GroupResult:
         raise NoResult(f"no group is saved as {group_id}; save it with result.save() where it was published")
     group = _read(outlet, outlet.gathering.value(record), None, None)
     if not isinstance(group, GroupResult):
-        raise NoResult(f"what is saved as {group_id} is no group")
+        raise NoResult(f"what is saved as {group_id} is not a group")
     return group
 
 

@@ -31,7 +31,7 @@ class ResultSet:
         """Hold *results*.
 
         Raises:
-            OptionError: one of them is no result, such as an id.
+            OptionError: one of them is not a result, such as an id.
         """
         self.results: Sequence[Any] = [_result(one) for one in results]
 
@@ -201,7 +201,7 @@ class ResultSet:
 def _result(given: Any) -> Any:
     """Return the result that was *given*; raise `OptionError` when it is none."""
     if not isinstance(given, AsyncResult | ResultSet):
-        raise OptionError(f"results: {given!r} is no result; give what delay() returned, or app.result(…) of an id")
+        raise OptionError(f"results: {given!r} is not a result; give what delay() returned, or app.result(…) of an id")
     return given
 
 

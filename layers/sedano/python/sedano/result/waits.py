@@ -93,7 +93,7 @@ def must_be_id(given: object, name: str = "task_id") -> str:
     """
     if isinstance(given, str) and given:
         return given
-    raise OptionError(f"{name}: {given!r} is no id; give one as text, such as result.id")
+    raise OptionError(f"{name}: {given!r} is not an id; give one as text, such as result.id")
 
 
 def unended(task_id: str, record: TaskRecord | None) -> str:
@@ -115,11 +115,11 @@ class Patience:
         """Begin to wait.
 
         Raises:
-            OptionError: *timeout* is no number of seconds.
+            OptionError: *timeout* is not a number of seconds.
         """
         given: object = timeout
         if given is not None and (not isinstance(given, int | float) or isinstance(given, bool) or isnan(given)):
-            raise OptionError(f"timeout: {timeout!r} is no number of seconds; give one, or None to wait for ever")
+            raise OptionError(f"timeout: {timeout!r} is not a number of seconds; give one, or None to wait for ever")
         self._clock = outlet.ports.clock
         self._timeout = timeout
         self._until = None if timeout is None else self._clock.monotonic() + timeout

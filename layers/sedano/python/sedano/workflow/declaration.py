@@ -195,7 +195,7 @@ def _flow(app: Publishes, body: _Body, options: Mapping[str, Any]) -> Flow:
     problems += [Problem(("replaced", n), name, "another step or input has this name") for n, (name, _) in enumerate(body.replaced)]
     used = {id(form) for step in steps for form in (step.call, step.compensate)}
     alone = [name for name, value in body.items() if isinstance(value, Form) and id(value) not in used]
-    problems += [Problem(("alone",), name, f"a signature by itself is no step; write {name} = Step(task.s(…))") for name in alone]
+    problems += [Problem(("alone",), name, f"a signature by itself is not a step; write {name} = Step(task.s(…))") for name in alone]
     known: dict[str, list[Declared]] = {"step": [*steps], "replaced": [value for _, value in body.replaced]}
 
     def where(path: Path) -> tuple[str, int]:

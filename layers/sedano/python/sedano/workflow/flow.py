@@ -41,7 +41,7 @@ def known_tasks(app: Publishes) -> dict[str, Known]:
 
 
 def _unfit(spec: TaskSpec) -> str:
-    """Return why calls of the task of *spec* can be no steps."""
+    """Return why calls of the task of *spec* cannot be steps."""
     if is_fifo(spec.queue):
         return "keeps order (serial_key), and a run begins its steps in none; let a step call its delay() in the order that is meant"
     if spec.limits is not None and spec.limits.batch is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml  # type: ignore[import-untyped] # its stubs are no part of the environment
+import yaml  # type: ignore[import-untyped] # its stubs are not part of the environment
 
 from sedano.model.workflow.definition_reader import Path
 

@@ -7,7 +7,7 @@ Invariants and the conjunct that each stands on:
 
 * I1: only the two takes write `tok`, to a value above the one that they name.
 * I5: RENEW needs `exp <= :exp`, so a renewal that comes late shortens nothing. It is not pinned to `rv`: the renewal before it may have
-  arrived without its answer, and is no reason to lose the lease.
+  arrived without its answer, and is not a reason to lose the lease.
 * An old term cannot release a new one, nor renew it: both need `nc` and `tok`. RELEASE also needs `st = :held`, so that a copy of it that
   comes late does not change `rv` under somebody who is about to take the lease.
 * I6: the marks of the own-write rule: a take, HELD under my nonce and token; a release, FREE under them.

@@ -5,7 +5,7 @@ same name, which is taken; records that come again in other company are told twi
 (`sedano.model.history.registers`).
 
 The recorder tells of its own invocation in the last object that it writes anyway, so that costs no call. Two tries of one batch take
-different times, so this line is no part of the name: the first try's object stands, and a later one adds nothing.
+different times, so this line is not part of the name: the first try's object stands, and a later one adds nothing.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class Spool:
             database.executemany(insert, rows)
 
     def take(self, most: int, now: float) -> list[Taken]:
-        """Take up to *most* messages that nobody else is sending, the oldest first, for a minute; what is no message is set aside."""
+        """Take up to *most* messages that nobody else is sending, the oldest first, for a minute; what is not a message is set aside."""
         if not self.exists():
             return []
         with self._changing() as database:
@@ -292,7 +292,7 @@ def _row(line: str) -> tuple[Any, ...] | None:
 
 
 def _message(row: Sequence[Any], now: float) -> Addressed | None:
-    """Return the message of a row, with what is left of its delay at *now*; None when it is no message."""
+    """Return the message of a row, with what is left of its delay at *now*; None when it is not a message."""
     queue, body, delay, due, tenant, key = row
     if not (isinstance(queue, str) and isinstance(body, str) and all(one is None or isinstance(one, str) for one in (tenant, key))):
         return None

@@ -172,7 +172,7 @@ class Webhooks:
         try:
             drafts = [Event(derived_id(which, index), name, data=data) for index, (name, data) in enumerate(happened)]
             answers = self._publisher.publish_all([self._composer.compose(draft, ROOT) for draft in drafts])
-        except (TypeError, ValueError) as wrong:  # an event's content that is no JSON, or too much of it
+        except (TypeError, ValueError) as wrong:  # an event's content that is not JSON, or too much of it
             raise MessageRefused(refusals.WEBHOOK, "event", _detail(wrong)) from wrong
         for error in answers:
             if error is not None:

@@ -30,7 +30,7 @@ Load = Callable[[str], Item]
 
 
 class Ask(NamedTuple):
-    """Publish the task of *item* under *task_id*; *args* come before its own. An item that is no step is launched."""
+    """Publish the task of *item* under *task_id*; *args* come before its own. An item that is not a step is launched."""
 
     item: Item
     task_id: str

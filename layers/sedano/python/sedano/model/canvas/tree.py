@@ -201,7 +201,7 @@ def _watched(stage: S, watch: tuple[Step, ...]) -> S:
 
 
 def _stage(step: Tree | Fork) -> Tree:
-    """Return *step*, which has to be no fork."""
+    """Return *step*, which must not be a fork."""
     if isinstance(step, Fork):
         raise CanvasError("a fork has no value of its own and takes no arguments; link it to the step before")
     return step

@@ -32,7 +32,7 @@ class State:
         """Take in one event (decoded JSON); events about neither a task nor a worker are passed over.
 
         Raises:
-            ValueError: the event is no object, or has no place in the total order; the message names the field.
+            ValueError: the event is not an object, or has no place in the total order; the message names the field.
         """
         if not isinstance(event, dict):
             raise ValueError(f"an event is an object, not {type(event).__name__}")  # noqa: TRY004 - like all that cannot be an event

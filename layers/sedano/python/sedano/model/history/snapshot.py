@@ -147,7 +147,7 @@ def read_snapshot(data: bytes) -> Snapshot:
     """Return the snapshot of a manifest.
 
     Raises:
-        ConfigurationError: it is no manifest, or one of a newer version.
+        ConfigurationError: it is not a manifest, or one of a newer version.
     """
     fields = _object(data, "manifest", _SNAPSHOT)
     parts = [_checked(part, "part", _PART) for part in fields["parts"]]
@@ -163,7 +163,7 @@ def read_pointer(data: bytes | None) -> Pointer:
     """Return the pointer that was kept; None: it was never written.
 
     Raises:
-        ConfigurationError: it is no pointer, or one of a newer version.
+        ConfigurationError: it is not a pointer, or one of a newer version.
     """
     return Pointer() if data is None else Pointer(**_object(data, "pointer", {"token": int, "manifest": str}))
 

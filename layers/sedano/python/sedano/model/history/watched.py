@@ -34,7 +34,7 @@ class Watched:
         """Take in one event (decoded JSON).
 
         Raises:
-            ValueError: the event is no object, or has no place in the total order.
+            ValueError: the event is not an object, or has no place in the total order.
         """
         if not isinstance(event, dict) or event.get("type") != states.HOLDING:
             self.state.event(event)

@@ -84,7 +84,7 @@ def begun_by(command: Command) -> str:
 
 
 def is_another(command: Command, record: TaskRecord) -> bool:
-    """Tell that *record* is no run of what *command* asks for: it is of another task, or of another canvas under the same id.
+    """Tell that *record* is not a run of what *command* asks for: it is of another task, or of another canvas under the same id.
 
     A message that begins a canvas has an id of that canvas, and so have those that try its first task again. Of a later attempt nothing
     more is certain: what replaced a task has its id by right, and any name. A keyed call is told apart by its arguments

@@ -70,7 +70,7 @@ def paces(rate: RateText | Sequence[RateText], burst: int | Sequence[int] = 1) -
     """Return *rate* as paces: ``"200/m"``, a number (a second), or several windows; *burst* for all of them, or one for each.
 
     Raises:
-        OptionError: it is no rate above 0, or a window can never count because another one is always slower.
+        OptionError: it is not a rate above 0, or a window can never count because another one is always slower.
     """
     rates = [rate] if isinstance(rate, str | int | float) else list(rate)
     bursts = [burst] * len(rates) if isinstance(burst, int) else list(burst)
@@ -86,7 +86,7 @@ def paces(rate: RateText | Sequence[RateText], burst: int | Sequence[int] = 1) -
 
 
 def _read(rate: object) -> tuple[float, int]:
-    """Return how many a unit, and the unit in microseconds; NaN when it is no rate."""
+    """Return how many a unit, and the unit in microseconds; NaN when it is not a rate."""
     if isinstance(rate, str):
         match = _RATE.fullmatch(rate)
         return (float(match[1]), UNITS[match[2]]) if match is not None else (nan, SECOND)
@@ -96,7 +96,7 @@ def _read(rate: object) -> tuple[float, int]:
 def _every(rate: RateText) -> int:
     number, unit = _read(rate)
     if not 0 <= number < inf:
-        raise OptionError(f"rate: {rate!r} is no rate; write '200/m', '10/s', '5/h', '3/d', or a number a second")
+        raise OptionError(f"rate: {rate!r} is not a rate; write '200/m', '10/s', '5/h', '3/d', or a number a second")
     if not number:
         raise OptionError(f"rate: {rate!r} lets nothing start; to stop a task for a while give concurrency=0")
     if number > unit:

@@ -71,7 +71,7 @@ def joined(inherited: str | None, own: Mapping[str, str] | None) -> str | None:
 
 def _check(name: object, value: object) -> None:
     if not isinstance(name, str) or not is_name(name):
-        raise OptionError(f"stamps: {name!r} is no name; letters, digits, '_', '.' and '-', at most 64, a letter or '_' first")
+        raise OptionError(f"stamps: {name!r} is not a name; letters, digits, '_', '.' and '-', at most 64, a letter or '_' first")
     if name in HEADERS:
         raise OptionError(f"stamps: every task bears {name!r} anyway; choose another name")
     if not isinstance(value, str) or not value:
@@ -79,4 +79,4 @@ def _check(name: object, value: object) -> None:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise OptionError(f"stamps: {name}: half a surrogate pair is no text") from None
+        raise OptionError(f"stamps: {name}: half a surrogate pair is not text") from None

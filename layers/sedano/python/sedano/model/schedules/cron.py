@@ -165,5 +165,6 @@ def _plain(word: str) -> int | None:
 def _wrong(text: str, field: _Field, term: str) -> OptionError:
     names = f" or {'-'.join((next(iter(field.names)), [*field.names][-1]))}" if field.names else ""
     return OptionError(
-        f"cron: {text!r}: {term!r} is no {field.name}; give {field.low} to {field.high}{names}, as *, 5, 1-5, 1-5/2, */15 or a list 1,2"
+        f"cron: {text!r}: {term!r} is not a valid {field.name}; "
+        f"give {field.low} to {field.high}{names}, as *, 5, 1-5, 1-5/2, */15 or a list 1,2"
     )

@@ -1,4 +1,4 @@
-"""Schedules in the group of a stage's timers that are no timers: what a worker that does as a stranger says could leave behind.
+"""Schedules in the group of a stage's timers that are not timers: what a worker that does as a stranger says could leave behind.
 
 A worker's role may create schedules in that group, and IAM has no condition on what a schedule holds. A timer is a schedule of one shape
 (`sedano.aws.timers`): it fires once, deletes itself, and has a queue of the stage send its own message under the role of the timers. What
@@ -20,7 +20,7 @@ ONLY = frozenset({"Arn", "RoleArn", "Input", "RetryPolicy", "DeadLetterConfig"})
 
 
 class Foreign(NamedTuple):
-    """A schedule that is no timer: its *name*, *state*, when it fires (*expression*), its *target* and *role*, and what no timer has."""
+    """A schedule that is not a timer: its *name*, *state*, when it fires (*expression*), its *target* and *role*, and what no timer has."""
 
     name: str
     state: str
@@ -31,7 +31,7 @@ class Foreign(NamedTuple):
 
 
 def foreign(schedule: Mapping[str, Any], role: str, queues: Collection[str], undelivered: str) -> Foreign | None:
-    """Return why *schedule* (an answer of GetSchedule) is no timer, or None.
+    """Return why *schedule* (an answer of GetSchedule) is not a timer, or None.
 
     Args:
         schedule: the answer.

@@ -58,10 +58,10 @@ class Schedule(NamedTuple):
         for field, value in (("jitter", self.jitter), ("misfire_grace", self.misfire_grace)):
             whole = isinstance(value, int) and not isinstance(value, bool)
             if value is not None and not (whole and 0 <= value <= YEAR_S):
-                raise OptionError(f"{field}: {value!r} is no whole number of seconds from 0 to {YEAR_S}")
+                raise OptionError(f"{field}: {value!r} is not a whole number of seconds from 0 to {YEAR_S}")
         most = self.max_instances
         if most is not None and (type(most) is not int or not 1 <= most <= MOST_RUNNING):
-            raise OptionError(f"max_instances: {most!r} is no whole number from 1 to {MOST_RUNNING}; leave it out for no limit")
+            raise OptionError(f"max_instances: {most!r} is not a whole number from 1 to {MOST_RUNNING}; leave it out for no limit")
         for field, flag in (("coalesce", self.coalesce), ("paused", self.paused)):
             if type(flag) is not bool:
                 raise OptionError(f"{field}: {flag!r} is neither True nor False")

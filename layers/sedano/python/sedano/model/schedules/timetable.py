@@ -111,14 +111,14 @@ def every(seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: flo
         start: the first moment, with a time zone; by default the epoch, so that every process counts alike.
 
     Raises:
-        OptionError: the interval is no whole number of seconds from 1 s to a year, or *start* has no time zone.
+        OptionError: the interval is not a whole number of seconds from 1 s to a year, or *start* has no time zone.
     """
     for value in (seconds, minutes, hours, days):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise OptionError(f"every: expected a number, got {type(value).__name__}")
     length = seconds + 60 * minutes + 3_600 * hours + 86_400 * days
     if not 1 <= length <= YEAR_S or length != int(length):
-        raise OptionError(f"every: {length} s is no whole number of seconds from 1 to {YEAR_S}")
+        raise OptionError(f"every: {length} s is not a whole number of seconds from 1 to {YEAR_S}")
     return Every(int(length), _moment("start", start) if start is not None else 0)
 
 
@@ -163,7 +163,7 @@ def read_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as wrong:
-        raise OptionError(f"tz: {name!r} is no time zone that this machine knows; give a name such as 'Europe/Berlin' or 'UTC'") from wrong
+        raise OptionError(f"tz: {name!r} is not a time zone of this machine; give a name such as 'Europe/Berlin' or 'UTC'") from wrong
 
 
 def _moment(name: str, moment: object) -> int:
@@ -238,13 +238,13 @@ def _fields(values: Sequence[object], names: Sequence[str]) -> Sequence[object]:
 
 def _text(field: str, value: object) -> str:
     if not isinstance(value, str):
-        raise OptionError(f"{field}: {value!r} is no text")
+        raise OptionError(f"{field}: {value!r} is not text")
     return value
 
 
 def _whole(field: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise OptionError(f"{field}: {value!r} is no whole number")
+        raise OptionError(f"{field}: {value!r} is not a whole number")
     return value
 
 
@@ -253,7 +253,7 @@ def _calendar(field: str, value: object) -> datetime:
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
-        raise OptionError(f"{field}: {value!r} is no moment of a calendar (epoch s)") from None
+        raise OptionError(f"{field}: {value!r} is not a moment of a calendar (epoch s)") from None
 
 
 def _policy(field: str, value: object, known: Sequence[Policy]) -> Policy | None:

@@ -200,14 +200,14 @@ def hmac_sha256(*, header: str, prefix: str = "", encoding: Literal["hex", "base
         encoding: how it is written: ``"hex"`` or ``"base64"``.
 
     Raises:
-        OptionError: there is no such encoding, no header of this name, or the prefix is no text.
+        OptionError: there is no such encoding, no header of this name, or the prefix is not text.
     """
     if encoding not in ("hex", "base64"):
         raise OptionError(f"encoding: {encoding!r} is none; give 'hex' or 'base64'")
     if not is_header(header):
         raise OptionError(f"header: {header!r} is no header's name; name the one that holds the signature, such as X-Hub-Signature-256")
     if not isinstance(prefix, str):
-        raise OptionError(f"prefix: {prefix!r} is no text; give what stands before the signature, such as 'sha256='")
+        raise OptionError(f"prefix: {prefix!r} is not text; give what stands before the signature, such as 'sha256='")
     return HmacSha256(header.lower(), prefix, encoding)
 
 

@@ -62,8 +62,8 @@ class StreamRecord(TypedDict):
     id: of the record, its shard and sequence number; the same when it comes again.
     at: about when it arrived (epoch s).
     partition_key: what it was put there with; records of one key are in order.
-    data: what was put there, as text; None when it is no UTF-8.
-    data_base64: what was put there, as base64 text, when it is no UTF-8; else None.
+    data: what was put there, as text; None when it is not UTF-8.
+    data_base64: what was put there, as base64 text, when it is not UTF-8; else None.
     """
 
     stream: str
@@ -85,7 +85,7 @@ def read(stream: str, record: Mapping[str, Any], now: float) -> TableChange | St
     """Return what tasks get of *record*, which Lambda handed over; *now* (epoch s) stands for a moment that it does not tell.
 
     Raises:
-        MessageRefused: it is no record of a stream, or has a type that nobody knows.
+        MessageRefused: it is not a record of a stream, or has a type that nobody knows.
     """
     if "dynamodb" in record:
         return _change(stream, record, now)
@@ -217,7 +217,7 @@ def _decimal(found: Any, path: str) -> Decimal:
     except InvalidOperation:
         raise _wrong(path, "number", found) from None
     if not exact.is_finite() or exact.adjusted() >= _LARGEST:
-        raise MessageRefused(refusals.STREAM, path, "is no number that a table can hold")
+        raise MessageRefused(refusals.STREAM, path, "is not a number that a table can hold")
     return exact
 
 

@@ -59,7 +59,7 @@ class WebhookRequest(NamedTuple):
         except json.JSONDecodeError as wrong:
             if self.header("content-type").partition(";")[0].strip().lower() != FORM:
                 raise
-            raise ValueError(f"the body is no JSON but {FORM}: tell its sender to send application/json ({wrong})") from wrong
+            raise ValueError(f"the body is not JSON but {FORM}: tell its sender to send application/json ({wrong})") from wrong
 
     def field(self, name: str) -> str:
         """Return the text or number *name* of a body that is a JSON object; empty when it has none."""

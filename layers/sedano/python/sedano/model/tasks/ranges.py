@@ -1,4 +1,4 @@
-"""Whether an option's value is a number within a range: True is no number, and neither is infinity. Pure."""
+"""Whether an option's value is a number within a range: True is not a number, and neither is infinity. Pure."""
 
 from __future__ import annotations
 

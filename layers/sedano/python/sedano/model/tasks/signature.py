@@ -85,7 +85,7 @@ class Options:
         if self.countdown is not None and not self.countdown >= 0:
             raise OptionError(f"countdown: {self.countdown} lies in the past")
         if isinstance(self.expires, int | float) and not abs(self.expires) < MOST_SECONDS:
-            raise OptionError(f"expires: {shown(self.expires)} is no moment; give seconds from now, at most {MOST_SECONDS:.0f}")
+            raise OptionError(f"expires: {shown(self.expires)} is not a moment; give seconds from now, at most {MOST_SECONDS:.0f}")
         for name in ("time_limit", "soft_time_limit"):
             seconds = getattr(self, name)
             if seconds is not None and not 1e-6 <= seconds <= LONGEST_LIMIT_S:

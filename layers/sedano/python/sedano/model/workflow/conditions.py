@@ -30,7 +30,7 @@ def condition(given: Any) -> Condition:
     found = _TEXT.fullmatch(given.strip()) if isinstance(given, str) else None
     if found is None:
         known = ", ".join(OPERATORS)
-        raise ValueError(f'{given!r} is no condition; write "$step", "not $step" or "$step.part > 100" with one of {known}')
+        raise ValueError(f'{given!r} is not a condition; write "$step", "not $step" or "$step.part > 100" with one of {known}')
     left = reference(found["left"])
     if left is None:
         raise ValueError(f"{given!r} compares no result; the left side is a reference such as $step.part")
@@ -62,7 +62,7 @@ def _of_table(given: Mapping[str, Any]) -> Condition:
     left = reference(str(given.get("result", "")))
     unknown = sorted(set(given) - {"result", "is", "value", "negated"})
     if left is None or unknown or given.get("is", "") not in ("", *OPERATORS):
-        raise ValueError(f'{dict(given)!r} is no condition; write "$step.part > 100"')
+        raise ValueError(f'{dict(given)!r} is not a condition; write "$step.part > 100"')
     return Condition(left, str(given.get("is", "")), given.get("value"), bool(given.get("negated", False)))
 
 
@@ -70,4 +70,4 @@ def _literal(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no value; write a number, true, false, null, a list, or a text in double quotes") from None
+        raise ValueError(f"{text!r} is not a value; write a number, true, false, null, a list, or a text in double quotes") from None

@@ -145,7 +145,7 @@ def reference(text: str) -> Ref | None:
         return None
     found = _REF.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no reference; write $name or $name.part, and $$ for a text that begins with a dollar sign")
+        raise ValueError(f"{text!r} is not a reference; write $name or $name.part, and $$ for a text that begins with a dollar sign")
     parts = tuple(int(p) if p.isdecimal() else p for p in found[2].split(".")[1:])
     return Ref(found[1], parts, bool(found[3]))
 

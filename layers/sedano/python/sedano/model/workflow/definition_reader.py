@@ -73,7 +73,7 @@ def read(data: Any) -> tuple[Definition, list[Problem]]:
         reading.wrong(("format",), "", f"format {data['format']!r} is not {FORMAT}, the one that this version reads")
     name = data.get("workflow")
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        reading.wrong(("workflow",), "", f"workflow: {name!r} is no name; give letters, digits and underscores")
+        reading.wrong(("workflow",), "", f"workflow: {name!r} is not a name; give letters, digits and underscores")
     steps = _steps(data.get("step", ()), reading)
     on_failure = data.get("on_failure", "compensate")
     if on_failure not in ("compensate", "wait"):
@@ -128,7 +128,7 @@ def _step(number: int, data: Mapping[str, Any], reading: Reading) -> Step:
     path: Path = ("step", number)
     name = data.get("name")
     if not isinstance(name, str) or not NAME.fullmatch(name) or name == ITEM:
-        reading.wrong((*path, "name"), str(name or number + 1), f"{name!r} is no name for a step; {_name_for()}")
+        reading.wrong((*path, "name"), str(name or number + 1), f"{name!r} is not a name for a step; {_name_for()}")
         name = str(name or number + 1)
     reading.known(data, _STEP, path, name)
     undo = data.get("compensate")
@@ -207,7 +207,7 @@ def _each(given: Any, reading: Reading, path: Path, step: str) -> Ref | None:
         reading.wrong(path, step, f"map: {wrong}")
         return None
     if found is None and given is not None:
-        reading.wrong(path, step, f"map: {given!r} is no reference to a list, such as $step.items")
+        reading.wrong(path, step, f"map: {given!r} is not a reference to a list, such as $step.items")
     return found
 
 

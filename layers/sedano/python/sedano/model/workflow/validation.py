@@ -26,7 +26,7 @@ MOST_NAMED = 8
 class Known(NamedTuple):
     """What is known of a task: its function; whether its record (*records*) and its result (*keeps*) can be read after it ended.
 
-    *unfit*: why it can be no step, in words; empty when it can.
+    *unfit*: why it cannot be a step, in words; empty when it can.
     """
 
     function: Callable[..., Any]
@@ -121,7 +121,7 @@ class _Checking:
         return f"parameter {name} takes {kinds.shown(wanted)}, but {value} is {kinds.shown(given)}"
 
     def _parts(self, step: Step, path: Path) -> Iterator[Problem]:
-        """Yield references to parts that cannot be there, maps over what is no list, and uses of results that nobody keeps."""
+        """Yield references to parts that cannot be there, maps over what is not a list, and uses of results that nobody keeps."""
         for ref in step.takes():
             where = (*path, "map") if ref == step.each else (*path, "when") if ref in [c.left for c in step.when] else (*path, "args")
             try:

@@ -89,7 +89,7 @@ def part(annotation: Any, path: Sequence[Part]) -> Any:
 
 
 def item(annotation: Any) -> Any:
-    """Return the annotation of the items of a list; raise `NoSuchPart` for what is no list."""
+    """Return the annotation of the items of a list; raise `NoSuchPart` for what is not a list."""
     found = [_item(one) for one in _alternatives(annotation)]
     return found[0] if len(found) == 1 else Any
 
@@ -115,7 +115,7 @@ def _from_word(word: str) -> Any:
     if word.startswith("list[") and word.endswith("]"):
         return types.GenericAlias(list, (from_words(word[5:-1]),))
     if word not in _WORDS:
-        raise ValueError(f"{word!r} is no type; known are {', '.join(WORDS)}, list[…], and several joined by |")
+        raise ValueError(f"{word!r} is not a type; known are {', '.join(WORDS)}, list[…], and several joined by |")
     return _WORDS[word]
 
 
