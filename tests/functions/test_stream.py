@@ -160,7 +160,7 @@ def test_a_record_of_a_stream_that_the_stage_does_not_know_is_not_passed_over(ta
     ("streams", "why"),
     [
         ("{", "SEDANO_STREAMS is not JSON such as"), ("[]", "SEDANO_STREAMS must map names to texts"),
-        (json.dumps({**STREAMS, "more": ORDERS}), "no task of the app stands on the stream more, but on clicks, orders, removed"),
+        (json.dumps({**STREAMS, "more": ORDERS}), "no task of the app reads the stream more, but on clicks, orders, removed"),
         (json.dumps({"removed": CLICKS}), "stream removed: operations are those of a table, and arn:aws:kinesis"),
     ],
 )  # fmt: skip

@@ -74,7 +74,7 @@ def test_who_installed_the_wheel_builds_a_history_in_a_folder_that_has_requireme
     (["build", "--source", ".", "--target", "gs://b/h"], 1, "a folder of this machine or s3://bucket/prefix can"),
     (["dance", "--target", "h"], 2, "invalid choice: 'dance'"),
     (["build", "--source", "notes.txt", "--target", "h"], 1, "names end in .jsonl or .jsonl.gz"),
-    (["build", "--source", ".", "--target", "notes.txt"], 1, "notes.txt is a file; a history stands in a folder"),
+    (["build", "--source", ".", "--target", "notes.txt"], 1, "notes.txt is a file; a history needs a folder"),
     (["build", "--source", ".", "--target", "h", "--rebild"], 2, "there is no --rebild"),
     (["compact", "--target", "h"], 1, "run `history build` first"),
     (["compact", "--target", "h", "--keep-days", "-1"], 2, "'-1' is not a number of days"),

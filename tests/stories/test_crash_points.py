@@ -95,5 +95,5 @@ def test_a_place_names_the_neighbours_of_the_same_process() -> None:
     assert place(Point(0), calls) == "the worker died before ledger.claim"
     assert place(Point(2), calls) == "the worker died before leases.take (after ledger.claim), in the body of shop.pay"
     assert place(Point(1, "after"), calls) == "the router died after events.read"
-    assert place(Point(None), calls) == "every message came twice"
+    assert place(Point(None), calls) == "every message was delivered twice"
     assert ran_again(Watch().runs, Watch().runs) == "no body ran again"

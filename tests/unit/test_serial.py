@@ -98,7 +98,7 @@ def test_what_cannot_run_in_order_is_refused_where_it_is_declared(options: dict[
         (lambda: ship.apply_async((1,), serial_key=7), "serial_key: expected a text, got int"),
         (lambda: APP.send_task("strange", queue="orders.fifo"), "this app does not know strange; give serial_key="),
         ((ship.s(1) | ship.s(2)).delay, "a canvas publishes its tasks in none"),
-        (lambda: ship.s(1).election(), "whoever wins publishes it in none"),
+        (lambda: ship.s(1).election(), "the worker that wins publishes it in none"),
         (lambda: Bought.subscribe(ship), "events have no order"),  # type: ignore[attr-defined]
         (lambda: APP.periodic(every(hours=1), args=(1,))(ship), "a schedule publishes the periodic task in none"),
         (lambda: APP.control.rate_limit("ship", "1/s"), "keeps order and cannot step aside for a slot"),

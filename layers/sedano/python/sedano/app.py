@@ -64,8 +64,8 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
         retry: the retry policy of tasks that declare none.
         connect: ``module:function`` that returns the ports at the first use, also in every deployed function; the default,
             `sedano.aws.deployment:connect`, binds to AWS, and a function of yours may replace some of the ports that it returns.
-        call_timeout: seconds within which each publication and each read of a program ends (0.05 to 300), whatever AWS does; by default
-            SEDANO_CALL_TIMEOUT, else 5.
+        call_timeout: seconds within which each publication and each read of a program ends (0.05 to 300), even if AWS does not answer; by
+            default SEDANO_CALL_TIMEOUT, else 5.
         worker: the settings of its workers, wherever they are deployed.
     """
 
@@ -202,13 +202,13 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
         return signature(name, args, kwargs, app=self, **options)
 
     def result(self, task_id: str) -> AsyncResult[Any]:
-        """Return the result of the task with this id, published by whomever."""
+        """Return the result of the task with this id, whichever program published it."""
         from sedano.result import AsyncResult
 
         return AsyncResult(self.outlet, task_id)
 
     def group_result(self, group_id: str) -> GroupResult:
-        """Return the results of the group that was saved under this id (`GroupResult.save`), by whomever.
+        """Return the results of the group that was saved under this id (`GroupResult.save`) by any program.
 
         Raises:
             NoResult: it was not saved, was deleted, or has expired.
@@ -260,7 +260,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
     def attach(self, ports: Ports | None, *, backlog: Backlog | None = None) -> None:
         """Bind this app to *ports*; None unbinds it, so that the next use connects anew.
 
-        What its queues do not take is stored in *backlog* and confirmed; without one, publishing raises `PublishError` then.
+        A message that its queues do not accept is stored in *backlog* and confirmed; without one, publishing raises `PublishError` then.
 
         Raises:
             PortMissing: *ports* lack an optional port that something declared in this app needs.

@@ -9,8 +9,8 @@
         assert charged() == ["order-1"]
 
 The points of a test are known when it has run once, so they cannot be parameters: pytest fixes those at collection, before there are
-fixtures to run a test with. So one item stands for all: its protocol repeats the test, each time with fixtures of its own, and the report
-names each point that failed. What pytest offers for one item (`--lf`, `-x`, `-n`, `--pdb`) holds for it.
+fixtures to run a test with. So one item represents all: its protocol repeats the test, each time with fixtures of its own, and the report
+names each point that failed. Every option of pytest for one item (`--lf`, `-x`, `-n`, `--pdb`) holds for it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ or in conftest.py
 
 
 class Failure(NamedTuple):
-    """A point at which the test failed: in *words*, what was *said*, the line that *repeats* it; *report*: of the phase that failed."""
+    """A point at which the test failed: in *words*, the error that was *said*, the line that *repeats* it; *report*: of the phase that
+    failed."""
 
     words: str
     said: str
@@ -88,7 +89,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def sedano_app(request: pytest.FixtureRequest) -> Sedano:
-    """The app under test, from the ini option `sedano_app`; a fixture of this name in your conftest.py stands instead."""
+    """The app under test, from the ini option `sedano_app`; a fixture of this name in your conftest.py replaces it."""
     from sedano.app import load
     from sedano.errors import ConfigurationError
 
@@ -133,7 +134,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _repeated(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
-    """Return the reports of the undisturbed run; that of its call tells how the test went at its points."""
+    """Return the reports of the undisturbed run; that of its call lists the results at its points."""
     from sedano.testing.crash_points import Watch
 
     undisturbed = Watch()

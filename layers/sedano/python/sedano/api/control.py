@@ -193,7 +193,7 @@ class Control(LimitControl, Hinting):
             topic: ``task`` (*action* is a signature, dispatched under the election's id), or one that `election_topic` declares.
             action: a signature, or the argument of the topic's handler.
             mode: ``faithful``, or ``fast``: the first worker to write it down has won, in one write.
-            timeout: whole seconds (at most 900) after which it is closed with the workers that have registered; an election requested by
+            timeout: whole seconds (at most 900) after which the election is closed with the registered workers; an election requested by
                 a task always lasts that long, because a task may not list the members.
 
         Returns:

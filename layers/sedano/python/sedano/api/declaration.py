@@ -91,7 +91,7 @@ class Declaration:
         """Return the task that *function* is under these options; *default* is the policy of tasks that declare none.
 
         Raises:
-            OptionError: it is not a function that can be a task.
+            OptionError: this function cannot be a task.
         """
         if not callable(function):
             raise OptionError(f"a task is a function, not {type(function).__qualname__}; options have names: @app.task(queue=…)")

@@ -1,4 +1,4 @@
-"""What one process at a time may hold: locks, leaderships and partitions. Part of `Sedano`; each is loaded when it is used."""
+"""Locks, leaderships and partitions: rights that one process at a time may hold. Part of `Sedano`; each is loaded when it is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Exclusion(ABC):
-    """What an app gives to one of its processes at a time."""
+    """The locks, leaderships and partitions of an app."""
 
     @property
     @abstractmethod
@@ -26,10 +26,10 @@ class Exclusion(ABC):
         """Return the lock *name*: `with app.lock("report", duration=30) as lease: …`, also with `async with`.
 
         Args:
-            name: what is locked, for all processes of this deployment.
-            duration: seconds after which it ends by itself unless renewed (2 to 86 400); by default 30, and inside a task until the
+            name: the name of the lock, the same in all processes of this deployment.
+            duration: seconds after which the lease expires unless it is renewed (2 to 86 400); by default 30, and inside a task until the
                 invocation's deadline, which needs no renewal: Lambda stops the process then.
-            timeout: seconds to wait for it; by default without an end, and inside a task until the deadline. 0 does not wait.
+            timeout: seconds to wait for it; by default without a limit, and inside a task until the deadline. 0 does not wait.
             until_deadline: insist on the invocation's deadline.
             fair: ask the holder for it, so that it is kept for us for a moment when it is released.
 
@@ -44,8 +44,8 @@ class Exclusion(ABC):
         """Return the leadership *name*: `if term := leader.lead(): …`. At most one process leads a term; its token is the term's number.
 
         Args:
-            name: what is led.
-            duration: seconds after which another one may lead unless `lead` was called again.
+            name: the name of the leadership.
+            duration: seconds after which another process may lead unless `lead` was called again.
         """
         from sedano.api.leases import Leader
 
@@ -55,8 +55,8 @@ class Exclusion(ABC):
         """Return this process's share of *count* partitions of *name*: `for partition in orders.balance(): …`.
 
         Args:
-            name: what is divided.
-            count: into how many (1 to 1 000); the same everywhere.
+            name: the name of the work to divide.
+            count: the number of partitions (1 to 1 000), the same in every process.
             duration: seconds after which a partition is free again unless `balance` was called.
         """
         from sedano.api.partitions import Partitions

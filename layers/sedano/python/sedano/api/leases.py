@@ -248,7 +248,7 @@ class Leader:
             self._app.outlet.leasing.release(term)
 
     def who(self) -> tuple[str, int] | None:
-        """Return the last leader and its term (its token), by one read; None if there has been no leader."""
+        """Return the last leader and its term (its token), by one read; None if no process has led yet."""
         record = self._app.outlet.leasing.observe([self._name])[self._name].record
         return (record.owner, record.token) if record is not None and record.held else None
 

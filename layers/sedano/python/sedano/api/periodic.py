@@ -47,7 +47,8 @@ class PeriodicTasks:
             args: what the task is called with.
             kwargs: and by name.
             jitter: put each occurrence off by up to so many seconds, always the same for one occurrence.
-            misfire_grace: leave out an occurrence that could not be published for longer than so many seconds; by default none is left out.
+            misfire_grace: leave out an occurrence that could not be published for longer than so many seconds; by default every occurrence
+                runs.
             coalesce: of several that are late run only the last; ``False``: run them all.
             max_instances: leave an occurrence out when so many earlier ones still wait or run at its moment.
             moment: the name of the parameter that is given the moment (a text by RFC 3339, or a `datetime` if it is annotated so).

@@ -2,7 +2,7 @@
 
     chain(fetch.s(url), parse.s()) | group(store.s(), index.s()) | report.s()
 
-A form is put together from others and published by `delay` or `apply_async`. What it comes to, and what it costs: docs/canvas.md.
+A form is put together from others and published by `delay` or `apply_async`. docs/canvas.md lists the result and the cost of each form.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What all forms of a canvas can do: be published, frozen, linked, combined.
+"""The methods of all forms of a canvas: publish, freeze, link, combine.
 
 As in Celery, `link`, `link_error` and `freeze` change the form that they are called on; `set`, `clone`, `stamp` and `|` return new ones. A
-form that is built into another is copied there: what happens to it later does not reach what it was built into.
+form that is built into another is copied there: a later change of the original does not change the copy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ F = TypeVar("F", bound="Form")
 
 
 class Publishes(Protocol):
-    """What a form needs of its app."""
+    """The part of an app that a form needs."""
 
     @property
     def outlet(self) -> Outlet:
@@ -42,7 +42,7 @@ class Form(Hinting):
         return f"<{type(self).__name__} {shown(self.tree)}>"
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether *other* is the same canvas."""
+        """Return whether *other* is the same canvas."""
         return isinstance(other, Form) and self.tree == other.tree
 
     __hash__ = None  # type: ignore[assignment] # a form changes
@@ -130,7 +130,7 @@ class Form(Hinting):
         return self._changed(applied(self.tree, first, named))
 
     def stamp(self, **stamps: str) -> Self:
-        """Return a copy whose tasks bear these stamps besides their own; every task that they cause inherits them.
+        """Return a copy whose tasks carry these stamps besides their own; every task that they cause inherits them.
 
         Raises:
             OptionError: a name or a value cannot be one, or all stamps together are more than 256 characters.
@@ -184,7 +184,7 @@ def tree_of(part: object) -> Tree:
 
 
 def has_tasks(tree: Tree | Fork) -> bool:
-    """Tell whether *tree* holds any task."""
+    """Return whether *tree* holds any task."""
     if isinstance(tree, Step):
         return True
     return any(map(has_tasks, tree.steps if isinstance(tree, Chain) else tree.members if isinstance(tree, Group) else tree.branches))
@@ -204,8 +204,8 @@ def errback_of(errback: object) -> Step:
         raise CanvasError("an error callback is one signature without callbacks of its own; let it publish what else is to be done")
     if tree.signature.options.task_id is not None:
         raise CanvasError(
-            f"error callback {tree.signature.task}: it is called once for each task that failed, each time under another id; leave out "
-            "task_id, and do not freeze it"
+            f"error callback {tree.signature.task}: each failed task calls it once, each time under another id; leave out task_id, "
+            "and do not freeze it"
         )
     return tree
 

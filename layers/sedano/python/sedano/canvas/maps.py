@@ -18,12 +18,12 @@ from sedano.model.tasks.signature import Options, Signature
 def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> Sig:
     """Return the signature of one message that calls the task of *spec* for each of *items*; *star*: each is a list of arguments.
 
-    It is immutable, as Celery's: after another step it is not handed that one's value. Time limits of the task hold for each call.
+    It is immutable, as Celery's: the value of the step before it is not passed to it. Time limits of the task hold for each call.
 
     Raises:
         ArgumentError: the arguments of one call do not fit.
         OptionError: each call of the task needs a message of its own (a rate, a concurrency, a singleton, a circuit, an order), or it is
-            async and has time limits: the calls share one body, so that none could be ended by itself.
+            async and has time limits: the calls share one body, and a limit could not end one call alone.
     """
     why = apart(spec)
     if why:

@@ -24,7 +24,7 @@ class chain(Form):  # noqa: N801 - Celery's name
         """Take forms, or one iterable of them.
 
         Raises:
-            CanvasError: there are none, or one is not a form.
+            CanvasError: no form is given, or one is not a form.
         """
         parts = _several(steps)
         if not parts:
@@ -63,8 +63,8 @@ class group(Form):  # noqa: N801 - Celery's name
         """Return a copy whose members begin one after another: the first after *start* seconds, each *step* seconds later, at most *stop*.
 
         Raises:
-            OptionError: a number of seconds is none, or below 0. That one would wait for longer than a task of a canvas can is told when it
-                is published.
+            OptionError: a number of seconds is missing, or below 0. A wait longer than a task of a canvas can have is refused when it is
+                published.
         """
         delays = (start + number * step for number in count())
         whole = Group(
@@ -86,12 +86,12 @@ class chord(Form):  # noqa: N801 - Celery's name
 
         Args:
             header: forms, or a group of them.
-            body: what runs when every member has ended.
+            body: the form that runs when every member has ended.
             on_failure: ``fail``: the body does not run when a member failed, and ends with the error of the first; ``outcomes``: it runs,
                 and is handed for each member a mapping with its ``id``, its ``state``, and its ``value`` or its ``error``.
 
         Raises:
-            CanvasError: the header holds what is not a form, or *on_failure* is none of the two.
+            CanvasError: the header holds an object that is not a form, or *on_failure* is neither of the two.
         """
         if on_failure not in ("fail", "outcomes"):
             raise CanvasError(f"on_failure: {on_failure!r} is neither 'fail' nor 'outcomes'")
@@ -137,9 +137,9 @@ class chunks(group):  # noqa: N801 - Celery's name
 
 
 class fork(Fork):  # noqa: N801 - a form like the others
-    """Side branches in a chain: handed the value of the step before, beside what follows it. Nobody waits for them.
+    """Side branches in a chain: handed the value of the step before, beside what follows it. No task waits for them.
 
-    That one fails is seen (it is recorded, and the canvas's error callbacks are called), and does not fail the canvas.
+    A failure of one is recorded and calls the canvas's error callbacks; it does not fail the canvas.
     """
 
     app: Publishes | None
@@ -148,7 +148,7 @@ class fork(Fork):  # noqa: N801 - a form like the others
         """Take the forms that run on the side.
 
         Raises:
-            CanvasError: there are none, or one is not a form.
+            CanvasError: no form is given, or one is not a form.
         """
         if not branches:
             raise CanvasError("a fork has at least one branch: fork(side.s(…))")

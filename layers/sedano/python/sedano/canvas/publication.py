@@ -1,8 +1,8 @@
-"""Publishing a canvas: what is sent for it, and the results that it will have.
+"""Publishing a canvas: its messages, and the results that it will have.
 
 A canvas is one message, whatever its size: its pages are written first, and the workers carry it on from there. So a canvas with a mistake
-is not published at all, a publisher that dies leaves a whole one or none, and one that is published goes on through every crash. What a
-running task publishes lies in the record of its end until it is sent, so there the members of a plain group need nobody who launches them.
+is not published at all, a publisher that dies leaves a whole one or none, and a published canvas continues after every crash. The
+publications of a running task are in the record of its end until they are sent, so the members of a plain group need no launch there.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Result:
 
 
 def answer(outlet: Outlet, made: Tree, canvas_id: str) -> Result:
-    """Return what is given to whoever publishes the normal tree *made* as *canvas_id*: of a group that is collected, its results."""
+    """Return the result for the publisher of the normal tree *made* as *canvas_id*: of a collected group, its results."""
     result = results(outlet, made, canvas_id)
     last = made.steps[-1] if isinstance(made, Chain) else made
     if not isinstance(last, Step) or last.signature.task != COLLECT:
@@ -167,7 +167,7 @@ def own_id(tree: Tree | Fork) -> str | None:
 
 
 def _is_direct(made: Group) -> bool:
-    """Tell whether *made* is a group whose members its publisher sends by itself: one, or several that lie in its outbox together."""
+    """Return whether *made* is a group whose members its publisher sends directly: one, or several that are in its outbox together."""
     if made.watch or len(made.members) > (1 if CURRENT.get() is None else MOST_OUTBOX):
         return False
     return all(isinstance(m, Step) and not (m.links or m.errors or m.forks or m.watch) for m in made.members)

@@ -1,4 +1,4 @@
-"""What a running task may do to the canvas that it stands in: be replaced, and add to the chord that it is a member of."""
+"""Changes of a canvas by a running task in it: replace the task, and add members to its chord."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from sedano.result import AsyncResult
 
 
 def replace(form: object, app: Publishes) -> NoReturn:
-    """End the running task, one of *app*, here, and let *form* answer in its place: under its id, before whatever follows it.
+    """End the running task, one of *app*, here, and let *form* answer in its place: under its id, before the tasks that follow it.
 
-    What the task has published stays published. A group or a chord answers with one value, a group with the list.
+    The task's earlier publications remain. A group or a chord answers with one value, a group with the list.
 
     Raises:
         Replaced: always, to leave the body; let it pass.
         CanvasError: *form* is not a form.
         HopLimit: the task was tried and replaced too often.
-        OptionError: the task runs in order (``serial_key=``), and what replaces it would not.
+        OptionError: the task runs in order (``serial_key=``), and its replacement would not.
         SedanoError: no task is running here.
     """
     context = _running("replace")
@@ -55,7 +55,7 @@ def replace(form: object, app: Publishes) -> NoReturn:
 def add_to_chord(form: object, app: Publishes) -> AsyncResult[object]:
     """Add *form* to the chord that the running task, one of *app*, is a member of, and return its result.
 
-    Its value comes after those of the header, in the order in which members were added; the body waits for it.
+    Its value follows those of the header, in the order in which members were added; the body waits for it.
 
     Raises:
         CanvasError: the task is not a member of a chord, or something follows it there; or *form* is not a form.
@@ -78,7 +78,7 @@ def add_to_chord(form: object, app: Publishes) -> AsyncResult[object]:
 
 
 def _watching(context: TaskContext, outlet: Outlet) -> list[str]:
-    """Return who is called when the running task fails because it stands in a canvas: they watch what comes of it too."""
+    """Return the error callbacks that the running task inherits from its canvas: they also apply to its replacement."""
     if context.command.place is None:
         return []
     spot = find(context.command.place, Plans(outlet.ports.blobs).load)

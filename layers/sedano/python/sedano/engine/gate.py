@@ -3,8 +3,8 @@
 A gate answers about a delivery in one of four ways:
 
 - **go on**: it returns the delivery, or the job;
-- **end** it unrun: it returns a `Stillborn`, or the job with one. The claim still happens, so that whoever waits for the task, or for its
-  chord, learns of the end; the message is parked where the `Stillborn` says so;
+- **end** it unrun: it returns a `Stillborn`, or the job with one. The claim still happens, so that callers that wait for the task, or for
+  its chord, see the end; the message is parked where the `Stillborn` says so;
 - **hold** it: it gives the message back or defers it in the batch, and leaves it out of what it returns; before a body, it returns `Later`;
 - **park** it without a record: `Batch.park`, and it leaves it out.
 

@@ -36,7 +36,7 @@ class ConfigurationError(SedanoError):
 
 
 class PortMissing(ConfigurationError):
-    """This deployment lacks an optional port that something needs; the message names both, and what to do."""
+    """This deployment lacks an optional port that something needs; the message names both, and the remedy."""
 
     def __init__(self, port: str, user: str) -> None:
         """Name the *port* (a field of `sedano.ports.Ports`) and what requires it (*user*)."""
@@ -132,14 +132,14 @@ class BacklogFull(PublishError):
 
 
 class SpoolError(SedanoError):
-    """The spool on this machine's disk cannot be used; the message names the directory and what to do."""
+    """The spool on this machine's disk cannot be used; the message names the directory and the remedy."""
 
 
 class MessageRefused(SedanoError, ValueError):
     """A message is not one that this deployment accepts; `code` is from the closed list `sedano.model.refusals`."""
 
     def __init__(self, code: str, field: str, detail: str) -> None:
-        """Refuse with a *code* of the closed list, the *field* (a path such as ``data.args[0]``) and what is wrong with it."""
+        """Refuse with a *code* of the closed list, the *field* (a path such as ``data.args[0]``) and its fault."""
         super().__init__(f"{code}: {field}: {detail}")
         self.code = code
         self.field = field

@@ -34,7 +34,7 @@ def archive_at(place: str) -> Archive:
     if "://" in place:
         raise ConfigurationError(f"history: {place} cannot be used; a folder of this machine or s3://bucket/prefix can")
     if Path(place).is_file():
-        raise ConfigurationError(f"history: {place} is a file; a history stands in a folder of its own")
+        raise ConfigurationError(f"history: {place} is a file; a history needs a folder of its own")
     return FolderArchive(Path(place).resolve())
 
 

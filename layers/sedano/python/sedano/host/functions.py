@@ -25,7 +25,7 @@ Work = Callable[[Sequence[Delivery], float], list[Delivery]]
 
 
 class LambdaContext(Protocol):
-    """What sedano needs of Lambda's context object."""
+    """The part of Lambda's context object that sedano needs."""
 
     def get_remaining_time_in_millis(self) -> int:
         """Return the milliseconds until the invocation is stopped."""
@@ -33,9 +33,9 @@ class LambdaContext(Protocol):
 
 Handler = Callable[[Event, LambdaContext], dict[str, Any]]
 OWN = f"{connect.__module__}:{connect.__name__}"
-"""What an app names with `connect=` that names nothing."""
+"""Raised when the function named in `connect=` does not exist."""
 CONNECT = "SEDANO_CONNECT"
-"""What the app names, where a function does not load the app; the stack sets it."""
+"""The variable with the app's `connect=`, for functions that do not load the app; the stack sets it."""
 
 def worker() -> Handler:
     """Return the handler of the worker function."""
@@ -118,7 +118,7 @@ def controller() -> Handler:
 
 
 def webhook() -> Handler:
-    """Return the handler of the webhook function: what is posted to its URL in, what the sender is told out."""
+    """Return the handler of the webhook function, from the request posted to its URL to the sender's response."""
     from sedano.aws import function_url as url
     from sedano.aws.webhook_secrets import SsmSecretTexts
     from sedano.host.sources import answering

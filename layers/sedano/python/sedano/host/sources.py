@@ -1,4 +1,4 @@
-"""What takes the records of the streams of an app, and what answers for its webhooks."""
+"""The reader of an app's streams and the receiver of its webhooks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_A_TABLE = ":dynamodb:"
 
 
 class Reads(streams.Declares, Protocol):
-    """What reading streams needs of an app."""
+    """The part of an app that the stream reader needs."""
 
     name: str
 
@@ -33,7 +33,7 @@ class Reads(streams.Declares, Protocol):
 
 
 class Answers(webhooks.Declares, Protocol):
-    """What answering needs of an app."""
+    """The part of an app that the webhook receiver needs."""
 
     name: str
 
@@ -43,7 +43,7 @@ class Answers(webhooks.Declares, Protocol):
 
 
 def reading(app: Reads, arns: Mapping[str, str] = NOTHING) -> Streams:
-    """Return what takes the records of the streams of *app*; *arns*: where each of them is, for whoever is handed records by their ARN.
+    """Return the reader of the streams of *app*; *arns*: the ARN of each, where records are identified by ARN.
 
     Raises:
         ConfigurationError: one that has an ARN is not declared, or a Kinesis stream is asked for a table's operations.
@@ -61,7 +61,7 @@ def _check(app: Reads, arns: Mapping[str, str]) -> None:
     for name, arn in arns.items():
         if name not in app.streams:
             raise ConfigurationError(
-                f"SEDANO_STREAMS: no task of the app stands on the stream {name}, but on {', '.join(sorted(app.streams)) or 'none'}; "
+                f"SEDANO_STREAMS: no task of the app reads the stream {name}, but on {', '.join(sorted(app.streams)) or 'none'}; "
                 f"put @app.stream({name!r}) above one, or leave it out of the setting streams; and deploy the stage again"
             )
         if _OF_A_TABLE not in arn and any(app.streams[name].values()):

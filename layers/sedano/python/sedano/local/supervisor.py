@@ -1,4 +1,4 @@
-"""Runs a module until whoever started it is gone: `python supervisor.py MODULE`, with a pipe as its standard input.
+"""Runs a module until the process that started it is gone: `python supervisor.py MODULE`, with a pipe as its standard input.
 
 The starter holds the pipe's other end and never writes. However it ends, even by SIGKILL, the system closes the pipe,
 and the whole process group (the module, and the functions it started) ends with it. Needs the standard library alone,

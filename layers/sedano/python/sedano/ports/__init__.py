@@ -1,7 +1,7 @@
 """The ports: everything sedano needs from the outside, on one page. Batches in, batches out.
 
 Implemented by `sedano.memory` (the oracle), by `sedano.aws` (the real thing) and by anyone else who passes `tests/conformance`.
-A call for several items answers for each of them: one item that is refused or out of reach comes back as a value (`Unavailable` and
+A call for several items answers for each of them: one item that is refused or out of reach is returned as a value (`Unavailable` and
 the like) and never fails its neighbours. A whole call that cannot be made raises `Unavailable`.
 """
 
@@ -66,7 +66,7 @@ class Delivery(NamedTuple):
 
 
 class Ledger(Protocol):
-    """Who may run a task, how it ended, and which joins are full. Every write is conditional (PROTOCOLS §3, §4)."""
+    """The store of claims, of outcomes and of joins. Every write is conditional (PROTOCOLS §3, §4)."""
 
     def claim(self, claims: Sequence[Claim]) -> list[ClaimAnswer]:
         """Grant each claim where no record exists (unless it must), or where one is PENDING or RETRY at the same attempt."""
@@ -87,10 +87,10 @@ class Ledger(Protocol):
         """Reserve a deduplicated task id as PENDING until *until*; return None when reserved, else the record in the way."""
 
     def revoke(self, task_id: str, clock: int, at: float) -> TaskRecord | None:
-        """End a task that nobody holds as REVOKED at *at* (epoch s); return None when it is, else the record in the way."""
+        """End a task without a holder as REVOKED at *at* (epoch s); return None if it has ended so, else the record in the way."""
 
     def ask(self, task_id: str, what: int) -> bool:
-        """Ask the holder of a running task to stop (`NO_RETRY`, `TERMINATE`); tell whether it is asked that, or more."""
+        """Ask the holder of a running task to stop (`NO_RETRY`, `TERMINATE`); return whether this, or more, is now requested."""
 
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, strongly consistent, by task id."""
@@ -108,7 +108,7 @@ class Ledger(Protocol):
         """Return an open join, strongly consistent."""
 
     def read_nodes(self, join_id: str, nodes: Sequence[Node]) -> list[Arrived]:
-        """Return the sets of these nodes of a join, strongly consistent, a hundred to a call; empty where nobody arrived yet."""
+        """Return the sets of these nodes of a join, strongly consistent, a hundred to a call; empty where no member has arrived yet."""
 
 
 class Queues(Protocol):
@@ -152,7 +152,7 @@ class Events(Protocol):
 
 
 class Members(Protocol):
-    """Who works in this cluster."""
+    """The members of this cluster."""
 
     def beat(self, member: MemberRecord) -> None:
         """Write the member's heartbeat; an older one (smaller clock) never replaces a newer one."""
@@ -165,7 +165,7 @@ class Members(Protocol):
 
 
 class Control(Protocol):
-    """What every worker must know, in one record: one read when it starts (PROTOCOLS §6)."""
+    """The record of pauses, limits and revocations for all workers: one read when a worker starts (PROTOCOLS §6)."""
 
     def read(self) -> ControlRecord:
         """Return the record, strongly consistent; an empty one when nothing was ever changed."""
@@ -190,7 +190,7 @@ class Leases(Protocol):
         """Extend the lease of *term* to *expires* (epoch ms) where it still holds; never shorten it."""
 
     def release(self, term: Term, reserved: int) -> Leased:
-        """Give the lease back where *term* still holds it; keep it until *reserved* (epoch ms) for whoever wants it."""
+        """Give the lease back where *term* still holds it; keep it until *reserved* (epoch ms) for the process that requested it."""
 
     def want(self, seen: LeaseRecord, who: str) -> bool:
         """Ask the holder of *seen* for the lease, in the place of the asker seen; False: another asked first, or it is not its any more."""
@@ -209,7 +209,7 @@ class Elections(Protocol):
     """Elections by id. Every write is conditional (PROTOCOLS §5); a refused one answers with the election in the way."""
 
     def open(self, election: Election, at: float) -> Ballot:
-        """Put *election* where there is none yet, at *at* (epoch s)."""
+        """Create *election* at *at* (epoch s) unless one exists."""
 
     def read(self, election_id: str) -> Election | None:
         """Return the election, strongly consistent."""
@@ -218,10 +218,10 @@ class Elections(Protocol):
         """Register *name* with *clock*, once, while the election is open."""
 
     def close(self, election: Election, at: float, fence: int) -> Ballot:
-        """Close it as *election* says, and note its task in the ledger: both or neither.
+        """Close it as *election* says, and note its task in the ledger, in one transaction.
 
-        Only where nobody registered since it was seen, and where the call that closes it, `election.by`, is still held under *fence*. To
-        who does not hold it any more no election is told: whoever took it over answers for it.
+        Only where no worker registered since it was read, and where the call that closes it, `election.by`, is still held under *fence*. A
+        worker that lost this claim gets no election back: the worker that took it over answers for it.
         """
 
     def advance(self, election: Election, seen: Election) -> Ballot:
@@ -232,13 +232,13 @@ class FlowRuns(Protocol):
     """Runs of workflows by id. Every write is a compare-and-swap; a refused one answers with the run in the way."""
 
     def begin(self, run: FlowRun, at: float) -> FlowChanged:
-        """Put *run* where there is none of its id yet, at *at* (epoch s)."""
+        """Create *run* at *at* (epoch s) unless one of its id exists."""
 
     def read(self, run_id: str) -> FlowRun | None:
         """Return the run, strongly consistent."""
 
     def change(self, run: FlowRun, seen: FlowRun, at: float) -> FlowChanged:
-        """Write *run* where it is still the one that was *seen*."""
+        """Write *run* if the stored one is still *seen*."""
 
     def list(self, workflow: str | None = None) -> list[FlowRun]:
         """Return all runs, or those of one workflow, the latest first; for people, not for workers."""
@@ -258,16 +258,16 @@ class Timers(Protocol):
     """Messages that are sent at a moment, up to a year away. A timer has its task's id as its name, so that setting it twice sets one."""
 
     def set(self, timer: Timer) -> bool:
-        """Send its message at its moment; False when a timer of this name stands, which stays as it is."""
+        """Send its message at its moment; False if a timer of this name exists, which is left unchanged."""
 
     def edit(self, name: str, at: float) -> bool:
-        """Move a timer to *at* (epoch s); False when none of this name stands: it has fired, was cancelled, or never was."""
+        """Move a timer to *at* (epoch s); False if none has this name: it has fired, was cancelled, or never existed."""
 
     def cancel(self, name: str) -> bool:
-        """Take a timer away; False when none of this name stands."""
+        """Delete a timer; False if none has this name."""
 
     def list(self) -> list[Timer]:
-        """Return the timers that stand, the next to fire first; for people, not for workers."""
+        """Return the existing timers, the next to fire first; for people, not for workers."""
 
     def foreign(self) -> Iterator[Foreign]:
         """Yield the schedules beside them that are not timers (`sedano.model.schedules.foreign`). `cancel` deletes one by its name."""
@@ -280,7 +280,7 @@ class Schedules(Protocol):
         """Return all agendas, strongly consistent, by number; for one that cannot be read, such as another version's, why."""
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
-        """Write *agenda* where it is still the one that was *seen*; raise `TooLarge` when it holds more than an item can."""
+        """Write *agenda* if the stored one is still *seen*; raise `TooLarge` if it holds more than an item can."""
 
 
 def clock_unknown() -> None:
@@ -292,8 +292,8 @@ class Ports:
     """The ports of one deployment: six that every deployment has, and optional ones (`sedano.ports.absent`).
 
     With the six alone a deployment publishes tasks, works them off and returns their results. *most_budget*: the largest budget that it
-    takes from a message without a mark. *store_time*: what is known of the store's clock, without a call; None: nothing, so that this
-    machine's clock is believed.
+    takes from a message without a mark. *store_time*: the store's clock as known without a call; None: unknown, so this machine's clock is
+    used.
     """
 
     ledger: Ledger

@@ -1,8 +1,8 @@
 """Optional ports that a deployment does not have. Six ports are required; an adapter for another store may leave out any of the others.
 
 An absent port raises `PortMissing` when one of its operations is used. The engine asks `has` before it uses an optional port for itself, so
-a worker without members, a control record, memos or a history works off its tasks all the same. What an app declares names the ports that
-it needs (`sedano.engine.registry.Registry.need`), so that the app is refused when it is connected and not in the middle of a batch.
+a worker without members, a control record, memos or a history works off its tasks all the same. Each declaration of an app names the ports
+that it needs (`sedano.engine.registry.Registry.need`), so that the app is refused when it is connected and not in the middle of a batch.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ REQUIRED_BY: Mapping[str, str] = MappingProxyType({
 
 
 class Absent:
-    """Stands for the optional *port* that a deployment does not have: each operation of it raises `PortMissing`."""
+    """The placeholder of an optional *port* that a deployment lacks: each operation raises `PortMissing`."""
 
     __slots__ = ("port",)
 
     def __init__(self, port: str) -> None:
-        """Stand for *port*, a field of `sedano.ports.Ports`."""
+        """Replace *port*, a field of `sedano.ports.Ports`."""
         self.port = port
 
     def __getattr__(self, operation: str) -> Any:
@@ -51,7 +51,7 @@ class Absent:
 
 
 class NoSeals(Absent):
-    """Stands for the keys that a deployment does not have: nothing is marked, and no mark counts."""
+    """The placeholder of the keys that a deployment lacks: nothing is marked, and no mark counts."""
 
     __slots__ = ()
 
@@ -77,12 +77,12 @@ class NoSeals(Absent):
 
 
 def absent(port: str) -> Any:
-    """Return what stands for the optional *port* in `sedano.ports.Ports` where a deployment has none."""
+    """Return the placeholder for the optional *port* in `sedano.ports.Ports`."""
     return NoSeals(port) if port == "seals" else Absent(port)
 
 
 def has(port: object) -> bool:
-    """Tell whether *port*, the value of a field of `Ports`, is there."""
+    """Return whether *port*, the value of a field of `Ports`, is present."""
     return not isinstance(port, Absent)
 
 

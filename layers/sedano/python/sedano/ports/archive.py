@@ -1,6 +1,6 @@
-"""What a history needs of a store: the port `Archive`, and what its answers hold.
+"""The port `Archive`, the object store of a history, and its answers.
 
-It stands apart from `sedano.ports` because no worker needs it. Implemented by `sedano.memory` (the oracle, and a folder of this machine)
+It is separate from `sedano.ports` because no worker needs it. Implemented by `sedano.memory` (the oracle, and a folder of this machine)
 and by `sedano.aws` (S3); `tests/conformance/test_archives.py` holds all of them to it.
 """
 
@@ -36,13 +36,13 @@ class Archive(Protocol):
         """Yield the objects whose names begin with *prefix*, in the order of names."""
 
     def read(self, name: str) -> Kept | None:
-        """Return the object, strongly consistent; None when there is none."""
+        """Return the object, strongly consistent; None if it does not exist."""
 
     def put_once(self, name: str, data: bytes) -> None:
         """Keep *data* unless the name is taken, which then counts as kept: such names belong to one writer or are digests."""
 
     def swap(self, name: str, data: bytes, seen: str | None) -> bool:
-        """Keep *data* where the object still has the mark that was *seen* (None: there is none); tell whether it was kept."""
+        """Write *data* if the object still has the mark *seen* (None: it does not exist); return whether it was written."""
 
     def remove(self, names: Iterable[str]) -> None:
         """Delete the objects; one that is gone already is not an error."""

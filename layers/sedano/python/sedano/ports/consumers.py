@@ -1,4 +1,4 @@
-"""The port of what consumes command queues: how much there is to do, how much is done at once, what was given up. One of `sedano.ports`.
+"""The port of the queues' consumers: backlog, concurrency and dead letters. One of `sedano.ports`.
 
 For people and for the controller; no worker asks.
 """
@@ -21,7 +21,7 @@ class DeadLetter(NamedTuple):
 
 
 class Consumers(Protocol):
-    """What consumes the command queues, by the queue's key. An unknown one raises `UnknownQueue`."""
+    """The consumers of the command queues, by the queue's key. An unknown one raises `UnknownQueue`."""
 
     def load(self, queue: str) -> Load:
         """Return how many messages wait and could be received, and how many were received and are not deleted yet; both approximate."""

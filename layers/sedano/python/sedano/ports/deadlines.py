@@ -1,9 +1,8 @@
-"""How long a call may take: a publication or a read ends by its deadline, whatever is behind it.
+"""How long a call may take: a publication or a read ends by its deadline, whichever calls it makes.
 
-`within` sets the deadline for what one thread or coroutine does inside the block; deadlines nest, and the earlier one holds. What makes
-calls asks `left`: the publisher before it pauses for another attempt, the AWS clients of a program before each request
-(`sedano.aws.client.bounded`).
-A Lambda function of a deployment sets none: its invocation ends by itself.
+`within` sets the deadline for what one thread or coroutine does inside the block; deadlines nest, and the earlier one holds. Code that
+makes calls asks `left`: the publisher before it pauses for another attempt, the AWS clients of a program before each request
+(`sedano.aws.client.bounded`). A Lambda function of a deployment sets none: its invocation has a time limit.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def chosen(seconds: float | None) -> Iterator[None]:
 
 
 def patience() -> float:
-    """Return the seconds that a call has: what was chosen for the app, else SEDANO_CALL_TIMEOUT, else 5.
+    """Return the seconds that a call has: the app's setting, else SEDANO_CALL_TIMEOUT, else 5.
 
     Raises:
         ConfigurationError: the setting is not a number of seconds.

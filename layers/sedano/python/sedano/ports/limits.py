@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Limits(Protocol):
-    """What holds tasks back, by name. Times of lines are epoch µs, those of permits epoch ms, others epoch s."""
+    """The state of rates, permits and baskets, by name. Times of lines are epoch µs, those of permits epoch ms, others epoch s."""
 
     def begin(self, name: str, line: Line, limits: Paces) -> LineChanged:
-        """Put *line* where there is none, or where all turns of the one that stands are over."""
+        """Write *line* if none exists, or if all turns of the existing one are over."""
 
     def turn(self, name: str, line: Line, seen: Line) -> LineChanged:
         """Put *line* in the place of exactly the one that was *seen*."""
@@ -45,7 +45,7 @@ class Limits(Protocol):
         """Return the permits of *name*, strongly consistent."""
 
     def note(self, name: str, call: Latest, now: float) -> Latest:
-        """Note *call* where none is later, and return the latest."""
+        """Note *call* unless a later one is noted, and return the latest."""
 
     def latest(self, name: str) -> Latest | None:
         """Return the latest call, strongly consistent."""

@@ -23,7 +23,7 @@ class Clock(Protocol):
 
 
 class Entropy(Protocol):
-    """Randomness as an argument, drawn per call: what is drawn at init is cloned by SnapStart."""
+    """Randomness as an argument, drawn per call: SnapStart would clone a value drawn at init."""
 
     def uuid(self) -> str:
         """Return a fresh id."""

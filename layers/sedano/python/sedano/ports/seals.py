@@ -1,7 +1,7 @@
-"""The port of a stage's keys, and what signs and verifies with them: the keys are read when they are first needed, and kept for 300 s.
+"""The port of a stage's keys, and the signer that uses them: the keys are read when they are first needed, and kept for 300 s.
 
-A stage has its keys without its owner doing anything: the first function that needs them writes them where there are none. Where they
-cannot be had (no grant, no way to the store) nothing is signed and nothing counts as signed, and what asks is answered so; see `ready`.
+A stage has its keys without its owner doing anything: the first function that needs them creates them. Where they
+cannot be had (no grant, no way to the store) nothing is signed and nothing counts as signed; see `ready`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class KeyStore(Protocol):
     """Where a stage keeps its keys, as one text (`sedano.model.seals.key_set`)."""
 
     def read(self) -> str | None:
-        """Return the text; None when none was written yet.
+        """Return the text; None if it was never written.
 
         Raises:
             ConfigurationError: the role may not read it; the message names the grant.
@@ -31,7 +31,7 @@ class KeyStore(Protocol):
         """
 
     def create(self, text: str) -> bool:
-        """Write *text* where there is none yet; tell whether it was written."""
+        """Write *text* unless one exists; return whether it was written."""
 
     def replace(self, text: str) -> None:
         """Write *text* in the place of what is there; for people who change keys (`sedano keys`), not for functions."""
@@ -56,7 +56,7 @@ class Seals:
         self._known = _Known()
 
     def ready(self) -> bool:
-        """Tell whether there are keys: without them nothing can be marked, and no mark counts."""
+        """Return whether the keys are available: without them nothing can be marked, and no mark counts."""
         return self._keys(KEPT_S) is not None
 
     def mark(self, kind: str, *parts: str) -> str:
@@ -65,7 +65,7 @@ class Seals:
         return "" if keys is None else seal.mark(keys, kind, *parts)
 
     def is_marked(self, given: str, kind: str, *parts: str) -> bool:
-        """Tell whether *given* is the mark of *parts* by a key of this stage; count it where it claims to be and is not."""
+        """Return whether *given* is the mark of *parts* by a key of this stage; count a mark that claims to be one and is not."""
         keys = self._keys(KEPT_S) if given else None
         if keys is None:
             return False

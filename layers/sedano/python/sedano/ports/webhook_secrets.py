@@ -14,7 +14,7 @@ class SecretTexts(Protocol):
         """Return the secrets that are valid for *webhook* now.
 
         Raises:
-            ConfigurationError: none was ever put there; the message says how to.
+            ConfigurationError: no secret was ever stored; the message says how to store one.
             Unavailable: the store did not answer.
         """
 
@@ -22,7 +22,7 @@ class SecretTexts(Protocol):
 def lines_of(text: str) -> tuple[str, ...]:
     """Return the secrets that *text* holds, one a line: the store keeps one text for each webhook.
 
-    What came with them from a file or a page is not part of them: white space, and the mark with which some editors begin a file.
+    White space is not part of them, nor is the byte-order mark with which some editors begin a file.
     """
     lines = [line.strip().removeprefix(_BYTE_ORDER_MARK).strip() for line in text.splitlines()]
     return tuple(line for line in lines if line)

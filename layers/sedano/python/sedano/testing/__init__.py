@@ -6,7 +6,7 @@
         assert result.get() == 5
         assert world.sent("shop.tasks.add") == [{"args": [2, 3], "kwargs": {}}]
 
-What runs is the worker, the router and the recorder that run in Lambda; what is replaced are the ports.
+The worker, the router and the recorder are those that run in Lambda; only the ports are replaced.
 """
 
 from sedano.testing.deployment import INVOCATION_S as INVOCATION_S

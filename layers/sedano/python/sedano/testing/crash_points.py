@@ -1,7 +1,8 @@
-"""Crash points: the calls of ports at which a process of the world can die, and what a run saw of them.
+"""Crash points: the calls of ports at which a process of the world can die, and the record of the calls of one run.
 
 A test runs once undisturbed, which lists the calls (`Watch.calls`), then once for each point of `points`. Before a call: it is never
-made. After it: it was made, and nobody learns of it. One run more sends every message twice. The pytest plugin does all that.
+made. After it: it was made, and the process dies before it sees the answer. One run more sends every message twice. The pytest plugin does
+all that.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class Watch:
         self._dead = ""
 
     def tapped(self, ports: Ports, process: str, *, in_bodies: bool = False) -> Ports:
-        """Return *ports* as *process* uses them, under watch; *in_bodies*: what does not run in a task's body is not watched."""
+        """Return *ports* as *process* uses them, under watch; *in_bodies*: watch only the calls made in a task's body."""
         taps: dict[str, Any] = {name: _Tap(self, getattr(ports, name), process, name, in_bodies) for name in WATCHED}
         return replace(ports, **taps)
 
@@ -138,7 +139,7 @@ class _Counting(Gate):
 
 
 class _Tap:
-    """Stands for one port."""
+    """A watched port."""
 
     def __init__(self, watch: Watch, port: Any, process: str, name: str, in_bodies: bool) -> None:
         self._watch, self._port, self._process, self._name, self._in_bodies = watch, port, process, name, in_bodies
@@ -172,7 +173,7 @@ def sampled(every: Sequence[Point], most: int) -> list[Point]:
 def place(point: Point, calls: Sequence[Call]) -> str:
     """Return in words where *point* lies in an undisturbed run that made these *calls*."""
     if point.at is None:
-        return "every message came twice"
+        return "every message was delivered twice"
     call = calls[point.at]
     own = [number for number, one in enumerate(calls) if one.process == call.process]
     where = own.index(point.at)

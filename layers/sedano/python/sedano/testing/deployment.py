@@ -75,7 +75,7 @@ class WaitingClock(VirtualClock):
         self._turn = threading.Lock()
 
     def sleep(self, seconds: float) -> None:
-        """Work off one round of messages, or, when there are none, move on by *seconds*; inside that work just move on."""
+        """Process one round of messages, or advance by *seconds* if there are no messages; inside a round only advance."""
         work, self.work = self.work, None
         try:
             if work is None or not work():
@@ -102,7 +102,7 @@ class SentQueues(MemoryQueues):
     def __init__(self, clock: Clock, queues: Sequence[str], *, twice: bool = False) -> None:
         """Have these command *queues*; dead letters begin beyond the engine's own limits, as in the deployed stack.
 
-        *twice*: every message comes twice, the copy a second later; those of a queue that keeps order and those set aside excepted.
+        *twice*: every message is delivered twice, the copy a second later, except parked ones and those of a queue that keeps order.
         """
         super().__init__(clock, queue_keys(queues), max_receives=MOST_RECEIVES)
         self.sent: list[str] = []
@@ -196,7 +196,7 @@ class World:
     def elapse(self, seconds: float) -> None:
         """Let *seconds* pass, and all happen that is due until then; the scheduler looks at the full minutes, as it is deployed.
 
-        Where periodic tasks are, `drain` works off what was published, and lets none of them come round.
+        In an app with periodic tasks, `drain` processes the published messages and starts no periodic task.
         """
         until = self.clock.now() + seconds
         while True:
@@ -207,9 +207,9 @@ class World:
                 return
 
     def post(self, path: str, body: bytes | str, headers: Mapping[str, str] = NOTHING, *, method: str = "POST") -> Answer:
-        """Return what the sender of this is told: the app's webhook at *path* (`/github`) gets it, as it is deployed.
+        """Post this to the app's webhook at *path* (`/github`), as it is deployed, and return the response.
 
-        `world.secrets["github"] = "…"` is what its sender signs with.
+        `world.secrets["github"] = "…"` is the secret that its sender signs with.
         """
         return self._webhooks.answer(Arrived(method, path, headers, body.encode() if isinstance(body, str) else body))
 
@@ -221,13 +221,13 @@ class World:
         self, stream: str, *, keys: Mapping[str, Any], new: Mapping[str, Any] | None = None, old: Mapping[str, Any] | None = None,
         expired: bool = False, number: int = 0,
     ) -> None:  # fmt: skip
-        """Let the table behind *stream* tell of a change: its item with *keys* was *old* (None: it was not there), and is *new* (None: it
+        """Let the table behind *stream* report a change: its item with *keys* was *old* (None: it was not there), and is *new* (None: it
         is gone, *expired*: because its time to live was over); the keys are part of both. *number* (from 1) is the record's; by default
-        the next one's: one that was there before comes again.
+        the next one's: an earlier number repeats that record.
 
         Raises:
             OptionError: nothing has changed, or no table holds such an item.
-            ConfigurationError: no task of the app stands on a stream of this name.
+            ConfigurationError: no task of the app reads a stream of this name.
         """
         self._tell(stream, table_record(self._next(number), self.clock.now(), keys, new, old, expired))
 
@@ -235,7 +235,7 @@ class World:
         """Let the Kinesis stream *stream* hand over *data*; *number* as in `change`.
 
         Raises:
-            ConfigurationError: no task of the app stands on a stream of this name.
+            ConfigurationError: no task of the app reads a stream of this name.
         """
         held = data.encode() if isinstance(data, str) else data
         self._tell(stream, kinesis_record(self._next(number), self.clock.now(), held, partition_key))
@@ -299,7 +299,7 @@ class World:
         return True
 
     def _due(self) -> float | None:
-        """Return when the next message is visible, or None when there is none."""
+        """Return when the next message is visible, or None without one."""
         return min((at for queue in self._owners if (at := self.queues.next_visible(queue)) is not None), default=None)
 
     def _work_until(self, moment: float) -> None:

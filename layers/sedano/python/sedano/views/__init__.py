@@ -1,1 +1,1 @@
-"""What a person looks at: each screen is a function of the ports to one frozen record, which every renderer only renders."""
+"""Views for people: each is a function from the ports to one frozen record, which the renderers only format."""

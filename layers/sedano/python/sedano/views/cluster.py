@@ -1,4 +1,4 @@
-"""The cluster now: who works, what was worked on last, how many tasks are in each state, of each type, at each worker.
+"""The cluster now: its members, its latest tasks, and the number of tasks in each state, of each type, at each worker.
 
 Members come from the control table and the claims that they hold; tasks from the last days of the history, in the
 words of the ledger (`sedano.model.history.watched`). One record holds it all: a page, a table and `--json` cannot disagree.
@@ -26,7 +26,7 @@ MOST_HELD = 1_000
 DAYS = 2
 """How many days of the history are read: today's, and the one before, in which what runs now may have begun."""
 UNNAMED = "?"
-"""The type of a task of which only events were seen that do not bear its name."""
+"""The type of a task whose name was in none of the events seen."""
 _DAY_S = 86_400.0
 
 
@@ -50,8 +50,8 @@ def cluster(ports: Ports, latest: int = LATEST, days: int = DAYS) -> ClusterView
     """Return the cluster as it is now, with its *latest* tasks.
 
     Args:
-        ports: what it is read from.
-        latest: how many tasks are told one by one.
+        ports: the ports to read from.
+        latest: how many tasks are listed one by one.
         days: how many days of the history are counted, today's included (UTC): one S3 GET an object.
 
     Raises:
@@ -73,7 +73,7 @@ def cluster(ports: Ports, latest: int = LATEST, days: int = DAYS) -> ClusterView
 
 
 def _asked_for(ports: Ports, tasks: Sequence[Timeline]) -> list[Timeline]:
-    """Return *tasks*, those that were held with the end that the ledger knows: a revocation by id is an event of nobody's."""
+    """Return *tasks*, with the ledger's end for those that were held, because a revocation by id has no event."""
     held = [task.uuid for task in tasks if "held" in task.times][:MOST_HELD]
     records = ports.ledger.read(held) if held else {}
     ended = {uuid: record.state for uuid, record in records.items() if record.state in states.TERMINAL}
@@ -81,7 +81,7 @@ def _asked_for(ports: Ports, tasks: Sequence[Timeline]) -> list[Timeline]:
 
 
 def read_state(history: Iterable[bytes]) -> tuple[Watched, int]:
-    """Return what the event lines of *history* tell, and how many of them cannot be read."""
+    """Return the contents of the event lines of *history*, and the number of unreadable lines."""
     state, unreadable = Watched(), 0
     for line in (line for blob in history for line in blob.splitlines()):
         try:

@@ -1,4 +1,4 @@
-"""What an app declares, as one record: what a deployment must bring for it. Nothing is connected to and nothing is read but the app."""
+"""The declarations of an app as one record: the needs of its deployment. Only the app is read; nothing is connected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Discovered(NamedTuple):
     """An app: its name, its command queues, its tasks by name, which tasks hear of each event, and its schedules with their tasks.
 
     *tended*: a controller has to look after it, for a queue has a budget or a health check is shared. *webhooks*: their names, each with
-    whether its sender signs. *streams*: their names, each with the tasks that stand on it and the operations that each wants (none named:
+    whether its sender signs. *streams*: their names, each with the tasks that read it and the operations that each wants (none named:
     all). *connect*: what brings its ports, where that is not the library's own. *worker*: the settings of its workers, where it names any.
 
     Everything is in order of name, so that the same declarations in another order are the same record.
@@ -62,7 +62,7 @@ def discovered(app: Sedano) -> Discovered:
 
 
 def over(app: Sedano, at: float) -> list[str]:
-    """Return the names of the schedules that *app* declares and that never come after the moment *at* (epoch s), in order."""
+    """Return the names of the schedules that *app* declares and that have no occurrence after the moment *at* (epoch s), in order."""
     return [name for name, one in sorted(app.periodics.items()) if next(iter(one.schedule.timetable.following(at)), None) is None]
 
 

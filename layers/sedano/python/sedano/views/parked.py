@@ -1,4 +1,4 @@
-"""What is parked: how many messages for which reason, with a sample of each. One record, for a table and for `--json`."""
+"""The parked messages: the number for each reason, with a sample of each. One record, for a table and for `--json`."""
 
 from __future__ import annotations
 

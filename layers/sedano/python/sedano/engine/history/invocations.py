@@ -94,7 +94,7 @@ class Invocations:
     def send(self, chronicle: Chronicle) -> None:
         """Send what happened, if anything did, and the records that the queue did not take before: history, not the ledger.
 
-        A deployment without a history is sent nothing: nobody would receive it.
+        Without a history in the deployment it sends nothing, because no function would receive it.
         """
         packed = chronicle.pack() if has(self._ports.events) else None
         if packed is None:

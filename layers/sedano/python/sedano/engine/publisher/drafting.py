@@ -31,7 +31,7 @@ class Drafting:
         self.registry, self.ports, self._composer, self._queues = registry, ports, composer, queues
 
     def call(self, signature: Signature, task_id: str) -> CommandDraft:
-        """Return *signature*, a task that is published by itself, as a draft under *task_id*, with the key of a queue that keeps order."""
+        """Return *signature*, a task outside a canvas, as a draft under *task_id*, with the key of a queue that keeps order."""
         options, spec = signature.options, self.registry.tasks.get(signature.task)
         if spec is not None:
             spec.parameters.fit(signature.args, signature.kwargs)
@@ -79,7 +79,7 @@ class Drafting:
 
     def prepare(self, signature: Signature, task_id: str) -> CommandDraft:
         """Return *signature* as a draft that others may publish later; its data lies in the blob store when it is long."""
-        return _unordered(self.checked(self.call(signature, task_id)), "whoever wins publishes it")
+        return _unordered(self.checked(self.call(signature, task_id)), "the worker that wins publishes it")
 
     def checked(self, draft: CommandDraft) -> CommandDraft:
         """Put long data into the blob store now, so that the message that carries the draft stays small."""

@@ -98,7 +98,7 @@ GATES: Sequence[Entry] = (
     Entry("order", lambda at: any(one.serial_key is not None for one in at.deliveries), _order),
     # What its circuit leaves alone takes no slot of a rate and no permit.
     Entry("circuits", _has_circuits, _circuits),
-    # A slot or a permit is waited for outside of this worker, so whoever is let in here may wait no more, but for one of two:
+    # A task waits for a slot or a permit outside this worker, so a task admitted here may wait for only two more things:
     Entry("limits", lambda at: bool(at.limits) or any(task.limits is not None for task in at.tasks), _limits),
     # the winner of an election, a question to the store that costs nothing to give back,
     Entry(ELECTIONS, lambda at: bool(at.registry.led), _elections),

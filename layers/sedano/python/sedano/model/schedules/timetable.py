@@ -30,7 +30,7 @@ Policy = TypeVar("Policy", OnGap, OnFold)
 YEAR_S = 366 * 86_400
 MOST_MOMENTS = 1_000
 END_S = 253_370_764_800
-"""The beginning of the year 9999, after which nothing comes round: a calendar has no year 10 000 in any zone."""
+"""The beginning of the year 9999, the end of every timetable: a calendar has no year 10 000 in any zone."""
 _DAY = timedelta(days=1)
 
 
