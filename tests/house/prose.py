@@ -37,7 +37,7 @@ PATTERNS: dict[str, tuple[re.Pattern[str], str]] = {
         ("inverted condition", r"(?:^|[.;:,|-] )(?:[Hh]ad|Were) (?:it|they|he|she|the|a|an|one)\b", "If it had …"),
         ("bear", r"\b(?:[Bb]ears?|bore|borne|[Bb]earing)\b", "carry, have"),
         ("of which", r"\bof (?:which|whom)\b", "whose; name the owner"),
-        ("it is X that", r"\b[Ii]t is [^.;:,]{1,40}\b(?:that|who|which)\b", "subject, verb, object"),
+        ("it is X that", r"\b[Ii]t is (?:only |not )?(?:the|a|an|this|its)\b[^.;:,]{1,40}\b(?:that|who|which)\b", "subject, verb, object"),
         ("neither at the end", r"(?<=\w )neither(?=[.;:,)]|$)", "nor does …; also does not"),
         ("ring", r"\b(?:rings?|rang)\b", "the alarm fires; alarms when …"),
     )

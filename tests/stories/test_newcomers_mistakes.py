@@ -226,7 +226,7 @@ def test_who_waits_for_a_call_that_runs_with_others_is_told_whom_to_ask(shop: Sh
 
     sent = store.delay(1)
     assert told(NoResult, sent.get).endswith(
-        f"(ignore_result, or batch): there is nothing to wait for; app.control.explain('{sent.id}') tells how it went"
+        f"(ignore_result, or batch): there is nothing to wait for; app.control.explain('{sent.id}') shows how it ended"
     )
 
 
@@ -265,12 +265,12 @@ def test_a_signature_in_the_body_of_a_workflow_is_no_step_unless_a_step_takes_it
             again = shop.price.s("tea", 2)
 
     assert Priced.delay().get() == {"priced": 3}
-    assert "step 'again': a signature by itself is not a step; write again = Step(task.s(…))" in told(WorkflowInvalid, declare)
+    assert "step 'again': a signature is not a step; write again = Step(task.s(…))" in told(WorkflowInvalid, declare)
 
 
 def test_whoever_waits_too_short_is_told_what_happened_so_far_and_whom_to_ask(shop: Shop) -> None:
     result = shop.price.delay("coffee")
-    words = f"task {result.id} is RETRY after KeyError: 'coffee' and did not end within 5 s; app.control.explain('{result.id}') tells why"
+    words = f"task {result.id} is RETRY after KeyError: 'coffee' and did not end within 5 s; app.control.explain('{result.id}') shows why"
     assert told(ResultTimeout, lambda: result.get(timeout=5)) == words
     assert told(RemoteError, lambda: result.get(timeout=3_600)) == "KeyError: 'coffee'"
 

@@ -196,7 +196,7 @@ def test_the_same_mistakes_in_yaml_have_the_lines_of_yaml(app: Sedano, tmp_path:
         ("w.toml", 'workflow = "w"\n[[step]\n', r"w.toml:2: not TOML: Expected ']]' at the end of an array declaration"),
         ("w.toml", 'workflow = "w\n', r"w.toml:1: not TOML: Illegal character"),
         ("w.yaml", "workflow: w\nstep: [\n", r"w.yaml:3: not YAML: "),
-        ("w.yaml", "workflow: w\nworkflow: v\n", r"w.yaml:2: not YAML: the key 'workflow' stands twice"),
+        ("w.yaml", "workflow: w\nworkflow: v\n", r"w.yaml:2: not YAML: the key 'workflow' is given twice"),
         ("w.yaml", "- 1\n", r"w.yaml:1: not YAML: expected keys and values"),
         ("w.yaml", "workflow: !!python/object/apply:os.getcwd []\n", r"w.yaml:1: not YAML: could not determine a constructor"),
         ("w.yaml", "", r"w.yaml:1: workflow: None is not a name"),

@@ -19,7 +19,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class AsyncResult(Hinting, Generic[R_co]):
-    """The result of one task. What ended never changes, so its record is read once and kept."""
+    """The result of one task. A record that has ended never changes, so it is read once and kept."""
 
     __slots__ = (
         "_parent", "_reader", "_root_id", "beside", "followers", "group_id", "id", "keeps", "keyed", "launch", "name", "outlet",
@@ -71,7 +71,7 @@ class AsyncResult(Hinting, Generic[R_co]):
 
     @property
     def reader(self) -> RecordReader:
-        """What reads the task's record, and keeps it when the task has ended; for the library's own waits."""
+        """The reader of the task's record, which keeps it when the task has ended; for the library's own waits."""
         if self._reader is None:
             self._reader = RecordReader(self)
         return self._reader
@@ -109,12 +109,12 @@ class AsyncResult(Hinting, Generic[R_co]):
 
     @property
     def children(self) -> list[Any]:
-        """What follows from it: the next steps of its canvas, and what it published while it ran, as soon as it ended."""
+        """Its children: the next steps of its canvas and, once it has ended, the tasks that it published while it ran."""
         return [*self.followers, *later.published(self)]
 
     @property
     def forks(self) -> list[Any]:
-        """The results of the side branches of the canvas up to this task, in order: nobody waits for them, unless you do."""
+        """The results of the side branches of the canvas up to this task, in order: no task waits for them; a caller may."""
         return [fork for one in [*before(self), self] for fork in one.beside]
 
     @property
@@ -155,20 +155,20 @@ class AsyncResult(Hinting, Generic[R_co]):
         return self.reader.record()
 
     def ready(self) -> bool:
-        """Tell whether the task ended, or never runs."""
+        """Return whether the task ended, or never runs."""
         return self.reader.ended() is not None
 
     def successful(self) -> bool:
-        """Tell whether the task ended well."""
+        """Return whether the task succeeded."""
         return self.state == states.SUCCESS
 
     def failed(self) -> bool:
-        """Tell whether it ended without success, for whatever reason, or never runs."""
+        """Return whether it ended without success, for any reason, or never runs."""
         record = self.reader.ended()
         return record is not None and record.state != states.SUCCESS
 
     def waiting(self) -> bool:
-        """Tell whether it has not ended yet."""
+        """Return whether it has not ended yet."""
         return not self.ready()
 
     def wait(self, timeout: float | None = None) -> TaskRecord:

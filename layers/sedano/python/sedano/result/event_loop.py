@@ -1,7 +1,7 @@
-"""Waiting on an event loop: what looks, and may read, is on a thread for the length of one look; the pauses are the loop's own.
+"""Waiting on an event loop: each look, which may read, runs on a thread; the loop itself makes the pauses.
 
-So a wait that is cancelled, or whose time is over, is over: at most one look goes on, and nobody polls for whoever has gone. However many
-wait at once, none of them has a thread to itself; and what they want while one read is under way is read together by the next.
+So a wait ends when it is cancelled or times out: at most one look continues, and no polling goes on for a caller that has gone. However
+many wait at once, none of them has a thread to itself; and the records that they request during one read are read together by the next.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ async def _taken(step: Pause | Wanted) -> Found | None:
 
 
 class Desk:
-    """Where those who wait on one loop have records read: one read at a time, and what is wanted meanwhile together by the next."""
+    """The shared reader of the waits on one loop: one read at a time; the next reads everything that was requested meanwhile."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, outlet: Reads) -> None:
         """Read at *outlet* for who waits on *loop*."""
@@ -93,7 +93,7 @@ class Desk:
             return await asyncio.to_thread(read, self._outlet, list(ids))
 
     def _done(self, task: asyncio.Task[Found]) -> None:
-        """Leave nothing behind when nobody reads here any more; whoever wanted *task* may have gone before it failed."""
+        """Clean up after the last reader; the caller that wanted *task* may have gone before it failed."""
         self._reading -= 1
         if not self._reading:
             _DESKS.pop((self._loop, self._outlet), None)

@@ -40,7 +40,7 @@ class Graph:
 
 
 def graph_of(result: Any) -> Graph:
-    """Return the graph of everything that *result* knows of: what it waits for, its members, what follows."""
+    """Return the graph around *result*: its parents, its members and its children."""
     graph = Graph(result.outlet)
     for one in _reached(result):
         if not is_set(one) or _is_large(one):

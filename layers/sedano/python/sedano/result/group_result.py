@@ -1,8 +1,8 @@
-"""The results of a group: its members in order, an id together, and what they wait for. Celery's names.
+"""The results of a group: its members in order, an id together, and their parents. Celery's names.
 
-A saved group can be found again by another process, another day: it is one record of the ledger, whatever the group's size. What is saved
-are the ids and how the results hang together, not the values. The record's id is derived from the group's; it is written once, never
-changed, and it lives as long as records do (44 days).
+A saved group can be found again by another process, another day: it is one record of the ledger for a group of any size. The record has the
+ids and the structure of the results, not the values. The record's id is derived from the group's; it is written once, never changed, and it
+lives as long as records do (44 days).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from sedano.result.shape import before, is_set
 from sedano.result.waits import Reads, must_be_id
 
 SAVED = "sedano.group"
-"""What stands for the task's name in the record of a saved group."""
+"""The task name in the record of a saved group."""
 Node = dict[str, Any]
 
 
 class Published(Protocol):
-    """What restoring needs of an app."""
+    """The part of an app that restoring needs."""
 
     @property
     def outlet(self) -> Reads:
@@ -67,7 +67,7 @@ class GroupResult(ResultSet):
 
     @property
     def forks(self) -> list[Any]:
-        """The results of the side branches of the canvas up to this group, in order: nobody waits for them, unless you do."""
+        """The results of the side branches of the canvas up to this group, in order: no task waits for them; a caller may."""
         return [fork for one in [*before(self), self] for fork in one.beside]
 
     @property
@@ -94,7 +94,7 @@ class GroupResult(ResultSet):
         """Return the group that was saved as *group_id* by a program of *app*.
 
         Raises:
-            NoResult: none was, or it was deleted, or so long ago that it aged out.
+            NoResult: it was not saved, was deleted, or has expired.
         """
         return _restore(group_id, app.outlet)
 
@@ -140,7 +140,7 @@ def _saved_id(group_id: str) -> str:
 
 
 def _path(result: Any, known: Sequence[Any]) -> list[Node]:
-    """Return *result* after all that it waits for, as plain values, without the results that are *known* to come before."""
+    """Return *result* after all that it waits for, as plain values, without the *known* earlier results."""
     return [_node(one) for one in (*before(result)[len(known) :], result)]
 
 

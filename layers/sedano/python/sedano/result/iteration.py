@@ -1,4 +1,4 @@
-"""The values of several results as they come: in order, or whichever ends first.
+"""The values of several results as they arrive: in order, or in the order of their ends.
 
 Written as waits (`sedano.result.waits.Waits`), one look at a time, so that a thread and an event loop wait alike: with the same pauses,
 for the same time, reading no more than is needed.
@@ -20,7 +20,7 @@ Pair = tuple[Any, Any]
 
 
 class Coming(Iterator[T]):
-    """What comes one after another: for a `for`, or where an event loop runs for an `async for`, which does not hold it up."""
+    """Values one after another: for a `for`, or on an event loop for an `async for`, which does not block it."""
 
     __slots__ = ("_steps",)
 

@@ -1,4 +1,4 @@
-"""What few programs need of results, imported when it is asked for: an event loop, a drawing, a saved group."""
+"""The parts of results that few programs need, imported at their first use: an event loop, a drawing, a saved group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the record of one task: now, or when the task has ended, and what it says. What ended never changes: it is read once and kept."""
+"""Reading the record of one task, now or when the task has ended. A record that has ended never changes: it is read once and kept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RecordReader:
         return self._kept or self._keep(self._of.outlet.ports.ledger.read([self._of.id]).get(self._of.id))
 
     def look(self) -> TaskRecord | None:
-        """Return the task's record, or that of the ancestor because of which it never runs."""
+        """Return the task's record, or that of the ancestor whose failure keeps it from running."""
         return waited(self._looks())
 
     def ended(self) -> TaskRecord | None:
@@ -52,7 +52,7 @@ class RecordReader:
         task_id = self._of.id
         if not self._of.keeps:
             why = "keeps no result (ignore_result, or batch): there is nothing to wait for"
-            raise NoResult(f"task {task_id} {why}; app.control.explain({task_id!r}) tells how it went")
+            raise NoResult(f"task {task_id} {why}; app.control.explain({task_id!r}) shows how it ended")
         self._of.outlet.before_waiting()
 
     def value_of(self, record: TaskRecord, propagate: bool = True) -> Any:

@@ -1,7 +1,6 @@
 """The results of several tasks, with Celery's names.
 
-Whatever has to be read of many is read a hundred to a call, in order, and no more than is needed: the first hundred that are missing, not
-all of them.
+Records of many tasks are read a hundred to a call, in order, and no more than needed: the first hundred that are missing, not all of them.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class ResultSet:
         self.results: Sequence[Any] = [_result(one) for one in results]
 
     def __repr__(self) -> str:
-        """Tell how many there are."""
+        """Return the number of results."""
         return f"<{type(self).__name__} of {len(self.results)}>"
 
     def __len__(self) -> int:
@@ -56,7 +55,7 @@ class ResultSet:
         return self.ids() == other.ids() if isinstance(other, ResultSet) else NotImplemented
 
     def __hash__(self) -> int:
-        """Return the hash of the first task that it stands for, as equal sets have to; so do not change one that is in a dict."""
+        """Return the hash of its first task, because equal sets must have equal hashes; so do not change one that is a key of a dict."""
         first = next(leaves(self.members()), None)
         return hash(first.id if first is not None else None)
 
@@ -84,7 +83,7 @@ class ResultSet:
         self.results = []
 
     def members(self) -> Sequence[Any]:
-        """Return the results that it stands for."""
+        """Return its results."""
         return self.results
 
     def ids(self) -> list[str]:
@@ -105,22 +104,22 @@ class ResultSet:
         return progress.done - progress.failed
 
     def ready(self) -> bool:
-        """Tell whether every task ended, or never runs."""
+        """Return whether every task ended, or never runs."""
         progress = self.progress()
         if not progress.total:
             return self.launch is None or bool(self.launch.ready())
         return progress.done == progress.total or self._broken() is not None
 
     def successful(self) -> bool:
-        """Tell whether every task ended well."""
+        """Return whether every task succeeded."""
         return self.completed_count() == self.progress().total
 
     def failed(self) -> bool:
-        """Tell whether a task ended without success, or never runs."""
+        """Return whether a task ended without success, or never runs."""
         return self.progress().failed > 0 or self._broken() is not None
 
     def waiting(self) -> bool:
-        """Tell whether a task has not ended yet."""
+        """Return whether a task has not ended yet."""
         return not self.ready()
 
     def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> list[Any]:
@@ -128,7 +127,7 @@ class ResultSet:
 
         Args:
             timeout: seconds to wait at most, for all together; None waits for ever.
-            propagate: raise what the first in order that failed raised; otherwise it stands among the values.
+            propagate: raise what the first in order that failed raised; otherwise the exception is one of the values.
             callback: called with each task's id and its value, in order.
 
         Raises:

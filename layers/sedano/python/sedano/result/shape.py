@@ -1,6 +1,6 @@
-"""Results that hang together: what one waits for, which tasks it comes to, and what is asked of all of them at once.
+"""The structure of results: the parents of a result, its tasks, and questions about all of them at once.
 
-A result is an `AsyncResult` (one task) or a set of results (`members` are results again). `parent` is what it waits for.
+A result is an `AsyncResult` (one task) or a set of results (`members` are results again). `parent` is the result that it waits for.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _launches(result: Any) -> list[str]:
 
 
 def is_set(result: Any) -> bool:
-    """Tell whether *result* stands for several."""
+    """Return whether *result* is a set of results."""
     return hasattr(result, "members")
 
 

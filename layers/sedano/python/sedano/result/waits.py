@@ -1,7 +1,7 @@
-"""Waiting for results: how often the ledger is asked, what is asked, and when it is certain that nothing will come any more.
+"""Waiting for results: how often the ledger is read, which keys are read, and when no result can follow any more.
 
-A task that an ancestor's failure kept from running has no record of its own unless somebody is sure to wait for it (the end of a canvas).
-So whoever waits for a task inside a canvas looks at its `Line` as well: the tasks that had to end well before it could begin.
+A task that an ancestor's failure kept from running has no record of its own unless a caller is expected to wait for it (the end of a
+canvas). So a wait for a task inside a canvas reads its `Line` as well: the tasks that had to end well before it could begin.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ READ_AT_ONCE = 100
 
 
 class Reads(Protocol):
-    """What a result needs of the way out."""
+    """The part of the outlet that a result needs."""
 
     @property
     def ports(self) -> Ports:
@@ -47,14 +47,14 @@ class Reads(Protocol):
 
 
 class Pause(NamedTuple):
-    """A rest between two looks: *seconds* on *clock*. Whoever waits takes it as it can: by sleeping, or on its event loop."""
+    """A rest between two looks: *seconds* on *clock*. The caller makes it in its own way: by sleeping, or on its event loop."""
 
     clock: Clock
     seconds: float
 
 
 class Wanted(NamedTuple):
-    """What a wait has to know now: the records of *ids*. Whoever waits sends them in: read alone, or together with what others want."""
+    """A request of a wait: the records of *ids*. The caller sends them in, read alone or together with the requests of others."""
 
     outlet: Reads
     ids: Sequence[str]
@@ -63,7 +63,7 @@ class Wanted(NamedTuple):
 Waits = Generator[Pause | Wanted, Any, R]
 """A wait, one look at a time: yields what it wants and the pauses in between, and returns what was waited for."""
 Steps = Generator[Pause | Wanted | T, Any, None]
-"""Values as they come, and in between what is wanted and the pauses."""
+"""Values as they arrive, and between them the requests for records and the pauses."""
 
 
 def waited(steps: Waits[R]) -> R:
@@ -97,7 +97,7 @@ def must_be_id(given: object, name: str = "task_id") -> str:
 
 
 def unended(task_id: str, record: TaskRecord | None) -> str:
-    """Say how the task *task_id* stands, which has not ended: what is known of it is *record*."""
+    """Describe the state of the task *task_id*, which has not ended, by its *record*."""
     if record is None:
         return f"task {task_id} is {states.PENDING} and did not end"
     why = f" after {record.error.type_name}: {record.error.message}" if record.error is not None else ""
@@ -105,7 +105,7 @@ def unended(task_id: str, record: TaskRecord | None) -> str:
 
 
 UNSEEN = ": no worker has begun it, or nothing was published under this id"
-"""What is said of a task that has no record."""
+"""The description of a task without a record."""
 
 
 class Patience:
@@ -128,7 +128,7 @@ class Patience:
     def rest(self, missing: str, task_id: str, why: str = "") -> Pause:
         """Return the next pause; raise `ResultTimeout`, which says what is *missing* and *why*, *task_id* of it, when no time is left."""
         if self._until is not None and self._clock.monotonic() >= self._until:
-            raise ResultTimeout(f"{missing} within {self._timeout} s{why}; app.control.explain({task_id!r}) tells why")
+            raise ResultTimeout(f"{missing} within {self._timeout} s{why}; app.control.explain({task_id!r}) shows why")
         seconds = self._pause if self._until is None else max(0.0, min(self._pause, self._until - self._clock.monotonic()))
         self._pause = min(MOST_PAUSE_S, self._pause * GROWTH)
         return Pause(self._clock, seconds)
@@ -139,9 +139,9 @@ class Patience:
 
 
 class Line:
-    """The tasks that had to end well before another could begin, the earliest first. What ended well once is not looked at again.
+    """The tasks that had to end well before another could begin, the earliest first. A task that has succeeded is not read again.
 
-    Usually one more key is read than without it; when the waiter comes late, or much happens between two looks, more at a time.
+    Usually one more key is read than without it; more at a time when the wait begins late, or much happens between two looks.
     """
 
     def __init__(self, ids: Sequence[str]) -> None:
@@ -158,7 +158,7 @@ class Line:
         """Take in the *records* of those ahead; return whether more can be learnt at once.
 
         Raises:
-            Broken: one of them ended without success, so what comes after it never runs.
+            Broken: one of them ended without success, so the tasks after it never run.
         """
         at = self._at  # counted from here, for another thread may wait for the same task and learn the same
         ahead = self._ids[at : at + self._stride]
@@ -175,7 +175,7 @@ class Line:
 
 
 class Broken(Exception):
-    """A task of a line ended without success; *record* tells how."""
+    """A task of a line ended without success, as *record* says."""
 
     def __init__(self, record: TaskRecord) -> None:
         """Hold the record of the task that failed."""
@@ -218,7 +218,7 @@ def in_hundreds(ids: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def has_ended(record: TaskRecord | None) -> bool:
-    """Tell whether the task of *record* ended."""
+    """Return whether the task of *record* ended."""
     return record is not None and record.state in states.TERMINAL
 
 

@@ -33,7 +33,7 @@ __all__ = ["Flow", "FlowResult", "FlowView", "Input", "Step", "StepView", "Workf
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Return what *name* stands for, loaded when it is first asked for."""
+        """Return the object called *name*, loaded at its first use."""
         home = _home(name)
         if home is None:
             raise AttributeError(f"module 'sedano.workflow' has no attribute {name!r}")

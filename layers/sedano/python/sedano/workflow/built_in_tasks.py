@@ -1,4 +1,4 @@
-"""What every worker knows of workflows: the names of two built-in tasks, and how to load what directs when the first command comes.
+"""The part of workflows in every worker: the names of two built-in tasks, and the loading of their code with the first command.
 
 A client may start a workflow from a file that the workers' app does not name; so they all know how to direct one.
 """

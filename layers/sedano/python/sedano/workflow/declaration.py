@@ -5,7 +5,7 @@
         price = Step(price_order.s(order))
         charge = Step(charge_card.s(price["total"]), compensate=refund.s(order))
 
-Nothing in the body runs a task: a step stands for its result, `price["total"]` for a part of it, `price["total"] > 100` for a condition.
+Nothing in the body runs a task: a step means its result, `price["total"]` for a part of it, `price["total"] > 100` for a condition.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Input(Declared):
     """An input of the workflow.
 
     Args:
-        type: what it has to be; checked when a run begins, and against the parameters that take it.
-        default: what it is when it is not given; without one it has to be.
+        type: the type of its value; checked when a run begins, and against the parameters that take it.
+        default: its value when it is not given; an input without a default is required.
     """
 
     def __init__(self, type: Any = Any, default: Any = _UNSET) -> None:  # noqa: A002 - the word that says it
@@ -66,7 +66,7 @@ class Step(Declared):
     Args:
         call: a task's signature, `task.s(…)`; among its arguments may be inputs, other steps, and parts of them.
         after: steps that have to end first although nothing is taken from them.
-        when: a condition, or several of which all have to hold; a step stands for "its result is true". Otherwise it is skipped.
+        when: a condition, or several that must all hold; a step means "its result is true". Otherwise it is skipped.
         compensate: the signature that undoes it, once it has ended well, when the run fails or is cancelled.
         retry: how often, or by which policy, it is begun again after its task has failed for good.
         time_limit: seconds from its publication after which it is revoked and has failed.
@@ -145,7 +145,7 @@ class Meta(type):
         return made
 
     def __setattr__(cls, name: str, value: object) -> None:
-        """Refuse: what was checked when the class was made is what runs.
+        """Refuse: a run uses the class exactly as it was checked.
 
         Raises:
             OptionError: always.
@@ -169,7 +169,7 @@ class Workflow(metaclass=Meta):
     """The base of declared workflows: `class Fulfil(Workflow, app=app, version="3")`.
 
     Options: *app* runs it; *version* is shown with its runs; *workflow* names it, by default the class's name in small letters;
-    *on_failure*: ``compensate`` undoes what ended well, ``wait`` leaves it until somebody retries or cancels the run.
+    *on_failure*: ``compensate`` undoes what ended well, ``wait`` leaves it until the run is retried or cancelled.
     """
 
     flow: ClassVar[Flow]
@@ -195,7 +195,7 @@ def _flow(app: Publishes, body: _Body, options: Mapping[str, Any]) -> Flow:
     problems += [Problem(("replaced", n), name, "another step or input has this name") for n, (name, _) in enumerate(body.replaced)]
     used = {id(form) for step in steps for form in (step.call, step.compensate)}
     alone = [name for name, value in body.items() if isinstance(value, Form) and id(value) not in used]
-    problems += [Problem(("alone",), name, f"a signature by itself is not a step; write {name} = Step(task.s(…))") for name in alone]
+    problems += [Problem(("alone",), name, f"a signature is not a step; write {name} = Step(task.s(…))") for name in alone]
     known: dict[str, list[Declared]] = {"step": [*steps], "replaced": [value for _, value in body.replaced]}
 
     def where(path: Path) -> tuple[str, int]:

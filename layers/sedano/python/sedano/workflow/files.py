@@ -1,4 +1,4 @@
-"""Workflows in files: TOML by the standard library, YAML with the extra `sedano[yaml]`. Every fault is told with its line."""
+"""Workflows in files: TOML by the standard library, YAML with the extra `sedano[yaml]`. Every fault is reported with its line."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def load(app: Publishes, path: str | FilePath) -> Flow:
     """Return the workflow that the file at *path* declares (`.toml`, `.yaml` or `.yml`), bound to *app*.
 
     Raises:
-        WorkflowInvalid: it cannot run; every reason is told, with file, line and step.
-        ConfigurationError: there is no such file, or what reads it is not installed.
+        WorkflowInvalid: it cannot run; the message lists every reason, with file, line and step.
+        ConfigurationError: the file is missing, or its reader is not installed.
     """
     file = FilePath(path)
     try:
@@ -50,7 +50,7 @@ def load(app: Publishes, path: str | FilePath) -> Flow:
 
 
 def _line(lines: Lines, path: Path) -> int:
-    """Return the line of what stands at *path*, or of what it is in."""
+    """Return the line of the value at *path*, or of the value around it."""
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path, 1)
@@ -85,7 +85,7 @@ def _depth(text: str) -> int:
 
 
 def toml_lines(text: str) -> dict[Path, int]:
-    """Return the lines at which the tables and keys of a valid TOML *text* stand, which `tomllib` does not tell."""
+    """Return the lines of the tables and keys of a valid TOML *text*, which `tomllib` does not report."""
     lines: dict[Path, int] = {}
     here: Path = ()
     counts: dict[Path, int] = {}
@@ -137,7 +137,7 @@ def _names(dotted: str) -> Path:
 
 
 def _quote_after(line: str, open_quote: str) -> str:
-    """Return which multi-line text is open after *line*; none is the empty text."""
+    """Return which multi-line text is open after *line*; empty if none."""
     at = 0
     while True:
         found = [(line.find(q, at), q) for q in ([open_quote] if open_quote else _QUOTES)]

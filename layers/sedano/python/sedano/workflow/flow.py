@@ -28,7 +28,7 @@ from sedano.workflow.pictures import as_mermaid, as_svg
 
 KEPT_S = 86_400.0
 Where = Callable[[Path], tuple[str, int]]
-"""Returns the file and the line of what stands at a path of a definition's data."""
+"""Returns the file and the line of the value at a path of a definition's data."""
 
 
 def known_tasks(app: Publishes) -> dict[str, Known]:
@@ -68,7 +68,7 @@ class Flow:
         """Bind *definition* to *app*; *problems* were found while it was read.
 
         Raises:
-            WorkflowInvalid: it cannot run; every reason is told, with where it stands.
+            WorkflowInvalid: it cannot run; the message lists every reason with its place.
         """
         found = sorted((*where(p.path), p.step, p.text) for p in [*problems, *check(definition, known_tasks(app))])
         if found:
@@ -104,7 +104,7 @@ class Flow:
         Args:
             inputs: the workflow's inputs, by name.
             run_id: names the run; by default a fresh id. The same id with the same inputs is the same run.
-            tenant, stamps: borne by every task of the run.
+            tenant, stamps: carried by every task of the run.
             budget: how many tasks the run may cause, divided among its steps.
 
         Raises:

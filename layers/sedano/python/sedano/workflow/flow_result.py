@@ -68,7 +68,7 @@ class FlowView(NamedTuple):
 
 
 class FlowResult:
-    """One run of a workflow. Everything it tells is read when it is asked."""
+    """One run of a workflow. Every property is read from the ledger at its use."""
 
     def __init__(self, app: Publishes, run_id: str) -> None:
         """Refer to the run *run_id* of *app*."""
@@ -81,7 +81,7 @@ class FlowResult:
 
     @property
     def state(self) -> str:
-        """The run's state: PENDING (nobody has begun it yet), RUNNING, PAUSED, FAILING, CANCELLING, SUCCEEDED, FAILED or CANCELLED."""
+        """The run's state: PENDING (no worker has begun it yet), RUNNING, PAUSED, FAILING, CANCELLING, SUCCEEDED, FAILED or CANCELLED."""
         run = self._app.outlet.ports.flow_runs.read(self.id)
         return run.state if run is not None else states.PENDING
 
@@ -163,7 +163,7 @@ class FlowResult:
             yield patience.rest(f"flow run {self.id} is {run.state if run else states.PENDING} and did not end", self.id)
 
     def pause(self) -> str:
-        """Begin no further step until `resume`; what runs goes on. Return the state; raise `WrongFlowState` when it has ended."""
+        """Begin no further step until `resume`; running steps continue. Return the state; raise `WrongFlowState` when it has ended."""
         return self._change({RUNNING: lambda run: run._replace(state=PAUSED), PAUSED: _as_it_is}, "be paused")
 
     def resume(self) -> str:
@@ -179,13 +179,14 @@ class FlowResult:
         return self._change({RUNNING: _cancelling, PAUSED: _cancelling, FAILED: self._cancelled, CANCELLING: _as_it_is}, "be cancelled")
 
     def retry(self, undone: Iterable[str] = ()) -> str:
-        """Begin again what failed, or was compensated, and what waits for it; results of steps that ended well are kept.
+        """Begin the steps again that failed or were compensated, and those that wait for them; results of steps that ended well are kept.
 
         A run that left something undone (`uncompensated`) first goes on with that, and only with that: it is FAILING again (or CANCELLING),
-        and a step whose effect stands is not begun a second time. Retry it once more when nothing is left undone. Returns the state.
+        and a step whose effect was not undone is not begun a second time. Retry it once more when nothing is left undone. Returns the
+        state.
 
         Args:
-            undone: steps that were left undone and that somebody has undone by hand since.
+            undone: steps whose compensation failed and that were undone by hand since.
 
         Raises:
             WrongFlowState: the run has not failed and was not cancelled, it is older than its tasks' records, or a step of *undone* was not

@@ -13,7 +13,7 @@ PATIENT = Retry(max_retries=MAX_EXECUTIONS - 1)
 
 
 class Publishes(Protocol):
-    """What workflows need of an app."""
+    """The part of an app that workflows need."""
 
     queues: tuple[str, ...]
     registry: Registry

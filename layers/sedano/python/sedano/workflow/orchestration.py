@@ -1,8 +1,8 @@
-"""The built-in task `sedano.workflow`: asks the rule what a flow run does next, and does it.
+"""The built-in task `sedano.workflow`: asks the rule for the next actions of a flow run and performs them.
 
-It is published beside every step that ends, well or not, by the step's own canvas (`link` and `link_error`), so the continuation survives
-whatever the step survives. It reads the run's item and the steps' records, and publishes under derived ids; it keeps nothing, so running it
-twice, late, or side by side changes nothing. It is delivered at least once and writes only where the run itself changes.
+It is published beside every step that ends, well or not, by the step's own canvas (`link` and `link_error`). So a crash that the step
+survives does not stop the run. It reads the run's item and the steps' records, and publishes under derived ids; it keeps nothing, so
+running it twice, late, or side by side changes nothing. It is delivered at least once and writes only where the run itself changes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ INLINE_INPUTS = 60_000
 PATROL_S = 900
 """The seconds between the looks at a run that goes on."""
 HOPELESS = (ArgumentError, BudgetExhausted, MessageRefused, OptionError, TooLarge, UnknownTask, Unserialisable, Skipped, ValueError)
-"""What no repetition mends: the step cannot be published as it is."""
+"""Raised when the step cannot be published as it is; a repetition does not help."""
 
 
 class Directing:
@@ -59,12 +59,12 @@ class Directing:
     def direct(
         self, run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None
     ) -> None:
-        """Ask what *run_id* does next, and do it; see `sedano.model.workflow.advance`.
+        """Perform the next actions of *run_id*; see `sedano.model.workflow.advance`.
 
         Args:
             run_id: the run.
             step: the step that has just ended; None looks at everything.
-            begin: what the run begins with, in the command that begins it.
+            begin: the run's first data, in the command that begins it.
             limit: a task's id and the moment (epoch s) when its time is over, in the command that watches it.
         """
         ports = self._app.outlet.ports
@@ -76,11 +76,11 @@ class Directing:
         self._direct(run, step)
 
     def patrol(self, run_id: str, number: int, turn: int) -> None:
-        """Look at everything in a run, and again in a while: a command may be set aside, and nothing shall wait for it for ever.
+        """Look at everything in a run, and again in a while: a command may be parked, and no run may wait for it forever.
 
         Args:
             run_id: the run.
-            number: of this patrol; whoever controls the run sends another one, and this one ends.
+            number: of this patrol; each control operation on the run starts another one, and this one ends.
             turn: how often it has looked.
         """
         run = self._app.outlet.ports.flow_runs.read(run_id)
@@ -102,7 +102,7 @@ class Directing:
         raise Unavailable(f"flow run {run.run_id}: it changed under each of {ROUNDS} looks at it")
 
     def _directed(self, run: FlowRun, step: str | None, context: TaskContext) -> FlowRun | None:
-        """Do what comes next in *run*; return the run when it changed, so that what comes next has to be asked again."""
+        """Perform the next actions of *run*; return the run if it changed, so that the rule must be asked again."""
         if run.state in ENDED:
             return None
         if self._app.outlet.ports.clock.now() > run.started + LONGEST_RUN_S:
@@ -135,7 +135,7 @@ class Directing:
         return found
 
     def _publish(self, progress: Progress, actions: Sequence[Action], context: TaskContext) -> Sequence[Action | dict[str, str]]:
-        """Publish the steps and compensations among *actions* and return what is left to write: actions, or what cannot be published."""
+        """Publish the steps and compensations among *actions* and return the rest to write: actions, and steps that cannot be published."""
         given_up: dict[str, str] = {}
         rest: list[Action | dict[str, str]] = []
         for action in actions:
@@ -168,14 +168,14 @@ class Directing:
         """Put the canvas of a step into the outbox, as a child of the run: its steps are declared, so none of them spawns the next.
 
         Raises:
-            BudgetExhausted: it comes to more tasks than the step's share of the run's budget.
+            BudgetExhausted: it has more tasks than the step's share of the run's budget.
         """
         run, number = progress.run, len(progress.definition.steps)
         draft = begun(self._app.outlet, canvas.normal(tree), task_id)
         share = run.budget // number
         if draft.weight > share:
             more = f"each of its {number} steps may cause {share} of the run's {run.budget}; begin the run with a larger budget"
-            raise BudgetExhausted(f"budget: step {step.name} comes to {draft.weight} tasks, but {more}")
+            raise BudgetExhausted(f"budget: step {step.name} has {draft.weight} tasks, but {more}")
         self._app.outlet.post([draft._replace(lineage=Lineage(run.root_id, run.run_id, run.hops + 1, share))])
 
     def _whole(self, progress: Progress, action: Publish | Compensate, call: Call, options: Options, follows: canvas.Step) -> canvas.Tree:
@@ -220,7 +220,7 @@ class Directing:
         self._app.outlet.post([CommandDraft(queue, command, delay)])
 
     def _over(self, run: FlowRun, name: str | None, task_id: str, until: float) -> bool:
-        """Revoke the step that ran out of its time; tell whether that is a reason to ask what comes next."""
+        """Revoke the step whose time is over; return whether the rule must be asked again."""
         outlet = self._app.outlet
         progress = progress_of(outlet, run, whole=True)
         step = next((s for s in progress.definition.steps if s.name == name), None)
@@ -250,7 +250,7 @@ class Directing:
         raise TypeError(f"{what} is published, not written")
 
     def _changed(self, run: FlowRun, changed: FlowRun) -> FlowRun:
-        """Write *changed* where *run* still stands; return the run that stands then."""
+        """Write *changed* if *run* is still stored; return the run that is stored then."""
         ports = self._app.outlet.ports
         now = ports.clock.now()
         ended = now if changed.state in ENDED else 0.0

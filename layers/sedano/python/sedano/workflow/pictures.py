@@ -1,4 +1,4 @@
-"""Drawing, loaded by whoever draws: no worker does."""
+"""Drawing; loaded at its first use, and by no worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of a flow run: its definition, its inputs, and the records of its tasks, as one `Progress`."""
+"""The reader of a flow run: its definition, its inputs, and the records of its tasks, as one `Progress`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KNOWN: dict[str, Definition] = {}
 
 
 class Reads(Protocol):
-    """What reading needs of the way out."""
+    """The part of the outlet that reading needs."""
 
     @property
     def ports(self) -> Ports:

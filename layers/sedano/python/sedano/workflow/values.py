@@ -1,4 +1,4 @@
-"""What stands for a result where a workflow is declared: the result, a part of it, one item of it at a time, a condition on it."""
+"""Placeholders for results in a workflow's declaration: a result, a part of it, one item of it at a time, a condition on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sedano.model.workflow.definition import ITEM, Condition, Ref
 
 
 class Named(Protocol):
-    """Whose value is meant: an input or a step."""
+    """The owner of a value: an input or a step."""
 
     name: str
 
@@ -40,10 +40,10 @@ class When:
 
 
 class Value:
-    """What a step or an input stands for: a value that is known when the workflow runs."""
+    """The value of a step or an input, known when the workflow runs."""
 
     def __init__(self, owner: Named | None, path: tuple[str | int, ...] = (), maybe: bool = False, item: bool = False) -> None:
-        """Stand for the value of *owner* (None: of the step in whose compensation it stands), or what lies at *path* in it."""
+        """Refer to the value of *owner* (None: of the step that this compensation belongs to), or to its part at *path*."""
         self.owner, self.path, self.maybe, self.item = owner, path, maybe, item
 
     def ref(self, step: str) -> Ref:
@@ -56,7 +56,7 @@ class Value:
 
     @property
     def or_none(self) -> Value:
-        """The same, but None when the step was skipped; otherwise whoever takes from a skipped step is skipped too."""
+        """The same, but None when the step was skipped; without it, a step that takes from a skipped step is skipped too."""
         return Value(self.owner, self.path, True, self.item)
 
     def is_in(self, values: Sequence[Any]) -> When:
@@ -109,7 +109,7 @@ class Each(Value):
     """One item of a list at a time: the step that takes it is called once for each."""
 
     def __init__(self, of: Value) -> None:
-        """Stand for an item of *of*."""
+        """Refer to an item of *of*."""
         super().__init__(of.owner, item=True)
         self.of = of
 

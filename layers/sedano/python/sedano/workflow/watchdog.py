@@ -1,4 +1,4 @@
-"""The patrol of a run: a command that looks at everything in it now and then, so that nothing waits for a message that never came."""
+"""The patrol of a run: a command that looks at everything in it now and then, so that no step waits for a lost message."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """YAML with the line of everything, by PyYAML's safe loader: plain data, no tags of its own, no object is ever made.
 
-A short text can describe a large value: an alias stands for everything that its anchor does, and aliases nest. So the parts are counted as
+A short text can describe a large value: an alias repeats everything at its anchor, and aliases nest. So the parts are counted as
 they would be walked, before a value is made of them, and numbers and moments may be only so long.
 """
 
@@ -14,7 +14,7 @@ from sedano.model.workflow.definition_reader import Path
 
 Fault = tuple[int, str]
 MOST_PARTS = 20_000
-"""The most values and keys of a document, each alias counted with everything it stands for."""
+"""The most values and keys of a document, each alias counted with everything that it repeats."""
 LONGEST_PLAIN = 100
 """The most characters of a number or a moment: reading a longer one takes quadratic time."""
 _TEXT = "tag:yaml.org,2002:str"
@@ -29,7 +29,7 @@ class _TooMuch(ValueError):
 
 
 def parse(text: str) -> tuple[Any, dict[Path, int], list[Fault]]:
-    """Return the data of a YAML *text*, the lines of its parts, and what is wrong with it: faults of syntax, keys that stand twice."""
+    """Return the data of a YAML *text*, the lines of its parts, and its faults: wrong syntax, keys given twice."""
     lines: dict[Path, int] = {}
     faults: list[Fault] = []
     try:
@@ -59,7 +59,7 @@ def _locate(node: yaml.Node, path: Path, lines: dict[Path, int], faults: list[Fa
     line = node.start_mark.line + 1
     lines.setdefault(path, line)
     if len(lines) > MOST_PARTS:
-        raise _TooMuch(line, f"more than {MOST_PARTS} values, each alias counted with everything that it stands for")
+        raise _TooMuch(line, f"more than {MOST_PARTS} values, each alias counted with everything that it repeats")
     if isinstance(node, yaml.ScalarNode) and node.tag != _TEXT and len(node.value) > LONGEST_PLAIN:
         raise _TooMuch(line, f"a number or a moment of more than {LONGEST_PLAIN} characters")
     if isinstance(node, yaml.MappingNode):
@@ -67,7 +67,7 @@ def _locate(node: yaml.Node, path: Path, lines: dict[Path, int], faults: list[Fa
         for key, value in node.value:
             name = str(key.value) if isinstance(key, yaml.ScalarNode) else "(a key that is not a text)"
             if name in seen:
-                faults.append((key.start_mark.line + 1, f"the key {name!r} stands twice"))
+                faults.append((key.start_mark.line + 1, f"the key {name!r} is given twice"))
             seen.add(name)
             lines[*path, name] = key.start_mark.line + 1
             _locate(value, (*path, name), lines, faults)
