@@ -48,7 +48,7 @@ def test_a_last_step_that_cannot_keep_its_id_is_refused(shop: Shop, processes: P
 def test_an_error_callback_with_an_id_of_its_own_is_refused(shop: Shop, processes: Processes) -> None:
     errback = shop.mail.s()
     errback.freeze()
-    with pytest.raises(CanvasError, match="called once for each task that failed"):
+    with pytest.raises(CanvasError, match="each failed task calls it once"):
         shop.add.s(1, 1).link_error(errback)
 
 
