@@ -14,6 +14,7 @@ from sedano.workflow import load
 from tests.stories import bakery
 
 APP = "tests.stories.bakery:app"
+WHICH = 'which app? give --app module:attribute, or set SEDANO_APP, or write app = "module:attribute" in [tool.sedano]'
 BREAD = "tests.stories.bakery:Bread"
 
 
@@ -150,5 +151,5 @@ def test_the_command_line_names_its_verbs_and_its_app() -> None:
     assert "{" not in ran("--help").stdout
     assert all(verb in ran("--help").stdout for verb in ("check", "draw", "start", "list", "show", "pause", "resume", "cancel", "retry"))
     missing = ran("list")
-    assert (missing.returncode, missing.stderr) == (2, "sedano workflow: which app? give --app module:attribute, or set SEDANO_APP\n")
+    assert (missing.returncode, missing.stderr) == (2, f"sedano workflow: {WHICH}\n")
     assert ran("dance").returncode == 2

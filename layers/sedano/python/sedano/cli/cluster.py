@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sedano.cli.console import Row, table
-from sedano.cli.printer import say, say_json
+from sedano.cli.printer import Row, say, say_json, table
 from sedano.model.messages.timestamps import shown
 from sedano.ports import Ports
 from sedano.views.cluster import UNNAMED, ClusterView, cluster

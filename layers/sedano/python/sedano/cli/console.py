@@ -1,4 +1,4 @@
-"""What the verbs share: importing the app that is meant, and tables for a person."""
+"""Imports the app that the command line means."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
 from sedano.app import Sedano, load
-from sedano.cli.printer import line, say, say_text
+from sedano.cli.printer import say_text
 from sedano.errors import ConfigurationError, UsageError
 
-Row = Sequence[str]
 LIBRARY = Path(__file__).resolve().parent.parent
 
 
@@ -27,7 +25,7 @@ def app_of(app: str | None, code: Path) -> Sedano:
     """
     reference = app or os.environ.get("SEDANO_APP", "")
     if not reference:
-        raise UsageError("which app? give --app module:attribute, or set SEDANO_APP")
+        raise UsageError('which app? give --app module:attribute, or set SEDANO_APP, or write app = "module:attribute" in [tool.sedano]')
     code = code.resolve()
     if not code.is_dir():
         raise UsageError(f"--code: {code} is no directory; give the one that holds the modules of {reference}")
@@ -43,14 +41,6 @@ def app_of(app: str | None, code: Path) -> Sedano:
             return load(reference)
         except ConfigurationError as wrong:
             raise UsageError(str(wrong)) from wrong
-
-
-def table(head: Row, rows: Iterable[Row]) -> None:
-    """Print a table with its columns in line."""
-    every = [[line(text) for text in row] for row in (head, *rows)]
-    widths = [max(len(row[n]) for row in every) for n in range(len(head))]
-    for row in every:
-        say("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _refusal(module: str, code: Path, wrong: BaseException) -> ConfigurationError:

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from sedano.api.connector import connector
 from sedano.app import Sedano
-from sedano.cli.console import app_of, table
+from sedano.cli.console import app_of
 from sedano.cli.exits import Exit, exit_of
-from sedano.cli.printer import say, say_text
+from sedano.cli.printer import say, say_text, table
 from sedano.errors import SedanoError
 from sedano.views.discovery import Discovered, discovered, over
 

@@ -6,10 +6,12 @@ click's own `main` is not used: it writes to the terminal and ends the process i
 from __future__ import annotations
 
 import difflib
+import os
 import traceback
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import shell_complete
 
 from sedano import __version__
 from sedano.cli.exits import Exit, exit_of
@@ -20,8 +22,11 @@ from sedano.errors import NotAllowed, SedanoError
 
 HELP = """Command line of sedano. Data goes to stdout, messages to stderr.
 
-sedano VERB --help shows the options of a verb. The app is module:attribute, from --app or SEDANO_APP.
+sedano VERB --help shows the options of a verb. The app is module:attribute, from --app, SEDANO_APP
+or [tool.sedano] in pyproject.toml; sedano config shows the settings.
 --debug, before or after the verb, shows the traceback of an error."""
+COMPLETE = "_SEDANO_COMPLETE"
+"""The variable by which the script of `sedano completion` asks for completions."""
 _NAMES = {"help_option_names": ["-h", "--help"]}
 
 
@@ -58,6 +63,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line *arguments*; return the exit code, or raise BrokenPipeError when nobody reads the output."""
     context = root.make_context("sedano", [], resilient_parsing=True)
     try:
+        if os.environ.get(COMPLETE):
+            return shell_complete(root, {}, "sedano", COMPLETE, os.environ[COMPLETE])
         if list(arguments) == ["help"]:
             arguments = ["--help"]
         with root.make_context("sedano", list(arguments)) as context:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sedano.cli.console import table
-from sedano.cli.printer import say, say_json
+from sedano.cli.printer import say, say_json, table
 from sedano.errors import OptionError
 from sedano.model.messages.timestamps import shown
 from sedano.model.seals import key_set

@@ -10,8 +10,19 @@ import click
 
 if TYPE_CHECKING:
     from sedano.app import Sedano
+    from sedano.cli.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+_OF_APP: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("--app", {"metavar": "MODULE:NAME", "help": "The app."}),
+    ("--code", {"metavar": "DIR", "help": "Directory of the app's modules."}),
+    ("--stage", {"metavar": "NAME", "help": "The deployed stage; default: dev."}),
+    ("--region", {"metavar": "NAME", "help": "AWS region of the stage."}),
+    ("--profile", {"metavar": "NAME", "help": "AWS profile with the credentials."}),
+)
+"""The options for the app and the stage. `sedano config` shows what they are without an option."""
 
 
 def whole(least: int) -> Callable[[str], int]:
@@ -36,18 +47,28 @@ def chosen(name: str) -> Any:
 
 
 def of_app(command: F) -> F:
-    """Let a command take the options that say which app is meant."""
-    command = shared("--code", type=click.Path(path_type=Path), metavar="DIR", help="Directory of the app's modules; default: this one.")(
-        command
-    )
-    return shared("--app", metavar="MODULE:NAME", help="The app; default: SEDANO_APP.")(command)
+    """Let a command take the options that say which app and which stage are meant."""
+    for names, attributes in reversed(_OF_APP):
+        command = shared(names, **attributes)(command)
+    return command
+
+
+def settings() -> Settings:
+    """Return the settings: options, then the environment, then pyproject.toml."""
+    from sedano.cli.settings import read
+    from sedano.model.settings import VARIABLES
+
+    return read({name: chosen(name) for name in VARIABLES}, Path.cwd())
 
 
 def the_app() -> Sedano:
-    """Import and return the app that the command line means."""
+    """Import and return the app that the command line means, in the stage that it means."""
     from sedano.cli.console import app_of
+    from sedano.cli.settings import apply
 
-    return app_of(chosen("app"), chosen("code") or Path())
+    found = settings()
+    click.get_current_context().find_root().call_on_close(apply(found))
+    return app_of(found.app, found.code)
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano
-from sedano.cli.console import table
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json, say_text
+from sedano.cli.printer import say, say_json, say_text, table
 from sedano.engine.parked.redrive import Going, Parked, give_back, parked, planned, redrive, whole_body
 from sedano.errors import MessageRefused, SedanoError
 from sedano.host.sources import answering, reading

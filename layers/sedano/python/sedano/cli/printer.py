@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+Row = Sequence[str]
 
 
 def line(text: str) -> str:
@@ -37,6 +40,14 @@ def say_text(text: str, *, err: bool = False) -> None:
 def say_json(value: Any) -> None:
     """Write *value* to stdout as one line of JSON in ASCII: it is read by programs and stays what it is."""
     print(json.dumps(value, default=str).replace("\x7f", "\\u007f"))
+
+
+def table(head: Row, rows: Iterable[Row]) -> None:
+    """Print a table with its columns in line."""
+    every = [[line(text) for text in row] for row in (head, *rows)]
+    widths = [max(len(row[n]) for row in every) for n in range(len(head))]
+    for row in every:
+        say("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _is_plain(one: str) -> bool:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from sedano.app import Sedano
-from sedano.cli.console import table
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json
+from sedano.cli.printer import say, say_json, table
 from sedano.engine.publisher import spool_folder
 from sedano.engine.publisher.spool import Found, Spool, every
 from sedano.errors import ConfigurationError

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sedano.cli.console import table
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json, say_text
+from sedano.cli.printer import say, say_json, say_text, table
 from sedano.errors import SedanoError
 from sedano.model.schedules.foreign import Foreign
 from sedano.ports import Ports

@@ -35,6 +35,22 @@ def cluster() -> Command:
 
 
 @verb
+def completion() -> Command:
+    """Print the script that completes verbs and options in bash, zsh or fish."""
+    from sedano.cli.verbs.completion import command
+
+    return command
+
+
+@verb
+def config() -> Command:
+    """Show every setting with its value and its source."""
+    from sedano.cli.verbs.config import command
+
+    return command
+
+
+@verb
 def discover() -> Command:
     """Show what an app declares and what a deployment creates for it."""
     from sedano.cli.verbs.discover import command
@@ -86,6 +102,14 @@ def spool() -> Command:
 def timers() -> Command:
     """List and delete foreign schedules among a stage's timers."""
     from sedano.cli.verbs.timers import command
+
+    return command
+
+
+@verb
+def version() -> Command:
+    """Show the versions of sedano, Python and the AWS client."""
+    from sedano.cli.verbs.version import command
 
     return command
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sedano.app import Sedano
-from sedano.cli.console import Row, table
-from sedano.cli.printer import say, say_json
+from sedano.cli.printer import Row, say, say_json, table
 from sedano.errors import ArgumentError, UsageError
 from sedano.model.messages.timestamps import shown
 from sedano.model.tasks.annotations import ANYTHING, kind_of

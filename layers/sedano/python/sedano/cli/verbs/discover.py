@@ -8,11 +8,9 @@ The infrastructure asks the same of `sedano.cli.declared`, which needs no click.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from sedano.cli.options import as_json, chosen, of_app, the_app
+from sedano.cli.options import as_json, of_app, settings, the_app
 
 
 @click.command(help="Show what an app declares: queues, tasks, events, schedules, webhooks, streams.")
@@ -22,4 +20,4 @@ def command(as_json: bool) -> None:
     """Show what the app declares."""
     from sedano.cli.declared import tell
 
-    tell(the_app(), chosen("code") or Path(), as_json)
+    tell(the_app(), settings().code, as_json)
