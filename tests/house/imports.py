@@ -108,9 +108,13 @@ BY_NAME = {
 TYPED = {
     f"{LIBRARY}{path}": reason
     for path, reason in {
+        "api/task_decorators.py": "is itself for the type checker alone, and names the calls of a batch in annotations",
+        "canvas/form.py": "names options in annotations, and gives a type variable a default, which Python 3.13 has first",
+        "canvas/signature.py": "names the options of a publication in an annotation",
         "engine/batch.py": "names the lease of a singleton and permits in annotations",
         "engine/registry.py": "names circuits, health checks and limits in annotations",
         "engine/worker/event_loop.py": "names time limits in an annotation",
+        "result/async_result.py": "gives a type variable a default, which Python 3.13 has first",
         "ports/__init__.py": "names in annotations the ports that only their users load",
         "ports/consumers.py": "names in annotations what only readers of queues load",
         "ports/limits.py": "names in annotations what only users of limits load",

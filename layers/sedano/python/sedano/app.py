@@ -17,10 +17,10 @@ from __future__ import annotations
 import functools
 import importlib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, Never, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, Unpack, overload
 
 from sedano.api.checks_and_budgets import Guarded
 from sedano.api.declaration import Declaration, app_name, declared, queue_names
@@ -32,23 +32,25 @@ from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import Registry, WorkerSettings
 from sedano.errors import ConfigurationError, OptionError, UnknownOption
 from sedano.errors.hints import Hinting
-from sedano.event import EventType
+from sedano.event import DomainEvent, EventType
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.tasks.signature import Signature, given
 from sedano.ports import Ports, deadlines
-from sedano.task import P, R, Task
+from sedano.task import AsyncTask, P, R, SyncTask, Task
 
 if TYPE_CHECKING:
     from sedano.api.control import Control
+    from sedano.api.task_decorators import Declares, DeclaresBatch, DeclaresBound
     from sedano.api.task_options import TaskOptions
     from sedano.api.timers import Scheduled
     from sedano.canvas import Sig
     from sedano.engine.publisher.sender import Backlog
-    from sedano.model.collection import Call
     from sedano.model.priority import Strategy as Preference
+    from sedano.model.tasks.published_options import LinkedOptions, PublishedOptions
     from sedano.result import AsyncResult, GroupResult
 
 C = TypeVar("C")
+Named = TypeVar("Named", bound=DomainEvent)
 AWS = "sedano.aws.deployment:connect"
 """The function that binds an app to AWS, by name: `import sedano` does not import boto3."""
 OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker")
@@ -93,22 +95,19 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
         self._unknown: set[str] = set()
 
     @overload
-    def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
+    def task(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap] # pyright: ignore[reportOverlappingOverload]
 
     @overload
-    def task(
-        self, /, *, bind: Literal[False] = ..., **options: Unpack[TaskOptions]
-    ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
+    def task(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
 
     @overload
-    def task(
-        self, /, *, batch: tuple[int, float | str], **options: Unpack[TaskOptions]
-    ) -> Callable[[Callable[[list[Call]], R]], Task[..., R]]: ...
+    def task(self, /, *, bind: Literal[False] = ..., **options: Unpack[TaskOptions]) -> Declares: ...
 
     @overload
-    def task(
-        self, /, *, bind: Literal[True], **options: Unpack[TaskOptions]
-    ) -> Callable[[Callable[Concatenate[Any, P], R]], Task[P, R]]: ...
+    def task(self, /, *, batch: tuple[int, float | str], **options: Unpack[TaskOptions]) -> DeclaresBatch: ...
+
+    @overload
+    def task(self, /, *, bind: Literal[True], **options: Unpack[TaskOptions]) -> DeclaresBound: ...
 
     def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         """Declare a task; use it bare or with options.
@@ -129,13 +128,19 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
             return self._register(function, declaration)
         return lambda f: self._register(f, declaration)
 
-    def event(self, cls: type[C]) -> EventType[C]:
+    @overload
+    def event(self, cls: type[Named]) -> type[Named]: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def event(self, cls: type[C]) -> EventType[C]: ...
+
+    def event(self, cls: type[Any]) -> Any:
         """Declare a domain event: a class whose annotated fields are its data.
 
         Raises:
             OptionError: another event has the name.
         """
-        event = EventType(cls, self)
+        event: EventType[Any] = EventType(cls, self)
         if not may_declare(self.registry, f"event {event.name}", cls, event.name in self.registry.subscriptions):
             raise OptionError(f"event {event.name}: declared twice")
         self.registry.subscriptions.setdefault(event.name, [])
@@ -179,7 +184,9 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
             self.registry.led.add(task)
         return lambda handler: self.task(name=task, queue=queue)(elections.handling(handler))
 
-    def send_task(self, name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
+    def send_task(
+        self, name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, **options: Unpack[PublishedOptions]
+    ) -> AsyncResult[Any]:
         """Publish a task by name, also one that this process does not know (Celery's `send_task`).
 
         A name that is nearly that of a task of this app is logged as a warning once: it may be a misspelling.
@@ -195,11 +202,14 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
 
         return publish(self.outlet, Signature(name, *given(args, kwargs)).set(**options))
 
-    def signature(self, name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Sig:
+    def signature(
+        self, name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, immutable: bool = False,
+        **options: Unpack[LinkedOptions],
+    ) -> Sig[Any]:  # fmt: skip
         """Return the signature of the task *name* of this app, with options; ``immutable=True``: results are not handed on to it."""
         from sedano.canvas import signature
 
-        return signature(name, args, kwargs, app=self, **options)
+        return signature(name, args, kwargs, app=self, immutable=immutable, **options)
 
     def result(self, task_id: str) -> AsyncResult[Any]:
         """Return the result of the task with this id, whichever program published it."""
@@ -207,7 +217,7 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
 
         return AsyncResult(self.outlet, task_id)
 
-    def group_result(self, group_id: str) -> GroupResult:
+    def group_result(self, group_id: str) -> GroupResult[Any]:
         """Return the results of the group that was saved under this id (`GroupResult.save`) by any program.
 
         Raises:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Protocol, TypeVar, cast, overload
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Protocol, TypeVar, Unpack
 
 from sedano.engine.context import TaskContext, current
 from sedano.engine.publisher.publisher import Outlet
@@ -14,16 +14,13 @@ from sedano.model.tasks.signature import Signature, given
 
 if TYPE_CHECKING:
     from sedano.canvas import Form, Sig, chunks
+    from sedano.model.tasks.published_options import LinkedOptions
     from sedano.result import AsyncResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
-"""The type of a body's return value.
-
-Type checkers disagree about the type of a call of an `async def`: to mypy it is a `Coroutine`, to pyright a `CoroutineType`. A covariant
-parameter lets both read the overloads of `delay` alike."""
-T = TypeVar("T")
+"""The type of a result: the return type of a `def`, the awaited type of an `async def`."""
 
 
 class Publishes(Protocol):
@@ -35,7 +32,10 @@ class Publishes(Protocol):
 
 
 class Task(Hinting, Generic[P, R_co]):
-    """One task. Calling it runs the body here and now; `delay` and `apply_async` publish it; `s` and `si` make signatures."""
+    """One task. Calling it runs the body here and now; `delay` and `apply_async` publish it; `s` and `si` make signatures.
+
+    Type checkers know two kinds of it, `SyncTask` and `AsyncTask`, which differ in what a call returns.
+    """
 
     def __init__(self, spec: TaskSpec, app: Publishes) -> None:
         """Wrap *spec* for the users of *app*."""
@@ -44,17 +44,11 @@ class Task(Hinting, Generic[P, R_co]):
         self._app = app
         functools.update_wrapper(self, spec.function)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run the body here, as a plain call."""
-        return cast("Callable[P, R_co]", self.spec.function)(*args, **kwargs)
+        return self.spec.function(*args, **kwargs)
 
-    @overload
-    def delay(self: Task[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> AsyncResult[T]: ...
-
-    @overload
-    def delay(self, *args: P.args, **kwargs: P.kwargs) -> AsyncResult[R_co]: ...
-
-    def delay(self, *args: P.args, **kwargs: P.kwargs) -> AsyncResult[Any]:
+    def delay(self, *args: P.args, **kwargs: P.kwargs) -> AsyncResult[R_co]:
         """Publish the task with these arguments; return when the queue accepted it.
 
         Raises:
@@ -66,45 +60,40 @@ class Task(Hinting, Generic[P, R_co]):
 
         return publish(self._app.outlet, Signature(self.name, args, kwargs))
 
-    @overload
     def apply_async(
-        self: Task[P, Coroutine[Any, Any, T]], args: Sequence[Any] = ..., kwargs: Mapping[str, Any] | None = ..., **options: Any
-    ) -> AsyncResult[T]: ...
-
-    @overload
-    def apply_async(self, args: Sequence[Any] = ..., kwargs: Mapping[str, Any] | None = ..., **options: Any) -> AsyncResult[R_co]: ...
-
-    def apply_async(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> AsyncResult[Any]:
+        self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Unpack[LinkedOptions]
+    ) -> AsyncResult[R_co]:
         """Publish the task with options (see `sedano.model.tasks.signature.Options`), also ``link`` and ``link_error``: callbacks.
 
         Raises:
             OptionError: an option is unknown, contradicts another or cannot be honoured; and what `delay` raises.
         """
         if "link" in options or "link_error" in options:
-            result: AsyncResult[Any] = self.s().apply_async(args, kwargs, **options)
-            return result
+            return self.s().apply_async(args, kwargs, **options)
         from sedano.result.publication import publish
 
         return publish(self._app.outlet, Signature(self.name, *given(args, kwargs)).set(**options))
 
-    def s(self, *args: Any, **kwargs: Any) -> Sig:
+    def s(self, *args: Any, **kwargs: Any) -> Sig[R_co]:
         """Return a signature of this task; a canvas may put results before its arguments."""
         return self._signed(Signature(self.name, args, kwargs))
 
-    def signature(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Sig:
+    def signature(
+        self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, immutable: bool = False,
+        **options: Unpack[LinkedOptions],
+    ) -> Sig[R_co]:  # fmt: skip
         """Return a signature of this task with options; ``immutable=True``: results of a canvas are not handed on to it."""
-        immutable = bool(options.pop("immutable", False))
-        return self._signed(Signature(self.name, *given(args, kwargs), immutable=immutable)).set(**options)
+        return self._signed(Signature(self.name, *given(args, kwargs), immutable=bool(immutable))).set(**options)
 
-    def map(self, items: Iterable[Any]) -> Sig:
-        """Return the signature of one message that calls this task with each of *items*; its value is the list of theirs.
+    def map(self, items: Iterable[Any]) -> Sig[list[Any]]:
+        """Return the signature of one message that calls this task with each of *items*; its value is the list of theirs, as plain JSON.
 
         Raises:
             ArgumentError: an item does not fit.
         """
         return self._mapped(items, star=False)
 
-    def starmap(self, items: Iterable[Sequence[Any]]) -> Sig:
+    def starmap(self, items: Iterable[Sequence[Any]]) -> Sig[list[Any]]:
         """Return the signature of one message that calls this task with the arguments in each of *items*.
 
         Raises:
@@ -112,7 +101,7 @@ class Task(Hinting, Generic[P, R_co]):
         """
         return self._mapped(items, star=True)
 
-    def chunks(self, items: Iterable[Sequence[Any]], n: int) -> chunks:
+    def chunks(self, items: Iterable[Sequence[Any]], n: int) -> chunks[list[Any]]:
         """Return the group of starmaps over *items*, *n* calls in each message.
 
         Raises:
@@ -132,28 +121,46 @@ class Task(Hinting, Generic[P, R_co]):
         """
         return current()
 
-    def replace(self, form: Form) -> NoReturn:
+    def replace(self, form: Form[Any]) -> NoReturn:
         """End the run of this task here, and let *form* answer in its place; see `sedano.canvas.replacement.replace`."""
         from sedano.canvas.replacement import replace
 
         replace(form, self._app)
 
-    def add_to_chord(self, form: Form) -> AsyncResult[Any]:
+    def add_to_chord(self, form: Form[Any]) -> AsyncResult[Any]:
         """Add *form* to the chord that the running task is a member of; see `sedano.canvas.replacement.add_to_chord`."""
         from sedano.canvas.replacement import add_to_chord
 
         return add_to_chord(form, self._app)
 
-    def si(self, *args: Any, **kwargs: Any) -> Sig:
+    def si(self, *args: P.args, **kwargs: P.kwargs) -> Sig[R_co]:
         """Return an immutable signature: results of a canvas are not handed on to it."""
         return self._signed(Signature(self.name, args, kwargs, immutable=True))
 
-    def _signed(self, signature: Signature) -> Sig:
+    def _signed(self, signature: Signature) -> Sig[Any]:
         from sedano.canvas import Sig
 
         return Sig(signature, self._app)
 
-    def _mapped(self, items: Iterable[Any], *, star: bool) -> Sig:
+    def _mapped(self, items: Iterable[Any], *, star: bool) -> Sig[Any]:
         from sedano.canvas.maps import mapped
 
         return mapped(self.spec, self._app, items, star=star)
+
+
+if TYPE_CHECKING:
+
+    class SyncTask(Task[P, R_co]):
+        """A task made of a `def`: calling it returns its value."""
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+            """Run the body here, as a plain call."""
+
+    class AsyncTask(Task[P, R_co]):
+        """A task made of an `async def`: calling it returns a coroutine of its value."""
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
+            """Return the body's coroutine, as a plain call."""
+
+else:
+    SyncTask = AsyncTask = Task

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from sedano.errors import OptionError
-from sedano.task import P, R, Task
 
 if TYPE_CHECKING:
     from sedano.api.schedule_declaration import Declares
     from sedano.api.schedules import Schedules
+    from sedano.api.task_decorators import DeclaresPeriodic
+    from sedano.api.task_options import TaskOptions
     from sedano.model.schedules.agenda import Periodic
     from sedano.model.schedules.timetable import Timetable
 
@@ -31,11 +32,11 @@ class PeriodicTasks:
         return {}
 
     def periodic(
-        self: Declares, timetable: Timetable, /, *, schedule: str | None = None, args: Sequence[Any] = (),
+        self, timetable: Timetable, /, *, schedule: str | None = None, args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None, jitter: int = 0, misfire_grace: int | None = None,
         coalesce: bool = True, max_instances: int | None = None,
-        moment: str | None = None, **options: Any,
-    ) -> Callable[[Callable[P, R]], Task[P, R]]:  # fmt: skip
+        moment: str | None = None, **options: Unpack[TaskOptions],
+    ) -> DeclaresPeriodic:  # fmt: skip
         """Declare that a task runs by *timetable*: above a function, which becomes a task, or above a task.
 
         Each occurrence runs once: its task id is derived from the schedule's name and the moment. The task's `expires` counts from the
@@ -62,16 +63,16 @@ class PeriodicTasks:
             raise OptionError("periodic: it is not said when; write @app.periodic(every(60)) or @app.periodic(cron('0 9 * * *'))")
         asked = (jitter, misfire_grace, coalesce, max_instances, moment)
 
-        def declare(function: Callable[P, R]) -> Task[P, R]:
+        def declare(function: Callable[..., Any]) -> Any:
             from sedano.api import schedule_declaration as scheduling
 
-            return scheduling.declare(self, function, timetable, schedule, (args, kwargs), asked, options)
+            return scheduling.declare(cast("Declares", self), function, timetable, schedule, (args, kwargs), asked, options)
 
         return declare
 
     @cached_property
-    def schedules(self: Declares) -> Schedules:
+    def schedules(self) -> Schedules:
         """The schedules of the deployment: list, add, edit, pause, resume, remove, next, backfill."""
         from sedano.api.schedules import Schedules
 
-        return Schedules(self)
+        return Schedules(cast("Declares", self))

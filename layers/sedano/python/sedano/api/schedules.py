@@ -61,7 +61,7 @@ class Schedules:
         self._app = app
 
     def add(
-        self, name: str, timetable: Timetable, call: Sig | Task[Any, Any], *, jitter: int = 0, misfire_grace: int | None = None,
+        self, name: str, timetable: Timetable, call: Sig[Any] | Task[Any, Any], *, jitter: int = 0, misfire_grace: int | None = None,
         coalesce: bool = True, max_instances: int | None = None, moment: str | None = None,
     ) -> PeriodicTask:  # fmt: skip
         """Add a periodic task while everything runs; adding the very same again changes nothing.
@@ -93,7 +93,7 @@ class Schedules:
         return self._changed(name, alter)
 
     def edit(
-        self, name: str, *, timetable: Timetable | None = None, call: Sig | Task[Any, Any] | None = None, **options: Any
+        self, name: str, *, timetable: Timetable | None = None, call: Sig[Any] | Task[Any, Any] | None = None, **options: Any
     ) -> PeriodicTask:
         """Change a periodic task; options that are not given stay as they are.
 

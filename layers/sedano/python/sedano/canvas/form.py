@@ -6,8 +6,9 @@ form that is built into another is copied there: a later change of the original 
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, overload
 
 from sedano.canvas.publication import answer, own_id, publish
 from sedano.engine.publisher.publisher import Outlet
@@ -16,8 +17,21 @@ from sedano.errors.hints import Hinting
 from sedano.model.canvas.tree import Chain, Fork, Group, Step, Tree, applied, guarded, linked, normal, optioned
 from sedano.model.tasks.signature import given
 from sedano.result import GroupResult
+from sedano.result.async_result import Answers
 
-F = TypeVar("F", bound="Form")
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from typing_extensions import TypeVar  # type checkers know it; nothing is installed
+
+    from sedano.model.tasks.published_options import LinkedOptions
+
+    H_co = TypeVar("H_co", covariant=True, default=Any)
+else:
+    H_co = typing.TypeVar("H_co", covariant=True)
+F = typing.TypeVar("F", bound="Form[Any]")
+H = typing.TypeVar("H")
+V = typing.TypeVar("V")
 
 
 class Publishes(Protocol):
@@ -28,8 +42,8 @@ class Publishes(Protocol):
         """The way out."""
 
 
-class Form(Hinting):
-    """A part of a canvas: an immutable *tree* and the *app* that publishes it."""
+class Form(Hinting, Generic[H_co]):
+    """A part of a canvas: an immutable *tree* and the *app* that publishes it. `H_co` is the type of the result that publishing returns."""
 
     def __init__(self, tree: Tree, app: Publishes | None) -> None:
         """Hold *tree*, to be published by *app*; a form without tasks has none."""
@@ -47,7 +61,13 @@ class Form(Hinting):
 
     __hash__ = None  # type: ignore[assignment] # a form changes
 
-    def __or__(self, other: Form | Fork) -> Form:
+    @overload
+    def __or__(self, other: Fork) -> Form[H_co]: ...
+
+    @overload
+    def __or__(self, other: Form[H]) -> Form[H]: ...
+
+    def __or__(self, other: Form[Any] | Fork) -> Form[Any]:
         """Return the chain of this form and *other*: what follows a group is the body of a chord; raise `CanvasError` for anything else."""
         mine, app = tree_of(self), self.app or getattr(other, "app", None)
         tree = other if isinstance(other, Fork) else tree_of(other)
@@ -55,11 +75,13 @@ class Form(Hinting):
         after = tree.steps if isinstance(tree, Chain) and not tree.watch else (tree,)
         return Form(Chain((*before, *after)), app)
 
-    def delay(self, *args: Any, **kwargs: Any) -> Any:
+    def delay(self, *args: Any, **kwargs: Any) -> H_co:
         """Publish it, with more arguments for what begins it, and return its result."""
         return self.apply_async(args, kwargs)
 
-    def apply_async(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Any:
+    def apply_async(
+        self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Unpack[LinkedOptions]
+    ) -> H_co:
         """Publish it with options, which hold for each of its tasks; `countdown` and `eta` for what begins it.
 
         Args:
@@ -77,22 +99,26 @@ class Form(Hinting):
         first, named = given(args, kwargs)
         changed = self._with(options)
         if changed.app is None and not has_tasks(changed.tree):
-            return nothing(changed.tree)
+            empty: H_co = nothing(changed.tree)
+            return empty
         outlet = changed.needs_app().outlet
-        return publish(outlet, applied(changed.tree, first, named), changed.task_id)
+        result: H_co = publish(outlet, applied(changed.tree, first, named), changed.task_id)
+        return result
 
-    def __invert__(self) -> Any:
+    def __invert__(self: Form[Answers[V]]) -> V:
         """Publish it and wait for its value: `~add.s(2, 2)`."""
         return self.delay().get()
 
-    def freeze(self, task_id: str | None = None) -> Any:
+    def freeze(self, task_id: str | None = None) -> H_co:
         """Decide its id now, *task_id* or a fresh one, and return the result that it will have when it is published."""
         if self.app is None and not has_tasks(self.tree):
-            return nothing(self.tree)
+            empty: H_co = nothing(self.tree)
+            return empty
         outlet = self.needs_app().outlet
         made = normal(self.tree)
         self.task_id = task_id or self.task_id or own_id(made) or outlet.drafting.fresh_id()
-        return answer(outlet, made, self.task_id)
+        result: H_co = answer(outlet, made, self.task_id)
+        return result
 
     def link(self, callback: F) -> F:
         """Have *callback* handed its value when it has ended well, beside what follows it; of a chain that is the last step's value.
@@ -115,12 +141,12 @@ class Form(Hinting):
         self.tree = guarded(self.tree, errback_of(errback))
         return errback
 
-    def on_error(self, errback: Form) -> Self:
+    def on_error(self, errback: Form[Any]) -> Self:
         """Do what `link_error` does and return this form, for chaining calls."""
         self.link_error(errback)
         return self
 
-    def set(self, **options: Any) -> Self:
+    def set(self, **options: Unpack[LinkedOptions]) -> Self:
         """Return a copy with these options for each of its tasks."""
         return self._with(options)
 
@@ -190,7 +216,7 @@ def has_tasks(tree: Tree | Fork) -> bool:
     return any(map(has_tasks, tree.steps if isinstance(tree, Chain) else tree.members if isinstance(tree, Group) else tree.branches))
 
 
-def nothing(tree: Tree | Fork) -> GroupResult:
+def nothing(tree: Tree | Fork) -> Any:
     """Return the result of a *tree* without any task: as many empty lists as it has groups."""
     if isinstance(tree, Chain):
         return nothing(tree.steps[-1])

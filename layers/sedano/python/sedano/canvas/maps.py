@@ -15,7 +15,7 @@ from sedano.model.messages.message import MAP, MAP_ASYNC, TimeLimits
 from sedano.model.tasks.signature import Options, Signature
 
 
-def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> Sig:
+def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> Sig[Any]:
     """Return the signature of one message that calls the task of *spec* for each of *items*; *star*: each is a list of arguments.
 
     It is immutable, as Celery's: the value of the step before it is not passed to it. Time limits of the task hold for each call.
@@ -42,7 +42,7 @@ def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> 
     return Sig(Signature(name, (spec.name, every, *([True] if star else [])), {}, options, immutable=True), app)
 
 
-def in_chunks(spec: TaskSpec, app: Publishes, items: Iterable[Sequence[Any]], size: object) -> chunks:
+def in_chunks(spec: TaskSpec, app: Publishes, items: Iterable[Sequence[Any]], size: object) -> chunks[Any]:
     """Return the group of starmaps over *items*, *size* calls in each.
 
     Raises:

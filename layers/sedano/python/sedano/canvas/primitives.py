@@ -6,21 +6,42 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain as chained
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar, overload
 
-from sedano.canvas.form import Form, Publishes, tree_of
+from sedano.canvas.form import Form, H, H_co, Publishes, tree_of
 from sedano.errors import CanvasError
 from sedano.model.canvas.tree import Chain, Fork, Group, optioned
-from sedano.result import AsyncResult, GroupResult
+from sedano.result import GroupResult
+from sedano.result.async_result import Answers, V_co
+
+T1 = TypeVar("T1")
+T2 = TypeVar("T2")
+T3 = TypeVar("T3")
+T4 = TypeVar("T4")
 
 
-class chain(Form):  # noqa: N801 - Celery's name
+class chain(Form[H_co]):  # noqa: N801 - Celery's name
     """Tasks after one another, each handed the value of the one before; what follows a group runs when all of it has ended.
 
     A chain of one is that one.
     """
 
-    def __init__(self, *steps: Form | fork | Iterable[Form | fork]) -> None:
+    @overload
+    def __init__(self, last: Form[H_co], /) -> None: ...
+
+    @overload
+    def __init__(self, first: Form[Any] | fork, last: Form[H_co], /) -> None: ...
+
+    @overload
+    def __init__(self, first: Form[Any] | fork, second: Form[Any] | fork, last: Form[H_co], /) -> None: ...
+
+    @overload
+    def __init__(self, first: Form[Any] | fork, second: Form[Any] | fork, third: Form[Any] | fork, last: Form[H_co], /) -> None: ...
+
+    @overload
+    def __init__(self: chain[Any], *steps: Form[Any] | fork | Iterable[Form[Any] | fork]) -> None: ...
+
+    def __init__(self, *steps: Form[Any] | fork | Iterable[Form[Any] | fork]) -> None:
         """Take forms, or one iterable of them.
 
         Raises:
@@ -33,15 +54,38 @@ class chain(Form):  # noqa: N801 - Celery's name
         alone = trees[0] if len(trees) == 1 else None
         super().__init__(Chain(trees) if alone is None or isinstance(alone, Fork) else alone, _app(parts))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> H_co:
         """Publish it, as `delay` does."""
         return self.apply_async(args, kwargs)
 
 
-class group(Form):  # noqa: N801 - Celery's name
+class group(Form[GroupResult[V_co]]):  # noqa: N801 - Celery's name
     """Tasks side by side; its value is the list of theirs, in order."""
 
-    def __init__(self, *members: Form | Iterable[Form]) -> None:
+    @overload
+    def __init__(self: group[T1], one: Form[Answers[T1]], /) -> None: ...
+
+    @overload
+    def __init__(self: group[T1 | T2], first: Form[Answers[T1]], second: Form[Answers[T2]], /) -> None: ...
+
+    @overload
+    def __init__(
+        self: group[T1 | T2 | T3], first: Form[Answers[T1]], second: Form[Answers[T2]], third: Form[Answers[T3]], /
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: group[T1 | T2 | T3 | T4], first: Form[Answers[T1]], second: Form[Answers[T2]], third: Form[Answers[T3]],
+        fourth: Form[Answers[T4]], /,
+    ) -> None: ...  # fmt: skip
+
+    @overload
+    def __init__(self: group[T1], members: Iterable[Form[Answers[T1]]], /) -> None: ...
+
+    @overload
+    def __init__(self: group[Any], *members: Form[Any] | Iterable[Form[Any]]) -> None: ...
+
+    def __init__(self, *members: Form[Any] | Iterable[Form[Any]]) -> None:
         """Take forms, or one iterable of them, which is read now.
 
         Raises:
@@ -50,16 +94,15 @@ class group(Form):  # noqa: N801 - Celery's name
         parts = _several(members)
         super().__init__(Group(tuple(map(tree_of, parts))), _app(parts))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> GroupResult[V_co]:
         """Publish it, as `delay` does."""
         return self.apply_async(args, kwargs)
 
-    def delay(self, *args: Any, **kwargs: Any) -> GroupResult:
+    def delay(self, *args: Any, **kwargs: Any) -> GroupResult[V_co]:
         """Publish all members, with more arguments for each, and return their results."""
-        result: GroupResult = super().delay(*args, **kwargs)
-        return result
+        return super().delay(*args, **kwargs)
 
-    def skew(self, start: float = 1.0, stop: float | None = None, step: float = 1.0) -> group:
+    def skew(self, start: float = 1.0, stop: float | None = None, step: float = 1.0) -> group[V_co]:
         """Return a copy whose members begin one after another: the first after *start* seconds, each *step* seconds later, at most *stop*.
 
         Raises:
@@ -78,10 +121,16 @@ class group(Form):  # noqa: N801 - Celery's name
         return self.tree.members if isinstance(self.tree, Group) else ()
 
 
-class chord(Form):  # noqa: N801 - Celery's name
+class chord(Form[H_co]):  # noqa: N801 - Celery's name
     """A group (the header) and a body that runs with the list of its results. ``chord(header)(body)`` publishes it."""
 
-    def __init__(self, header: Iterable[Form] | Form, body: Form | None = None, *, on_failure: str = "fail") -> None:
+    @overload
+    def __init__(self, header: Iterable[Form[Any]] | Form[Any], body: Form[H_co], *, on_failure: str = ...) -> None: ...
+
+    @overload
+    def __init__(self: chord[Any], header: Iterable[Form[Any]] | Form[Any], body: None = ..., *, on_failure: str = ...) -> None: ...
+
+    def __init__(self, header: Iterable[Form[Any]] | Form[Any], body: Form[Any] | None = None, *, on_failure: str = "fail") -> None:
         """Take the header, and the body now or when called.
 
         Args:
@@ -103,10 +152,15 @@ class chord(Form):  # noqa: N801 - Celery's name
         super().__init__(Chain(steps), head.app or (body.app if body is not None else None))
         self.has_body = body is not None
 
-    def __call__(self, body: Form | None = None, **options: Any) -> AsyncResult[Any]:
+    @overload
+    def __call__(self, body: Form[H], **options: Any) -> H: ...
+
+    @overload
+    def __call__(self, body: None = ..., **options: Any) -> H_co: ...
+
+    def __call__(self, body: Form[Any] | None = None, **options: Any) -> Any:
         """Publish it with *body* and return the body's result; `result.parent` holds the header's."""
-        result: AsyncResult[Any] = self._complete(body).apply_async(**options)
-        return result
+        return self._complete(body).apply_async(**options)
 
     def apply_async(self, *args: Any, **options: Any) -> Any:
         """Publish it; see `Form.apply_async`. The first argument may be the body."""
@@ -116,7 +170,7 @@ class chord(Form):  # noqa: N801 - Celery's name
             raise CanvasError("a chord needs a body: chord([header…])(body)")
         return super().apply_async(*args, **options)
 
-    def _complete(self, body: Form | None) -> chord:
+    def _complete(self, body: Form[Any] | None) -> chord[Any]:
         if body is None:
             return self
         if not isinstance(body, Form):
@@ -128,10 +182,10 @@ class chord(Form):  # noqa: N801 - Celery's name
         return whole
 
 
-class chunks(group):  # noqa: N801 - Celery's name
+class chunks(group[V_co]):  # noqa: N801 - Celery's name
     """A list of arguments in parts, each worked off by one message: a group of `starmap`s."""
 
-    def group(self) -> group:
+    def group(self) -> group[V_co]:
         """Return it as the group that it is."""
         return self
 
@@ -144,7 +198,7 @@ class fork(Fork):  # noqa: N801 - a form like the others
 
     app: Publishes | None
 
-    def __init__(self, *branches: Form) -> None:
+    def __init__(self, *branches: Form[Any]) -> None:
         """Take the forms that run on the side.
 
         Raises:

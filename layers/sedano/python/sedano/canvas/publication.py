@@ -30,10 +30,10 @@ MOST_OUTBOX = 100
 """A plain group of up to so many members that a task publishes lies in its outbox; larger ones are launched, as everywhere else."""
 MOST_EAGER = 100
 """A group of more plain tasks has results that are made when they are looked at."""
-Result = AsyncResult[Any] | GroupResult
+Result = AsyncResult[Any] | GroupResult[Any]
 
 
-def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Result:
+def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Any:
     """Publish *tree* under *task_id*, or a fresh id, and return its result."""
     made = normal(tree)
     if isinstance(made, Step) and made == Step(made.signature):
@@ -50,13 +50,13 @@ def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Result:
     return result
 
 
-def answer(outlet: Outlet, made: Tree, canvas_id: str) -> Result:
+def answer(outlet: Outlet, made: Tree, canvas_id: str) -> Any:
     """Return the result for the publisher of the normal tree *made* as *canvas_id*: of a collected group, its results."""
     result = results(outlet, made, canvas_id)
     last = made.steps[-1] if isinstance(made, Chain) else made
     if not isinstance(last, Step) or last.signature.task != COLLECT:
         return result
-    members: GroupResult = result.parent
+    members: GroupResult[Any] = result.parent
     members.beside = [*members.beside, *result.beside]
     return members
 
@@ -130,10 +130,11 @@ def results(
 
 def _group(
     outlet: Outlet, made: Group, canvas_id: str, parent: Result | None, join_id: str | None, launch: AsyncResult[Any] | None
-) -> GroupResult:
+) -> GroupResult[Any]:
     members: Sequence[Any]
     if len(made.members) > MOST_EAGER and all(isinstance(m, Step) and own_id(m) is None for m in made.members):
-        members = Derived(outlet, canvas_id, len(made.members), group_id=canvas_id, parent=parent, launch=launch)
+        names = [m.signature.task for m in made.members if isinstance(m, Step)]
+        members = Derived(outlet, canvas_id, len(names), group_id=canvas_id, parent=parent, launch=launch, names=names)
     else:
         members = [results(outlet, m, _member(m, canvas_id, n), parent, launch or canvas_id) for n, m in enumerate(made.members)]
     return GroupResult(members, group_id=canvas_id, parent=parent, join_id=join_id, launch=launch)

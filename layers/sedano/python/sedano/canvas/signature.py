@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sedano.canvas.election import elect
 from sedano.canvas.form import Form, Publishes
@@ -12,9 +12,15 @@ from sedano.model.canvas.tree import Step, Tree
 from sedano.model.elections import TIMEOUT_S, Mode
 from sedano.model.tasks.signature import Signature, given
 from sedano.result import AsyncResult
+from sedano.result.async_result import V_co
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from sedano.model.tasks.published_options import LinkedOptions
 
 
-class Sig(Form):
+class Sig(Form[AsyncResult[V_co]]):
     """One task as a form of a canvas."""
 
     def __init__(self, spec: Signature, app: Publishes | None) -> None:
@@ -42,12 +48,11 @@ class Sig(Form):
             raise UnknownTask(f"no task {self.task!r} in this app; a task of another one can only be published")
         return spec.function(*call.args, **call.kwargs)
 
-    def delay(self, *args: Any, **kwargs: Any) -> AsyncResult[Any]:
+    def delay(self, *args: Any, **kwargs: Any) -> AsyncResult[V_co]:
         """Publish it, with more arguments if it is not immutable."""
-        result: AsyncResult[Any] = super().delay(*args, **kwargs)
-        return result
+        return super().delay(*args, **kwargs)
 
-    def election(self, *, mode: Mode = "faithful", timeout: int = TIMEOUT_S) -> AsyncResult[Any]:
+    def election(self, *, mode: Mode = "faithful", timeout: int = TIMEOUT_S) -> AsyncResult[V_co]:
         """Let the cluster elect a worker, and dispatch it once; see `Control.election`.
 
         Raises:
@@ -62,8 +67,8 @@ class Sig(Form):
 
 def signature(
     name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, app: Publishes | None = None, immutable: bool = False,
-    **options: Any,
-) -> Sig:  # fmt: skip
+    **options: Unpack[LinkedOptions],
+) -> Sig[Any]:  # fmt: skip
     """Return the signature of a task by its name, with options.
 
     Args:

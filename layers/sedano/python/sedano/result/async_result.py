@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Generator
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, overload
 
 from sedano.errors.hints import Hinting
 from sedano.model import states
@@ -15,7 +16,20 @@ from sedano.result.record_reader import RecordReader
 from sedano.result.shape import Progress, before, counted, forget_all, revoke_all
 from sedano.result.waits import Reads, must_be_id, waited
 
-R_co = TypeVar("R_co", covariant=True)
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # type checkers know it; nothing is installed
+
+    V_co = TypeVar("V_co", covariant=True, default=Any)
+else:
+    V_co = typing.TypeVar("V_co", covariant=True)
+R_co = typing.TypeVar("R_co", covariant=True)
+
+
+class Answers(Protocol[R_co]):
+    """A result whose `get` returns an R_co: that of a task, or the list of a group."""
+
+    def get(self, timeout: float | None = None) -> R_co:
+        """Wait for it and return its value."""
 
 
 class AsyncResult(Hinting, Generic[R_co]):
@@ -184,7 +198,20 @@ class AsyncResult(Hinting, Generic[R_co]):
         """
         return waited(self.reader.waits(timeout))
 
-    def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> R_co:
+    @overload
+    def get(
+        self, timeout: float | None = ..., propagate: Literal[True] = ..., callback: Callable[[str, Any], Any] | None = ...
+    ) -> R_co: ...
+
+    @overload
+    def get(self, timeout: float | None, propagate: bool, callback: Callable[[str, Any], Any] | None = ...) -> R_co | Exception: ...
+
+    @overload
+    def get(
+        self, timeout: float | None = ..., *, propagate: bool, callback: Callable[[str, Any], Any] | None = ...
+    ) -> R_co | Exception: ...
+
+    def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> Any:
         """Wait for the task and return its value.
 
         Args:
@@ -199,7 +226,7 @@ class AsyncResult(Hinting, Generic[R_co]):
             NoResult: nothing is kept to wait for, or it was forgotten.
             ResultTimeout, WaitInsideTask, WaitInsideLoop: see `wait`.
         """
-        value = cast("R_co", waited(self.reader.gets(timeout, propagate)))
+        value = waited(self.reader.gets(timeout, propagate))
         if callback is not None:
             callback(self.id, value)
         return value

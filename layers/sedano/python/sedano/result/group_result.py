@@ -16,7 +16,7 @@ from sedano.model.ledger.records import INLINE_BYTES, Outcome
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import derived_id
 from sedano.result import late as later
-from sedano.result.async_result import AsyncResult
+from sedano.result.async_result import AsyncResult, V_co
 from sedano.result.large_groups import Derived
 from sedano.result.result_set import ResultSet
 from sedano.result.shape import before, is_set
@@ -35,7 +35,7 @@ class Published(Protocol):
         """The way out."""
 
 
-class GroupResult(ResultSet):
+class GroupResult(ResultSet[V_co]):
     """The results of a group, in order."""
 
     def __init__(
@@ -90,7 +90,7 @@ class GroupResult(ResultSet):
         _save(self)
 
     @classmethod
-    def restore(cls, group_id: str, app: Published) -> GroupResult:
+    def restore(cls, group_id: str, app: Published) -> GroupResult[Any]:
         """Return the group that was saved as *group_id* by a program of *app*.
 
         Raises:
@@ -104,7 +104,7 @@ class GroupResult(ResultSet):
             self.outlet.ports.ledger.forget([_saved_id(self.id)])
 
 
-def _save(group: GroupResult) -> None:
+def _save(group: GroupResult[Any]) -> None:
     if not group.id or not len(group):
         raise OptionError("group: only one with an id and results can be saved; GroupResult(results, group_id=…)")
     outlet: Reads = group.outlet
@@ -124,7 +124,7 @@ def _save(group: GroupResult) -> None:
         raise OptionError(f"group: another one was saved as {group.id}, or it was deleted; a group's id is used once")
 
 
-def _restore(group_id: str, outlet: Reads) -> GroupResult:
+def _restore(group_id: str, outlet: Reads) -> GroupResult[Any]:
     saved = _saved_id(must_be_id(group_id, "group_id"))
     record = outlet.ports.ledger.read([saved]).get(saved)
     if record is None or record.forgotten:

@@ -13,15 +13,27 @@ from sedano.result.waits import Reads
 class Derived(Sequence[AsyncResult[Any]]):
     """The results of *size* tasks whose ids are derived from *base*: the n-th has the id of the follow-up at *prefix* n of it."""
 
-    __slots__ = ("_size", "base", "group_id", "launch", "outlet", "parent", "prefix")
+    __slots__ = ("_size", "base", "group_id", "launch", "names", "outlet", "parent", "prefix")
 
     def __init__(
         self, outlet: Reads, base: str, size: int, prefix: str = "", *, group_id: str | None = None, parent: Any = None,
-        launch: AsyncResult[Any] | None = None,
+        launch: AsyncResult[Any] | None = None, names: Sequence[str] = (),
     ) -> None:  # fmt: skip
-        """Refer to the tasks; *group_id*, *parent* and *launch* are those of each result."""
+        """Refer to the tasks; *group_id*, *parent* and *launch* are those of each result.
+
+        Args:
+            outlet: where they were published.
+            base: what their ids are derived from.
+            size: how many there are.
+            prefix: precedes the number in the place of the follow-up.
+            group_id: the group that each is a member of.
+            parent: the result that each waits for.
+            launch: the command that publishes them.
+            names: the names of the tasks, in order; a single name is that of all tasks; empty where they are unknown.
+        """
         self.outlet, self.base, self._size, self.prefix = outlet, base, size, prefix
         self.group_id, self.parent, self.launch = group_id, parent, launch
+        self.names = names[:1] if len(set(names)) == 1 else names
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -39,8 +51,9 @@ class Derived(Sequence[AsyncResult[Any]]):
             return [self[n] for n in range(*at.indices(self._size))]
         number = range(self._size)[at]
         return AsyncResult(
-            self.outlet, self.id_of(number), parent=self.parent, group_id=self.group_id, follows=False, launch=self.launch
-        )
+            self.outlet, self.id_of(number), parent=self.parent, group_id=self.group_id, follows=False, launch=self.launch,
+            name=self.names[min(number, len(self.names) - 1)] if self.names else "",
+        )  # fmt: skip
 
     def id_of(self, number: int) -> str:
         """Return the id of task *number*."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 from sedano.errors import KeyReused, NoResult
 from sedano.model.ledger.dedup_keys import is_of_another
 from sedano.model.ledger.records import TaskRecord
-from sedano.result.shape import steps_before
+from sedano.model.messages.message import COLLECT
+from sedano.result.shape import is_set, steps_before
 from sedano.result.waits import UNSEEN, Broken, Line, Patience, Waits, error_of, has_ended, looks, unended, value_of, waited
 
 
@@ -61,7 +63,8 @@ class RecordReader:
         reused = bool(of.keyed) and record.task_id == of.id and is_of_another(of.keyed, record)
         error = KeyReused(of.id) if reused else error_of(record)
         if error is None:
-            return value_of(of.outlet, record)
+            value = value_of(of.outlet, record)
+            return _each(of.parent.members(), value) if record.name == COLLECT and is_set(of.parent) else value
         if propagate:
             raise error
         return error
@@ -88,3 +91,19 @@ class RecordReader:
         if has_ended(record):
             self._kept = record
         return record
+
+
+def _each(members: Iterable[Any], values: Any) -> Any:
+    """Return *values*, the value of a group within another, each restored by the annotation of the task of its member."""
+    if not isinstance(values, list):
+        return values
+    return [_restored(one, value) for one, value in zip(members, values, strict=False)]
+
+
+def _restored(member: Any, value: Any) -> Any:
+    if is_set(member):
+        return _each(member.members(), value)
+    if member.name == COLLECT and is_set(member.parent):
+        return _each(member.parent.members(), value)
+    task = member.outlet.registry.tasks.get(member.name)
+    return value if task is None else task.parameters.returns.restored(value)

@@ -6,19 +6,19 @@ Records of many tasks are read a hundred to a call, in order, and no more than n
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Generic, Literal, overload
 
 from sedano.errors import OptionError, SedanoError
 from sedano.model.ledger.records import TaskRecord
 from sedano.result import late as later
-from sedano.result.async_result import AsyncResult
+from sedano.result.async_result import Answers, AsyncResult, V_co
 from sedano.result.iteration import Coming, as_they_end, in_order, values_as_they_end
 from sedano.result.large_groups import Derived
 from sedano.result.shape import Progress, before, counted, forget_all, ids_of, leaves, read_anew, revoke_all, steps_before
 from sedano.result.waits import Broken, Line, Reads, error_of, has_ended, in_hundreds, look, read, waited
 
 
-class ResultSet:
+class ResultSet(Generic[V_co]):
     """Results of any tasks, each once, in the order in which they were added."""
 
     join_id: str | None = None
@@ -26,7 +26,7 @@ class ResultSet:
     parent: Any = None
     launch: Any = None
 
-    def __init__(self, results: Iterable[Any] = ()) -> None:
+    def __init__(self, results: Iterable[Answers[V_co]] = ()) -> None:
         """Hold *results*.
 
         Raises:
@@ -122,6 +122,21 @@ class ResultSet:
         """Return whether a task has not ended yet."""
         return not self.ready()
 
+    @overload
+    def get(
+        self, timeout: float | None = ..., propagate: Literal[True] = ..., callback: Callable[[str, Any], Any] | None = ...
+    ) -> list[V_co]: ...
+
+    @overload
+    def get(
+        self, timeout: float | None, propagate: bool, callback: Callable[[str, Any], Any] | None = ...
+    ) -> list[V_co | Exception]: ...
+
+    @overload
+    def get(
+        self, timeout: float | None = ..., *, propagate: bool, callback: Callable[[str, Any], Any] | None = ...
+    ) -> list[V_co | Exception]: ...
+
     def get(self, timeout: float | None = None, propagate: bool = True, callback: Callable[[str, Any], Any] | None = None) -> list[Any]:
         """Wait for all tasks and return their values in order; those of a group within as a list.
 
@@ -138,11 +153,20 @@ class ResultSet:
     join = get
     join_native = get
 
+    @overload
+    def iterate(self, timeout: float | None = ..., propagate: Literal[True] = ...) -> Coming[V_co]: ...
+
+    @overload
+    def iterate(self, timeout: float | None, propagate: bool) -> Coming[V_co | Exception]: ...
+
+    @overload
+    def iterate(self, timeout: float | None = ..., *, propagate: bool) -> Coming[V_co | Exception]: ...
+
     def iterate(self, timeout: float | None = None, propagate: bool = True) -> Coming[Any]:
         """Yield the values as the tasks end, whichever ends first; see `get`. Where an event loop runs, in an ``async for``."""
         return Coming(values_as_they_end(self, timeout, propagate))
 
-    def iter_native(self, timeout: float | None = None, propagate: bool = False) -> Coming[tuple[Any, Any]]:
+    def iter_native(self, timeout: float | None = None, propagate: bool = False) -> Coming[tuple[Any, V_co | Exception]]:
         """Yield each result with its value (its exception, when it failed) as the tasks end, whichever ends first; see `iterate`."""
         return Coming(as_they_end(self, timeout, propagate))
 
@@ -174,7 +198,7 @@ class ResultSet:
             for result in self.results:
                 read_anew(result)
 
-    def __await__(self) -> Generator[Any, None, list[Any]]:
+    def __await__(self) -> Generator[Any, None, list[V_co]]:
         """Wait for all tasks without blocking the event loop."""
         return later.awaited(in_order(self, None, True))
 

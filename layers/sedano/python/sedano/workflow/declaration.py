@@ -73,8 +73,8 @@ class Step(Declared):
     """
 
     def __init__(
-        self, call: Sig, *, after: Step | Sequence[Step] = (), when: When | Value | Sequence[When | Value] = (),
-        compensate: Sig | None = None, retry: int | Retry = 0, time_limit: float | None = None,
+        self, call: Sig[Any], *, after: Step | Sequence[Step] = (), when: When | Value | Sequence[When | Value] = (),
+        compensate: Sig[Any] | None = None, retry: int | Retry = 0, time_limit: float | None = None,
     ) -> None:  # fmt: skip
         """Declare a step."""
         super().__init__()
@@ -99,7 +99,7 @@ class Step(Declared):
             data["retry"] = self.retry if isinstance(self.retry, int) else asdict(self.retry)
         return data if self.time_limit is None else {**data, "time_limit": self.time_limit}
 
-    def _call(self, call: Sig, lists: list[Value]) -> dict[str, Any]:
+    def _call(self, call: Sig[Any], lists: list[Value]) -> dict[str, Any]:
         spec = call.spec
         return {
             "task": spec.task,
