@@ -109,7 +109,7 @@ destroy: setup ## the stage away, with all it remembers unless it is production 
 	@$(ON_AWS)
 
 pins: setup ## pin what requirements/*.in ask for to today's versions
-	@cd requirements && for set in build layer dev docs ministack bench spark35; do ../$(UV) $$set.in -o $$set.txt; done
+	@cd requirements && for set in build layer dev deploy docs ministack bench spark35; do ../$(UV) $$set.in -o $$set.txt; done
 
 dist: setup ## the wheel and the sdist in dist/, the same bytes from the same commit
 	@rm -rf dist

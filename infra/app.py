@@ -5,15 +5,17 @@
 Settings come from the context (`-c name=value`); `infra/README.md` lists them.
 """
 
+import json
 import sys
 from pathlib import Path
 
 import aws_cdk as cdk
 
 from . import cost, limits, nag
+from .application import Declared
 from .assets import AssetError
 from .config import ConfigError
-from .context import from_context
+from .context import Deployment, from_context
 from .discovery import DiscoveryError
 from .sedano_stacks import SedanoStacks
 
@@ -24,7 +26,7 @@ def main() -> int:
     nag.check(app)
     try:
         asked = from_context(app.node.get_all_context())
-        SedanoStacks(app, app=asked.app, code=asked.code, config=asked.config, requirements=asked.requirements)
+        made = SedanoStacks(app, app=asked.app, code=asked.code, config=asked.config, requirements=asked.requirements)
     except (ConfigError, AssetError, DiscoveryError) as error:
         sys.stderr.write(f"sedano: {error}\n")
         return 2
@@ -35,6 +37,7 @@ def main() -> int:
     if not asked.config.local:  # this machine asks no money
         sys.stderr.write(f"sedano: {asked.config.bears()}.\n")
         tell_the_cost(assembly)
+    write_facts(assembly, asked, made.application.declared)
     return 2 if refused else 0
 
 
@@ -43,6 +46,23 @@ def tell_the_cost(assembly: Path) -> None:
     stage = cost.read(assembly)
     (assembly / "cost.md").write_text(cost.page(stage), encoding="utf-8")
     sys.stderr.write(f"sedano: {cost.summary(stage)}: cost.md beside the templates tells how.\n")
+
+
+def write_facts(assembly: Path, asked: Deployment, declared: Declared) -> None:
+    """Writes beside the templates what a deployment has to know of the stage before it begins."""
+    stage = None if asked.config.local else cost.read(assembly)
+    facts = {
+        "stage": asked.config.stage,
+        "app": asked.app,
+        "queues": declared.queues,
+        "webhooks": bool(declared.webhooks),
+        "webhook_concurrency": asked.config.webhook_concurrency,
+        "permanent": asked.config.permanent,
+        "replace": asked.replace,
+        "cost": cost.summary(stage) if stage else "",
+        "idle_month_usd": round(cost.total(cost.idle(stage)), 2) if stage else 0.0,
+    }
+    (assembly / "stage.json").write_text(json.dumps(facts), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -93,8 +93,9 @@ def _emptied(session: boto3.Session, region: str, config: StageConfig, *, agreed
     if not agreed and not _confirmed(f"Destroy the stage {config.stage}, {kept}? (y/n) "):
         sys.stderr.write("Nothing was changed.\n")
         return False
+    s3 = session.client("s3", region_name=region)
     for name in names:
-        sys.stderr.write(f"{name}: {buckets.emptied(session, region, name)} objects deleted\n")
+        sys.stderr.write(f"{name}: {buckets.emptied(s3, name)} objects deleted\n")
     return True
 
 

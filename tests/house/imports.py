@@ -102,6 +102,7 @@ BY_NAME = {
         "cli/console.py": "the app is named on the command line",
         "cli/history.py": "looks whether the history job is installed before it says how to install it",
         "cli/workflow.py": "the workflow is named on the command line, as module:Class",
+        "deploy/toolset.py": "looks whether the CDK is installed, without loading it",
     }.items()
 }
 """Which files load what users name. A module of ours is named by an import statement, everywhere (`ours_by_statement`)."""

@@ -41,6 +41,19 @@ def test_the_layer_brings_no_aws_client_of_its_own() -> None:
     assert not {"boto3", "botocore"} & set(pinned(ROOT / "requirements/layer.txt"))
 
 
+def test_a_users_machine_synthesises_with_the_versions_that_are_tested_here() -> None:
+    theirs, ours = (pinned(ROOT / "requirements" / f"{name}.txt") for name in ("deploy", "dev"))
+    assert {name: version for name, version in theirs.items() if ours.get(name) != version}.keys() == {"pip"}
+
+
+def test_the_bootstrap_template_is_that_of_the_cdk_cli() -> None:
+    text = (ROOT / "layers/sedano/python/sedano/deploy/bootstrap.yaml").read_text()
+    version = json.loads((ROOT / "package.json").read_text())["devDependencies"]["aws-cdk"]
+    assert f"command line {version}, unchanged below this comment" in text
+    original = ROOT / "node_modules" / "aws-cdk" / "lib" / "api" / "bootstrap" / "bootstrap-template.yaml"
+    assert not original.is_file() or text.endswith(original.read_text())
+
+
 def test_the_cdk_cli_is_one_exact_version_with_its_digest() -> None:
     wanted = json.loads((ROOT / "package.json").read_text())["devDependencies"]
     locked = json.loads((ROOT / "package-lock.json").read_text())["packages"]

@@ -36,6 +36,7 @@ def test_it_holds_everything_below_one_name(wheel: Path) -> None:
     assert {name.split("/")[0] for name in _names(wheel)} == {"sedano", f"sedano-{SAID['version']}.dist-info"}
     carried = {name.removeprefix("sedano/cdk/deployed/") for name in _names(wheel)}
     assert {"functions/worker/handler.py", "glue_jobs/history.py", "requirements/layer.txt"} < carried
+    assert {"sedano/deploy/bootstrap.yaml", "sedano/cdk/deployed/requirements/deploy.txt"} < _names(wheel)
     assert "glue_jobs/pipeline/quiet/log4j2.properties" in carried
     assert {"sedano/__init__.py", "sedano/py.typed", "sedano/cdk/__init__.py", "sedano/cdk/constructs/layers.py"} < _names(wheel)
     assert not [name for name in _names(wheel) if "__pycache__" in name or name.endswith((".pyc", "README.md"))]
@@ -88,7 +89,7 @@ def test_it_brings_pip_and_without_pip_says_how_to_get_it() -> None:
 
 
 def test_every_extra_is_needed_by_something() -> None:
-    trees = {"yaml": ("layers", "yaml"), "spark": ("layers", "pyspark"), "deploy": ("infra", "aws_cdk")}
+    trees = {"dev": ("layers", "click"), "yaml": ("layers", "yaml"), "spark": ("layers", "pyspark"), "deploy": ("infra", "aws_cdk")}
     assert trees.keys() == SAID["optional-dependencies"].keys()
     for tree, module in trees.values():
         assert any(module in path.read_text() for path in (ROOT / tree).rglob("*.py"))

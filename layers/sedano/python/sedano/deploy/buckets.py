@@ -27,13 +27,12 @@ def of_stage(session: boto3.Session, region: str, stage: str) -> list[str]:
     return found
 
 
-def emptied(session: boto3.Session, region: str, bucket: str) -> int:
-    """Delete every version of every object in *bucket*; return how many.
+def emptied(s3: Any, bucket: str) -> int:
+    """Delete every version of every object in *bucket* by the client *s3*; return how many.
 
     Raises:
         AccountError: an object cannot be deleted.
     """
-    s3: Any = session.client("s3", region_name=region)
     count = 0
     for page in s3.get_paginator("list_object_versions").paginate(Bucket=bucket, PaginationConfig={"PageSize": _AT_ONCE}):
         found = [{"Key": one["Key"], "VersionId": one["VersionId"]} for kind in ("Versions", "DeleteMarkers") for one in page.get(kind, [])]

@@ -1,0 +1,79 @@
+"""The steps of `sedano diff` and `sedano deploy`, from the settings to a plan; each refuses before the next one costs anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from sedano.deploy.account import opened, require_room, target
+from sedano.deploy.assembly import stacks
+from sedano.deploy.clients import Clients, Say
+from sedano.deploy.deployment import Deployment, Planned
+from sedano.deploy.standing import require_empty, require_free, require_same, standing
+from sedano.deploy.synthesis import Facts, synthesise
+from sedano.deploy.toolset import constructs, toolset
+
+#: The folder of a project for what sedano makes there; git and deployments ignore it.
+OWN = ".sedano"
+
+
+class Prepared(NamedTuple):
+    """A stage that was synthesised and compared with the deployed one, and the deployment that carries out the plan."""
+
+    facts: Facts
+    deployment: Deployment
+    plan: list[Planned]
+
+
+def clients_for(settings: Mapping[str, str], say: Say) -> Clients:
+    """Return clients for the account and Region of a stage with these *settings*.
+
+    Raises:
+        AccountError: the credentials do not lead to the account of the stage.
+    """
+    session = opened()
+    where = target(session, settings["stage"], settings.get("region"), settings.get("account"))
+    say(f"account {where.account}, {where.region}, stage {settings['stage']}")
+    return Clients(session, where, say)
+
+
+def assembly_folder(root: Path, stage: str) -> Path:
+    """Return the folder for the cloud assembly of *stage*, in a folder of the project *root* that only its owner reads."""
+    own = root / OWN
+    own.mkdir(mode=0o700, exist_ok=True)
+    ignored = own / ".gitignore"
+    if not ignored.exists():
+        ignored.write_text("*\n", encoding="utf-8")
+    return own / "deploy" / stage
+
+
+def prepare(settings: Mapping[str, str], root: Path, clients: Clients, say: Say) -> Prepared:
+    """Synthesise the stage and plan its deployment.
+
+    Raises:
+        UsageError: a setting or the code cannot be deployed.
+        DeployError: another application has the stage, a queue with messages would be deleted, the account has no room for it, or a
+            stack cannot be updated.
+    """
+    found = constructs()
+    tools = toolset(found, say)
+    folder = assembly_folder(root, settings["stage"])
+    facts = synthesise(settings, folder, found, tools, say)
+    _require_ready(facts, clients)
+    deployment = Deployment(clients, stacks(folder), say)
+    return Prepared(facts, deployment, deployment.plan())
+
+
+def _require_ready(facts: Facts, clients: Clients) -> None:
+    """Refuse a deployment that would fail in the middle, or lose messages."""
+    session, where = clients.session, clients.where
+    if facts.webhooks:
+        require_room(session, where, facts.webhook_concurrency)
+    found = standing(session, where, facts.stage)
+    if found is None:
+        return
+    if not facts.replace:
+        require_same(found, facts.stage, facts.app)
+        require_empty(session, where, found, facts.queues)
+    require_free(session, where, found, facts.queues)
