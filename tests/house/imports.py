@@ -50,6 +50,7 @@ LATE = {
         "api/exclusion.py": "a program loads locks, leaderships and partitions when it uses them",
         "api/leases.py": "only a program that awaits a lock loads an event loop",
         "api/limits.py": "only an app with a queue that keeps order loads the options of order",
+        "api/task_declarer.py": "only an app whose tasks have circuits or limits loads them",
         "api/periodic.py": "only an app with periodic tasks loads schedules",
         "api/checks_and_budgets.py": "only an app that declares health checks or budgets loads them",
         "api/sources.py": "only an app that declares a webhook or a stream loads them",

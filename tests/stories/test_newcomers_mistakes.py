@@ -147,7 +147,7 @@ def test_an_option_of_celerys_app_is_told_by_its_name_here(option: str, words: s
 def test_a_name_that_celery_exports_is_told_by_its_name_here() -> None:
     wants = compile("from sedano import shared_task", "shop.py", "exec")
     words = told(ImportError, lambda: exec(wants, {}))  # noqa: S102 - an import in a function is refused in this tree
-    assert words.startswith("cannot import name 'shared_task' from 'sedano'; import an app and write @app.task")
+    assert words.startswith("cannot import name 'shared_task' from 'sedano'; write shared = sedano.SharedTasks(), then @shared.task")
     assert told(AttributeError, lambda: sedano.crontab) == (
         "module 'sedano' has no attribute 'crontab'; write `from sedano import cron`, then @app.periodic(cron('0 9 * * MON-FRI'))"
     )

@@ -113,10 +113,10 @@ def together() -> None:
 
 def declared() -> None:
     """Declare wrongly."""
-    # mypy says: Unexpected keyword argument "quue" for overloaded function "task" of "Sedano"; did you mean "queue"?
+    # mypy says: Unexpected keyword argument "quue" for overloaded function "task" of "TaskDeclarer"; did you mean "queue"?
     # pyright says: No overloads for "task" match the provided arguments
     app.task(quue="x")
-    # mypy says: No overload variant of "task" of "Sedano" matches argument type "str"
+    # mypy says: No overload variant of "task" of "TaskDeclarer" matches argument type "str"
     # pyright says: Argument of type "Literal['twice']" cannot be assigned to parameter "delivery" of type "Delivery"
     app.task(delivery="twice")
     # mypy says: Argument 1 to "periodic" of "PeriodicTasks" has incompatible type "SyncTask[[int, int], int]"; expected "Cron | Every | At"

@@ -9,10 +9,26 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple, assert_type
 
-from sedano import AsyncResult, Call, DomainEvent, GroupResult, ResultSet, Sedano, Sig, chain, chord, every, fork, group
+from sedano import AsyncResult, Call, DomainEvent, GroupResult, ResultSet, Sedano, SharedTasks, Sig, chain, chord, every, fork, group
 from sedano.task import AsyncTask, SyncTask, Task
 
+shared = SharedTasks()
+
+
+@shared.task
+def early(day: date) -> date:
+    """Be declared before there is an app."""
+    return day
+
+
+@shared.task(queue="slow", bind=True)
+async def early_bound(self: Task[[int], Decimal], number: int) -> Decimal:
+    """Be declared with options before there is an app."""
+    return Decimal(number + self.request.attempt)
+
+
 app = Sedano("typed", queues=("default", "slow"))
+app.include(shared)
 
 
 @dataclass(frozen=True)
@@ -142,6 +158,8 @@ def published() -> None:
     assert_type(bound.delay(1).get(), str)
     assert_type(bound_async.delay(x=1).get(), float)
     assert_type(counted.delay("anything"), AsyncResult[int])
+    assert_type(early.delay(date(2026, 1, 1)).get(), date)
+    assert_type(early_bound.delay(number=1).get(), Decimal)
     assert_type(nothing.delay(1, 2).get(), None)
     assert_type(swept.delay(limit=2).get(), bool)
     assert_type(swept_async.delay().get(), bool)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from sedano.api.shared_tasks import SharedTasks
     from sedano.app import Sedano
     from sedano.canvas import Sig, chain, chord, chunks, fork, group, signature
     from sedano.engine.context import TaskContext, current
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AsyncResult", "Breaker", "Call", "Candidate", "DomainEvent", "GroupResult", "Ignore", "Range", "Reject", "ResultSet", "Retry",
-    "Sedano", "SedanoError", "Sig", "TaskContext", "WorkerSettings", "at", "chain", "chord", "chunks", "cron", "current", "every", "fork",
-    "group", "optional", "poisonous", "retry", "signature", "upcoming",
+    "Sedano", "SedanoError", "SharedTasks", "Sig", "TaskContext", "WorkerSettings", "at", "chain", "chord", "chunks", "cron", "current",
+    "every", "fork", "group", "optional", "poisonous", "retry", "signature", "upcoming",
 ]  # fmt: skip
 
 _IMPORTER = "importlib._bootstrap"
@@ -67,6 +68,8 @@ def _home(name: str) -> ModuleType | None:
     match name:
         case "Sedano":
             import sedano.app as home
+        case "SharedTasks":
+            import sedano.api.shared_tasks as home
         case "Sig" | "chain" | "chord" | "chunks" | "fork" | "group" | "signature":
             import sedano.canvas as home
         case "AsyncResult" | "GroupResult" | "ResultSet":

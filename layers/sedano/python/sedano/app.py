@@ -14,19 +14,19 @@ to AWS by the settings of the environment, or to whatever `attach` was given (`s
 
 from __future__ import annotations
 
-import functools
 import importlib
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
 from sedano.api.checks_and_budgets import Guarded
-from sedano.api.declaration import Declaration, app_name, declared, queue_names
+from sedano.api.declaration import app_name, queue_names
 from sedano.api.exclusion import Exclusion
 from sedano.api.periodic import PeriodicTasks
 from sedano.api.sources import Sources
+from sedano.api.task_declarer import AppTasks
 from sedano.engine.origins import may_declare
 from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import Registry, WorkerSettings
@@ -36,12 +36,10 @@ from sedano.event import DomainEvent, EventType
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.tasks.signature import Signature, given
 from sedano.ports import Ports, deadlines
-from sedano.task import AsyncTask, P, R, SyncTask, Task
+from sedano.task import Task
 
 if TYPE_CHECKING:
     from sedano.api.control import Control
-    from sedano.api.task_decorators import Declares, DeclaresBatch, DeclaresBound
-    from sedano.api.task_options import TaskOptions
     from sedano.api.timers import Scheduled
     from sedano.canvas import Sig
     from sedano.engine.publisher.sender import Backlog
@@ -56,7 +54,7 @@ AWS = "sedano.aws.deployment:connect"
 OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker")
 
 
-class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
+class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
     """An application: its tasks, its events, and its way to the outside.
 
     Args:
@@ -93,40 +91,6 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()
         self._unknown: set[str] = set()
-
-    @overload
-    def task(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap] # pyright: ignore[reportOverlappingOverload]
-
-    @overload
-    def task(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
-
-    @overload
-    def task(self, /, *, bind: Literal[False] = ..., **options: Unpack[TaskOptions]) -> Declares: ...
-
-    @overload
-    def task(self, /, *, batch: tuple[int, float | str], **options: Unpack[TaskOptions]) -> DeclaresBatch: ...
-
-    @overload
-    def task(self, /, *, bind: Literal[True], **options: Unpack[TaskOptions]) -> DeclaresBound: ...
-
-    def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-        """Declare a task; use it bare or with options.
-
-        Args:
-            function: the function that is the task.
-            options: see `sedano.api.task_options.TaskOptions`; and ``bind=True``: the function takes the task itself first:
-                `self.request`, `self.replace(…)`, `self.add_to_chord(…)`; ``batch=(100, "5s")``: up to so many calls, collected for so
-                long, are one call of the function, with a list of `sedano.Call`.
-
-        Raises:
-            OptionError: an option is unknown or cannot be honoured, or another task has the name.
-        """
-        declaration = declared(options)
-        if declaration.queue not in self.queues:
-            raise OptionError(f"queue: {declaration.queue!r} is none of this app's queues {self.queues}; name it in Sedano(queues=…)")
-        if function is not None:
-            return self._register(function, declaration)
-        return lambda f: self._register(f, declaration)
 
     @overload
     def event(self, cls: type[Named]) -> type[Named]: ...  # type: ignore[overload-overlap]
@@ -293,26 +257,6 @@ class Sedano(PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
         from sedano.engine.worker.event_loop import run_together
 
         return run_together
-
-    def _register(self, function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
-        spec = declaration.spec(function, self.retry)
-        if not may_declare(self.registry, f"task {spec.name}", function, spec.name in self.registry.tasks):
-            raise OptionError(f"task {spec.name}: declared twice; give one of them another name")
-        for port, option in declaration.needs.items():
-            self.registry.need(port, f"the task {spec.name} ({option}=)")
-        if declaration.circuit:
-            from sedano.api.health import guarded
-
-            spec = guarded(spec, declaration.circuit, self.registry)
-        if declaration.limits:
-            from sedano.api.limits import limited
-
-            spec = limited(spec, declaration.limits, self.registry, self.queues)
-        task: Task[Any, Any] = Task(spec, self)
-        if declaration.bind:
-            task.spec = spec = spec._replace(function=functools.partial(function, task))
-        self.registry.tasks[spec.name] = spec
-        return task
 
 
 def load(reference: str, setting: str = "SEDANO_APP") -> Sedano:

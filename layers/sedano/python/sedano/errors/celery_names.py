@@ -213,7 +213,7 @@ PACKAGE = {
     "current_task": "write `from sedano import current`, then current()",
     "maybe_signature": "write `from sedano import signature`",
     "schedule": "write `from sedano import every`, then @app.periodic(every(60))",
-    "shared_task": "import an app and write @app.task; a package for several apps takes the app in a function that declares its tasks",
+    "shared_task": "write shared = sedano.SharedTasks(), then @shared.task; the app includes them: app.include(shared)",
     "Signature": "write `from sedano import Sig`",
     "signals": "a task links callbacks (task.s(…).link(…)); domain events are declared with @app.event",
     "solar": "write `from sedano import cron`, or add moments while it runs: app.schedules.add(…)",

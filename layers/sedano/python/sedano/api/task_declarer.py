@@ -1,0 +1,128 @@
+"""`@app.task(…)` and `@shared.task(…)`, the decorators that make a task of a function, and the tasks of an app."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+
+from sedano.api.declaration import Declaration, declared
+from sedano.engine.origins import may_declare
+from sedano.engine.publisher.publisher import Outlet
+from sedano.engine.registry import Registry
+from sedano.errors import OptionError
+from sedano.model.retry import Retry
+from sedano.task import AsyncTask, P, R, SyncTask, Task
+
+if TYPE_CHECKING:
+    from sedano.api.shared_tasks import SharedTasks
+    from sedano.api.task_decorators import Declares, DeclaresBatch, DeclaresBound
+    from sedano.api.task_options import TaskOptions
+
+
+class TaskDeclarer(ABC):
+    """Declares tasks: an app, or the shared tasks of a package."""
+
+    @overload
+    def task(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap] # pyright: ignore[reportOverlappingOverload]
+
+    @overload
+    def task(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
+
+    @overload
+    def task(self, /, *, bind: Literal[False] = ..., **options: Unpack[TaskOptions]) -> Declares: ...
+
+    @overload
+    def task(self, /, *, batch: tuple[int, float | str], **options: Unpack[TaskOptions]) -> DeclaresBatch: ...
+
+    @overload
+    def task(self, /, *, bind: Literal[True], **options: Unpack[TaskOptions]) -> DeclaresBound: ...
+
+    def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+        """Declare a task; use it bare or with options.
+
+        Args:
+            function: the function that is the task.
+            options: see `sedano.api.task_options.TaskOptions`; and ``bind=True``: the function takes the task itself first:
+                `self.request`, `self.replace(…)`, `self.add_to_chord(…)`; ``batch=(100, "5s")``: up to so many calls, collected for so
+                long, are one call of the function, with a list of `sedano.Call`.
+
+        Raises:
+            OptionError: an option is unknown or cannot be honoured, or another task has the name.
+        """
+        declaration = declared(options)
+        self.permits(declaration)
+        if function is not None:
+            return self.declared(function, declaration)
+        return lambda f: self.declared(f, declaration)
+
+    @abstractmethod
+    def permits(self, declaration: Declaration) -> None:
+        """Check a declaration, before there is a function; raise `OptionError` for one that cannot be honoured here."""
+
+    @abstractmethod
+    def declared(self, function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
+        """Return the task that *function* is by *declaration*."""
+
+
+class AppTasks(TaskDeclarer):
+    """The tasks of an app: its own, and the shared tasks that it includes."""
+
+    name: str
+    queues: tuple[str, ...]
+    retry: Retry
+    registry: Registry
+
+    @property
+    @abstractmethod
+    def outlet(self) -> Outlet:
+        """The way out."""
+
+    def include(self, *shared: SharedTasks) -> None:
+        """Include the tasks of reusable packages (`sedano.SharedTasks`), also those that a package declares later.
+
+        A shared task then publishes through this app, runs in its workers, and has its default retry policy.
+
+        Raises:
+            OptionError: a task names a queue that this app does not have, has the name of another task, or has an option that cannot be
+                honoured; the tasks are included in another app.
+        """
+        for one in shared:
+            one.included_in(self)
+
+    def declared(self, function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
+        """Return the task that *function* is by *declaration*, entered into this app."""
+        return self.adopt(Task(declaration.spec(function, self.retry), self), function, declaration)
+
+    def permits(self, declaration: Declaration) -> None:
+        """Check a declaration against this app.
+
+        Raises:
+            OptionError: this app does not have the queue.
+        """
+        if declaration.queue not in self.queues:
+            raise OptionError(f"queue: {declaration.queue!r} is none of this app's queues {self.queues}; name it in Sedano(queues=…)")
+
+    def adopt(self, task: Task[Any, Any], function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
+        """Enter *task* into this app and return it; its spec is that of *function*, without limits, circuit and binding.
+
+        Raises:
+            OptionError: another task has the name, or an option cannot be honoured.
+        """
+        spec = task.spec
+        if not may_declare(self.registry, f"task {spec.name}", function, spec.name in self.registry.tasks):
+            raise OptionError(f"task {spec.name}: declared twice; give one of them another name")
+        for port, option in declaration.needs.items():
+            self.registry.need(port, f"the task {spec.name} ({option}=)")
+        if declaration.circuit:
+            from sedano.api.health import guarded
+
+            spec = guarded(spec, declaration.circuit, self.registry)
+        if declaration.limits:
+            from sedano.api.limits import limited
+
+            spec = limited(spec, declaration.limits, self.registry, self.queues)
+        task.spec = spec._replace(function=functools.partial(function, task)) if declaration.bind else spec
+        self.registry.tasks[spec.name] = task.spec
+        return task

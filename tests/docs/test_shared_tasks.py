@@ -1,0 +1,14 @@
+"""The page about the tasks of a package runs as it is printed, from top to bottom."""
+
+from typing import Any
+
+from tests.docs.pages import page
+
+PAGE = page("shared_tasks.md")
+
+
+def test_the_page_runs_from_top_to_bottom() -> None:
+    names: dict[str, Any] = {"__name__": "page"}
+    for block in PAGE.blocks:
+        PAGE.run(block, names)
+    assert names["send"].name == "page.send"
