@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, overload
 
 from sedano.api.declaration import Declaration, declared
 from sedano.engine.origins import may_declare
@@ -16,7 +16,6 @@ from sedano.model.retry import Retry
 from sedano.task import AsyncTask, P, R, SyncTask, Task
 
 if TYPE_CHECKING:
-    from sedano.api.shared_tasks import SharedTasks
     from sedano.api.task_decorators import Declares, DeclaresBatch, DeclaresBound
     from sedano.api.task_options import TaskOptions
 
@@ -66,6 +65,13 @@ class TaskDeclarer(ABC):
         """Return the task that *function* is by *declaration*."""
 
 
+class Includable(Protocol):
+    """Tasks that an app can include: `sedano.SharedTasks`."""
+
+    def included_in(self, app: AppTasks) -> None:
+        """Enter the tasks into *app*."""
+
+
 class AppTasks(TaskDeclarer):
     """The tasks of an app: its own, and the shared tasks that it includes."""
 
@@ -79,7 +85,7 @@ class AppTasks(TaskDeclarer):
     def outlet(self) -> Outlet:
         """The way out."""
 
-    def include(self, *shared: SharedTasks) -> None:
+    def include(self, *shared: Includable) -> None:
         """Include the tasks of reusable packages (`sedano.SharedTasks`), also those that a package declares later.
 
         A shared task then publishes through this app, runs in its workers, and has its default retry policy.
