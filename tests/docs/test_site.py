@@ -27,7 +27,7 @@ INSTALLED = ENVIRONMENTS["docs"]
 TESTS = {*Path(__file__).parent.glob("test_*.py"), ROOT / "tests/unit/test_protocol_documents.py"} - {Path(__file__)}
 READERS = [path.read_text(encoding="utf-8") for path in TESTS]
 WITHOUT_EXAMPLE = {
-    "README.md": "the list of pages on GitHub; the site shows it on its first page",
+    "README.md": "about this folder; it is not a page of the site",
     "proof.md": "figures of `make prove`, each compared with its measurement by test_figures.py",
     "protocol/transitions.md": "a table of writes, compared with the code by tests/unit/test_protocol_documents.py",
 }

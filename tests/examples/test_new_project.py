@@ -55,4 +55,4 @@ def test_mypy_finds_nothing_when_it_is_strict(elsewhere: Elsewhere, cache: Path,
 @EACH
 def test_its_app_is_discovered_from_its_folder(elsewhere: Elsewhere, template: str) -> None:
     elsewhere.write(files("shop", template))
-    assert QUEUES[template] in said(elsewhere.folder, "sedano", "discover", "--app", "shop.tasks:app")
+    assert QUEUES[template] in said(elsewhere.folder, "sedano", "discover")

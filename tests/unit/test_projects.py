@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sedano.cli.projects import TEMPLATES, FolderExists, files, package, write
-from sedano.errors import UsageError
+from sedano.cli.projects import TEMPLATES, files, package, write
+from sedano.errors import FolderExists, UsageError
 
 EACH = pytest.mark.parametrize("template", TEMPLATES)
 WHOLE = {

@@ -19,7 +19,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
 
-from sedano.errors import SedanoError, UsageError
+from sedano.errors import FolderExists, UsageError
 
 TEMPLATES = {
     "minimal": "one task and its test",
@@ -30,10 +30,6 @@ LONGEST_NAME = 40
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*", re.ASCII)
 _IMPORTED = frozenset({"boto3", "botocore", "django", "fastapi", "mypy", "pytest", "ruff", "sedano", "test", "tests"})
 """Modules that a project imports, or has beside its package: a package of that name would hide them."""
-
-
-class FolderExists(SedanoError):
-    """The folder of a new project exists already. Choose another name, or another directory."""
 
 
 def files(name: str, template: str = "minimal") -> dict[str, str]:

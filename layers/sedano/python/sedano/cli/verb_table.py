@@ -83,6 +83,14 @@ def keys() -> Command:
 
 
 @verb
+def new() -> Command:
+    """Make a project: an app, its tests, its settings and a file for CI."""
+    from sedano.cli.verbs.new import command
+
+    return command
+
+
+@verb
 def parked() -> Command:
     """List parked messages with their reasons; send them again."""
     from sedano.cli.verbs.parked import command

@@ -135,6 +135,10 @@ class SpoolError(SedanoError):
     """The spool on this machine's disk cannot be used; the message names the directory and the remedy."""
 
 
+class FolderExists(SedanoError):
+    """The folder of a new project exists already, and was not changed. Choose another name, or remove it first."""
+
+
 class MessageRefused(SedanoError, ValueError):
     """A message is not one that this deployment accepts; `code` is from the closed list `sedano.model.refusals`."""
 
