@@ -1,18 +1,20 @@
 """The page of the command line: its table of exit codes is the one in the code, and its commands exist."""
 
 import re
+import shlex
 import tomllib
+
+import pytest
 
 from sedano import testing
 from sedano.cli import main
 from sedano.cli.exits import Exit
 from sedano.cli.verb_table import VERBS
 from sedano.model.settings import DEFAULTS, VARIABLES, project, resolved
+from tests.docs import shop
 from tests.docs.pages import page
-from tests.stories import bakery
 
 PAGE = page("command_line.md")
-APP = "tests.stories.bakery:app"
 
 
 def test_the_table_of_exit_codes_is_the_one_that_every_verb_uses() -> None:
@@ -20,12 +22,16 @@ def test_the_table_of_exit_codes_is_the_one_that_every_verb_uses() -> None:
     assert rows == [(str(int(one)), one.name, one.meaning.replace("|", "\\|")) for one in Exit]
 
 
-def test_the_commands_of_the_page_run() -> None:
-    commands = re.findall(r"^\$ sedano (.*)$", PAGE.text, re.MULTILINE)
-    assert {command.split()[0] for command in commands} <= set(VERBS)
-    with testing.world(bakery.app):
-        for command in commands:
-            assert main(command.replace("shop.tasks:app", APP).split()) == Exit.DONE, command
+def test_the_commands_of_the_page_run_and_print_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```console\n(.*?)```", PAGE.text, re.DOTALL)
+    with testing.world(shop.app) as world:
+        for command, shown in re.findall(r"^\$ sedano (.*)\n((?:[^$\n].*\n)*)", "".join(blocks), re.MULTILINE):
+            verb, *rest = shlex.split(command.replace("--app shop.tasks:app", ""))
+            assert verb in VERBS
+            of_app = [] if verb in ("config", "completion", "version") else ["--app", "tests.docs.shop:app"]
+            assert main([verb, *of_app, *rest]) == Exit.DONE, command
+            assert shown in ("", capsys.readouterr().out), command
+            world.drain()
 
 
 def test_the_settings_of_the_page_are_taken_and_the_table_names_their_options_and_variables() -> None:

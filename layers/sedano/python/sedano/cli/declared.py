@@ -1,4 +1,4 @@
-"""What an app declares, and so what a deployment creates for it: queues, tasks, events. What `sedano discover` does.
+"""Prints what an app declares and a deployment creates for it: queues, tasks, events. `sedano discover` calls it.
 
     python -m sedano.cli.declared --app shop.tasks:app --code src
 

@@ -51,7 +51,7 @@ class Verbs(click.Group):
         """Find the verb that *args* name.
 
         Raises:
-            UsageError: there is none of that name.
+            UsageError: no verb has that name.
         """
         if args[0] in VERBS or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
@@ -60,7 +60,7 @@ class Verbs(click.Group):
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command line *arguments*; return the exit code, or raise BrokenPipeError when nobody reads the output."""
+    """Run the command line *arguments*; return the exit code, or raise BrokenPipeError when the reader closed the output."""
     context = root.make_context("sedano", [], resilient_parsing=True)
     try:
         if os.environ.get(COMPLETE):

@@ -30,7 +30,7 @@ class Exit(IntEnum):
     )
     PROBLEMS = 6, "The command ran and found problems."
     UNREACHABLE = 69, "AWS did not answer; try again later."
-    TIMEOUT = 124, "`--timeout` passed; the task still runs."
+    TIMEOUT = 124, "The task has not ended: `--timeout` passed, or `--wait` was not given."
     INTERRUPTED = 130, "You pressed Ctrl-C."
     PIPE = 141, "The reader of the output closed it, as in `sedano cluster | head`."
 

@@ -1,7 +1,8 @@
-"""What the options of several verbs share: which app is meant, JSON, whole numbers, and options that a group takes as well."""
+"""Options that several verbs share: which app is meant, JSON, whole numbers, and options that a group takes as well."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from sedano.app import Sedano
     from sedano.cli.settings import Settings
 
+_SPAN = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smhd]?)")
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -36,8 +39,16 @@ def whole(least: int) -> Callable[[str], int]:
     return number
 
 
+def seconds(text: str) -> float:
+    """Read an option as a time in seconds: ``90``, ``90s``, ``5m``, ``2h`` or ``3d``."""
+    found = _SPAN.fullmatch(str(text))
+    if found is None:
+        raise click.BadParameter(f"{text}: give a time such as 90, 90s, 5m, 2h or 3d")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
 def shared(*names: str, **attributes: Any) -> Callable[[F], F]:
-    """Return an option that may stand at a command and at each group above it; `chosen` reads it, the last one given wins."""
+    """Return an option of a command and of each group above it; `chosen` reads it, the last one given wins."""
     return click.option(*names, expose_value=False, callback=_remember, default=None, **attributes)
 
 

@@ -27,6 +27,14 @@ def verb(load: Callable[[], Command]) -> Callable[[], Command]:
 
 
 @verb
+def call() -> Command:
+    """Publish a task and print its id, or its result."""
+    from sedano.cli.verbs.call import command
+
+    return command
+
+
+@verb
 def cluster() -> Command:
     """Show the workers and the latest tasks."""
     from sedano.cli.verbs.cluster import command
@@ -94,6 +102,22 @@ def new() -> Command:
 def parked() -> Command:
     """List parked messages with their reasons; send them again."""
     from sedano.cli.verbs.parked import command
+
+    return command
+
+
+@verb
+def result() -> Command:
+    """Print the result of a task."""
+    from sedano.cli.verbs.result import command
+
+    return command
+
+
+@verb
+def show() -> Command:
+    """Show the record of a task."""
+    from sedano.cli.verbs.show import command
 
     return command
 

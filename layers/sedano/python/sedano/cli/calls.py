@@ -1,0 +1,175 @@
+"""Publishes tasks and shows what became of them: what `sedano call`, `result` and `show` do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from sedano.app import Sedano
+from sedano.cli.exits import Exit
+from sedano.cli.printer import say, say_json, say_text
+from sedano.engine.registry import TaskSpec
+from sedano.errors import ArgumentError, OptionError, UnknownTask, UsageError
+from sedano.model import states
+from sedano.model.ledger.records import TaskRecord
+from sedano.model.messages.timestamps import shown
+from sedano.model.tasks.signature import Signature
+from sedano.result import AsyncResult
+
+
+class Asked(NamedTuple):
+    """The call on the command line: the task's *name*, its arguments as texts, whether each has to be JSON, and the options."""
+
+    name: str
+    args: Sequence[str]
+    kwargs: Sequence[str]
+    is_strict: bool
+    options: Mapping[str, Any]
+
+
+def call(app: Sedano, asked: Asked, *, dry_run: bool, wait: bool, timeout: float | None) -> Exit:
+    """Publish a task and print its id; with *wait* print its result, with *dry_run* print only what would be published."""
+    spec = _known(app, asked.name)
+    args, kwargs = _arguments(spec, asked)
+    try:
+        signature = Signature(spec.name, tuple(args), kwargs).set(**asked.options)
+        if dry_run:
+            draft = app.outlet.drafting.call(signature, "dry-run")
+            say_json({"task": spec.name, "args": args, "kwargs": kwargs, "queue": draft.queue, "delay": draft.delay})
+            say("sedano call: nothing was published (--dry-run)", err=True)
+            return Exit.DONE
+        published = app.send_task(spec.name, tuple(args), kwargs, **asked.options)
+    except (ArgumentError, OptionError) as wrong:
+        raise UsageError(str(wrong)) from wrong
+    if not wait:
+        say(published.id)
+        app.close()
+        return Exit.DONE
+    say(f"sedano call: {published.id}", err=True)
+    return _ended("call", published, published.wait(timeout))
+
+
+def result(app: Sedano, task_id: str, *, wait: bool, timeout: float | None) -> Exit:
+    """Print the result of a task as JSON; its error goes to stderr."""
+    found = app.result(task_id)
+    if wait:
+        return _ended("result", found, found.wait(timeout))
+    record = found.record()
+    if record is None:
+        say(f"sedano result: no worker has recorded {task_id}; `sedano explain {task_id}` says why", err=True)
+        return Exit.NOT_FOUND
+    if record.state not in states.TERMINAL:
+        say(f"sedano result: {task_id} is {record.state}; add --wait", err=True)
+        return Exit.TIMEOUT
+    return _ended("result", found, record)
+
+
+def show(app: Sedano, task_id: str, is_json: bool) -> Exit:
+    """Print the record of a task and the reason for its state."""
+    record, why = app.result(task_id).record(), app.control.explain(task_id)
+    if is_json:
+        say_json({"id": task_id, "state": why.state, "why": why.sentence, "record": _plain(record)})
+    else:
+        say(f"{task_id} is {why.state}: {why.sentence}")
+        for name, value in (_plain(record) or {}).items():
+            if value not in (None, "", 0, 0.0, False) and name not in ("error", "result"):
+                say(f"  {name}: {shown(value) if name in ('expires', 'not_before', 'changed') else value}")
+    if record is None:
+        return Exit.NOT_FOUND
+    if not is_json and record.error is not None:
+        say(f"  error: {record.error.type_name}: {record.error.message}")
+        say_text(record.error.traceback.rstrip())
+    if not is_json and record.result is not None:
+        say(f"  result: {record.result}")
+    return Exit.DONE
+
+
+def _ended(verb: str, found: AsyncResult[Any], record: TaskRecord) -> Exit:
+    """Print the value of a task that has ended, or its error."""
+    if record.state == states.SUCCESS:
+        say_json(found.result)
+        return Exit.DONE
+    error = record.error
+    if error is not None and error.traceback:
+        say_text(error.traceback.rstrip(), err=True)
+    why = f": {error.type_name}: {error.message}" if error is not None else ""
+    say(f"sedano {verb}: {found.id} ended as {record.state}{why}", err=True)
+    return Exit.FAILED
+
+
+def _known(app: Sedano, name: str) -> TaskSpec:
+    """Return the task called *name*, or the only one whose name ends so.
+
+    Raises:
+        UnknownTask: no task has that name, or several have it.
+    """
+    tasks = app.registry.tasks
+    if name in tasks:
+        return tasks[name]
+    ours = [one for one in tasks if not one.startswith("sedano.")]
+    ends = [one for one in ours if one.endswith(f".{name}")]
+    if len(ends) == 1:
+        return tasks[ends[0]]
+    near = ends or get_close_matches(name, ours, n=3) or [one for one in ours if one.rpartition(".")[2] in get_close_matches(name, [
+        one.rpartition(".")[2] for one in ours
+    ])]  # fmt: skip
+    instead = f"did you mean {' or '.join(sorted(near))}?" if near else "`sedano discover` lists the tasks"
+    raise UnknownTask(f"{name}: the app has no task of this name; {instead}")
+
+
+def _arguments(spec: TaskSpec, asked: Asked) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments of a call: each text as JSON, or as it is written where the task takes only a text.
+
+    Raises:
+        UsageError: a text is not JSON and has to be, -k has no name, or the task does not take the arguments.
+    """
+    wrong = next((one for one in asked.kwargs if not one.partition("=")[1]), None)
+    if wrong is not None:
+        raise UsageError(f"-k {wrong}: write NAME=VALUE")
+    args: list[Any] = [_value(one, asked.is_strict) for one in asked.args]
+    texts = dict(one.split("=", 1) for one in asked.kwargs)
+    kwargs = {name: _value(one, asked.is_strict) for name, one in texts.items()}
+    for _ in range(1 + (0 if asked.is_strict else len(args) + len(kwargs))):
+        try:
+            spec.parameters.fit(args, kwargs)
+            return args, kwargs
+        except ArgumentError as refused:
+            if asked.is_strict or not _taken_as_text(refused.field, args, asked.args, kwargs, texts):
+                raise UsageError(str(refused)) from None
+    return args, kwargs
+
+
+def _taken_as_text(field: str, args: list[Any], given: Sequence[str], kwargs: dict[str, Any], texts: Mapping[str, str]) -> bool:
+    """Take the argument that *field* names as the text that was written; False where that changes nothing."""
+    for place, text in enumerate(given):
+        if field == f"data.args[{place}]" and args[place] != text:
+            args[place] = text
+            return True
+    for name, text in texts.items():
+        if field == f"data.kwargs.{name}" and kwargs[name] != text:
+            kwargs[name] = text
+            return True
+    return False
+
+
+def _value(text: str, is_strict: bool) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as wrong:
+        if is_strict:
+            raise UsageError(f"{text}: is not JSON ({wrong}); leave out --json-args to pass plain text") from None
+        return text
+
+
+def _plain(record: TaskRecord | None) -> dict[str, Any] | None:
+    """Return what a record holds for a reader; tokens and messages of its outbox are left out."""
+    if record is None:
+        return None
+    error = record.error._asdict() if record.error is not None else None
+    return {
+        "name": record.name, "attempt": record.attempt, "claims": record.claims, "owner": record.owner, "fence": record.fence,
+        "message_id": record.message_id, "changed": record.clock / 1_000_000, "expires": record.expires, "not_before": record.not_before,
+        "published": len(record.outbox), "result": record.result, "error": error,
+    }  # fmt: skip
