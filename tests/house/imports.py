@@ -1,8 +1,8 @@
 """Rules about who may know whom: the floors of DESIGN §2, from the ground.
 
     errors < model (pure) < ports < memory, aws, sqlite, engine (these do not know one another) < result < canvas < task < event < api
-    < app < workflow < streams webhooks checks guards spark < host < views < testing history < pytest_plugin < deploy < cli local web
-    < __main__
+    < app < workflow < streams webhooks checks guards spark fastapi < host < views < testing history < pytest_plugin < deploy
+    < cli local web < __main__
 
 A module imports only floors below its own, and rooms of one floor do not know one another. glue_jobs may know the model and history,
 functions the host alone, infra nothing of the library, except for the command of a clone. An import inside a function counts like any
@@ -30,7 +30,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "api",
         "app",
         "workflow",
-        "streams webhooks checks guards spark",
+        "streams webhooks checks guards spark fastapi",
         "host",
         "views",
         "testing history",
@@ -117,12 +117,16 @@ TYPED = {
         "engine/registry.py": "names circuits, health checks and limits in annotations",
         "engine/worker/event_loop.py": "names time limits in an annotation",
         "result/async_result.py": "gives a type variable a default, which Python 3.13 has first",
+        "fastapi.py": "names options and results in annotations",
         "ports/__init__.py": "names in annotations the ports that only their users load",
         "ports/consumers.py": "names in annotations what only readers of queues load",
         "ports/limits.py": "names in annotations what only users of limits load",
     }.items()
 }
 """Beside the files in LATE: what only annotations name is imported for the type checker alone. For floors and circles it counts."""
+
+FRAMEWORKS = {"fastapi": "sedano.fastapi", "starlette": "sedano.fastapi"}
+"""Packages of web frameworks, each with the only module that may import it: no other program loads or needs them."""
 
 FLAG = "TYPE" + "_CHECKING"
 HARMLESS = ("importlib.metadata", "importlib.resources")  # they read what is installed and import nothing
@@ -192,6 +196,16 @@ def visitors_use_their_door(source: Source) -> list[str]:
     if allowed is None:
         return []
     return [f"{source.path}: may not import sedano.{room}" for room in sorted(entered(source) - allowed)]
+
+
+def frameworks_in_their_rooms(source: Source) -> list[str]:
+    """Only the module for a web framework imports its packages."""
+    homes = {package: FRAMEWORKS[package] for module, _ in imported(source) if (package := module.split(".")[0]) in FRAMEWORKS}
+    return [
+        f"{source.path}: only {home} may import {package}"
+        for package, home in homes.items()
+        if not f"{source.module}.".startswith(f"{home}.")
+    ]
 
 
 def below_the_top(source: Source) -> list[int]:

@@ -48,6 +48,7 @@ REFUSED: list[tuple[Rule, str, str]] = [
     (imports.by_name_only_where_allowed, ENGINE, "import importlib"),
     (imports.by_name_only_where_allowed, ENGINE, "from importlib import import_module"),
     (imports.by_name_only_where_allowed, ENGINE, "json = __import__('json')"),
+    (imports.frameworks_in_their_rooms, APP, "from starlette.concurrency import run_in_threadpool"),
     (imports.ours_by_statement, APP, "import importlib\nx = importlib.import_module('sedano.api.leases').Lock"),
     (imports.ours_by_statement, APP, "from importlib import import_module\nx = import_module(f'sedano.cli.{verb}')"),
     (imports.ours_by_statement, "infra/__init__.py", "import importlib\nx = importlib.import_module(f'.{name}', __name__)"),

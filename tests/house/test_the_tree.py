@@ -28,6 +28,7 @@ EVERY_LIBRARY_MODULE: list[Rule] = [
     imports.only_floors_below,
     imports.one_room_knows_engine_and_aws,
     imports.by_name_only_where_allowed,
+    imports.frameworks_in_their_rooms,
 ]
 LATE_LOADED = ["boto3", "botocore", "asyncio", "aws_lambda_powertools", "pyspark", "aws_cdk"]
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple, assert_type
 
 from sedano import AsyncResult, Call, DomainEvent, GroupResult, ResultSet, Sedano, SharedTasks, Sig, chain, chord, every, fork, group
+from sedano.fastapi import publish, publish_with
 from sedano.task import AsyncTask, SyncTask, Task
 
 shared = SharedTasks()
@@ -176,6 +177,8 @@ async def awaited() -> None:
     assert_type(await coroutine, str)
     assert_type(await fetch("x"), str)
     assert_type(await price.delay(3), Price)
+    assert_type(await publish(price, 3, vat=0.1), AsyncResult[Price])
+    assert_type(await (await publish_with(fetch, ("x",), queue="slow")), str)
     assert_type(await fetch.delay("x"), str)
     assert_type(await group(fetch.s("x"), size.s("x")).delay(), list[str | int])
 
