@@ -99,7 +99,7 @@ def test_code_that_does_not_import_shows_its_own_traceback(tmp_path: Path) -> No
         ("import os\nos.abort()\n", "importing shop:app ended the process (signal 6) before all was declared; look at what it runs"),
         ("app = (\n", "shop cannot be imported: SyntaxError"),
         (f"{GOOD}{MORE}", "task shop.add: declared twice; give one of them another name"),
-        (f"{GOOD}from sedano import cron\n\nNEVER = cron('0 0 30 2 *')\n", "cron: '0 0 30 2 *' never comes: no year has such a day"),
+        (f"{GOOD}from sedano import cron\n\nNEVER = cron('0 0 30 2 *')\n", "cron: '0 0 30 2 *' has no moment: no year has such a day"),
         (GOOD.replace("'shop'", "'shop', queues=('default', 'e mail')"), "has 'e mail', which is not a valid name; give the names of"),
         (GOOD.replace("'shop'", "'shop', queues=('default', 'e:mail')"), "queues: 'e:mail' cannot be used; expected a letter, then"),
         (GOOD.replace("'shop'", "'shop', queues=('default', 'Default')"), "expected names that differ by more than their case"),

@@ -27,7 +27,7 @@ def app() -> Sedano:
 
 
 def test_an_impossible_cron_is_refused_where_it_is_written_and_says_why(app: Sedano) -> None:
-    never, minute = "never comes: no year has such a day", "'61' is not a valid minute; give 0 to 59"
+    never, minute = "has no moment: no year has such a day", "'61' is not a valid minute; give 0 to 59"
     for expression, why in (("0 0 30 2 *", never), ("61 * * * *", minute)):
         with pytest.raises(OptionError, match=why):
             app.periodic(cron(expression))(lambda: None)

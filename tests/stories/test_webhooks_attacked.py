@@ -250,7 +250,7 @@ def test_a_form_where_json_was_meant_says_what_to_tell_its_sender(strange: world
     headers = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
     assert strange.post("/reading", b"payload=%5B%5D", headers) == ASIDE
     (found,) = strange.parked()
-    assert "tell its sender to send application/json" in found.attributes["detail"]
+    assert "let its sender send application/json" in found.attributes["detail"]
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_the_deepest_recursion_is_a_refusal():
 
 
 def test_the_refusal_names_a_repeated_key_but_never_more_of_it_than_a_line():
-    with pytest.raises(MessageRefused, match=r"^malformed: body: the key 'subject' stands twice"):
+    with pytest.raises(MessageRefused, match=r"^malformed: body: the key 'subject' is given twice"):
         decode('{"subject":1,"subject":2}')
     name = "\u20ac" * 10_000
     assert code_of(f'{{"{name}":1,"{name}":2}}') == refusals.MALFORMED

@@ -33,7 +33,7 @@ def test_the_order_of_registration_decides_nothing(clocks: dict[str, int], names
 
 
 def test_an_election_without_candidates_cannot_be_closed() -> None:
-    with pytest.raises(ValueError, match="nobody"):
+    with pytest.raises(ValueError, match="no worker"):
         closed(election({}), "by", NOW)
     assert not complete(election({}))
 

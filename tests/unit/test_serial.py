@@ -91,7 +91,7 @@ def test_what_cannot_run_in_order_is_refused_where_it_is_declared(options: dict[
     ("publish", "told"),
     [
         (lambda: ship.apply_async((1,), countdown=5), "who waits for a moment would hold up all behind it"),
-        (lambda: ship.apply_async((1,), tenant="north"), "tenant: on a FIFO queue the key stands where the tenant stands"),
+        (lambda: ship.apply_async((1,), tenant="north"), "tenant: on a FIFO queue the key takes the field that holds the tenant"),
         (lambda: ship.apply_async((1,), queue="default"), "'default' keeps no order; leave the queue out"),
         (lambda: send.apply_async((1,), queue="orders.fifo"), "send is declared without serial_key="),
         (lambda: send.apply_async((1,), serial_key="7"), "serial_key: the queue 'default' keeps no order"),

@@ -1,1 +1,1 @@
-"""The pure floor: what things are and what follows from them. Standard library only; time, ids and randomness are arguments."""
+"""The pure floor: values, and the rules about them. Standard library only; time, ids and randomness are arguments."""

@@ -1,12 +1,12 @@
-"""The concurrency budget and its autoscaler: how much may run at once, from what waits and what runs. Pure.
+"""The concurrency budget and its autoscaler: how much may run at once, from the numbers of waiting and running tasks. Pure.
 
 The CEP's algorithm. More tasks wait than may run: the first time the limit grows by that number; after the cool-down, while there are
-still more, it grows exponentially: by ``2 ** (exponent × increases)``, rounded up. Fewer tasks than the limit: it shrinks to what runs,
-what could run at once included. After each change nothing changes for a cool-down, which doubles with each change in a row up to a limit
-(Celery 4 looks every second, and thrashes). A look after the cool-down that finds nothing to change ends the row.
+still more, it grows exponentially: by ``2 ** (exponent × increases)``, rounded up. Fewer tasks than the limit: it shrinks to the number of
+running tasks, including those that could start at once. After each change nothing changes for a cool-down, which doubles with each change
+in a row up to a limit (Celery 4 looks every second, and thrashes). A look after the cool-down that finds nothing to change ends the row.
 
-`tracking` stands beside it: as many as there is work for, AWS's target tracking with "nobody waits" for a target. Any function with the
-signature of `Strategy` can take their place.
+`tracking` is an alternative to it: as many as there is work for, AWS's target tracking with the target that no task waits. Any function
+with the signature of `Strategy` can take their place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SKEW_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a limit may be, and how fast it follows the backlog.
+    """The range of a limit, and the speed with which it follows the backlog.
 
     Args:
         least, most: the limit stays between them.
@@ -61,7 +61,7 @@ class Budget:
 
 
 class Load(NamedTuple):
-    """What there is to do: tasks that wait and could run, and tasks that run."""
+    """The load: tasks that wait and could run, and tasks that run."""
 
     waiting: int
     running: int
@@ -70,7 +70,7 @@ class Load(NamedTuple):
 class Level(NamedTuple):
     """The limit now. *increases*: how often it grew in a row; *changes* in a row; changed at *at*, to stay so until *until* (epoch s).
 
-    *applied*: whoever decided it has also seen to it.
+    *applied*: the controller that decided it has also set it.
     """
 
     limit: int
@@ -86,7 +86,7 @@ Strategy = Callable[[Budget, Level, Load, float], Level]
 
 
 def _rests(level: Level, now: float) -> bool:
-    """Tell whether *level* still rests after its change; a clock that ran backwards keeps nothing at rest."""
+    """Return whether *level* still rests after its change; a clock that ran backwards keeps nothing at rest."""
     return level.at - SKEW_S <= now < level.until
 
 
@@ -118,7 +118,7 @@ def tracking(budget: Budget, level: Level, load: Load, now: float) -> Level:
 
 Named = Literal["cep", "tracking"]
 NAMED: Mapping[str, Strategy] = {"cep": scaled, "tracking": tracking}
-"""What can be asked for by its name."""
+"""The strategies, by name."""
 
 
 def to_text(level: Level) -> str:

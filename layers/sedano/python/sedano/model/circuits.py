@@ -1,12 +1,12 @@
-"""Circuit breakers: what has failed too often is left alone for a while, then tried again. Pure.
+"""Circuit breakers: a task that has failed too often is left alone for a while, then tried again. Pure.
 
 The CEP's Circuit Breaking in the field's words (Nygard, "Release It!", 2007): a circuit is *closed* while tasks run, *open* while they may
 not. It trips, that is opens, when within a window the task itself failed unexpectedly too often, or one of the health checks that it
-watches was in some state too often. It closes by itself; where it trips again and nothing succeeded in between, it may stay open for longer
-each time. Many trips within a while are told as errors instead of warnings, until it has been calm for long enough.
+watches was in some state too often. It closes automatically; where it trips again and nothing succeeded in between, it may stay open for
+longer each time. Many trips within a while are logged as errors instead of warnings, until it has been calm for long enough.
 
-What began before a trip and fails after it changes nothing: it says no more than what tripped the circuit. A clock that runs backwards
-never keeps a circuit open for longer: one that was opened in the future counts as closed.
+A run that began before a trip and fails after it changes nothing: it says no more than what tripped the circuit. A clock that runs
+backwards never keeps a circuit open for longer: one that was opened in the future counts as closed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sedano.model.tasks.ranges import is_count, is_number
 FAILURE = "failure"
 """The mark of an unexpected failure of the task itself; that of a health check is ``check:state``."""
 SKEW_S = 5.0
-"""Clocks of two machines differ by less: what is later than now by more was written before the clock ran backwards."""
+"""Clocks of two machines differ by less: a mark that is later than now by more was written before the clock ran backwards."""
 LONGEST_S = 86_400.0
 MOST_MARKS = 100
 """The most failures that a threshold may count: the circuit remembers each."""
@@ -40,10 +40,10 @@ class Breaker:
         failures: unexpected failures of the task, with no success in between, that trip it; 0: they never do.
         checks: for each health check that it watches, and each state of that, how often within the window trips it:
             ``{"payments": {"unhealthy": 2, "degraded": 10}}``.
-        window: what is longer ago is forgotten.
+        window: an older failure is forgotten.
         open_for: how long it stays open; with *growth* ``linear`` or ``exponential`` longer for each trip after which nothing
             succeeded, *open_most* at most.
-        errors_after: so many trips within *errors_within* are told as errors, until *calm_after* has passed since.
+        errors_after: so many trips within *errors_within* are logged as errors, until *calm_after* has passed since.
         on_open: what becomes of a task that finds it open: ``wait`` (as a message, until it closes) or ``fail``.
         shared: one circuit for all workers, which costs a read an invocation and a write a failure; otherwise one a worker, in memory.
         name: several tasks with one name share a circuit; by default the task's.
@@ -98,9 +98,10 @@ class Breaker:
 
 
 class Circuit(NamedTuple):
-    """One circuit. *marks* are moments and kinds of what failed; *since* and *until* when it opened and closes (epoch s, 0: never tripped).
+    """One circuit. *marks* are the moments and kinds of failures; *since* and *until* when it opened and closes (epoch s, 0: never
+    tripped).
 
-    *row*: trips in a row, with no success in between; *trips*: moments of the latest; *loud*: until when trips are told as errors.
+    *row*: trips in a row, with no success in between; *trips*: moments of the latest; *loud*: until when trips are logged as errors.
     """
 
     name: str
@@ -113,7 +114,7 @@ class Circuit(NamedTuple):
     loud: float = 0.0
 
     def is_open(self, now: float) -> bool:
-        """Tell whether what it guards may not run at *now* (epoch s)."""
+        """Return whether its tasks may not run at *now* (epoch s)."""
         return self.since - SKEW_S <= now < self.until
 
     @property
@@ -123,7 +124,7 @@ class Circuit(NamedTuple):
 
 
 class Noted(NamedTuple):
-    """What a failure changed: the *circuit*, and whether it *tripped* by it; *level*: as what that is told, ``warning`` or ``error``."""
+    """The effect of a failure: the *circuit*, and whether it *tripped*; *level*: the log level, ``warning`` or ``error``."""
 
     circuit: Circuit
     tripped: bool = False
@@ -143,12 +144,12 @@ def failed(breaker: Breaker, circuit: Circuit, mark: str, now: float) -> Noted:
 
 
 def succeeded(circuit: Circuit) -> Circuit:
-    """Return *circuit* after a success of the task: failures before it are not in a row with those to come."""
+    """Return *circuit* after a success of the task: failures before it are not in a row with later ones."""
     return circuit._replace(marks=tuple(mark for mark in circuit.marks if mark[1] != FAILURE), row=0)
 
 
 def closed(circuit: Circuit) -> Circuit:
-    """Return *circuit* as somebody closed it by hand: nothing is held against it any more."""
+    """Return *circuit* as closed by hand, without its earlier failures."""
     return Circuit(circuit.name, trips=circuit.trips)
 
 

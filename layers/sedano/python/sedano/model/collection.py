@@ -1,6 +1,6 @@
-"""What is known of calls that wait for each other: the latest of a quiet period, and the baskets in which calls are collected. Pure.
+"""Calls that wait for each other: the latest of a quiet period, and the baskets in which calls are collected. Pure.
 
-A debounced task waits until nobody has called it for a while; only the latest call runs, by the publishers' logical clocks. A batched
+A debounced task waits until it was not called for a while; only the latest call runs, by the publishers' logical clocks. A batched
 task's calls are put into a basket, one for each slice of time, and run as one call when the slice is over or the basket is full.
 """
 
@@ -16,7 +16,7 @@ MOST_CALLS = 1_000
 MOST_PARTS = 1_000
 """How many baskets one slice may need before its calls wait for the next."""
 RUNS = ".batch"
-"""What the name of a batched task is followed by in the name of the task that gets its calls."""
+"""The suffix that turns the name of a batched task into that of the task that gets its calls."""
 
 
 class Latest(NamedTuple):
@@ -27,7 +27,7 @@ class Latest(NamedTuple):
 
 
 class Basket(NamedTuple):
-    """Calls by task id, each as JSON, in the order in which they came; nothing is put into one that is *shut*."""
+    """Calls by task id, each as JSON, in the order of their arrival; a basket that is *shut* takes no further call."""
 
     calls: Mapping[str, str]
     shut: bool = False
@@ -64,7 +64,7 @@ def read(entries: Sequence[str]) -> dict[str, str]:
 
 
 def holds(basket: Basket, entries: Sequence[str]) -> bool:
-    """Tell whether all *entries* are in *basket*: an earlier request put them there, of which nobody heard."""
+    """Return whether all *entries* are in *basket*: an earlier request put them there, and its answer was lost."""
     return read(entries).keys() <= basket.calls.keys()
 
 
@@ -80,5 +80,5 @@ def slice_of(now: float, seconds: float) -> tuple[int, float]:
 
 
 def overdue(latest: Latest | None, task_id: str) -> bool:
-    """Tell whether another call than *task_id*'s is the latest."""
+    """Return whether a call other than *task_id*'s is the latest."""
     return latest is not None and latest.task_id != task_id

@@ -1,6 +1,6 @@
 """The breaker of a connection: after a call without an answer the next one fails at once, until one probe was answered. Pure.
 
-A connection is a client of one service in one process. Its breaker says when a call may go out; time is monotonic and comes in.
+A connection is a client of one service in one process. Its breaker says when a call may go out; time is monotonic and an argument.
 
 - *Closed* (`trips` = 0): every call goes out.
 - A call without an answer (none within its time, or no connection) *trips* it: it is open for 1 s, and after each further trip for twice
@@ -8,9 +8,9 @@ A connection is a client of one service in one process. Its breaker says when a 
 - Then it is *half-open*: one call, the probe, goes out and the others do not, until the probe has ended or its time is over.
 - Any answer to the probe, an error of the service too, closes it. A probe without an answer trips it again.
 
-What began under an earlier term changes nothing: each trip, each probe and each closing begins a new term, and a call reports under the
-term in which it went out. So ten calls that were under way when the service went silent trip the breaker once, and a late answer to one of
-them does not close what opened since. A throttled call was answered: throttling never opens a connection.
+A call that began under an earlier term changes nothing: each trip, each probe and each closing begins a new term, and a call reports under
+the term in which it went out. So ten calls that were under way when the service went silent trip the breaker once, and a late answer to one
+of them does not close what opened since. A throttled call was answered: throttling never opens a connection.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Connection(NamedTuple):
 
 
 def admitted(seen: Connection, now: float, patience: float) -> tuple[bool, Connection]:
-    """Tell whether a call may go out at *now* that waits for *patience* seconds, and return the breaker with it under way."""
+    """Return whether a call that waits for *patience* seconds may go out at *now*, and the breaker with it under way."""
     if not seen.trips:
         return True, seen
     if now < max(seen.until, seen.probe):

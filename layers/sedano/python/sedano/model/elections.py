@@ -1,16 +1,17 @@
 """An election with Celery's meaning and one dispatch: the rule, pure.
 
 Every live worker registers, which is its acknowledgement. The lowest logical clock wins, the name breaks ties. The election closes once:
-when all who were alive at its opening have registered, or when its time is over, with whoever has. Anyone may close it, since who closes
-decides nothing: the winner follows from who registered, and closing is a compare-and-swap on exactly that (L1, L2). So an election needs
-no standing workers, and a candidate that dies is in nobody's way.
+when all workers that were alive at its opening have registered, or when its time is over, with those that have. Anyone may close it, since
+who closes decides nothing: the winner follows from the list of registered workers, and closing is a compare-and-swap on exactly this list
+(L1, L2). So an election needs no standing workers, and a dead candidate blocks no other.
 
-Whoever closes has to publish, so the close is bound to its claim: in the same transaction the call that closes must still be RUNNING under
-its fence. Without that a worker from which the call was taken over could close late, when the call has ended and nobody comes again (L3).
+The worker that closes must publish, so the close is bound to its claim: in the same transaction the call that closes must still be RUNNING
+under its fence. Without that a worker from which the call was taken over could close late, when the call has ended and no message is
+delivered again (L3).
 
-What a topic asks for is dispatched by whoever closed, once, also when the winner is dead. A topic that must run *on* the winner has a
+The worker that closed dispatches the topic's action, once, even if the winner is dead. A topic that must run *on* the winner has a
 successor chain: the message waits for the winner until its patience ends, then the next candidate in order becomes the winner of the next
-term; after the fourth term, or the last candidate, it is whoever holds the message (L3).
+term; after the fourth term, or the last candidate, the holder of the message dispatches it (L3).
 
 Celery's own Gossip, fed each event once: with one worker it dispatches nothing, with three it dispatches twice in 2 to 11 % of elections,
 because each candidate decides for itself when it has heard everybody.
@@ -28,11 +29,12 @@ from sedano.model.messages.message import NOTHING
 
 OPEN, CLOSED = "OPEN", "CLOSED"
 Mode = Literal["faithful", "fast"]
-"""Whether the lowest clock of all members wins, or whoever asks dispatches at once."""
+"""Whether the lowest clock of all members wins, or the worker that asks dispatches at once."""
 TIMEOUT_S, LONGEST_S = 10, 900
 """Whole seconds for which an election is open: by default, and at most."""
 ANYBODY = frozenset({"", " ", "  "})
-"""Stands for members that the opener does not know, as a task may not list them: no worker has such a name, so time closes the election."""
+"""The placeholder for members that the opener does not know, as a task may not list them: no worker has such a name, so time closes the
+election."""
 PATIENCE_S = 10.0
 """How long a winner is waited for, in each term of a topic that must run on it."""
 MOST_TERMS = 4
@@ -40,9 +42,9 @@ MOST_TERMS = 4
 
 
 class Election(NamedTuple):
-    """An election. *need*: who was alive at its opening; *candidates*: the clock of each who registered, by name.
+    """An election. *need*: the workers alive at its opening; *candidates*: the clock of each registered worker, by name.
 
-    *draft* is what will be dispatched under *task_id* (JSON text). *version* rises with each registration. When it is CLOSED, *winner* has
+    *draft* is the command to dispatch under *task_id* (JSON text). *version* rises with each registration. When it is CLOSED, *winner* has
     won, *by* is the task that closed it and answers for the dispatch, *term* and *until* (epoch ms) are those of the successor chain.
     """
 
@@ -62,7 +64,7 @@ class Election(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What an election is to decide: see `Election`. *need* and *timeout* (whole seconds) are empty where the first to come wins."""
+    """The question of an election: see `Election`. *need* and *timeout* (whole seconds) are empty where the first candidate wins."""
 
     topic: str
     task_id: str
@@ -93,14 +95,14 @@ def question(about: Sequence[object]) -> Question:
 
 
 class Ballot(NamedTuple):
-    """The answer to a write: *done* with the election as it is now, or refused with the one in the way (None: there is none)."""
+    """The answer to a write: *done* with the election as it is now, or refused with the one in the way (None: it does not exist)."""
 
     done: bool
     election: Election | None
 
 
 class Turn(Enum):
-    """What a worker does with a message that must run on the winner."""
+    """The decisions of a worker about a message that must run on the winner."""
 
     LEAD = "lead"
     WAIT = "wait"
@@ -113,7 +115,7 @@ def order(candidates: Mapping[str, int]) -> list[str]:
 
 
 def complete(election: Election) -> bool:
-    """Tell whether everyone who was alive at the opening has registered, and at least one has."""
+    """Return whether every worker that was alive at the opening has registered, and at least one has."""
     return bool(election.candidates) and election.need <= election.candidates.keys()
 
 
@@ -121,10 +123,10 @@ def closed(election: Election, by: str, now_ms: int) -> Election:
     """Return *election* closed by the task *by*, with the winner that follows from who has registered.
 
     Raises:
-        ValueError: nobody has registered.
+        ValueError: no worker has registered.
     """
     if not election.candidates:
-        raise ValueError(f"election {election.election_id}: nobody has registered")
+        raise ValueError(f"election {election.election_id}: no worker has registered")
     winner = order(election.candidates)[0]
     return election._replace(state=CLOSED, winner=winner, by=by, term=0, until=now_ms + int(PATIENCE_S * 1000))
 
@@ -147,5 +149,5 @@ def successor(election: Election, me: str, now_ms: int) -> Election:
 
 
 def led(election: Election, until_ms: int) -> Election:
-    """Return *election* with its winner at work until *until_ms*: nobody succeeds it before."""
+    """Return *election* with its winner at work until *until_ms*: it has no successor before."""
     return election._replace(until=max(election.until, until_ms))

@@ -1,7 +1,8 @@
-"""Health checks: what a task needs, looked at now and then, is in one of the states that its check declares. Pure.
+"""Health checks: a dependency of a task, checked at intervals, is in one of the states that its check declares. Pure.
 
-The CEP's Health Checks. A state is reported by the check's own functions when what is known has *expired*, by tasks that met it ("the
-actual request must stand in the same conditions"), or by whatever watches it all the time. What is known belongs to one worker, or to all.
+The CEP's Health Checks. A state is reported by the check's own functions when the known state has *expired*, by tasks that met it ("the
+actual request must stand in the same conditions"), or by a program that watches it all the time. The state belongs to one worker,
+or to all.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class HealthCheck(NamedTuple):
 
 
 class Health(NamedTuple):
-    """What is known of a check: its *state* since *since*, last looked at *at* (epoch s); *asked*: when its event was last published."""
+    """The known state of a check: its *state* since *since*, last looked at *at* (epoch s); *asked*: when its event was last published."""
 
     name: str
     state: str = ""
@@ -80,12 +81,12 @@ def worst(check: HealthCheck, states: Sequence[str]) -> str:
 
 
 def is_due(check: HealthCheck, known: Health, now: float) -> bool:
-    """Tell whether what is known has expired at *now*; what was found in the future was found before the clock ran backwards."""
+    """Return whether the state has expired at *now*; a state from the future was found before the clock ran backwards."""
     return not known.at - SKEW_S <= now < known.at + check.every
 
 
 def to_ask(check: HealthCheck, known: Health, now: float) -> bool:
-    """Tell whether its event is to be published: it is due, and was not asked for within its period."""
+    """Return whether its event must be published: it is due, and was not published within its period."""
     return is_due(check, known, now) and not known.asked - SKEW_S <= now < known.asked + check.every
 
 

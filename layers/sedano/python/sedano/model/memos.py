@@ -1,7 +1,7 @@
 """Memos: small things that a whole deployment must remember, such as a circuit, a check's health, a budget's level. Pure.
 
 Each is a text under a name and changes by compare-and-swap on the nonce of its last change, so two who change it at once lose neither
-change. What the text means is the business of whoever wrote it (`sedano.model.circuits`, `health`, `budget`).
+change. Only its writer interprets the text (`sedano.model.circuits`, `health`, `budget`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sedano.model.messages.strict_json import load
 
 CIRCUIT, HEALTH, BUDGET = "circuit", "health", "budget"
-"""What there are memos of: the first part of their names."""
+"""The subjects of memos: the first part of their names."""
 
 
 MOST_BYTES = 400_000

@@ -1,15 +1,15 @@
-"""Who should hold which partition: each worker decides for itself, from what all of them can see.
+"""Which worker should hold which partition: each worker decides for itself, from what all of them can see.
 
-A partition is a lease. Workers see the holders and who asked whom, so each can tell how many they are and what a fair share is. Nobody is
-forced: a worker takes what is free up to its share, asks the most loaded for one when that has at least two more, and gives one away when
-it is asked by somebody who has at least two fewer. So loads move towards each other by steps of one and never swing.
+A partition is a lease. Workers see the holders and the requests, so each can compute their number and a fair share. No worker is
+forced: a worker takes what is free up to its share, asks the most loaded for one when that has at least two more, and gives one away when a
+worker with at least two fewer asks for it. So loads approach each other by steps of one and never oscillate.
 
 Which of the free ones to try first is decided by rendezvous hashing (Thaler and Ravishankar 1998), so workers that start together try
-different ones, and a worker that comes back finds its old ones.
+different ones, and a worker that returns finds its old ones.
 
-Who asked and holds nothing counts as a worker, for it may have come just now. It may also have died since: then the others' share is too
-small, and something stays free that nobody takes. So what was free in the round before as well is taken beyond that share, one at a time,
-up to the share of those who hold something.
+A worker that asked and holds nothing counts as a worker, because it may have just started. It may also have died since: then the others'
+share is too small, and a partition stays free. So what was free in the round before as well is taken beyond that share, one at a time, up
+to the share of those who hold something.
 
 P1: at most one holder a partition (that is the lease's promise), and the loads differ by at most one from the fair share when all is quiet.
 
@@ -28,7 +28,7 @@ from sedano.model.leases.rule import LeaseRecord
 
 
 class Plan(NamedTuple):
-    """What to do now: *give* these back to who asked, *take* these in this order, ask for *want* (None: ask for nothing)."""
+    """The next moves: *give* these back to the workers that asked, *take* these in this order, ask for *want* (None: ask for nothing)."""
 
     give: Sequence[int]
     take: Sequence[int]
@@ -46,9 +46,9 @@ def preference(worker: str, partition: int) -> bytes:
 
 
 def plan(me: str, mine: Collection[int], taken: Mapping[int, LeaseRecord], free: Collection[int], idle: Collection[int] = ()) -> Plan:
-    """Return what the worker *me*, who holds *mine*, should do.
+    """Return the next moves of the worker *me*, which holds *mine*.
 
-    *taken* are the partitions that somebody holds, mine too, as their leases stand; *free* are those that may be taken, *idle* those of
+    *taken* are the held partitions, mine too, by their leases; *free* are those that may be taken, *idle* those of
     them that might have been taken in the round before.
     """
     load = Counter({me: len(mine)})
@@ -83,7 +83,7 @@ def _give(me: str, mine: Collection[int], taken: Mapping[int, LeaseRecord], load
 def _want(me: str, taken: Mapping[int, LeaseRecord], load: Counter[str]) -> int | None:
     """Return a partition of the most loaded worker to ask for, when that worker has at least two more than *me*.
 
-    One that nobody asked for, or whose asker has got as many as *me* since: its wish is out of date.
+    One without a request, or whose requester now has as many as *me*, so that the request is out of date.
     """
     loaded = min(load, key=lambda worker: (-load[worker], worker))
     if load[loaded] < load[me] + 2:

@@ -1,4 +1,4 @@
-"""What is paused: a queue, a task, a tenant, a circuit, one task by its id; at once or in a window of time, until it goes on. Pure.
+"""Pauses: of a queue, a task, a tenant, a circuit, one task by its id; at once or in a window of time, until it is resumed. Pure.
 
 The control record holds pauses as texts, because every worker reads it: the name of a queue alone, or ``kind=name``, or
 ``kind=name start until`` with moments in whole epoch seconds, 0 for none. Names hold no spaces, so the three cannot be confused.
@@ -26,7 +26,7 @@ class Pause(NamedTuple):
     until: int = 0
 
     def holds(self, now: float) -> bool:
-        """Tell whether it is in force at *now* (epoch s)."""
+        """Return whether it is in force at *now* (epoch s)."""
         return self.start <= now and (not self.until or now < self.until)
 
     @property
@@ -80,12 +80,12 @@ def pausing(paused: Collection[str], command: Command, circuit: str, now: float)
 
 
 def with_pause(paused: Collection[str], new: Pause, now: float) -> frozenset[str]:
-    """Return *paused* with *new* in place of any other pause of the same thing; what is over goes."""
+    """Return *paused* with *new* in place of any other pause of the same thing; pauses that are over are removed."""
     return without_pause(paused, new.kind, new.name, now) | {new.text}
 
 
 def without_pause(paused: Collection[str], kind: str, name: str, now: float) -> frozenset[str]:
-    """Return *paused* without any pause of what *kind* and *name* say; what is over goes."""
+    """Return *paused* without any pause of *kind* and *name*; pauses that are over are removed."""
     return frozenset(text for text in paused if not _goes(parsed(text), kind, name, now))
 
 

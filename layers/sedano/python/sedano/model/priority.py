@@ -1,7 +1,7 @@
-"""Which tasks of a batch begin first. Pure.
+"""The order in which the tasks of a batch begin. Pure.
 
-A queue hands out batches, and a worker runs a whole batch; so a preference orders what one invocation was given, and costs nothing. What
-must not wait for other tasks at all gets a queue of its own (``priority=``). The strategies are the CEP's: short ones first, long ones
+A queue hands out batches, and a worker runs a whole batch; so a preference orders what one invocation was given, and costs nothing. A task
+that must not wait for others at all gets a queue of its own (``priority=``). The strategies are the CEP's: short ones first, long ones
 first, rare ones first, resource saturation, or the user's own.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 Named = Literal["short", "long", "rare", "saturation"]
 NAMED: tuple[Named, ...] = ("short", "long", "rare", "saturation")
 SATURATED = 0.8
-"""The share of its time that a worker spends in `def` bodies from which those that wait for something else come first."""
+"""The share of its time that a worker spends in `def` bodies above which coroutines begin first."""
 MEMORY = 0.2
 """How much the latest run counts in a mean, and in a share."""
 

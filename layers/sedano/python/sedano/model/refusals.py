@@ -31,16 +31,16 @@ REJECTED: Final = "rejected"
 RECORD: Final = "bad-record"
 """A packed record of worker events that cannot be read."""
 ORDER: Final = "order"
-"""A task that cannot be run in order came through a queue that keeps it."""
+"""A task that cannot be run in order arrived through a queue that keeps it."""
 STALE: Final = "stale"
 """It waited in a queue that keeps order for nearly as long as SQS keeps messages, and cannot be sent anew without losing its place."""
 WEBHOOK: Final = "webhook"
-"""A webhook's request that was signed, and of which its function could make no event."""
+"""A signed webhook request that its function could not turn into events."""
 STREAM: Final = "stream"
-"""A record of a stream that cannot be read, or with which a task that stands on the stream cannot be called."""
+"""A record of a stream that cannot be read, or with which a task that reads the stream cannot be called."""
 
 UNEXPECTED: Final = "unexpected"
-"""A step raised an exception that no rule foresaw. The field says where, the detail its type and the places it came through."""
+"""A step raised an exception that no rule foresaw. The field says where, the detail its type and the frames of its traceback."""
 
 ALL: Final = frozenset({
     MALFORMED, TOO_DEEP, TOO_LARGE, SCHEMA, NEWER, UNKNOWN_TASK, UNKNOWN_EVENT, ARGUMENTS, EXPIRED, CLOCK_AHEAD, HOPS, POISON, EXECUTIONS,
@@ -49,11 +49,11 @@ ALL: Final = frozenset({
 })  # fmt: skip
 
 REVOKED: Final = "revoked"
-"""The task is revoked. No reason to set its message aside, and therefore not in the list: whoever revoked it asked for its end."""
+"""The task is revoked. Its message is not parked, so the code is not in the list: the caller asked for this end."""
 CIRCUIT: Final = "circuit-open"
 """A task whose circuit is open, and that was declared to fail then. Not in the list for the same reason as `BUSY`."""
 BUSY: Final = "busy"
-"""A singleton of which another run is under way, and that was declared to be dropped then. Not in the list for the same reason."""
+"""A singleton that is declared to be dropped while another run is under way. Not in the list for the same reason."""
 SUPERSEDED: Final = "superseded"
 """A call whose place a later one took (debounce). Not in the list for the same reason."""
 KEY: Final = "limit-key"

@@ -62,12 +62,12 @@ IGNORED: Final = "IGNORED"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What holds of one state.
+    """The properties of one state.
 
     *words*: what it means. *terminal*: it never changes again. *follows*: the states that a write may change it into. *event*: the class of
-    the event that tells it as the end of a run. *metric*: what counts such ends; empty: they are counted elsewhere. *error_type*: the error
-    that is recorded of a task that ended so and never ran. *dependents*: how the tasks end that needed its result. *style*: how a drawing
-    shows it.
+    the event that reports it as the end of a run. *metric*: what counts such ends; empty: they are counted elsewhere. *error_type*: the
+    error that is recorded of a task that ended so and never ran. *dependents*: how the tasks end that needed its result. *style*: how a
+    drawing shows it.
     """
 
     words: str
@@ -82,8 +82,8 @@ class Row:
 
 _ENDS: Final = frozenset({SUCCESS, FAILURE, REVOKED, EXPIRED, POISON})
 ROWS: Final[Mapping[TaskState, Row]] = {
-    # A task without a record is PENDING. What follows: a claim; or, where nothing was claimed (`record_once`), the result itself; or a
-    # revocation or an expiry that came first; or a message set aside because of its receipts alone.
+    # A task without a record is PENDING. Next: a claim; or, where nothing was claimed (`record_once`), the result itself; or a
+    # revocation or an expiry that was earlier; or a message set aside because of its receipts alone.
     PENDING: Row(words="nothing is known of it, or it waits", follows=_ENDS | {RUNNING}),
     # RUNNING again is a steal: the same state under a new fencing token.
     RUNNING: Row(words="a worker runs it", follows=_ENDS | {RUNNING, RETRY}, style="running"),
@@ -202,7 +202,7 @@ def class_of(event_type: str) -> str | None:
 
 
 def state_of(event_class: str) -> str:
-    """Return the state that *event_class* stands for; a custom class is its own state in capitals."""
+    """Return the state that *event_class* reports; a custom class is its own state in capitals."""
     return STATE_OF_CLASS.get(event_class) or event_class.upper()
 
 

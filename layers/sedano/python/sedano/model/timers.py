@@ -45,7 +45,8 @@ class Timer(NamedTuple):
 def timer_name(task_id: str, attempt: int) -> str:
     """Return the name of the timer of *attempt* of a task: its id, and for a retry the id and its number.
 
-    An id that no schedule may bear (longer than 64 characters, or with others than letters, digits, `_`, `.` and `-`) becomes its digest.
+    An id that is not valid as a schedule's name (longer than 64 characters, or with others than letters, digits, `_`, `.` and `-`) becomes
+    its digest.
     """
     name = f"{task_id}.{attempt}" if attempt else task_id
     return name if _NAME.fullmatch(name) else "sha256." + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:57]

@@ -73,5 +73,5 @@ def nodes_of(size: int) -> list[Node]:
 
 
 def is_full(node: Node, arrived: Arrived) -> bool:
-    """Tell whether every child of *node* has arrived."""
+    """Return whether every child of *node* has arrived."""
     return len(arrived.done) >= node.width

@@ -5,12 +5,12 @@ envelope of a message is (`sedano.model.messages.attributes`): strict JSON withi
 fields with their values. A field that its table does not know belongs to another version and is left out; everything else that does not fit
 refuses the page (code `schema`, field `canvasplan`) and names the place in it, such as ``item.chain[1].args``.
 
-What holds of a page that was read:
+Rules of a page that was read:
 
 - its item is a chain or a group; a chain has at least one item, and as many at least as its part of the whole says;
 - every item is of one kind: a step, a chain, a group, or a page of its own; error callbacks and watchers are steps;
 - the sizes of a group's pages sum up to the group's, which is at most `MOST_MEMBERS`;
-- names, ids, tenants, stamps, paths and claim checks are ones that a message may bear; numbers are finite and in their ranges.
+- names, ids, tenants, stamps, paths and claim checks are valid in a message; numbers are finite and in their ranges.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PAGE_MEMBERS = 500
 MOST_BYTES = 2 * 1_048_576
 """The longest page."""
 MOST_DEPTH = wire.MAX_DATA_DEPTH + 64
-"""Containers inside one another: those of an argument, and those of the items around it, of which `plan` writes eight."""
+"""Containers inside one another: those of an argument, and those of the items around it; `plan` writes eight."""
 LONGEST_S = 1e9
 """Seconds that a step may be delayed, or live: further than any delay that a queue or a timer takes."""
 
@@ -141,7 +141,7 @@ def _pages(value: Any, where: str) -> list[tuple[str, int]]:
 
 
 def _resume(value: Any, where: str) -> list[Any]:
-    """Read where a chain goes on that stands for a replaced task: the attempt, the place or null, hops and budget."""
+    """Read the continuation of a chain that replaces a task: the attempt, the place or null, hops and budget."""
     if type(value) is not list or len(value) != 4:
         raise _refuse(value, where, "an attempt, a place, hops and a budget")
     place = value[1]

@@ -6,11 +6,11 @@ an item within it:
 - a step: what `entry` wrote of its signature, and its `links`, `forks`, `errors` and `watch`, each a list of items;
 - a chain: `{"chain": [items]}`; a long one goes on in another page: `{"chain": […], "at": 0, "of": 1000, "end": name, "more": page}`;
 - a group: `{"group": [items]}`; a large one is a tree of pages: `{"group": size, "pages": [[page, size], …]}`;
-- an item that is long or deep by itself stands in its own page: `{"page": page, "kind": "chain" or "group"}`.
+- an item that is itself long or deep is in its own page: `{"page": page, "kind": "chain" or "group"}`.
 
-Pages are filled to about `PAGE_BYTES`, so reading one costs little and a worker that keeps the last few reads each about once. What watches
-an item from outside its page is repeated at the page's top. Nothing is published before everything is written, so a canvas with a mistake
-anywhere leaves no more behind than unread pages.
+Pages are filled to about `PAGE_BYTES`, so reading one costs little and a worker that keeps the last few reads each about once. Error
+callbacks that watch an item from outside its page are repeated at the page's top. Nothing is published before everything is written, so a
+canvas with a mistake anywhere leaves no more behind than unread pages.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ PAGE_BYTES = 30_000
 SENT_TOGETHER = 10
 """Pages of members break where a call to SQS is full, so that a group of any size is sent in tens."""
 PAGE_DEPTH = 8
-"""How deep items stand inside one another before the inner one gets a page of its own."""
+"""How deep items are nested before the inner one gets a page of its own."""
 
 CONTEXT = -1
 """In place of the number of values: what an error callback is called with depends on its parameters."""
 
 Watch = tuple[str, ...]
-"""What watches from outside, each an item's text."""
+"""The error callbacks from outside, each an item's text."""
 
 
 class Entry(NamedTuple):
@@ -51,8 +51,8 @@ class Entry(NamedTuple):
 
 
 class Written(NamedTuple):
-    """An item's text, how many tasks it comes to, how deep it is, where its first task is queued, what it is, the id that the user gave to
-    the task that it ends in (*own*), and whether somebody is to be *told* where it never begins: an error callback, or who has its id.
+    """An item's text, its number of tasks, its depth, the queue of its first task, its kind, the id that the user gave to the task that it
+    ends in (*own*), and whether its failure to begin must be *told*: to an error callback, or to a caller that has its id.
     """
 
     text: str
@@ -73,8 +73,8 @@ def refer(ref: BlobRef) -> str:
 class Plan:
     """Writes canvases down.
 
-    *entry* writes a signature; it is told how many values come before its arguments later (`CONTEXT`: what error callbacks are called with)
-    and the queue of the step before. *keep* puts a page away.
+    *entry* writes a signature; it gets the number of values that will precede its arguments (`CONTEXT`: those of error callbacks) and the
+    queue of the step before. *keep* puts a page away.
     """
 
     def __init__(self, entry: Callable[[Signature, int, str], Entry], keep: Callable[[bytes], BlobRef]) -> None:
@@ -84,7 +84,7 @@ class Plan:
         self._own: set[str] = set()
 
     def page(self, tree: Tree, watch: Watch = (), extra: str = "") -> tuple[Written, str]:
-        """Return a normal *tree* written down, and the page that it begins in; a lone step or group stands in a chain of one.
+        """Return a normal *tree* written down, and the page that it begins in; a lone step or group is put into a chain of one.
 
         Raises:
             OptionError: an option has no meaning within a canvas.
@@ -95,7 +95,7 @@ class Plan:
         return written, self._named(_page(written.text, watch))
 
     def item(self, tree: Tree, watch: Watch = (), handed: int = 0) -> Written:
-        """Return a normal *tree* as an item of a page that *watch* stands at the top of."""
+        """Return a normal *tree* as an item of a page that has *watch* at its top."""
         if isinstance(tree, Step):
             return self._step(tree, watch, handed)
         return self._chain(tree, watch, handed) if isinstance(tree, Chain) else self._group(tree, watch, handed)
@@ -182,7 +182,7 @@ class Plan:
         return _listed(pages)
 
     def _settled(self, written: Written, watch: Watch) -> Written:
-        """Return *written* as it stands in the page of something else: itself, or where its own page is."""
+        """Return *written* as it appears in another page: itself, or the reference to its own page."""
         if written.kind == "step" or (len(written.text) <= PAGE_BYTES // 4 and written.depth <= PAGE_DEPTH):
             return written
         page = self._named(_page(written.text, watch), inline=False)
@@ -195,11 +195,11 @@ class Plan:
         )  # fmt: skip
 
     def _named(self, text: str, inline: bool = True) -> str:
-        """Return what stands for the page *text*: itself when it is short, else its claim check."""
+        """Return the page *text* itself when it is short, else its claim check."""
         if inline and len(text) <= INLINE_BYTES:
             return text
         if len(text) > MOST_BYTES:
-            raise TooLarge(f"canvas: a step with its links and callbacks comes to {len(text)} bytes of {MOST_BYTES}; give it fewer of them")
+            raise TooLarge(f"canvas: a step with its links and callbacks has {len(text)} bytes of {MOST_BYTES}; give it fewer of them")
         return refer(self._keep(text.encode("ascii")))
 
 

@@ -1,12 +1,12 @@
-"""Where a command stands in its canvas, and what follows from there: the rule of continuing, as pure functions over pages.
+"""The place of a command in its canvas, and the follow-ups of there: the rule of continuing, as pure functions over pages.
 
 A chain's id is that of its last step; the others have ids derived from it and their number. Member *i* of a group has the id
 derived from the group's and *i*; a group's own id is that of the command that launches it. A task to which its user gave an id (`id` of its
-item, and of the chain that it ends) has that one instead. So whoever knows the id and the form of a canvas knows every id in it, and
+item, and of the chain that it ends) has that one instead. So the id and the form of a canvas determine every id in it, and
 publishing the same place twice is absorbed by the claims.
 
 What follows a join knows the number of its members only. So the end of a member that has an id of its own is copied to the derived one
-(`slot_id`) before the member arrives at the join: an exit with the same state, result and error, of which no history tells.
+(`slot_id`) before the member arrives at the join: an exit with the same state, result and error, which the history does not show.
 
 Pages travel in messages, which anyone may write: they were read by strict tables (`sedano.model.canvas.page_reader`), so what is met here
 is of a known shape; a path that leads nowhere in its page is refused (code `schema`).
@@ -24,13 +24,13 @@ from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import LAUNCH, Command, Gather, Member, Place
 
 ADDED = "added"
-"""Where the join of what a member added to its chord stands among what follows from it."""
+"""The position of a member's additions to its chord among its follow-ups."""
 Load = Callable[[str], Item]
 """Returns the page of this name."""
 
 
 class Ask(NamedTuple):
-    """Publish the task of *item* under *task_id*; *args* come before its own. An item that is not a step is launched."""
+    """Publish the task of *item* under *task_id*; *args* precede its own. An item that is not a step is launched."""
 
     item: Item
     task_id: str
@@ -56,8 +56,8 @@ class Resume(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """What stands at a place: the *item*, what watches it from outside, the chain that it is step *number* of *size* in (None: it is in
-    none), and the item after it with its place.
+    """The contents of a place: the *item*, its error callbacks from outside, the chain that it is step *number* of *size* in (None: it is
+    in none), and the item after it with its place.
     """
 
     item: Item
@@ -81,7 +81,7 @@ class Spot(NamedTuple):
 
 
 def find(place: Place, load: Load) -> Spot:
-    """Return what stands at *place*.
+    """Return the contents of *place*.
 
     Raises:
         MessageRefused: nothing does (code `schema`), or a page is lost (code `blob`).
@@ -96,9 +96,9 @@ def find(place: Place, load: Load) -> Spot:
 
 
 def begin(item: Item, at: Place, args: Sequence[Any], load: Load, watched: bool, member: Member | None = None) -> Ask:
-    """Return what to publish so that *item*, which stands at *at* and shall have the id `at.canvas_id`, begins with *args*.
+    """Return the drafts that begin *item*, at the place *at* and under the id `at.canvas_id`, with *args*.
 
-    *watched*: something outside of it has to be told when it fails.
+    *watched*: an error callback outside of it must be called when it fails.
     """
     try:
         if item.get("kind") == "chain":
@@ -158,7 +158,7 @@ def errbacks(spot: Spot, derived: bool) -> tuple[Item, ...]:
 
 
 def members(group: Item, at: Place, first: int, args: Sequence[Any], load: Load, watched: bool, join: tuple[str, int] | None) -> list[Ask]:
-    """Return what to publish for the members of *group*, an item that stands at *at* and holds members from number *first* on.
+    """Return the drafts for the members of *group*, an item at the place *at* that holds members from number *first* on.
 
     The id of the group is `at.canvas_id`; *join* is the id and size of the join that they arrive at.
     """
@@ -182,7 +182,7 @@ def slot_id(member: Member) -> str:
 
 
 def ends_member(command: Command) -> bool:
-    """Tell whether *command* is of a task with an id of its own by which a member of a join ends."""
+    """Return whether *command* is of a task with an id of its own by which a member of a join ends."""
     if command.member is None or command.task_id == slot_id(command.member):
         return False
     return command.place is None or (command.task != LAUNCH and command.place.canvas_id == command.task_id)
@@ -194,7 +194,7 @@ def step_id(canvas_id: str, number: int, attempt: int = 0) -> str:
 
 
 def part_place(group_id: str, page: str, first: int, size: int) -> Place:
-    """Return the place of a launch that publishes only the *size* members of a group that stand on *page*, from number *first* on."""
+    """Return the place of a launch that publishes only the *size* members of a group that are on *page*, from number *first* on."""
     return Place(group_id, f"{first}.pages.{size}", page)
 
 
@@ -212,7 +212,7 @@ def branch_id(task_id: str, kind: str, number: int) -> str:
 
 
 def is_aside(place: Place) -> bool:
-    """Tell whether what stands at *place* is on a side branch that nobody waits for."""
+    """Return whether *place* is on a side branch, which no task waits for."""
     return ".forks." in place.node
 
 

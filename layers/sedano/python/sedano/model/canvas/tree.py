@@ -1,8 +1,8 @@
-"""A canvas as a value: which tasks run after one another, side by side, or on the side, and who is told when one fails.
+"""A canvas as a value: which tasks run after one another, side by side, or on the side, and which callbacks run when one fails.
 
 Three forms, as in Celery: a `Step` (one task), a `Chain` (each is handed the value of the one before) and a `Group` (side by side; its
-value is the list, in order). A chord is a chain in which something follows a group. A `Fork` stands in a chain only: side branches that are
-handed the value of the step before and that nobody waits for.
+value is the list, in order). A chord is a chain in which something follows a group. A `Fork` is valid in a chain only: side branches that
+get the value of the step before and that no task waits for.
 
 `normal` returns the one shape that is published: chains are flat, forks hang on the step before them, and where a list has to exist as a
 result of its own (a group in a group, a group that something is linked to) a built-in step collects it.
@@ -46,8 +46,8 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Side by side. *links* are handed the list; *watch* is called for each task within that fails; *outcomes*: whoever is handed the list
-    runs also when members failed, and finds in it how each ended.
+    """Side by side. *links* are handed the list; *watch* is called for each task within that fails; *outcomes*: the task that gets the list
+    also runs when members failed, and finds in it how each ended.
     """
 
     members: tuple[Tree, ...]
@@ -97,10 +97,10 @@ def applied(tree: Tree, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -
 
 
 def optioned(tree: Tree, options: Mapping[str, Any]) -> Tree:
-    """Return *tree* with *options* set on every task; when it shall begin is set on what begins it only.
+    """Return *tree* with *options* set on every task; its start time is set only on its first tasks.
 
-    What a task hands down by itself (`HANDED_DOWN`) is set on what is linked to a group and on side branches too: these have no task before
-    them that could.
+    Options that a task hands down (`HANDED_DOWN`) are also set on callbacks linked to a group and on side branches: these have no task
+    before them that could.
     """
     if not options:
         return tree
@@ -173,7 +173,7 @@ def _chain(tree: Chain, joined: bool, room: int) -> Tree:
 def _hang(fork: Fork, steps: list[Step | Group], room: int) -> None:
     """Hang *fork* on the last of *steps*."""
     if not steps:
-        raise CanvasError("a fork stands after a step, whose value its branches are handed: first.s(…) | fork(side.s(…))")
+        raise CanvasError("a fork follows a step, whose value its branches get: first.s(…) | fork(side.s(…))")
     if isinstance(steps[-1], Group):
         steps.append(Step(COLLECTING))
     last = steps[-1]

@@ -1,12 +1,12 @@
-"""What every worker of a cluster must know: the hello of Celery's mingle, as one small record. Pure.
+"""The record that every worker of a cluster must know: the hello of Celery's mingle, as one small record. Pure.
 
 A worker that starts cold reads it once: the cluster's clock, the headers whose tasks are revoked, the queues that are paused. It changes
 by compare-and-swap, so two who change it at once lose neither change.
 
-A revoked header is a pair such as ``tenant=acme``: every task whose message bears it is revoked at its claim, for as long as the pair
-stands, retries and descendants too. A pair of one task's tree (`ONE_TREE`) goes by itself when no message of that tree can be left;
-every other stands until it is restored. The record is one item, so there is a limit to what it holds (`MOST_BYTES`). Headers are the
-attributes of a command that `HEADERS` names, and its stamps.
+A revoked header is a pair such as ``tenant=acme``: every task whose message has it is revoked at its claim, for as long as the pair exists,
+retries and descendants too. A pair of one task's tree (`ONE_TREE`) is removed when no message of that tree can be left; every other holds
+until it is restored. The record is one item, so there is a limit to what it holds (`MOST_BYTES`). Headers are the attributes of a command
+that `HEADERS` names, and its stamps.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from sedano.model.messages.message import Command
 from sedano.model.messages.stamps import HEADERS
 
 ONE_TREE = ("root_id", "parent_id")
-"""Headers that name one task's tree. What is older than a task's record never runs without it (`sedano.model.ledger.claims`), so neither
-does a message of that tree: the pair has done its work."""
+"""Headers that name one task's tree. A message older than its task's record never runs without it (`sedano.model.ledger.claims`), so
+neither does a message of that tree: the pair has done its work."""
 QUEUE = "queue"
-"""What no message bears, and whoever receives it knows: the name of the queue that it came from."""
+"""The header that is in no message but known to its receiver: the name of the queue that it was received from."""
 MOST_BYTES = 300_000
 """The longest that all pairs together may be: an item of DynamoDB holds 400 KB, and every worker reads this one."""
 _EACH_BYTES = 20
@@ -79,7 +79,7 @@ def pairs_of(command: Command) -> dict[str, str | None]:
 
 
 def revoked_by(record: ControlRecord, command: Command, queue: str = "") -> str | None:
-    """Return the revoked pair that *command*, received from the queue of this name, bears, or None."""
+    """Return the revoked pair of *command*, received from the queue of this name, or None."""
     if not record.revoked:
         return None
     headers = pairs_of(command) | ({QUEUE: queue} if queue else {})

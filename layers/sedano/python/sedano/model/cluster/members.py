@@ -1,18 +1,18 @@
-"""Who works in the cluster: four states, read off a member's last heartbeat and off the claims that it still holds. Pure.
+"""The members of the cluster: four states, read off a member's last heartbeat and off the claims that it still holds. Pure.
 
-Theory. A worker that is scaled to zero says nothing, exactly like one that died: silence alone cannot tell them apart (Fischer, Lynch and
-Paterson 1985), so silence alone decides nothing here. What a dead worker leaves behind, and an idle one does not, is a claim that ran out
-without a record. A heartbeat therefore names the tasks that its invocation took, the ledger says who holds each of them, and both are
-derived anew at every look; nothing is counted up and down.
+Theory. A worker that is scaled to zero says nothing, exactly like one that died: silence alone cannot distinguish them (Fischer, Lynch and
+Paterson 1985), so silence alone decides nothing here. A dead worker, unlike an idle one, leaves a claim that ran out without a record. A
+heartbeat therefore names the tasks that its invocation took, the ledger says who holds each of them, and both are derived anew at every
+look; nothing is counted up and down.
 
 * LEFT: it said so, as a process does that is stopped on purpose (`Worker.leave`). An environment of Lambda cannot: it is frozen after its
-  last invocation and ended without a word, for a signal comes only to functions with an extension, which every cold start would pay for.
-  It becomes IDLE, and after three days it is forgotten.
+  last invocation and ended without a message, because only functions with an extension get a signal, and every cold start would pay for
+  that. It becomes IDLE, and after three days it is forgotten.
 * ACTIVE: its heartbeat is fresh, or it holds a claim that has not run out.
-* LOST: its heartbeat is stale, and a claim of its own has run out; or whoever took such a claim over has written it down.
+* LOST: its heartbeat is stale, and a claim of its own has run out; or the worker that took such a claim over has recorded it.
 * IDLE: its heartbeat is stale and nothing of its own is in flight. It may be gone or frozen; its next message wakes it, or another.
 
-M1: idle is never lost. A member is LOST only where a claim bears its name and has run out.
+M1: idle is never lost. A member is LOST only if a claim with its name has run out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sedano.model.ledger.records import TaskRecord
 
 ACTIVE, IDLE, LOST, LEFT = "ACTIVE", "IDLE", "LOST", "LEFT"
 ONLINE, HEARTBEAT, OFFLINE, WORKER_LOST = "worker-online", "worker-heartbeat", "worker-offline", "worker-lost"
-"""What the history tells of a worker: the types of its event lines."""
+"""The types of event lines about a worker."""
 STALE_S = 150.0
 """A heartbeat older than this is stale: two and a half of a worker's default intervals."""
 SKEW_S = 5.0

@@ -1,6 +1,7 @@
-"""What a round of the controller decides, from what it saw. Pure: two who saw the same decide the same, and doing it twice does no more.
+"""The decisions of a round of the controller, from its observations. Pure: equal observations lead to equal decisions, and repeating them
+has no further effect.
 
-Each decision is carried out by one conditional write; whoever comes second is refused and does nothing
+Each decision is carried out by one conditional write; the second controller is refused and does nothing
 (`sedano.engine.cluster.controller`).
 """
 
@@ -19,10 +20,10 @@ from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages.message import NOTHING
 
 STUCK_S = 3_600.0
-"""A claim that ran out so long ago was not taken over by its message: nobody will, and somebody is told."""
+"""A claim that ran out so long ago was not taken over by its message; it is reported as stuck."""
 APPLY_AGAIN_S = 30.0
-"""A limit that was decided so long ago and is not in force is applied again: whoever decided it died in between, a late call of another
-one came after it, or a deployment set what its template says."""
+"""A limit that was decided so long ago and is not in force is applied again: its controller died in between, a late call of another
+controller followed, or a deployment set the template's value."""
 
 
 class QueueBudget(NamedTuple):
@@ -34,7 +35,8 @@ class QueueBudget(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a round saw. Levels, loads and the *limits* in force (None: not known) are by queue; *paused* queues take part in nothing."""
+    """The observations of a round. Levels, loads and the *limits* in force (None: not known) are by queue; *paused* queues take part in
+    nothing."""
 
     now: float
     members: Sequence[MemberRecord]
@@ -55,7 +57,7 @@ class Lost(NamedTuple):
 
 
 class Stuck(NamedTuple):
-    """Nobody takes over the claim of *task_id*, which *owner* held until *since* (epoch s): its message is gone."""
+    """No worker takes over the claim of *task_id*, which *owner* held until *since* (epoch s): its message is gone."""
 
     task_id: str
     owner: str
@@ -71,7 +73,7 @@ class Scale(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """What is to be done; *ask*: checks whose event is to be published, by name; *apply*: limits that were decided and are not in force."""
+    """The decisions; *ask*: checks whose event must be published, by name; *apply*: limits that were decided and are not in force."""
 
     lost: tuple[Lost, ...]
     stuck: tuple[Stuck, ...]
@@ -97,7 +99,7 @@ def decide(budgets: Mapping[str, QueueBudget], checks: Mapping[str, HealthCheck]
 
 
 def _is_late(level: Level, in_force: int | None, now: float) -> bool:
-    """Tell whether *level* should be *in_force* by now and is not; one of the future was decided before the clock ran backwards."""
+    """Return whether *level* should be *in_force* by now and is not; one of the future was decided before the clock ran backwards."""
     is_fresh = level.at - budget.SKEW_S <= now <= level.at + APPLY_AGAIN_S
     return not is_fresh and (not level.applied or in_force not in (None, level.limit))
 

@@ -1,8 +1,8 @@
-"""The total order of events: which of two events is the later one, whoever asks.
+"""The total order of events: which of two events is the later one, for every reader.
 
 An event's *stamp* is ``(clock, timestamp, hostname, pid, type, uuid)``, compared from left to right:
 
-* ``clock``, the hybrid logical clock, comes first, because what caused something has a smaller one;
+* ``clock``, the hybrid logical clock, is compared first, because a cause has a smaller clock than its effect;
 * the others only break ties between events that know nothing of each other, always in the same way;
 * two events with one stamp are one event that was delivered twice: the stamp is the event's identity.
 
@@ -10,7 +10,7 @@ Events of Celery carry another clock: a counter of each process, which is not ca
 exchange theirs every two seconds, and the monitor overwrites that of ``task-sent``. Ordered by it, 17 of the 1 906 tasks of a recorded
 cluster end in another state than Celery's own ``State`` reports. Such an event is placed by the moment at which the monitor received it
 (``local_received``, one machine's clock for all senders, so clocks of workers that differ by minutes change nothing), else by its own
-``timestamp``. The two clocks are told apart by size: a hybrid clock counts microseconds since 1970 and is never behind its sender's
+``timestamp``. The two clocks are distinguished by size: a hybrid clock counts microseconds since 1970 and is never behind its sender's
 physical clock, so a clock that lies `COUNTER_LAG_US` behind its own timestamp is a counter.
 
 Celery compares events by kombu's ``timetuple``, which cannot serve here. It falls back to the timestamp when
@@ -83,6 +83,6 @@ def _moment(event: Mapping[str, Any]) -> int:
 
 
 def _fits(value: object, kind: type | tuple[type, ...]) -> bool:
-    """Say whether *value* can stand in a total order: of its kind, and no NaN, infinity or boolean."""
+    """Return whether *value* has a place in a total order: of its kind, and no NaN, infinity or boolean."""
     finite = not isinstance(value, float) or math.isfinite(value)
     return isinstance(value, kind) and not isinstance(value, bool) and finite

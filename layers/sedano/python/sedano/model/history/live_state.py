@@ -1,8 +1,8 @@
-"""The cluster as its events tell it, while they come in: tasks by time, by worker, by type; workers that are alive. Pure.
+"""The cluster according to its events, as they arrive in: tasks by time, by worker, by type; workers that are alive. Pure.
 
 This is the `State` of Celery's monitor, fed by the registers that Spark folds (`sedano.model.history.registers`), so the live view and the
-history cannot disagree: events may come late, twice and in any order, and two states that saw the same events are equal, however these were
-mixed. A worker is the register of the last thing that was said of it.
+history cannot disagree: events may arrive late, twice and in any order, and two states that saw the same events are equal, however these
+were mixed. A worker is the register of the last thing that was said of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SAID_OF_WORKERS = frozenset({ONLINE, HEARTBEAT, OFFLINE, WORKER_LOST})
 
 
 class State:
-    """What is known of a cluster. `event` and `merge` may be called in any order."""
+    """The known state of a cluster. `event` and `merge` may be called in any order."""
 
     __slots__ = ("tasks", "workers")
 
@@ -77,7 +77,7 @@ class State:
         return Counter(finalise(registers).state for registers in self.tasks.values())
 
     def alive_workers(self) -> list[str]:
-        """Return the workers that have come and were not said to be gone: silence says nothing (`sedano.model.cluster.members`)."""
+        """Return the workers that have joined and have not left: silence proves nothing (`sedano.model.cluster.members`)."""
         return sorted(name for name, at in self.workers.items() if at.type in (ONLINE, HEARTBEAT))
 
     def _learn(self, registers: Registers) -> None:

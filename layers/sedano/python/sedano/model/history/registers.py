@@ -1,6 +1,6 @@
-"""What is known of a task, as registers: any order, any duplicates, any partition give one answer.
+"""The state of a task, as registers: any order, any duplicates, any partition give one answer.
 
-Theory. Events of a task arrive late, twice, out of order and spread over files. What must be kept of them is
+Theory. Events of a task arrive late, twice, out of order and spread over files. The part of them to keep is
 small: for every class of event the *latest* one, and for every subject the latest thing said on it, "latest" by
 the total order of `sedano.model.history.event_order`. Each is a register that only ever grows, so a set of registers is an
 element of a join-semilattice (a state-based CRDT; Shapiro et al. 2011):
@@ -10,7 +10,7 @@ element of a join-semilattice (a state-based CRDT; Shapiro et al. 2011):
 * ``finalise(registers)`` reads state and fields off.
 
 So ``finalise`` of the join of any lifts, in any grouping, with any repetition, is the same record. A stream can be
-folded by a live view, by Spark with one ``groupBy``, or piece by piece as files come in, and all of them agree.
+folded by a live view, by Spark with one ``groupBy``, or piece by piece as files arrive, and all of them agree.
 
 The state. The register of ``task-retried`` divides the attempts: classes whose register is later than it compete,
 the best by precedence wins, and none later means RETRY. This equals what Celery's own ``State`` computes when it
@@ -65,7 +65,7 @@ class Registers:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A task as its events tell it.
+    """A task according to its events.
 
     ``times`` holds the time of the last event of each class that was seen, in seconds since 1970; ``fields`` the
     fields of `SUBJECTS`, None where nothing was said; ``finished`` the time of the event that ended the task.

@@ -1,4 +1,4 @@
-"""Snapshots of a history: what has been taken in, where it lies, and what nobody will read any more (PROTOCOLS §8).
+"""Snapshots of a history: the files taken in, their places, and the files that no reader needs any more (PROTOCOLS §8).
 
 Theory. A history is an append-only list of *parts*, each the outcome of one run over some landed files, written under a prefix that
 belongs to that run's term alone. A *snapshot* names the parts that count; a reader that holds one sees the same rows for as long as the
@@ -6,17 +6,17 @@ prefixes are kept. One small *pointer* says which snapshot is the current one, a
 
 1. a run takes the lease and *fences in*: it writes its token into the pointer, so from then on no earlier term can turn it;
 2. it reads what the pointer shows and works out what is new; it writes its files below `scoped(token)`;
-3. it writes the manifest of the next snapshot, under a name with its token, so nobody else writes it;
-4. it turns the pointer to that manifest, if the pointer still bears its own token.
+3. it writes the manifest of the next snapshot, under a name with its token, so no other run writes it;
+4. it turns the pointer to that manifest, if the pointer still has its own token.
 
-Whatever dies in between leaves files that no manifest names, or a manifest that no pointer names: nobody sees them, `collectable` finds
-them. A part is in a snapshot once, because its run read the list that it extends after it had shut everyone else out.
+A run that dies in between leaves files that no manifest names, or a manifest that no pointer names: no reader sees them, `collectable`
+finds them. A part is in a snapshot once, because its run read the list that it extends after it had shut everyone else out.
 
-The token stands in the pointer's *body*, not beside it: an object store's mark of a version (S3's ETag) is a digest of the body, so a fence
+The token is in the pointer's *body*, not beside it: an object store's mark of a version (S3's ETag) is a digest of the body, so a fence
 kept elsewhere would leave the mark unchanged and a delayed write bound to that mark would still be taken.
 
 *Base*: the registers and tables of the first `settled` parts, merged. Registers are idempotent under merging
-(`sedano.model.history.registers`), so a reader joins the base with the parts that came since, and a base may be thrown away and made again
+(`sedano.model.history.registers`), so a reader joins the base with the later parts, and a base may be thrown away and made again
 at any time.
 """
 
@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """What a reader sees: the *parts* in the order of their commits, and the *base* that holds the first *settled* of them merged.
+    """A reader's view: the *parts* in the order of their commits, and the *base* that holds the first *settled* of them merged.
 
     *version* counts commits, *token* is the term that made it, *made* when (epoch ms), *parent* the manifest that it follows.
     """
@@ -124,12 +124,12 @@ def turned(pointer: Pointer, token: int, to: Snapshot) -> Pointer | None:
 
 
 def collectable(terms: Iterable[int], kept: Iterable[Snapshot], fence: int, before: int) -> list[int]:
-    """Return those of *terms* whose files nobody will read or commit any more.
+    """Return those of *terms* whose files no run will read or commit any more.
 
     Args:
         terms: tokens found in names (`term_of`).
-        kept: the snapshots that somebody may still read.
-        fence: the pointer's token; only what an earlier term has written can never be committed any more.
+        kept: the snapshots that may still be read.
+        fence: the pointer's token; only the files of an earlier term can never be committed any more.
         before: epoch ms; a term that began later is left alone. A token is never less than the time it was granted at.
     """
     wanted = {term_of(prefix) for snapshot in kept for prefix in snapshot.prefixes}

@@ -1,4 +1,4 @@
-"""A run of a Spark job, as whoever follows it sees it."""
+"""A run of a Spark job, as seen by its caller."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ HELD = "HELD"
 
 
 class Watched:
-    """What is known of a cluster's tasks. Events may come in any order, and twice."""
+    """The known tasks of a cluster. Events may arrive in any order, and twice."""
 
     def __init__(self) -> None:
         """Know nothing yet."""

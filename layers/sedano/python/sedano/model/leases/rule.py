@@ -1,13 +1,13 @@
-"""The rule of the lease: who may take it, with which token, and how long its holder may believe (PROTOCOLS §2).
+"""The rule of the lease: which process may take it, with which token, and how long its holder may believe (PROTOCOLS §2).
 
-Theory. A lease is a lock that ends by itself (Gray and Cheriton 1989). Here it is one item that changes only by compare-and-swap, so for
+Theory. A lease is a lock that expires (Gray and Cheriton 1989). Here it is one item that changes only by compare-and-swap, so for
 each fencing token there is at most one holder, whatever clocks, networks and processes do (I1). Time decides only *when* another may take
 it. So a wrong clock can cost safety of belief or delay, never the uniqueness of a token; and whatever checks tokens
 (`sedano.guards`) is safe under any clock.
 
-Who may take it (`decide`):
+Conditions to take it (`decide`):
 
-- nobody has it: it is absent or was released. A released one may be *reserved* for whoever asked for it first, for a short while.
+- it is free: it is absent or was released. A released one may be *reserved* for the process that asked for it first, for a short while.
 - its time is over by the store's own clock: `clock.lo > expires + guard`. The clock is an interval (`sedano.model.leases.store_clock`).
 - it was seen unchanged (same token, same version) for `duration·(1 + drift)` on the observer's own clock. This needs no clock of anybody
   else: the holder's belief began before the request that wrote what was seen. It is the only rule when the interval is suspect.
@@ -16,23 +16,23 @@ What is written (`grant`): `token = max(token + 1, clock.hi)`. The clock's part 
 TTL in between. `expires = clock.hi + duration`, never less than the holder's belief.
 
 How long the holder believes (`believes`): until `before the request was sent + duration − guard`, never from the time of the answer: an
-answer that took ten seconds would add ten seconds of belief that nobody else knows of (KCL, python_dynamodb_lock). It measures elapsed
+answer that took ten seconds would add ten seconds of belief that no other process knows of (KCL, python_dynamodb_lock). It measures elapsed
 time as the *greater* of its two clocks, the observer as the lesser. After a freeze it does not believe at all until it has renewed.
 
 Invariants: I1 the token strictly rises. I3 within clock bounds at most one believes. I4 belief ends before the stored expiry. I5 the
-expiry never shrinks in a grant. I6 an own write is never misread: it bears a nonce drawn for that call.
+expiry never shrinks in a grant. I6 an own write is never misread: it has a nonce drawn for that call.
 
 What can go wrong, and what forbids it:
 
-- A renewal that comes late shortens a newer one: RENEW needs `exp <= :e`.
+- A late renewal shortens a newer one: RENEW needs `exp <= :e`.
 - An old term releases a new one: RELEASE needs nonce and token.
 - A paused holder writes after its time: no lease can prevent it; the resource must check the token (`sedano.guards`).
-- Somebody asks for the lease and dies: the reservation ends by itself.
+- A process asks for the lease and dies: the reservation expires.
 
-Theory of the take-over: after faults stop, whoever waits holds the lease after `duration + 2·guard + poll` at the latest, counted from its
-last renewal or from the waiter's first look, whichever came later. Watching alone gives that: the first look comes within a poll, the
-last one when the duration, widened by the drift, has passed since. The store's dates are whole seconds, which may delay the decision by
-the clock by a second more; so they only ever let somebody in earlier.
+Theory of the take-over: after faults stop, a waiter holds the lease after `duration + 2·guard + poll` at the latest, counted from its
+last renewal or from the waiter's first look, whichever is later. Watching alone gives that: the first look happens within a poll, the last
+one when the duration, widened by the drift, has passed since. The store's dates are whole seconds, which may delay the decision by the
+clock by a second more; so they only ever let a process in earlier.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ GUARD_MS = 1_000
 HAND_OVER_MS = 2_000
 """How long a released lease is kept for the one who asked for it."""
 SHORTEST_MS, LONGEST_MS = 2_000, 86_400_000
-"""A lease that is shorter than its guards means nothing; one longer than a day is a lock that nobody frees."""
+"""A lease that is shorter than its guards means nothing; one longer than a day would block the others too long after a death."""
 
 
 class LeaseRecord(NamedTuple):
@@ -90,7 +90,7 @@ class Decision(NamedTuple):
 
 
 class Term(NamedTuple):
-    """What a holder knows of its own grant. *since* is the moment before the request of the grant or of the latest renewal was sent."""
+    """The holder's view of its own grant. *since* is the moment before the request of the grant or of the latest renewal was sent."""
 
     name: str
     token: int
@@ -155,7 +155,7 @@ def renewed_until(held: Term, clock: Interval) -> int:
 
 
 def believes(held: Term, now: Moment) -> bool:
-    """Tell whether the holder may believe that nobody else holds the lease."""
+    """Return whether the holder may assume that no other process holds the lease."""
     return remaining(held, now) > 0 and not froze(held.since, now)
 
 
@@ -165,7 +165,7 @@ def remaining(held: Term, now: Moment) -> float:
 
 
 def is_mine(record: LeaseRecord | None, nonce: str, token: int) -> bool:
-    """Tell whether *record* bears the mark of the holder with this nonce and token: the own-write rule."""
+    """Return whether *record* has the mark of the holder with this nonce and token: the own-write rule."""
     return record is not None and (record.nonce, record.token) == (nonce, token)
 
 

@@ -1,4 +1,4 @@
-"""What time it is at the store, as an interval that surely contains it.
+"""The time at the store, as an interval that certainly contains it.
 
 Machines disagree about the time; the store is one for all. Each of its answers carries a date in whole seconds, and between sending the
 request and receiving the answer its clock showed some moment of that second. From there on only *elapsed* time is needed, and a machine
@@ -22,7 +22,7 @@ _SECOND_MS = 1_000
 
 
 class Moment(NamedTuple):
-    """What a machine's own two clocks show, in ms: the wall clock (which may step) and the monotonic one (which may rest)."""
+    """The readings of a machine's own two clocks, in ms: the wall clock (which may step) and the monotonic one (which may rest)."""
 
     wall: float
     monotonic: float
@@ -39,7 +39,7 @@ def least(since: Moment, now: Moment) -> float:
 
 
 def froze(since: Moment, now: Moment) -> bool:
-    """Tell whether this machine was frozen, or a clock of it was set, between the two moments."""
+    """Return whether this machine was frozen, or one of its clocks was set, between the two moments."""
     apart = abs((now.wall - since.wall) - (now.monotonic - since.monotonic))
     return apart > FREEZE_MS + DRIFT * most(since, now)
 
@@ -85,9 +85,8 @@ class StoreClock(NamedTuple):
 
 
 def learned(known: StoreClock | None, date_ms: int, sent: Moment, received: Moment) -> StoreClock:
-    """Return what is known after an answer that bears *date_ms* (whole seconds), asked for at *sent* and *received* then.
-
-    An answer that contradicts what was known (the clock was set, or this machine thawed) replaces it.
+    """Return the interval after an answer with *date_ms* (whole seconds), asked for at *sent* and *received* then. An answer that
+    contradicts the interval (the clock was set, or this machine thawed) replaces it.
     """
     fresh = StoreClock(date_ms, received, date_ms + _SECOND_MS, sent)
     if known is None:

@@ -1,15 +1,15 @@
-"""What to do when a claim was refused: the rule of PROTOCOLS §3.3 as one pure function.
+"""The decision when a claim was refused: the rule of PROTOCOLS §3.3 as one pure function.
 
 Every branch is there because a schedule without it loses or doubles an effect (the exhaustive search of the claim and of the follow-ups):
 
-- A terminal record that bears this message's id: this message claimed it and answers for the follow-ups; publish them again, acknowledge.
+- A terminal record with this message's id: this message claimed it and answers for the follow-ups; publish them again, acknowledge.
   Another id is a copy: acknowledge without more, so one duplicate never walks a finished chain again.
-- A terminal record without a message's id: no message ended it, a revocation did; so every message of the task publishes what follows.
-- Marked as revoked while an earlier attempt ran, and nobody holds it now: end it, under the claim that was seen where there is one.
+- A terminal record without a message's id: no message ended it, a revocation did; so every message of the task publishes the follow-ups.
+- Marked as revoked while an earlier attempt ran, and without a holder now: end it, under the claim that was seen where there is one.
 - RETRY beyond this attempt: likewise, publish the retry again when the claim was mine.
 - RUNNING at a later attempt: mine is over. Never steal across retries: the message that would answer for the follow-ups is gone.
 - RUNNING, this attempt, my nonce: my write arrived and its answer was lost. It is mine.
-- RUNNING, this attempt, not expired: someone works on it. Never acknowledge; come back when the claim ends.
+- RUNNING, this attempt, not expired: someone works on it. Never acknowledge; retry when the claim ends.
 - RUNNING, this attempt, expired: the holder is dead or will be refused. Steal, under the exact claim that was seen.
 - No record although one must exist: older than what the ledger remembers. Quarantine, never run.
 """
@@ -27,7 +27,7 @@ from sedano.model.messages.message import Command
 
 
 class Action(Enum):
-    """What the worker does with a message whose claim was answered."""
+    """The worker's action on a message whose claim was answered."""
 
     RUN = "run"
     STEAL = "steal"
@@ -49,7 +49,7 @@ class Decision(NamedTuple):
 
 
 CUT_OFF = "the body takes longer than its function's time limit, or it ends its process"
-"""What an attempt that leaves no record comes from."""
+"""The origins of an attempt that leaves no record."""
 RUN = Decision(Action.RUN, "granted")
 
 
@@ -84,10 +84,11 @@ def begun_by(command: Command) -> str:
 
 
 def is_another(command: Command, record: TaskRecord) -> bool:
-    """Tell that *record* is not a run of what *command* asks for: it is of another task, or of another canvas under the same id.
+    """Return whether *record* is not a run of the task that *command* asks for: it is of another task, or of another canvas under the same
+    id.
 
-    A message that begins a canvas has an id of that canvas, and so have those that try its first task again. Of a later attempt nothing
-    more is certain: what replaced a task has its id by right, and any name. A keyed call is told apart by its arguments
+    A message that begins a canvas has an id of that canvas, and so have those that try its first task again. For a later attempt nothing
+    more is certain: the replacement of a task has its id by right, and any name. A keyed call is distinguished by its arguments
     (`model.ledger.dedup_keys`).
     """
     if record.attempt == command.attempt and record.name not in ("", command.task):

@@ -1,8 +1,8 @@
 """A deduplication key binds its arguments: the message of a keyed call says by its own id which arguments it is about. Pure.
 
-Theory. The id of a keyed task is derived from the task's name and the key, so whoever knows the key, or guesses it, can be first with other
-arguments; the honest call would then be taken for a copy and be answered with the other's result. The ledger keeps the id of the message
-that claimed a task (`mid`), and the second call meets it in the record that refuses it. So the id of a keyed message is
+Theory. The id of a keyed task is derived from the task's name and the key, so a sender that knows the key, or guesses it, can be first with
+other arguments; the honest call would then be taken for a copy and be answered with the other's result. The ledger keeps the id of the
+message that claimed a task (`mid`), and the second call meets it in the record that refuses it. So the id of a keyed message is
 
     message id = uuid5("keyed" of the task's id and a digest of the arguments) "." a fresh nonce
     retried    = the same, "~" and the attempt
@@ -15,10 +15,10 @@ Invariants:
 * A worker computes the first part from the arguments that it received. An id that claims to be of other arguments is an id like any other.
 * A keyed message that is refused by a record of another payload is parked (`id-taken`), never acknowledged as a copy; it never steals the
   claim of another payload.
-* Whoever published a keyed call and reads its record learns when the record is of another payload (`KeyReused`), and so does whoever
-  reserves the key.
+* A program that published a keyed call and reads its record gets `KeyReused` when the record is of another payload, and so does a program
+  that reserves the key.
 
-What it does not tell: after a replaced task (its next attempt has any name and any message) the record names no payload, and counts as the
+Limits: after a replaced task (its next attempt has any name and any message) the record names no payload, and counts as the
 same. A record that an unkeyed message, or a version before this one, has made counts as another payload while its first attempt is
 recorded.
 Arguments are compared as they travel: ``add(1, 2)`` and ``add(1, y=2)`` are two payloads.
@@ -72,7 +72,7 @@ def retried(message: str, attempt: int) -> str:
 
 
 def is_of_another(of: str, record: TaskRecord) -> bool:
-    """Tell that *record* is not of the payload *of*: another payload took the key first."""
+    """Return whether *record* is not of the payload *of*: another payload took the key first."""
     if not of or not record.message_id:
         return False
     named = payload_of(record.message_id)

@@ -19,8 +19,8 @@ class Run(NamedTuple):
     """One execution: what the body returned, or what it raised.
 
     *poisonous*: trying again cannot help. *section* and *policy*: the `retry()` section it failed in, and that section's own policy.
-    *revoked*: it ended itself, because it was asked to. *ignored*: it ended itself by `Ignore`, or what it waited for did; that is no
-    failure. *replaced*: something else answers in its place, as its next attempt.
+    *revoked*: it ended itself, because it was asked to. *ignored*: it ended itself by `Ignore`, or the task that it waited for did; this
+    does not count as a failure. *replaced*: something else answers in its place, as its next attempt.
     """
 
     value: Any = None

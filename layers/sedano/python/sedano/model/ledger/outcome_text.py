@@ -1,9 +1,7 @@
-"""How a task ended, beyond its result, as one text: error, outbox, claim checks, pause, section. What a ledger keeps
-beside the record.
+"""How a task ended, beyond its result, as one text: error, outbox, claim checks, pause, section. A ledger keeps it beside the record.
 
 One text instead of seven attributes keeps the conditional writes constant (nothing is set "if present") and the common
-record small: a task that simply succeeded has the empty text. It is ASCII JSON, so whatever an exception's message
-holds comes back as it was.
+record small: a task that simply succeeded has the empty text. It is ASCII JSON, so every exception message is read back unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ _load = json.JSONDecoder().decode
 
 
 class Tail(NamedTuple):
-    """What `read` finds in the text; the names are those of `TaskRecord`."""
+    """The values that `read` finds in the text; the names are those of `TaskRecord`."""
 
     result_ref: BlobRef | None = None
     error: ErrorRecord | None = None

@@ -20,7 +20,7 @@ class Window:
         self._ids: OrderedDict[str, None] = OrderedDict()
 
     def __contains__(self, message_id: object) -> bool:
-        """Tell whether the message was finished recently."""
+        """Return whether the message was finished recently."""
         return message_id in self._ids
 
     def add(self, message_id: str) -> None:

@@ -1,6 +1,6 @@
-"""What the ledger knows about one task, and the three writes that change it: claim, record, reserve (PROTOCOLS §3).
+"""The ledger's record of one task, and the three writes that change it: claim, record, reserve (PROTOCOLS §3).
 
-A record is the item in DynamoDB as a value. `fence` is the fencing token: it rises by one at every claim, and a record write bears the
+A record is the item in DynamoDB as a value. `fence` is the fencing token: it rises by one at every claim, and a record write carries the
 fence and the nonce of its claim, so a zombie that wakes up late is refused by the ledger itself.
 """
 
@@ -21,15 +21,15 @@ RESERVATION_S = 60.0
 
 
 NO_RETRY, TERMINATE = 1, 2
-"""What a revocation asks of a running task: not to be tried again; to end at its next checkpoint as well."""
+"""The requests of a revocation to a running task: not to be tried again; to end at its next checkpoint as well."""
 
 
 COPY = "copy of "
-"""What the nonce of a copied end begins with: no nonce that is drawn has a space."""
+"""The prefix of the nonce of a copied end: no drawn nonce has a space."""
 
 
 class ErrorRecord(NamedTuple):
-    """What a task raised, as data.
+    """The exception of a task, as data.
 
     *cause*: the id of the task that failed first, when that is another one, whose error this is; *notes*: all causes, when there are more.
     """
@@ -52,7 +52,7 @@ class Posted(NamedTuple):
 
     @property
     def parts(self) -> tuple[str | int | None, ...]:
-        """What is written of it: the key only where there is one."""
+        """The written fields: the key only where one exists."""
         return tuple(self) if self.serial_key is not None else tuple(self)[:-1]
 
 
@@ -100,7 +100,7 @@ def copy_of(end: Outcome, slot: str) -> Outcome:
 
 
 def end_of(record: TaskRecord, message_id: str, at: float) -> Outcome:
-    """Return the end that the terminal *record* tells of, as something that the message *message_id* writes at *at*."""
+    """Return the end of the terminal *record*, as a write of the message *message_id* at *at*."""
     return Outcome(
         task_id=record.task_id, state=record.state, nonce=record.nonce, fence=record.fence, message_id=message_id, attempt=record.attempt,
         clock=record.clock, name=record.name, at=at, result=record.result, result_ref=record.result_ref, error=record.error,
@@ -112,7 +112,7 @@ class Claim(NamedTuple):
     """Ask to become the one holder of *attempt* of a task until *expires*.
 
     *owner* names the worker that asks.
-    *must_exist* forbids creating the record: a retry, or a message older than a record's lifetime, that finds none is quarantined.
+    *must_exist* forbids creating the record: a retry, or a message older than a record's lifetime, that finds no record is parked.
     """
 
     task_id: str
@@ -127,7 +127,7 @@ class Claim(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """The answer: *granted* with the record as it now is, or refused with the record that stands in the way (None: there is none)."""
+    """The answer: *granted* with the record as it now is, or refused with the record in the way (None: no record exists)."""
 
     granted: bool
     record: TaskRecord | None

@@ -1,7 +1,7 @@
 """How many tasks may run at a time: numbered permits, each of them a lease with a fencing token of its own. Pure.
 
-A limit of *n* is the permits 0 to n - 1; whoever holds none waits. There is no counter that a crash could leave wrong: how many run is
-derived from the permits that have not expired. A permit ends with its holder's invocation, so a dead holder's comes free by itself.
+A limit of *n* is the permits 0 to n - 1; a task without one waits. There is no counter that a crash could leave wrong: how many run is
+derived from the permits that have not expired. A permit ends with its holder's invocation, so a dead holder's permit expires.
 Its token rises with each holder, so that whatever the tasks share can refuse a late one: key the guard by the permit's number
 (`current().permit`) and hand it `current().token`. Then no more than *n* writers are ever accepted.
 
@@ -15,13 +15,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 GUARD_MS = 1_000
-"""By how much clocks may differ: nobody takes a permit before it has been over for so long."""
+"""The most by which clocks may differ: a permit is not taken before it has been over for so long."""
 RESERVED_MS = 5_000
 """For how long a permit that was given back is kept for the message that was woken for it."""
 MOST_PERMITS = 1_000
 """The highest limit: all permits of a name are one item, and a refusal brings it along."""
 MOST_WAITING = 10
-"""How many messages can be woken; more come back by themselves."""
+"""How many messages can be woken; further ones retry after their visibility timeout."""
 
 
 class Permit(NamedTuple):
@@ -60,7 +60,7 @@ class Full(NamedTuple):
 
 
 def chosen(board: Board, limit: int, now: int, who: str, unit: float) -> int | Full:
-    """Return the number of a free permit below *limit* (above 0), any of them by *unit* in [0, 1); one kept for *who* comes first."""
+    """Return the number of a free permit below *limit* (above 0), any of them by *unit* in [0, 1); one kept for *who* is taken first."""
     held: list[Permit] = []
     free: list[int] = []
     for number in range(limit):
@@ -75,7 +75,7 @@ def chosen(board: Board, limit: int, now: int, who: str, unit: float) -> int | F
 
 
 def ended(permit: Permit, now: int) -> bool:
-    """Tell whether nobody holds the permit any more, whoever's clock is right."""
+    """Return whether the permit is free by every clock within the difference."""
     return permit.expires <= now - GUARD_MS
 
 

@@ -1,11 +1,11 @@
-"""How often tasks may start: a line of tickets, each of which is a slot in time. Pure.
+"""How often tasks may start: a line of tickets, each a slot in time. Pure.
 
 The rule is GCRA (ITU-T I.371), the leaky bucket as one number: with an interval *T* between two starts and a *burst* of *B*, at most
-``W/T + B`` starts fall into any stretch of *W*. Several paces hold at once. What is added here: whoever is refused is told its slot,
-and the slot is its own from then on, so nobody asks twice and waiting costs nothing.
+``W/T + B`` starts fall into any stretch of *W*. Several paces hold at once. The addition here: a refused task gets a slot, and the slot is
+its own from then on, so no task asks twice and waiting costs nothing.
 
 A line is kept as numbers that mostly only grow, so a crowd can take tickets without getting into each other's way. While the line is
-ahead of the clock a ticket is one addition (*join*), which never fails; when nobody has come for long enough it begins anew (*start*);
+ahead of the clock a ticket is one addition (*join*), which never fails; after a long enough time without tickets it begins anew (*start*);
 only in between, when some of a burst is left, is it a compare-and-swap (*restart*).
 
 Why additions are enough. Let a line begin at *base* with no pace in the way, `next_i >= base` the earliest time of its next start by
@@ -40,7 +40,7 @@ class Pace(NamedTuple):
 
     @property
     def tolerance(self) -> int:
-        """How far a start may come before its turn."""
+        """How far a start may precede its turn."""
         return (self.burst - 1) * self.every
 
 
@@ -60,7 +60,7 @@ class Line(NamedTuple):
 
 
 class LineChanged(NamedTuple):
-    """The answer to a write: *done*, or refused, and the line as it is now (None: there is none)."""
+    """The answer to a write: *done*, or refused, and the line as it is now (None: no line exists)."""
 
     done: bool
     line: Line | None
@@ -122,7 +122,7 @@ def slots(line: Line, limits: Paces, first: int, count: int) -> list[int]:
 
 
 def ahead(line: Line, limits: Paces, now: int) -> bool:
-    """Tell whether the next ticket's turn is still to come, so that a ticket may simply be added."""
+    """Return whether the next ticket's turn is in the future, so that a ticket may simply be added."""
     return any(turn - pace.tolerance > now for turn, pace in zip(line.turns, limits, strict=True))
 
 
@@ -134,14 +134,14 @@ def thresholds(limits: Paces, now: int) -> tuple[int, ...]:
 def idle_before(limits: Paces, now: int) -> int:
     """Return the moment that all turns must have passed for the line to be as good as new.
 
-    With paces of different intervals it lies before *now*: the last start of a line that a faster pace held up came later than the slower
+    With paces of different intervals it lies before *now*: the last start of a line that a faster pace delayed was later than the slower
     one counted it.
     """
     return now - (max(pace.every for pace in limits) - min(pace.every for pace in limits))
 
 
 def idle(line: Line, limits: Paces, now: int) -> bool:
-    """Tell whether the line is as good as new."""
+    """Return whether the line is as good as new."""
     return max(line.turns) <= idle_before(limits, now)
 
 
@@ -152,12 +152,12 @@ def joined(line: Line, limits: Paces, count: int) -> Line:
 
 
 def started(limits: Paces, count: int, now: int, nonce: str) -> Line:
-    """Return a new line of which *count* tickets are taken."""
+    """Return a new line with *count* tickets taken."""
     return joined(Line(now, 0, (now,) * len(limits), nonce), limits, count)
 
 
 def restarted(line: Line, limits: Paces, count: int, now: int, nonce: str) -> Line:
-    """Return *line*, which is neither ahead nor idle, begun anew with *count* tickets taken: what is left of bursts stays."""
+    """Return *line*, which is neither ahead nor idle, begun anew with *count* tickets taken: the rest of bursts stays."""
     last = slot(line, limits, line.taken - 1)
     turns = tuple(max(now, turn, last + pace.every) for turn, pace in zip(line.turns, limits, strict=True))
     return joined(Line(now, 0, turns, nonce), limits, count)

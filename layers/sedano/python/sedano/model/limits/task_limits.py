@@ -1,7 +1,7 @@
-"""What a task may be limited by, as it was declared and as it was changed at run time. Pure.
+"""The limits of a task, as declared and as changed at run time. Pure.
 
-A change at run time stands in the control record, a text for each task, which every worker reads anyhow; it takes the place of what was
-declared for as long as it stands.
+A change at run time is in the control record, a text for each task, which every worker reads anyhow; it replaces the declared limit until
+it is removed.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ Concurrency = int | Range
 class TaskLimits(NamedTuple):
     """The limits of one task.
 
-    *paces* and their *key*, for all workers or for each of them (*per_worker*); *concurrency*, and the key of which so many run at a time;
-    *debounce*: seconds of quiet; *batch*: the most calls and seconds of a basket, *runs*: this is the task that gets them; *batch_key*.
+    *paces* and their *key*, for all workers or for each of them (*per_worker*); *concurrency*, and the key within which so many run at a
+    time; *debounce*: seconds of quiet; *batch*: the most calls and seconds of a basket, *runs*: this is the task that gets them;
+    *batch_key*.
     """
 
     paces: Paces = ()
@@ -61,9 +62,9 @@ NO_LIMITS = TaskLimits()
 
 
 class Change(NamedTuple):
-    """What was changed at run time; None: as declared. No paces: no limit of the rate. *concurrency* -1: no limit.
+    """The changes at run time; None: as declared. No paces: no limit of the rate. *concurrency* -1: no limit.
 
-    *time*: the seconds of the soft and the hard time limit; of these None is no limit.
+    *time*: the seconds of the soft and the hard time limit; of these None means no limit.
     """
 
     paces: Paces | None = None
@@ -76,7 +77,7 @@ MOST_BYTES = 4_096
 """The longest text of one change; what `write` writes is a tenth of it."""
 LONGEST_PACE_US = 2**53
 LONGEST_LIMIT_S = 10_000_000.0
-"""What a message can name as a time limit (`sedano.model.messages.attributes`)."""
+"""The time limits that a message can name (`sedano.model.messages.attributes`)."""
 
 
 def changed(limits: TaskLimits | None, change: Change) -> TaskLimits:
@@ -150,7 +151,7 @@ def concurrency(value: object, name: str = "concurrency") -> Concurrency:
     """Return *value* as a limit: 0 (suspended) to 1 000, or a range.
 
     Raises:
-        OptionError: it is neither.
+        OptionError: it is not one of these.
     """
     if isinstance(value, Range):
         ends: tuple[object, object] = value.low, value.high
@@ -170,7 +171,7 @@ def _is_whole(value: object) -> bool:
 
 
 class Slot(NamedTuple):
-    """The slot that a message was given: *at* (epoch µs), for the *rule* (`rates.told`); *late*: how often it came too late before."""
+    """The slot that a message was given: *at* (epoch µs), for the *rule* (`rates.told`); *late*: how often it was too late before."""
 
     at: int
     late: int

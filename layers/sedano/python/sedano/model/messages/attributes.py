@@ -1,9 +1,8 @@
-"""The attributes of the open protocol: for each message the table of its CloudEvents attributes and what each may
-hold.
+"""The attributes of the open protocol: for each message the table of its CloudEvents attributes and their values.
 
 A reader takes the JSON value of one attribute and returns the value of the model, or refuses it by name. CloudEvents
 attributes are strings, booleans and integers of 32 bits, so the 64-bit clock travels as decimal text. `null` means
-"not there". An attribute that a table does not know belongs to somebody else's extension: it is ignored, but there
+"not there". An attribute that a table does not know belongs to another party's extension: it is ignored, but there
 may be only so many, and none may hold a structure.
 """
 
@@ -29,7 +28,7 @@ MAX_VALUE_DEPTH = MAX_DEPTH - 4
 """The most in one result: it must still fit among the results that the body of a chord is called with."""
 LONGEST_ID = 256
 LONGEST_TENANT = 128
-"""What SQS takes as a message group."""
+"""The message groups that SQS accepts."""
 MAX_ATTEMPT = MAX_EXECUTIONS
 MAX_CLOCK = 2**63 - 1
 MAX_INT32 = 2**31 - 1
@@ -196,7 +195,7 @@ COMMON: Table = {
     "clock": _clock,
     "datacontenttype": _constant("datacontenttype", "application/json"),
 }
-"""What all messages have; `codec` looked at the type before it chose a table."""
+"""The attributes of all messages; `codec` read the type before it chose a table."""
 SENT: Table = {
     "rootid": _text("rootid", is_id, _ID),
     "parentid": _text("parentid", is_id, _ID),
@@ -210,7 +209,7 @@ SENT: Table = {
     "dataref": _converted("dataref", _is_blob, lambda text: text[5:], 'a claim check, "blob:" and a sha256 in hexadecimal'),
     "datasize": _number("datasize", 0, MAX_DATA_BYTES),
 }
-"""What commands and events have in common: where they come from, what they may cause, for whom, their stamps, and the claim check."""
+"""The common attributes of commands and events: their source, their budget, their tenant, their stamps, and the claim check."""
 COMMAND: Table = {
     **COMMON,
     **SENT,

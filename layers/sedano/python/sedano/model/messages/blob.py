@@ -1,4 +1,4 @@
-"""What a blob's bytes must be, whoever kept them: a claim check (Hohpe and Woolf) comes from a message, so nothing in it is trusted."""
+"""The check of a blob's bytes, for every store: a claim check (Hohpe and Woolf) comes from a message, so nothing in it is trusted."""
 
 from __future__ import annotations
 

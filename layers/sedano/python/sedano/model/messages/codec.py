@@ -5,13 +5,13 @@ with a code of the closed list and the field's name. Results and claim-checked d
 
 - ``decode(encode(message)) == message`` for every message whose data is plain JSON and whose times are whole
   microseconds.
-- What `encode` writes `decode` accepts, unless it is larger than `MAX_BYTES` (the publisher moves large data to the
+- `decode` accepts everything that `encode` writes, unless it is larger than `MAX_BYTES` (the publisher moves large data to the
   blob store first).
-- `decode` raises `MessageRefused` and nothing else, whatever it is given, and decides about any 1 MiB within 120 ms
+- `decode` raises `MessageRefused` and nothing else, for every input, and decides about any 1 MiB within 120 ms
   of CPU.
 - `encode` raises `Unserialisable` for data and `OptionError` for attributes, naming the part.
 
-Attributes at their defaults are not written. A command may come without ``taskid`` (then its `id` is the task's),
+Attributes at their defaults are not written. A command may lack ``taskid`` (then its `id` is the task's),
 ``clock`` (0) and ``time`` (0.0: not said, ask the queue when it was sent), so a message can be written by hand.
 """
 

@@ -143,7 +143,7 @@ def _sent(found: Found) -> dict[str, Any]:
     """Return the fields that commands and events have in common."""
     ref = _together(found, "dataref", "datasize")
     if ref is not None and "data" in found:
-        raise MessageRefused(refusals.SCHEMA, "data", "stands beside dataref; the data is here or there")
+        raise MessageRefused(refusals.SCHEMA, "data", "and dataref exclude each other; send one of them")
     get = found.get
     hops, budget = get("hops", 0), get("budget", DEFAULT_BUDGET)
     lineage = Lineage(get("rootid"), get("parentid"), hops, budget, get("budgetmark", ""))

@@ -1,9 +1,8 @@
 """Writes messages and values (see `codec`). The hot path of every publication, so the envelope is put together from
 text.
 
-The head of an envelope is the same for every message of a task and is kept; ids are checked and quoted; whatever
-stands at its default is not looked at twice. Each attribute is checked by the reader that will read it, so nothing is
-written that `decode` would refuse.
+The head of an envelope is the same for every message of a task and is kept; ids are checked and quoted; an attribute at its default is not
+checked twice. Each attribute is checked by the reader that will read it, so nothing is written that `decode` would refuse.
 """
 
 from __future__ import annotations

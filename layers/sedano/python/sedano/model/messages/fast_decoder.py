@@ -1,12 +1,11 @@
-"""Reads a command exactly as `encoder` writes the usual one: what nearly every delivery is, at a third of the price.
+"""Reads a command exactly as `encoder` writes the usual one, which is nearly every delivery, at a third of the price.
 
 Taking an envelope apart in general costs a dictionary, a hook and a call for each attribute. The encoder's own text
 is known to the character, so one regular expression recognises it and takes out the values, each with the letters and
 lengths that `wire` allows; only the data is read as JSON. Usual is a first attempt of a task, of a follow-up
-(lineage), of a member of a join or of a step of a canvas, without more. `read` never refuses: whatever is not exactly
-that text, or needs a closer look (nesting, escapes, long numbers, text that is not ASCII), is None, and `decoder`
-reads it in full. Promise: where `read` returns a command, `decoder` alone would return an equal one
-(`tests/unit/test_codec_canonical.py`).
+(lineage), of a member of a join or of a step of a canvas, without more. `read` never refuses: any text that is not exactly that, or needs a
+closer look (nesting, escapes, long numbers, text that is not ASCII), is None, and `decoder` reads it in full. Promise: where `read` returns
+a command, `decoder` alone would return an equal one (`tests/unit/test_codec_canonical.py`).
 """
 
 from __future__ import annotations

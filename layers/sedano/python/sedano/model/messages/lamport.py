@@ -35,7 +35,7 @@ def adjust(clock: int, other: int, now_us: int) -> int:
 
 
 def agrees(clock: int, sent: float) -> bool:
-    """Tell whether *clock* fits the moment *sent* (epoch s; 0: unknown) at which the queue took its message.
+    """Return whether *clock* fits the moment *sent* (epoch s; 0: unknown) at which the queue took its message.
 
     A machine that is more than five minutes ahead cannot sign a request (SigV4), so no healthy clock is further ahead of the queue's own;
     a second is added for the ticks of events in between and for the queue's rounding.
@@ -46,7 +46,7 @@ def agrees(clock: int, sent: float) -> bool:
 class LamportClock:
     """The clock of one process: thread-safe, with kombu's two methods.
 
-    *now_us* returns physical microseconds; it is an argument so that tests and the simulator own time.
+    *now_us* returns physical microseconds; tests and the simulator own time through this argument.
     """
 
     __slots__ = ("_lock", "_now_us", "value")

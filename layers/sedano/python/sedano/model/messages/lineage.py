@@ -19,7 +19,8 @@ NAMESPACE = UUID("5eda0000-0000-5000-8000-000000000000")
 DERIVED = 5
 """The version of the UUIDs that are derived; those of single messages are of others."""
 TRIED = "~"
-"""What stands between the id of the message that began a canvas and the attempt, in the id of a message that tries its first task again."""
+"""The separator between the id of the message that began a canvas and the attempt, in the id of a message that tries its first task
+again."""
 
 
 class Lineage(NamedTuple):
@@ -41,14 +42,14 @@ def derived_id(parent: str, position: int | str) -> str:
 
 
 def dedup_id(task: str, key: str) -> str:
-    """Return the task id that stands for the deduplication *key* of the task named *task*."""
+    """Return the task id of the deduplication *key* of the task named *task*."""
     return str(uuid5(NAMESPACE, f"dedup/{len(task)}:{task}/{key}"))
 
 
 def begun_id(task_id: str, node: str, plan: str) -> str:
     """Return the id of the message that begins a canvas with *task_id*: the same for the same canvas (*plan* and *node*, as in `Place`).
 
-    So two canvases under one id that begin with the same task are told apart by the message that the record of that task names.
+    So two canvases under one id that begin with the same task are distinguished by the message that the record of that task names.
     """
     return derived_id(task_id, f"begun/{len(node)}:{node}/{plan}")
 
@@ -76,7 +77,7 @@ def descend(parent_id: str, parent: Lineage, children: int) -> Lineage:
     The budget is divided, not copied: all descendants together never exceed what the root was given.
 
     Raises:
-        HopLimit: the parent already stands at the deepest allowed hop.
+        HopLimit: the parent is already at the deepest allowed hop.
         BudgetExhausted: the parent may not cause that many descendants.
     """
     if parent.hops >= MAX_HOPS:

@@ -1,8 +1,8 @@
-"""The three messages: a Command asks for one task, an Event says that something happened, a Document is a result.
+"""The three messages: a Command asks for one task, an Event reports a fact, a Document is a result.
 
 The words are the CEP's (and Hohpe and Woolf's). Here they are values; `codec` writes and reads them as CloudEvents 1.0 JSON.
 Two identities: `task_id` is the task's, stable over retries and copies; `id` is the message's own (PROTOCOLS §3). It is fresh at every
-publication, but for messages that several may publish alike, by whose id the copies are known: what begins a canvas
+publication, but for messages that several may publish alike, by whose id the copies are known: the message that begins a canvas
 (`sedano.model.messages.lineage.begun_id`), the retries of its first task (`tried_id`), and those of a task without a claim.
 """
 
@@ -45,7 +45,7 @@ class Member(NamedTuple):
 
 
 class Gather(NamedTuple):
-    """This command is the body of the join *join_id* of *size* members; *hand_on*: their results come first among its arguments.
+    """This command is the body of the join *join_id* of *size* members; *hand_on*: their results are its first arguments.
 
     *outcomes*: it runs also when members failed, and is handed how each ended.
     """
@@ -57,7 +57,7 @@ class Gather(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a command stands in a canvas: *node*, the path of its item within *plan*, and the id of the chain that it belongs to.
+    """The place of a command in a canvas: *node*, the path of its item within *plan*, and the id of the chain that it belongs to.
 
     *plan* is a page of the canvas: its JSON text when that is short, else its claim check (`blob:<sha256>:<size>`), so that a message
     does not grow with its canvas (`sedano.model.canvas.pages`).
@@ -69,7 +69,7 @@ class Place(NamedTuple):
 
 
 class TimeLimits(NamedTuple):
-    """The seconds after which a running body is told to end (*soft*), and after which it is ended (*hard*); None: never."""
+    """The seconds after which a running body is asked to end (*soft*), and after which it is ended (*hard*); None: never."""
 
     soft: float | None = None
     hard: float | None = None

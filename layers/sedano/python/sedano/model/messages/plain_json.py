@@ -1,5 +1,4 @@
-"""Values on the wire: what a task may take and return, written as ASCII JSON, or refused with the place where it
-stands.
+"""Values on the wire: the arguments and results of tasks, written as ASCII JSON, or refused with their place.
 
 | Python | JSON |
 |---|---|
@@ -12,7 +11,7 @@ stands.
 
 Anything else is `Unserialisable`, and so are NaN, the infinities, half a surrogate pair, a value that contains itself, and a key that is
 not a string: `json.dumps` would silently turn ``{1: "a"}`` into ``{"1": "a"}``, so that the task sees another value than the caller passed.
-`sedano.model.tasks.annotations` restores what an annotation names; without one, plain JSON comes back: a tuple as a list, a UUID as its
+`sedano.model.tasks.annotations` restores the type of an annotation; without one, plain JSON is returned: a tuple as a list, a UUID as its
 text.
 
 CPython's C encoder writes; only text that gives reason to (an object, a surrogate, much nesting, a long number) or an
@@ -64,7 +63,7 @@ class _Misfit(TypeError):
 
 
 def _plain(value: Any) -> Any:
-    """Return what stands for *value* on the wire; the C encoder asks for everything that is not JSON by itself."""
+    """Return the wire form of *value*; the C encoder calls this for every value that is not JSON."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, UUID) or (isinstance(value, Decimal) and value.is_finite()):

@@ -19,19 +19,19 @@ from sedano.errors import OptionError
 from sedano.model.messages.message import NOTHING
 
 LONGEST = 256
-"""The most characters of all stamps together, as they are written: every message of a canvas bears them."""
+"""The most characters of all stamps together, as they are written: every message of a canvas carries them."""
 HEADERS = ("tenant", "task", "root_id", "parent_id", "source")
-"""What every command bears anyway; no stamp may have one of these names."""
+"""The attributes of every command; no stamp may have one of these names."""
 is_name = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}").fullmatch
 _ONE = r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}=(?:[A-Za-z0-9_.~\-]|%[0-9A-Fa-f]{2})+"
 _is_list = re.compile(rf"(?=.{{1,{LONGEST}}}\Z){_ONE}(?:,{_ONE})*").fullmatch
 
 
 def write(stamps: Mapping[str, str]) -> str:
-    """Return *stamps* as a message bears them, by name; the empty text when there are none.
+    """Return *stamps* as a message carries them, by name; the empty text without stamps.
 
     Raises:
-        OptionError: a name or a value is none, or they are more than 256 characters together.
+        OptionError: a name or a value is not valid, or they are more than 256 characters together.
     """
     for name, value in stamps.items():
         _check(name, value)
@@ -49,7 +49,7 @@ def read(text: str | None) -> Mapping[str, str]:
 
 
 def is_written(text: str) -> bool:
-    """Tell whether *text* lists stamps: in any order, no name twice, values in UTF-8, at most 256 characters."""
+    """Return whether *text* lists stamps: in any order, no name twice, values in UTF-8, at most 256 characters."""
     if _is_list(text) is None:
         return False
     try:
@@ -59,7 +59,7 @@ def is_written(text: str) -> bool:
 
 
 def joined(inherited: str | None, own: Mapping[str, str] | None) -> str | None:
-    """Return what a task bears that inherits the written stamps *inherited* and is given *own*, which win; None for no stamps.
+    """Return the stamps of a task that inherits *inherited* and is given *own*, which win; None for no stamps.
 
     Raises:
         OptionError: together they are more than 256 characters.
@@ -73,7 +73,7 @@ def _check(name: object, value: object) -> None:
     if not isinstance(name, str) or not is_name(name):
         raise OptionError(f"stamps: {name!r} is not a name; letters, digits, '_', '.' and '-', at most 64, a letter or '_' first")
     if name in HEADERS:
-        raise OptionError(f"stamps: every task bears {name!r} anyway; choose another name")
+        raise OptionError(f"stamps: every task has {name!r} already; choose another name")
     if not isinstance(value, str) or not value:
         raise OptionError(f"stamps: {name}: expected a text that is not empty, got {value!r}"[:200])
     try:

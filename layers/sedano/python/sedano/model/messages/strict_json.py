@@ -2,10 +2,10 @@
 `load`.
 
 `json.loads` accepts what a message must not hold: of two equal keys it keeps the last (so that a filter and a worker
-may read different messages), it reads ``NaN``, makes an infinity of ``1e400``, passes half a surrogate pair on, and
-recurses as deep as it is told to. Every one of those is refused here. Refused with ``malformed``: not JSON, not
-UTF-8, a byte order mark, duplicate keys, ``NaN`` and the infinities, lone surrogates; with ``too-deep``: more nested
-containers than allowed; with ``too-large``: more bytes, or an integer of more digits, than allowed.
+may read different messages), it reads ``NaN``, makes an infinity of ``1e400``, passes half a surrogate pair on, and recurses without a
+limit. Every one of those is refused here. Refused with ``malformed``: not JSON, not UTF-8, a byte order mark, duplicate keys, ``NaN`` and
+the infinities, lone surrogates; with ``too-deep``: more nested containers than allowed; with ``too-large``: more bytes, or an integer of
+more digits, than allowed.
 
 How it stays cheap: CPython's C scanner does the reading. A hook sees each object's pairs and each float; whatever
 could only be found by looking at every character is looked for only where a C search over the text says that it may
@@ -66,10 +66,10 @@ def load(body: str | bytes, most_bytes: int, most_depth: int, where: str = "body
 
 
 def scan_rest(text: str, start: int) -> Any:
-    """Return the value that stands at *start* of an object's *text*, up to the object's closing brace.
+    """Return the value at *start* of an object's *text*, up to the object's closing brace.
 
     Raises:
-        ValueError, StopIteration: the rest is not just one strict value and the brace, or it takes `load` to tell.
+        ValueError, StopIteration: the rest is not just one strict value and the brace, or only `load` can decide.
     """
     if len(text) > MAX_DIGITS or not text.isascii() or "\\" in text:
         raise ValueError("not plain")
@@ -93,7 +93,7 @@ def shown(value: object, most: int = 60) -> str:
 
 
 def holds_long_digits(text: str) -> bool:
-    """Tell whether more than `MAX_DIGITS` digits follow one another: then one of them stands where this looks."""
+    """Return whether more than `MAX_DIGITS` digits follow one another: then one of them is at a checked position."""
     for place in range(MAX_DIGITS, len(text), MAX_DIGITS + 1):
         if text[place] in _DIGITS:
             before, after = text[place - MAX_DIGITS : place], text[place : place + MAX_DIGITS + 1]
@@ -169,7 +169,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         return {}
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _Found(refusals.MALFORMED, f"the key {shown(_first_repeated(pairs))} stands twice in one object")
+        raise _Found(refusals.MALFORMED, f"the key {shown(_first_repeated(pairs))} is given twice in one object")
     return found
 
 

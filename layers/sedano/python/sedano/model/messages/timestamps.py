@@ -4,7 +4,7 @@ epoch in the code.
 Reads every RFC 3339 time with upper-case ``T`` and ``Z`` from 1970 to 9999, offsets included; digits beyond the
 microsecond are dropped and a leap second (``:60``) is refused. A moment that is a whole number of microseconds
 survives the round trip exactly until 2106 (a double has no more room for later ones). Both directions remember the
-seconds they met last: a batch bears few different ones.
+seconds they met last: a batch has few different ones.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Trace context by W3C: the trace that a message belongs to, and the span of one execution of its task. Pure.
 
 A message carries the `traceparent` and `tracestate` of its publisher. Each execution of a task is a span of its own, a child of the span
-that the message names; what the body publishes names the execution's span as its parent. The id of a span is derived from what tells
-executions apart (task, attempt, fencing token), so it costs nothing until it is asked for, and a claim that is taken over has another one.
+that the message names; the body's publications name the execution's span as their parent. The id of a span is derived from the identity of
+the execution (task, attempt, fencing token), so it costs nothing until it is asked for, and a claim that is taken over has another one.
 
 A message without a trace parent, or with one that cannot be read, belongs to the trace that is derived from its root task: all tasks of
 one tree share a trace even where no client knows of tracing.

@@ -1,12 +1,12 @@
 """An agenda: one of sixteen items that together hold the periodic tasks of a deployment, and how they change. Pure.
 
-A periodic task is a schedule, the call that each occurrence makes, and what was decided so far. All periodic tasks of an agenda change by
+A periodic task is a schedule, the call that each occurrence makes, and the decisions so far. All periodic tasks of an agenda change by
 one compare-and-swap, so a controller decides about all that is due in it with one write, and reads everything there is with one call.
-What is declared in code bears the digest of its declaration: a changed declaration replaces it, an unchanged one leaves alone what an
+A schedule declared in code carries the digest of its declaration: a changed declaration replaces it, an unchanged one leaves alone what an
 operator changed at run time.
 
 An agenda with moments to publish is held by the controller that wrote them down: the same write that decides them sets a date until which
-the others publish nothing of it (`claimed`). What a dead controller leaves is taken over after that date, by one more compare-and-swap.
+the others publish nothing of it (`claimed`). The moments of a dead controller are taken over after that date, by one more compare-and-swap.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ MOST_MOMENTS = 10_000
 HOLD_S = 20
 """How long (s) the controller that claimed an agenda publishes from it alone; after that another takes it over."""
 MOST_CALL_BYTES = 16_000
-"""The longest arguments of one call; what is larger belongs into a store of the user's, and its key into the call."""
+"""The longest arguments of one call; keep larger data in a store of the user's, and its key in the call."""
 
 
 class Call(NamedTuple):
-    """What an occurrence asks for: *task* on *queue* with *data* (arguments as JSON text), to begin within *expires* s of its moment.
+    """The call of an occurrence: *task* on *queue* with *data* (arguments as JSON text), to begin within *expires* s of its moment.
 
     *moment* is the name of the parameter that is given the moment; the rest is as in `sedano.model.tasks.signature.Options`.
     """
@@ -65,7 +65,7 @@ class Periodic(NamedTuple):
 class Agenda(NamedTuple):
     """Agenda *number* (0 to 15): its periodic tasks by name, and the *nonce* of its last change (empty: never written).
 
-    *held*: until when (epoch s) the controller that wrote it last publishes from it alone; 0 when nobody does.
+    *held*: until when (epoch s) the controller that wrote it last publishes from it alone; 0 if no controller does.
     """
 
     number: int
@@ -75,7 +75,7 @@ class Agenda(NamedTuple):
 
     @property
     def is_pending(self) -> bool:
-        """Tell whether some of its moments were written down and not crossed off yet."""
+        """Return whether some of its moments were written down and not crossed off yet."""
         return any(one.state.pending for one in self.periodics.values())
 
 
@@ -87,14 +87,14 @@ class AgendaChanged(NamedTuple):
 
 
 def agenda_of(name: str) -> int:
-    """Return the number of the agenda in which the schedule *name* stands."""
+    """Return the number of the agenda of the schedule *name*."""
     return crc32(name.encode("utf-8", "surrogatepass")) % AGENDAS
 
 
 def is_held(agenda: Agenda, now: float) -> bool:
-    """Tell whether another controller has claimed *agenda* and may still be publishing from it.
+    """Return whether another controller has claimed *agenda* and may still be publishing from it.
 
-    A date that lies further ahead than a claim lasts, clocks that differ included, was set by a wrong clock: it holds nobody up.
+    A date that lies further ahead than a claim lasts, clocks that differ included, was set by a wrong clock and is ignored.
     """
     return agenda.is_pending and now < agenda.held <= now + 2 * HOLD_S
 

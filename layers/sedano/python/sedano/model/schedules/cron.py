@@ -16,7 +16,7 @@ from sedano.errors import OptionError
 LAST, LAST_WEEKDAY = -1, -2
 """Days of a month that are counted from its end."""
 HORIZON_DAYS = 50 * 366
-"""How far ahead a matching day is looked for: the fifth Monday of a 29 February comes back after 40 years at most."""
+"""How far ahead a matching day is looked for: the fifth Monday of a 29 February recurs after 40 years at most."""
 _MONTHS = {name: n for n, name in enumerate(["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"], 1)}
 _DAYS = {name: n for n, name in enumerate(["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"])}
 _ALIASES = {
@@ -54,14 +54,14 @@ class Expression(NamedTuple):
     wild: bool
 
     def fits(self, day: date) -> bool:
-        """Tell whether it names *day*."""
+        """Return whether it names *day*."""
         if day.month not in self.months:
             return False
         in_month, in_week = self._fits_month(day), self._fits_week(day)
         return in_month and in_week if self.both else in_month or in_week
 
     def dates(self, start: date) -> Iterator[date]:
-        """Yield the days that it names from *start* on, in order, until none comes in `HORIZON_DAYS` or the calendar ends."""
+        """Yield the days that it names from *start* on, in order, until none follows within `HORIZON_DAYS` or the calendar ends."""
         day, left, end = start, HORIZON_DAYS, date.max
         while left and day < end:
             if self.fits(day):
@@ -100,7 +100,7 @@ def read_cron(text: str) -> Expression:
     """Read a cron expression of five fields (minute, hour, day-of-month, month, day-of-week), or an alias such as ``@daily``.
 
     Raises:
-        OptionError: it has another shape, a value out of range, or names no day that ever comes.
+        OptionError: it has another shape, a value out of range, or names a day that does not exist.
     """
     if not isinstance(text, str):
         raise OptionError(f"cron: expected a text such as '0 9 * * MON-FRI', got {type(text).__name__}")
@@ -118,7 +118,7 @@ def read_cron(text: str) -> Expression:
         both=parts[2].startswith("*") or parts[4].startswith("*"), wild=parts[0].startswith("*") or parts[1].startswith("*"),
     )  # fmt: skip
     if next(expression.dates(date(2000, 1, 1)), None) is None:
-        raise OptionError(f"cron: {text!r} never comes: no year has such a day")
+        raise OptionError(f"cron: {text!r} has no moment: no year has such a day")
     return expression
 
 

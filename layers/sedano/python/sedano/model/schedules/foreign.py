@@ -1,8 +1,8 @@
 """Schedules in the group of a stage's timers that are not timers: what a worker that does as a stranger says could leave behind.
 
 A worker's role may create schedules in that group, and IAM has no condition on what a schedule holds. A timer is a schedule of one shape
-(`sedano.aws.timers`): it fires once, deletes itself, and has a queue of the stage send its own message under the role of the timers. What
-differs in anything is foreign, and each difference is named.
+(`sedano.aws.timers`): it fires once, deletes itself, and has a queue of the stage send its own message under the role of the timers. A
+schedule that differs is foreign, and each difference is named.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sedano.model.timers import opened
 
 _ONCE = re.compile(r"at\(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\)")
 ONLY = frozenset({"Arn", "RoleArn", "Input", "RetryPolicy", "DeadLetterConfig"})
-"""What the target of a timer has; what else there may be (a group of messages, parameters of other services) a timer has not."""
+"""The fields of a timer's target; other fields (a group of messages, parameters of other services) are foreign."""
 
 
 class Foreign(NamedTuple):

@@ -1,13 +1,14 @@
-"""A schedule: which task comes round by which timetable; and what is due, decided so that each occurrence runs once. Pure.
+"""A schedule: which task runs by which timetable; and which occurrences are due, decided so that each runs once. Pure.
 
 Any number of controllers may look at a schedule at once, late, or twice. Its *state* changes by compare-and-swap alone, in two steps:
 
-1. `decided` moves the cursor on and writes down which moments are to be published. Who loses the swap decides and publishes nothing.
+1. `decided` moves the cursor on and writes down which moments are to be published. A controller that loses the swap decides and publishes
+  nothing.
 2. The writer publishes them, under ids derived from schedule and moment, then crosses them off (`published`).
 
 A crash between the two leaves moments that another controller takes over by a swap of its own, as soon as the claim of the writer is over
 (`sedano.model.schedules.agenda.is_held`); a copy of a publication meets the claim of the first under its id. So no moment is lost and none
-runs twice. What was missed is judged in step 1, once, so also by controllers whose clocks differ. Misfire grace and coalescing mean what
+runs twice. Missed moments are judged in step 1, once, so also by controllers whose clocks differ. Misfire grace and coalescing mean what
 APScheduler's users know.
 """
 
@@ -24,7 +25,7 @@ from sedano.model.schedules.timetable import YEAR_S, Timetable, between
 AHEAD_S = 90
 """How far ahead a controller that looks every minute decides: the queue holds each message back to the second."""
 MOST_AT_ONCE = 500
-"""The most moments that one decision writes down; what is beyond them is decided next."""
+"""The most moments that one decision writes down; the next decision handles the rest."""
 MOST_RUNNING = 100
 """The most occurrences of one schedule that are remembered as not ended yet; so also the highest limit of them."""
 
@@ -34,8 +35,8 @@ class Schedule(NamedTuple):
 
     *jitter*: each occurrence is put off by up to so many seconds, always the same for one occurrence; *misfire_grace*: an occurrence that
     could not be published for longer (seconds) is left out (None: never); *coalesce*: of several that are late only the last runs;
-    *paused*: what comes round meanwhile is left out; *max_instances*: an occurrence whose moment comes while so many earlier ones still
-    wait or run is left out (None: no limit).
+    *paused*: moments meanwhile are left out; *max_instances*: an occurrence is left out if so many earlier ones still wait or run at its
+    moment (None: no limit).
     """
 
     name: str
@@ -69,7 +70,7 @@ class Schedule(NamedTuple):
 
 
 class State(NamedTuple):
-    """What was decided: all moments until *cursor* (epoch s), of which *pending* are not crossed off yet and *missed* were left out.
+    """The decisions: all moments until *cursor* (epoch s); *pending* are not crossed off yet, *missed* were left out.
 
     *running*: where instances are limited, the moments that were written down and are not known to have ended.
     """
@@ -89,15 +90,15 @@ class Occurrence(NamedTuple):
 
 
 def occurrence(schedule: Schedule, scheduled: int) -> Occurrence:
-    """Return the occurrence of *schedule* at the moment *scheduled*: the same for whoever asks, however often."""
+    """Return the occurrence of *schedule* at the moment *scheduled*: the same in every process and at every call."""
     derived = uuid5(NAMESPACE, f"occurrence/{len(schedule.name)}:{schedule.name}/{scheduled}")
     return Occurrence(str(derived), scheduled, scheduled + derived.int % (schedule.jitter + 1))
 
 
 def decided(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S) -> State:
-    """Return *state* with what comes round until *ahead* seconds from *now* decided; unchanged while moments are pending, or none comes.
+    """Return *state* with the moments until *ahead* seconds from *now* decided; unchanged while moments are pending, or without new ones.
 
-    The cursor never moves back, also when the clock does: what was decided once is not decided again, nor is what an edit of the schedule
+    The cursor never moves back, also when the clock does: a decided moment is not decided again, nor is one that an edit of the schedule
     would now put before it.
     """
     until = int(now + ahead)
@@ -133,8 +134,8 @@ def ended(state: State, moments: Container[int]) -> State:
 def edited(state: State, old: Schedule, new: Schedule, now: float) -> State:
     """Return *state* for a schedule that was *old* and is *new* from *now* on.
 
-    The cursor stays, or comes to *now*: what has passed does not run by another timetable. What the new timetable has before the cursor and
-    the old one had not is written down; what it has not any more, `withdrawn` names.
+    The cursor stays, or moves to *now*: past moments do not run by another timetable. Moments before the cursor that only the new timetable
+    has are written down; `withdrawn` names those that only the old one had.
     """
     if new.paused or (new.timetable == old.timetable and not old.paused):
         return state._replace(running=state.running if new.max_instances else ())

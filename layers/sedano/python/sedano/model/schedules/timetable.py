@@ -1,10 +1,11 @@
-"""When something comes round: cron in a time zone, every so many seconds, at given moments. Pure: the moment to look from is an argument.
+"""The moments of a schedule: cron in a time zone, every so many seconds, at given moments. Pure: the moment to look from is an
+argument.
 
-All times are whole seconds since the epoch (UTC), so two controllers that ask for the same thing get the same numbers. What happens when
-clocks change is declared, not discovered:
+All times are whole seconds since the epoch (UTC), so two controllers that ask for the same thing get the same numbers. The behaviour at
+clock changes is declared, not discovered:
 
 - a **gap** (02:30 does not exist): ``next`` runs at the first moment after the gap, ``skip`` does not run;
-- a **fold** (02:30 comes twice): ``first`` runs at the first of the two, ``both`` runs at each.
+- a **fold** (02:30 occurs twice): ``first`` runs at the first of the two, ``both`` runs at each.
 
 Left out, both are what Debian's cron does: an expression whose minute or hour begins with a star runs by elapsed time (nothing of a gap,
 all of a fold), any other runs once a day in either case (``next``, ``first``). See docs/time.md.
@@ -59,7 +60,7 @@ class Cron(NamedTuple):
 
 
 class Every(NamedTuple):
-    """Every *seconds* seconds (1 to a year), counted from *start* (epoch s), at which it comes for the first time. Made by `every`."""
+    """Every *seconds* seconds (1 to a year), counted from *start* (epoch s), its first moment. Made by `every`."""
 
     seconds: int
     start: int = 0
@@ -93,7 +94,7 @@ def cron(expression: str, *, tz: str = "UTC", on_gap: OnGap | None = None, on_fo
         on_fold: what becomes of a time that the clocks show twice: ``first`` runs once, ``both`` runs each time.
 
     Raises:
-        OptionError: the expression cannot be read or never comes, the zone is unknown, or a policy is none of these.
+        OptionError: the expression cannot be read or has no moment, the zone is unknown, or a policy is none of these.
     """
     read_expression(expression)
     read_zone(tz)
@@ -126,7 +127,7 @@ def at(*moments: datetime) -> At:
     """Return a timetable of given moments (datetimes with a time zone, at most a thousand); fractions of a second are rounded up.
 
     Raises:
-        OptionError: there is none, too many, or one has no time zone.
+        OptionError: there are no moments, too many, or one has no time zone.
     """
     if not 1 <= len(moments) <= MOST_MOMENTS:
         raise OptionError(f"at: {len(moments)} moments; give 1 to {MOST_MOMENTS}")
@@ -173,7 +174,7 @@ def _moment(name: str, moment: object) -> int:
 
 
 def _showing(wall: datetime, zone: ZoneInfo) -> tuple[int, int]:
-    """Return the moments at which the clocks show *wall* by the rule before and after a change; equal when there is none."""
+    """Return the moments at which the clocks show *wall* by the rule before and after a change; equal without a change."""
     early, late = wall.replace(tzinfo=zone), wall.replace(tzinfo=zone, fold=1)
     return int(early.timestamp()), int(late.timestamp())
 

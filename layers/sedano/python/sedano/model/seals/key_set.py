@@ -3,7 +3,7 @@
     {"sign":"k2","keys":{"k1":"<64 hexadecimal digits>","k2":"<64 hexadecimal digits>"},
      "times":{"k1":[1780000000,1790000000],"k2":[1789999700,0]}}
 
-`times` are when a key was made and when it last signed (epoch s; 0: it was never, or still is, the one that signs, or nobody knows).
+`times` are when a key was made and when it last signed (epoch s; 0: it was never, or still is, the one that signs, or this is unknown).
 
 Rotation, so that nothing that was signed is refused in between (every process keeps the keys for up to `KEPT_S`):
 
@@ -11,7 +11,7 @@ Rotation, so that nothing that was signed is refused in between (every process k
     2. `signing`   the new key signs, the old one holds     wait until nothing signed by the old one is under way: `OLD_S`
     3. `without`   the old key is gone
 
-A key that is known to others is dropped at once: `without`, after `signing`. What it had signed counts as unsigned from then on.
+A key that is known to others is dropped at once: `without`, after `signing`. Its signatures count as absent from then on.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def first(secret: str, now: float = 0.0) -> KeySet:
 
 
 def instead(text: str, secret: str, now: float) -> KeySet:
-    """Return new keys in place of *text*, whatever that is, under an id that is not in it; *secret* is 64 hexadecimal digits."""
+    """Return new keys in place of any *text*, under an id that is not in it; *secret* is 64 hexadecimal digits."""
     return _one(f"k{max(map(int, _mentioned(text)), default=0) + 1}", secret, now)
 
 
@@ -131,7 +131,7 @@ def without(keys: KeySet, kid: str) -> KeySet:
     """Return *keys* without *kid*.
 
     Raises:
-        OptionError: there is no such key, or it is the one that signs.
+        OptionError: there is no such key, or it is the signing key.
     """
     _known(keys, kid)
     if kid == keys.sign:
@@ -141,13 +141,13 @@ def without(keys: KeySet, kid: str) -> KeySet:
 
 
 def coming(keys: KeySet) -> str | None:
-    """Return the id of the key that was added last and has never signed: a rotation that has begun; None where there is none."""
+    """Return the id of the key that was added last and has never signed: a rotation that has begun; None without one."""
     fresh = [kid for kid, times in keys.times.items() if kid != keys.sign and times.made and not times.last]
     return max(fresh, key=lambda kid: keys.times[kid].made, default=None)
 
 
 def kept_until(keys: KeySet, kid: str) -> float | None:
-    """Return until when something that *kid* signed may be under way (epoch s); None: it signs, will sign, or nobody knows."""
+    """Return until when something that *kid* signed may be under way (epoch s); None: it signs, will sign, or this is unknown."""
     last = keys.times.get(kid, Times()).last
     return last + OLD_S if last and kid != keys.sign else None
 

@@ -12,18 +12,19 @@ parked message). *kind* keeps the purposes apart.
     mark = kid ";" first 16 bytes of mac, in hexadecimal
     mac  = HMAC-SHA256(key[kid], "sedano-mark-v1" LF kind LF kid LF parts)      parts: Python's ascii() of the tuple, so ('a', 'b\\n')
 
-What holds, and why:
+Properties and reasons:
 
-- A body is verified before it is decoded. Nothing is put into a canonical form: the bytes that came are the bytes that were sealed.
+- A body is verified before it is decoded. Nothing is put into a canonical form: the received bytes are the sealed bytes.
 - The algorithm is a property of the key. No field of the message selects it (RFC 8725, 2.1).
 - Each text has one spelling. The header must match in full, numbers have no leading zeros, and signatures are compared as encoded text, so
   the spare bits of base64 and capital digits give no second one.
 - The parts of the text under a MAC cannot be moved: kid, times, audience and kind hold no line feed, each part of a mark is quoted and
   escaped, and the two openings keep seals and marks apart.
-- The order of verification is fixed, and each failure has one code. What is not signed by a known key never reaches the checks of its
-  content, so a stranger learns nothing from the codes but whether a key is known.
+- The order of verification is fixed, and each failure has one code. A message that is not signed by a known key never reaches the checks of
+  its content, so a stranger learns nothing from the codes but whether a key is known.
 
-What a seal does not do: it does not stop the same message from coming twice. Its id is under the seal, and the claim of that id does.
+Limits of a seal: it does not stop the same message from being delivered twice. Its id is under the seal, and the claim of that id
+does.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def mark(keys: KeySet, kind: str, *parts: str) -> str:
 
 
 def is_marked(given: str, keys: Mapping[str, bytes], kind: str, *parts: str) -> bool:
-    """Tell whether *given* is the mark of *parts* by one of *keys*."""
+    """Return whether *given* is the mark of *parts* by one of *keys*."""
     found = _mark(given)
     if found is None:
         return False
@@ -111,7 +112,7 @@ def is_marked(given: str, keys: Mapping[str, bytes], kind: str, *parts: str) -> 
 
 
 def kid_of(given: str) -> str:
-    """Return the id of the key that a mark or a seal names; "" when it is neither."""
+    """Return the id of the key that a mark or a seal names; "" when it is not one of these."""
     found = _mark(given) or _header(given)
     return found[1] if found is not None else ""
 

@@ -1,4 +1,4 @@
-"""How a webhook's sender signs: each scheme tells why a request is not let in, by its headers, its body, the secrets and the time.
+"""How a webhook's sender signs: each scheme returns the reason for a refusal, by its headers, its body, the secrets and the time.
 
 Most are HMAC-SHA256 (RFC 2104) over the body, some with its time and id before it: GitHub's and Shopify's bare form, Stripe's, Slack's, and
 the Standard Webhooks specification 1.0. GitLab and Telegram send the secret itself. Compared in constant time. Several secrets hold at
@@ -18,7 +18,8 @@ from sedano.errors import ConfigurationError, OptionError
 from sedano.model.sources.webhooks import Answer, WebhookRequest
 
 TOLERANCE_S = 300.0
-"""A request whose signed time is further away than this is an old one, sent again by somebody who caught it (Standard Webhooks, Stripe)."""
+"""A request whose signed time is further away than this is an old one, replayed by an attacker who captured it (Standard Webhooks,
+Stripe)."""
 ABSENT: Final = "no-signature"
 MALFORMED: Final = "malformed-signature"
 LATE: Final = "time"
@@ -51,7 +52,7 @@ class Scheme(Protocol):
         """Return the sender's own id of the delivery; empty when this kind of sender gives none."""
 
     def greeting(self, request: WebhookRequest) -> str | None:
-        """Return what the sender wants to hear when it only asks whether somebody is there; None for any other request."""
+        """Return the answer to a request that only verifies the address; None for any other request."""
 
     def told(self, answer: Answer) -> Answer:
         """Return *answer*, by which a request that was let in is taken, as this kind of sender wants it."""
@@ -126,7 +127,7 @@ class Stripe(_Silent, NamedTuple("_Stripe", [("tolerance", float)])):
         return _late(times[0], now, self.tolerance) or _compared(found, [_hex(_bytes(secret), said) for secret in secrets])
 
     def delivery(self, request: WebhookRequest) -> str:
-        """Return the event's id: a second delivery of it may differ in the count of those that are still to be told."""
+        """Return the event's id: a second delivery of it may differ in the count of pending deliveries."""
         return request.field("id")
 
 
@@ -154,7 +155,7 @@ class Slack(_Silent, NamedTuple("_Slack", [("tolerance", float)])):
         return request.field("challenge") or None if request.field("type") == "url_verification" else None
 
     def told(self, answer: Answer) -> Answer:
-        """Return 200 without a word: it is what Slack takes for a command's yes, and it shows the words to whoever gave the command."""
+        """Return 200 with an empty text: Slack accepts it for a command, and would show a text to the user who gave the command."""
         return Answer(200, "") if answer.status < 300 else answer
 
 
@@ -196,7 +197,7 @@ def hmac_sha256(*, header: str, prefix: str = "", encoding: Literal["hex", "base
 
     Args:
         header: the header that holds the signature.
-        prefix: what stands before it there.
+        prefix: the text before it.
         encoding: how it is written: ``"hex"`` or ``"base64"``.
 
     Raises:
@@ -205,9 +206,9 @@ def hmac_sha256(*, header: str, prefix: str = "", encoding: Literal["hex", "base
     if encoding not in ("hex", "base64"):
         raise OptionError(f"encoding: {encoding!r} is none; give 'hex' or 'base64'")
     if not is_header(header):
-        raise OptionError(f"header: {header!r} is no header's name; name the one that holds the signature, such as X-Hub-Signature-256")
+        raise OptionError(f"header: {header!r} is not a header's name; name the one that holds the signature, such as X-Hub-Signature-256")
     if not isinstance(prefix, str):
-        raise OptionError(f"prefix: {prefix!r} is not text; give what stands before the signature, such as 'sha256='")
+        raise OptionError(f"prefix: {prefix!r} is not text; give the text before the signature, such as 'sha256='")
     return HmacSha256(header.lower(), prefix, encoding)
 
 
@@ -216,13 +217,13 @@ def secret_token(*, header: str) -> Scheme:
     ``secret_token(header="X-Telegram-Bot-Api-Secret-Token")`` Telegram's. The header is kept nowhere, and no task sees it.
 
     Args:
-        header: the header of which the whole text is the secret.
+        header: the header whose whole text is the secret.
 
     Raises:
         OptionError: there is no header of this name.
     """
     if not is_header(header):
-        raise OptionError(f"header: {header!r} is no header's name; name the one that holds the secret, such as X-Gitlab-Token")
+        raise OptionError(f"header: {header!r} is not a header's name; name the one that holds the secret, such as X-Gitlab-Token")
     return SecretToken(header.lower())
 
 
@@ -264,13 +265,13 @@ def _late(time: str, now: float, tolerance: float) -> str | None:
 
 
 def _compared(given: Sequence[str], expected: Sequence[bytes]) -> str | None:
-    """Return None when one of the signatures *given* is one that was *expected*; each is compared with each, whatever was found."""
+    """Return None when one of the signatures *given* is an *expected* one; each is compared with each, in constant time."""
     equal = [hmac.compare_digest(_bytes(one), right) for one in given for right in expected]
     return None if any(equal) else WRONG
 
 
 def _bytes(text: str) -> bytes:
-    """Return *text* as UTF-8, also where half a character stands in it: what somebody sent is refused, whatever it is, and never fails."""
+    """Return *text* as UTF-8, even with half a character in it: a foreign text is refused and never raises."""
     return text.encode("utf-8", "surrogatepass")
 
 

@@ -1,7 +1,7 @@
 """Records of streams: as Lambda hands them over, and as tasks get them. Pure.
 
-A record comes from a DynamoDB table's stream, where it tells how one item was before and after, or from a Kinesis stream, where it holds
-what somebody put there. What tasks get is plain JSON: a table's own types become the nearest ones that JSON has, and nothing is rounded.
+A record comes from a DynamoDB table's stream, where it holds one item before and after its change, or from a Kinesis stream, where it holds
+the data of its producer. Tasks get plain JSON: a table's own types become the nearest ones that JSON has, and nothing is rounded.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ QUEUE = "stream:"
 Operation = Literal["INSERT", "MODIFY", "REMOVE"]
 OPERATIONS: Final = ("INSERT", "MODIFY", "REMOVE")
 TIME_TO_LIVE = "dynamodb.amazonaws.com"
-"""Who removes what has expired, as the record names it."""
+"""The record's name of the service that removes expired items."""
 _LARGEST = 126
 """The digits before the point of the largest number that a table holds."""
 T = TypeVar("T")
 
 
 class TableChange(TypedDict):
-    """One change of an item, as the table's stream tells it.
+    """One change of an item, from the table's stream.
 
     stream: the name of the stream in `@app.stream`.
-    id: of the record; the same when it comes again.
+    id: of the record; the same when it is repeated.
     at: about when it happened (epoch s, whole); where the record does not say, when it was read.
     operation: ``INSERT``, ``MODIFY`` or ``REMOVE``.
     keys: the item's partition key, and its sort key if it has one, by name.
@@ -42,7 +42,7 @@ class TableChange(TypedDict):
     expired: it was removed because its time to live was over.
 
     Attributes are JSON: a number is an int when it is whole, a float when that is the very number, else its text; a set is a sorted list;
-    what is binary is base64 text.
+    binary data is base64 text.
     """
 
     stream: str
@@ -59,11 +59,11 @@ class StreamRecord(TypedDict):
     """One record of a Kinesis stream.
 
     stream: the name of the stream in `@app.stream`.
-    id: of the record, its shard and sequence number; the same when it comes again.
+    id: of the record, its shard and sequence number; the same when it is repeated.
     at: about when it arrived (epoch s).
-    partition_key: what it was put there with; records of one key are in order.
-    data: what was put there, as text; None when it is not UTF-8.
-    data_base64: what was put there, as base64 text, when it is not UTF-8; else None.
+    partition_key: the key of its producer; records of one key are in order.
+    data: the producer's data, as text; None when it is not UTF-8.
+    data_base64: the producer's data, as base64 text, when it is not UTF-8; else None.
     """
 
     stream: str
@@ -82,16 +82,16 @@ EXAMPLES: tuple[TableChange, StreamRecord] = (
 
 
 def read(stream: str, record: Mapping[str, Any], now: float) -> TableChange | StreamRecord:
-    """Return what tasks get of *record*, which Lambda handed over; *now* (epoch s) stands for a moment that it does not tell.
+    """Return the tasks' form of *record*, which Lambda handed over; *now* (epoch s) replaces a missing moment.
 
     Raises:
-        MessageRefused: it is not a record of a stream, or has a type that nobody knows.
+        MessageRefused: it is not a record of a stream, or has an unknown type.
     """
     if "dynamodb" in record:
         return _change(stream, record, now)
     if "kinesis" in record:
         return _record(stream, record, now)
-    raise MessageRefused(refusals.STREAM, "record", "comes neither from a DynamoDB table nor from Kinesis")
+    raise MessageRefused(refusals.STREAM, "record", "is neither from a DynamoDB table nor from Kinesis")
 
 
 def sequence(record: Mapping[str, Any]) -> str:
@@ -171,7 +171,7 @@ def _field(of: Mapping[str, Any], name: str, kind: type[T]) -> T:
 def _id(record: Mapping[str, Any]) -> str:
     found = _field(record, "eventID", str)
     if not found:
-        raise MessageRefused(refusals.STREAM, "eventID", "is empty; a record is known by it when it comes again")
+        raise MessageRefused(refusals.STREAM, "eventID", "is empty; a repeated record is recognised by it")
     return found
 
 
@@ -270,7 +270,7 @@ def _all(found: Any, path: str) -> list[Any]:
 
 
 def _wrong(path: str, wanted: str, found: object) -> MessageRefused:
-    """Return the refusal of what stands at *path*; it tells no values, for it is logged."""
+    """Return the refusal of the value at *path*; it shows no values, because it is logged."""
     return MessageRefused(refusals.STREAM, path, f"is of type {type(found).__name__}, and not a {wanted}")
 
 

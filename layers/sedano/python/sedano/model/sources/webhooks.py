@@ -1,7 +1,7 @@
 """A webhook's request and its answer as values, and the request as text: how it is parked, and read back to be taken once more.
 
-Header names are in lower case, as HTTP does not tell their case. What lets a caller in, here or elsewhere (`authorization`, cookies,
-tokens), is never part of a request: neither a task nor a parked message shall hold it.
+Header names are in lower case, because HTTP ignores their case. Credentials, for this or another service (`authorization`, cookies,
+tokens), are never part of a request: neither a task nor a parked message shall hold it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from sedano.model.messages.message import NOTHING
 from sedano.model.messages.timestamps import LAST_SECOND
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-"""The longest body that is taken. Lambda takes 6 MB of an invocation, in which a body may stand as base64, a third longer."""
+"""The longest body that is taken. Lambda takes 6 MB of an invocation, in which a body may be base64, a third longer."""
 NAME = r"[a-z][a-z0-9_-]{0,39}"
-"""What a webhook or a stream may be called: the one ends an address, and both name what is set aside of them."""
+"""The valid names of webhooks and streams: the first end an address, and both name their parked messages."""
 QUEUE = "webhook:"
 """How the place that a parked request came from begins; the webhook's name follows."""
 FORM = "application/x-www-form-urlencoded"
-"""What GitHub sends, unless it is told otherwise where the webhook is entered."""
+"""The content type that GitHub sends, unless its webhook settings say otherwise."""
 _SECRET = frozenset({
     "authorization", "cookie", "proxy-authorization", "x-amz-security-token", "x-api-key", "x-gitlab-token",
     "x-telegram-bot-api-secret-token",
@@ -34,7 +34,7 @@ _SECRET = frozenset({
 
 
 class WebhookRequest(NamedTuple):
-    """What a sender sent to the webhook *webhook*: *headers* by name in lower case, the *body* as it came, *at* (epoch s) it came."""
+    """A request to the webhook *webhook*: *headers* by name in lower case, the *body* as received, *at* (epoch s) it was received."""
 
     webhook: str
     headers: Mapping[str, str]
@@ -59,7 +59,7 @@ class WebhookRequest(NamedTuple):
         except json.JSONDecodeError as wrong:
             if self.header("content-type").partition(";")[0].strip().lower() != FORM:
                 raise
-            raise ValueError(f"the body is not JSON but {FORM}: tell its sender to send application/json ({wrong})") from wrong
+            raise ValueError(f"the body is not JSON but {FORM}: let its sender send application/json ({wrong})") from wrong
 
     def field(self, name: str) -> str:
         """Return the text or number *name* of a body that is a JSON object; empty when it has none."""
@@ -72,7 +72,7 @@ class WebhookRequest(NamedTuple):
 
 
 class Arrived(NamedTuple):
-    """A request as it came: *headers* by name, the *body* as bytes."""
+    """A request as received: *headers* by name, the *body* as bytes."""
 
     method: str
     path: str
@@ -81,7 +81,7 @@ class Arrived(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the sender is told: an HTTP *status*, a *text* in words, and *headers*."""
+    """The answer to the sender: an HTTP *status*, a *text* in words, and *headers*."""
 
     status: int
     text: str
@@ -89,7 +89,7 @@ class Answer(NamedTuple):
 
 
 def kept(headers: Mapping[str, str], token_header: str = "") -> dict[str, str]:
-    """Return *headers* by name in lower case, without those that let their bearer in, of which *token_header* is one."""
+    """Return *headers* by name in lower case, without credentials, such as *token_header*."""
     return {name.lower(): text for name, text in headers.items() if name.lower() not in (*_SECRET, token_header)}
 
 
@@ -121,7 +121,7 @@ def read_back(text: str) -> WebhookRequest:
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError, binascii.Error) as wrong:
         raise MessageRefused(refusals.SCHEMA, "body", f"not a webhook's request: {type(wrong).__name__}: {wrong}") from None
     if not 0 <= request.at <= LAST_SECOND:
-        raise MessageRefused(refusals.SCHEMA, "at", "not a webhook's request: when it came is told in epoch seconds")
+        raise MessageRefused(refusals.SCHEMA, "at", "not a webhook's request: the time of its receipt must be in epoch seconds")
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
         raise MessageRefused(refusals.SCHEMA, "headers", "not a webhook's request: headers are texts by name")
     return request

@@ -1,4 +1,4 @@
-"""What an annotation accepts from JSON, and the Python value that it restores.
+"""The JSON values that an annotation accepts, and the Python values that it restores.
 
 A task sees the values that its annotations name, and so does the caller of `.get()`: a message is JSON, so a ``datetime`` travels as text,
 a tuple as an array and a dataclass as an object, and each is restored to what the annotation says (`sedano.model.messages.plain_json`
@@ -53,7 +53,7 @@ class Wrong(ValueError):
 
 
 class Kind(NamedTuple):
-    """What one annotation accepts: values of these exact *types* as they are, others through *readers*; *unchecked* takes all.
+    """The values that one annotation accepts: those of these exact *types* as they are, others through *readers*; *unchecked* takes all.
 
     *refusal*: why no value of it can travel; empty when one can.
     """

@@ -1,7 +1,7 @@
-"""The parameters of a task: do these arguments fit, and what do they become?
+"""The parameters of a task: the check of arguments, and their conversion.
 
 A message can come from anyone, so arguments are checked against the task's annotations before the body sees them, and a wrong one is named
-(``data.args[0]``). What each annotation accepts and restores: `sedano.model.tasks.annotations`.
+(``data.args[0]``). `sedano.model.tasks.annotations` says which values each annotation accepts and restores.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Parameters:
     __slots__ = ("_exact", "_fast", "_kinds", "_names", "_of", "_rest_args", "_rest_kwargs", "returns", "signature")
 
     def __init__(self, function: Callable[..., Any], skip: int = 0, of: str = "") -> None:
-        """Compile *function*'s parameters, without the first *skip* (a bound ``self``); errors tell whose they are (*of*)."""
+        """Compile *function*'s parameters, without the first *skip* (a bound ``self``); errors name their owner (*of*)."""
         signature = inspect.signature(function)
         self._of = of or getattr(function, "__qualname__", type(function).__qualname__)
         found = list(signature.parameters.values())[skip:]
@@ -28,7 +28,7 @@ class Parameters:
         annotated = hints(function)
         self._kinds = {p.name: kind_of(annotated.get(p.name, Any)) for p in found}
         self.returns: Kind = kind_of(annotated.get("return", Any))
-        """What the function's result is restored to."""
+        """The conversion of the function's result."""
         by_position = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self._names = tuple(p.name for p in by_position)
         self._rest_args = next((p.name for p in found if p.kind is p.VAR_POSITIONAL), None)
@@ -51,7 +51,7 @@ class Parameters:
         return max(0, sum(name not in kwargs for name in self._names) - args)
 
     def takes(self, handed: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Check that *args* and *kwargs* will fit when so many values, which nobody knows yet, have been put before them.
+        """Check that *args* and *kwargs* will fit when so many values, still unknown, have been put before them.
 
         Raises:
             ArgumentError: one is missing, too many, unknown or of the wrong type; the field names it.

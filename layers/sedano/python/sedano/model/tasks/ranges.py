@@ -6,10 +6,10 @@ from math import isfinite
 
 
 def is_number(value: object, least: float, most: float) -> bool:
-    """Tell whether *value* is a number from *least* to *most*."""
+    """Return whether *value* is a number from *least* to *most*."""
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and least <= value <= most
 
 
 def is_count(value: object, least: int, most: int) -> bool:
-    """Tell whether *value* is a whole number from *least* to *most*."""
+    """Return whether *value* is a whole number from *least* to *most*."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

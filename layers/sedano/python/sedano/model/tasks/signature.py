@@ -20,11 +20,11 @@ OnDuplicate = Literal["return", "wait", "drop", "raise"]
 DELIVERIES: tuple[Delivery, ...] = ("claimed", "record_once", "at_least_once")
 ON_DUPLICATE: tuple[OnDuplicate, ...] = ("return", "wait", "drop", "raise")
 MOST_SECONDS = 250_000_000_000.0
-"""What lies further away than this has no date."""
+"""A moment further away than this has no date."""
 MAX_DELAY_S = 366 * 86_400.0
-"""The longest countdown: a year. What a queue cannot hold back (more than 900 s) is kept by a timer."""
+"""The longest countdown: a year. A timer keeps a message that a queue cannot delay for long enough (more than 900 s)."""
 LONGEST_LIMIT_S = 9_999_999.0
-"""The longest time limit that a message can bear."""
+"""The longest time limit that a message can carry."""
 
 
 @dataclass(frozen=True, slots=True)

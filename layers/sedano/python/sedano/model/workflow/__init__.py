@@ -1,1 +1,1 @@
-"""Workflows: what one is, whether it can run, which step comes next, and how it is drawn. Pure."""
+"""Workflows: their definition, its validation, the rule of the next step, and their drawing. Pure."""

@@ -1,13 +1,14 @@
-"""What a flow run does next: the rule, pure. The same records give the same answer, whoever asks and however often.
+"""The rule of what a flow run does next. Pure. The same records always give the same answer.
 
-A step begins once every step that it needs has ended. Whoever records an end publishes a command that asks this rule afterwards; records
-are read strongly consistent, so of several steps that end together the last one's question sees them all. It may be that two questions both
-see them all: then a step is published twice under one id, and its claim absorbs the second.
+A step begins once every step that it needs has ended. The worker that records an end publishes a command that asks this rule afterwards;
+records are read strongly consistent, so of several steps that end together the last one's question sees them all. It may be that two
+questions both see them all: then a step is published twice under one id, and its claim absorbs the second.
 
 Winding up, after a failure or a cancellation, in an order that no schedule can break:
 
-1. What has not begun is revoked, under the id that it would have: a question that was asked before, and answers now, publishes in vain.
-2. What runs ends (after a cancellation it is asked to). From then on the set of steps that ended well is final.
+1. A step that has not begun is revoked, under the id that it would have: a question that was asked before, and answers now, publishes in
+  vain.
+2. Running steps end (after a cancellation they are asked to). From then on the set of steps that ended well is final.
 3. Those with a compensation are compensated one after the other, the latest end first by the logical clock of their records, and each
    before all that it needed.
 4. The run ends. A compensation that fails does not keep the others from running; what it left undone is written down with the run's end.
@@ -127,7 +128,7 @@ def _begun_again(progress: Progress) -> FlowRun:
 
 
 def undone_by_hand(run: FlowRun, names: Iterable[str]) -> FlowRun:
-    """Return *run* with the steps *names*, which it left undone, as steps that somebody has undone by hand."""
+    """Return *run* with the steps *names*, which it left undone, as steps that were undone by hand."""
     return run._replace(undoing={**run.undoing, **dict.fromkeys(names, BY_HAND)})
 
 

@@ -23,7 +23,7 @@ def condition(given: Any) -> Condition:
     """Return the condition that a file says: `"$price.total > 100"`, `"not $stock"`, or the table that `definition.plain` writes.
 
     Raises:
-        ValueError: it says none; the text tells what would.
+        ValueError: it is not a condition; the text says what would be one.
     """
     if isinstance(given, Mapping):
         return _of_table(given)
@@ -39,7 +39,7 @@ def condition(given: Any) -> Condition:
 
 
 def holds(asked: Condition, value: Any) -> bool:
-    """Tell whether *asked* holds for *value*, what its reference stands for.
+    """Return whether *asked* holds for *value*, the value of its reference.
 
     Raises:
         ValueError: the two cannot be compared.

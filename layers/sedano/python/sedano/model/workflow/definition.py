@@ -1,4 +1,4 @@
-"""A workflow as a value: named steps, what each takes from others, when it runs, and what undoes it.
+"""A workflow as a value: named steps, their inputs from others, their conditions, and their compensations.
 
 A definition is immutable and plain data. Its canonical text names it (`digest`), so a flow run that began with one keeps it, whatever its
 author writes next. Nothing in it is code: a condition compares a result with a value, and a predicate of any size is a step of its own.
@@ -27,9 +27,9 @@ Part = str | int
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What a step takes from an input or from another step's result: `$name.part.0`.
+    """A reference of a step to an input or to another step's result: `$name.part.0`.
 
-    *maybe* (`$name?`): nothing (None) when that step was skipped; otherwise who takes from a skipped step is skipped as well.
+    *maybe* (`$name?`): nothing (None) when that step was skipped; otherwise a step that takes from a skipped step is skipped as well.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A whole workflow. *steps* stand in the order in which they were written; *doc* says what it is for."""
+    """A whole workflow. *steps* are in the order in which they were written; *doc* says what it is for."""
 
     name: str
     version: str = "1"
@@ -106,7 +106,7 @@ class Definition:
     doc: str = ""
 
     def step(self, name: str) -> Step:
-        """Return the step *name*; raise `KeyError` when there is none."""
+        """Return the step *name*; raise `KeyError` if it does not exist."""
         return next((s for s in self.steps if s.name == name), None) or _missing(name)
 
     def needs(self) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """Reading a definition from plain data, as files and classes give it; every fault is found in one go.
 
-Where each fault stands is a path into the data (`("step", 2, "when")`); who knows lines turns it into a line.
+The place of each fault is a path into the data (`("step", 2, "when")`); a reader of files turns it into a line.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RETRY = tuple(f.name for f in fields(Retry))
 
 
 class Problem(NamedTuple):
-    """What is wrong, where in the data, and in which step (empty: in none)."""
+    """A fault, its place in the data, and its step (empty: in no step)."""
 
     path: Path
     step: str

@@ -1,4 +1,4 @@
-"""One run of a workflow: what is written down about it besides its tasks' own records, and the ids that all of them have.
+"""One run of a workflow: its own item besides its tasks' records, and the ids of all of them.
 
 The item holds what cannot be derived: which definition and inputs it began with, and what its operator asked (pause, cancel, retry).
 Everything else, which step ended how, follows from the records of tasks under derived ids (`progress`).
@@ -16,11 +16,11 @@ from sedano.model.messages.message import NOTHING, BlobRef
 RUNNING, PAUSED, FAILING, CANCELLING = "RUNNING", "PAUSED", "FAILING", "CANCELLING"
 SUCCEEDED, FAILED, CANCELLED = "SUCCEEDED", "FAILED", "CANCELLED"
 WINDING_UP = frozenset({FAILING, CANCELLING})
-"""No step begins any more; what runs may end, then what has ended well is compensated."""
+"""No step begins any more; running steps may end, then the successful ones are compensated."""
 ENDED = frozenset({SUCCEEDED, FAILED, CANCELLED})
 STATES = (RUNNING, PAUSED, FAILING, CANCELLING, SUCCEEDED, FAILED, CANCELLED)
 BY_HAND = -1
-"""In place of the number of a compensation: somebody has undone the step by hand."""
+"""In place of the number of a compensation: the step was undone by hand."""
 LONGEST_RUN_S = RECORD_LIFETIME_S - 86_400
 """A run may last this long: its tasks' records do not live longer, and a step without a record would look as if it had never run."""
 
@@ -73,7 +73,7 @@ class FlowRun(NamedTuple):
 
 
 class FlowChanged(NamedTuple):
-    """The answer to a write: *done* with the run as it is now, or refused with the one in the way (None: there is none)."""
+    """The answer to a write: *done* with the run as it is now, or refused with the one in the way (None: it does not exist)."""
 
     done: bool
     run: FlowRun | None

@@ -1,6 +1,6 @@
-"""Where the steps of a workflow stand in its picture: layers from top to bottom, few crossings, short and straight edges.
+"""The places of the steps of a workflow in its picture: layers from top to bottom, few crossings, short and straight edges.
 
-The method of Sugiyama, Tagawa and Toda (1981): a step stands one layer below the lowest that it needs; an edge that passes layers gets a
+The method of Sugiyama, Tagawa and Toda (1981): a step is one layer below the lowest that it needs; an edge that passes layers gets a
 bend in each; layers are ordered by the mean of their neighbours' places, down and up again, and the order with the fewest crossings is
 kept. Places along a layer are the nearest to the neighbours' means that keep the distance (isotonic regression by pooling adjacent
 violators).
@@ -31,7 +31,7 @@ class Layout(NamedTuple):
 
 
 def layout(needs: Mapping[str, Sequence[str]], widths: Mapping[str, float]) -> Layout:
-    """Return where each step stands; *needs* names what each waits for, *widths* how broad its box is."""
+    """Return the place of each step; *needs* names the steps that each waits for, *widths* the width of its box."""
     depth = _depths(needs)
     layers: list[list[Name]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     above: dict[Name, list[Name]] = {}

@@ -28,5 +28,5 @@ def mermaid(definition: Definition, states: Mapping[str, str], calls: Calls = NO
 
 
 def _text(text: str) -> str:
-    """Return *text* as Mermaid takes it in a label: what could end the label, or be taken for markup, by its number."""
+    """Return *text* as Mermaid takes it in a label: characters that could end the label, or be taken for markup, by their number."""
     return "".join(c if c.isalnum() or c in " _.,-:$?!=/×↩" else f"#{ord(c)};" for c in text)

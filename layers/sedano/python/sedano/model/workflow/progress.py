@@ -2,7 +2,7 @@
 
 A step without a record is WAITING for others, READY (it may have been published), or SKIPPED because its condition does not hold or
 because it takes a value from a step that was skipped; in a run that has ended it is NOT_RUN instead of WAITING or READY. All of that
-follows from results, which never change; so whoever derives it, and whenever, derives the same, and no state is lost with a process.
+follows from results, which never change; so every process derives the same at any time, and no state is lost with a process.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Skipped(Exception):
 
 
 class Status(NamedTuple):
-    """A step's state; the id and number of its latest begin; that task's record, if there is one; what there is to say about it."""
+    """A step's state; the id and number of its latest begin; that task's record, if it exists; a remark about it."""
 
     state: str
     task_id: str
@@ -86,7 +86,7 @@ class Progress:
         return Status(RUNNING if record.state == states.RUNNING else RETRYING, task_id, 0, record)
 
     def resolve(self, value: Any, item: Any = None) -> Any:
-        """Return *value* with what its references stand for; *item* is the `map`'s.
+        """Return *value* with the values of its references; *item* is the `map`'s.
 
         Raises:
             Skipped: a reference asks a step that was skipped.
@@ -146,7 +146,7 @@ class Progress:
     def to_undo(self, step: Step, begin: int | None = None) -> dict[int, TaskRecord]:
         """Return the records of the calls of a `map` that its compensation undoes, by item.
 
-        They are those that ended well and that no earlier begin of it undid. *begin*: of which begin; by default the present one.
+        They are those that succeeded and that no earlier begin of it undid. *begin*: the number of the begin; by default the present one.
         """
         left = self.succeeded(step)
         for number in range(self.run.undoing.get(step.name, 0) if begin is None else begin):
@@ -163,7 +163,7 @@ class Progress:
         return [call_id(whole, position) for whole, size in wholes for position in range(size)]
 
     def may_have_undone(self, step: Step) -> list[str]:
-        """Return every id that `undid` may come to, so that their records can be read."""
+        """Return every id that `undid` may return, so that their records can be read."""
         wholes = [self.run.compensation_id(step.name, number) for number in range(self.run.undoing.get(step.name, 0))]
         return [call_id(whole, position) for whole in wholes for position in range(self._size(step))]
 
@@ -251,7 +251,7 @@ def told(record: TaskRecord) -> str:
 
 
 def _begins_again(step: Step, record: TaskRecord) -> bool:
-    """Tell whether a step's retry covers this end: a failure, or its time limit; not a poison, a revocation or an `Ignore`."""
+    """Return whether a step's retry covers this end: a failure, or its time limit; not a poison, a revocation or an `Ignore`."""
     ignored = record.error is not None and record.error.type_name == Ignore.__name__
     return record.state == states.FAILURE or (record.state in STOPPABLE and step.time_limit is not None and not ignored)
 

@@ -1,4 +1,4 @@
-"""A workflow as an SVG picture that stands by itself: no script, no font, no address; light and dark."""
+"""A workflow as a self-contained SVG picture: no script, no font, no address; light and dark."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def lines(step: Step, calls: Calls = NO_CALLS) -> list[str]:
 
 
 def only_after(step: Step) -> set[str]:
-    """Return the steps that *step* only comes after: it takes nothing from them."""
+    """Return the steps that *step* only follows: it takes nothing from them."""
     return set(step.after) - {ref.name for ref in step.takes()}
 
 
@@ -65,7 +65,7 @@ def svg(definition: Definition, states: Mapping[str, str], note: str = "", calls
 
 
 class _Picture:
-    """One picture while it is drawn: what each box says, how large it is, and where it stands."""
+    """One picture while it is drawn: the text, the size and the place of each box."""
 
     def __init__(self, definition: Definition, states: Mapping[str, str], note: str, calls: Calls) -> None:
         self.definition, self.states, self.calls = definition, states, calls
@@ -160,7 +160,7 @@ def _colours() -> str:
 
 
 def _breadth(line: str, bold: bool) -> float:
-    """Return about how broad *line* is, in the font of a name (*bold*) or of what stands below it."""
+    """Return about how broad *line* is, in the font of a name (*bold*) or of the text below it."""
     return sum(13.0 if ord(c) > 0x2E7F else 8.2 if bold else 6.6 for c in line)
 
 

@@ -1,4 +1,4 @@
-"""Can this workflow run? Everything that can be known before it does is looked at, and everything that is wrong is told at once.
+"""Can this workflow run? Everything that can be known before is checked, and all faults are reported at once.
 
 Names: each step once, each reference to something that is there and has ended by then, each task known. Calls: each argument has its
 parameter, each parameter its argument. Types: what one step returns fits what the next one takes (`kinds`). Order: no step waits for
@@ -24,7 +24,7 @@ MOST_NAMED = 8
 
 
 class Known(NamedTuple):
-    """What is known of a task: its function; whether its record (*records*) and its result (*keeps*) can be read after it ended.
+    """The known properties of a task: its function; whether its record (*records*) and its result (*keeps*) can be read after it ended.
 
     *unfit*: why it cannot be a step, in words; empty when it can.
     """
@@ -53,7 +53,7 @@ class _Checking:
             if step.name in seen:
                 yield Problem((*path, "name"), step.name, f"{counts[step.name]} steps have this name; each needs its own")
             elif step.name in definition.inputs:
-                yield Problem((*path, "name"), step.name, "an input has this name; references could not tell them apart")
+                yield Problem((*path, "name"), step.name, "an input has this name; references could not distinguish them")
             seen.add(step.name)
             yield from self._step(step, path)
         yield from self._cycles()
@@ -67,7 +67,7 @@ class _Checking:
         for name in step.after:
             if name not in others:
                 itself = "itself" if name == step.name else f"the unknown step {name!r}"
-                yield Problem((*path, "after"), step.name, f"it comes after {itself}")
+                yield Problem((*path, "after"), step.name, f"it follows {itself}")
         if step.each is not None and not any(ref.name == ITEM for ref in refs((step.call.args, step.call.kwargs))):
             yield Problem((*path, "map"), step.name, f"map: no argument takes the ${ITEM}")
         yield from self._call(step.call, step, path)
@@ -121,7 +121,7 @@ class _Checking:
         return f"parameter {name} takes {kinds.shown(wanted)}, but {value} is {kinds.shown(given)}"
 
     def _parts(self, step: Step, path: Path) -> Iterator[Problem]:
-        """Yield references to parts that cannot be there, maps over what is not a list, and uses of results that nobody keeps."""
+        """Yield references to parts that cannot be there, maps over what is not a list, and uses of results that are not kept."""
         for ref in step.takes():
             where = (*path, "map") if ref == step.each else (*path, "when") if ref in [c.left for c in step.when] else (*path, "args")
             try:
@@ -137,7 +137,7 @@ class _Checking:
                 yield Problem(where, step.name, f"{ref}: task {source.call.task} keeps no result (ignore_result)")
 
     def _given(self, ref: Ref, step: Step) -> Any:
-        """Return the annotation of what *ref* stands for; raise `KeyError` when that is not known, `NoSuchPart` when it cannot be."""
+        """Return the annotation of the value of *ref*; raise `KeyError` when that is not known, `NoSuchPart` when it cannot be."""
         if ref.name == ITEM and step.each is not None:
             return kinds.part(kinds.item(self._given(step.each, step)), ref.path)
         if ref.name in self.definition.inputs:

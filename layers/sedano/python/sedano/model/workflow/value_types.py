@@ -45,7 +45,7 @@ def from_words(text: str) -> Any:
 
 
 def in_words(annotation: Any) -> str:
-    """Return the words for *annotation*; a type that has none is `any`."""
+    """Return the words for *annotation*; a type without words is `any`."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         words = [in_words(a) for a in typing.get_args(annotation)]
         return "any" if "any" in words else " | ".join(words)
@@ -63,7 +63,7 @@ def returned(function: Callable[..., Any]) -> Any:
 
 
 def taken(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations of *function*'s parameters, `Any` where there is none."""
+    """Return the annotations of *function*'s parameters, `Any` without an annotation."""
     try:
         hints = typing.get_type_hints(function)
     except (NameError, TypeError, AttributeError):
@@ -72,15 +72,15 @@ def taken(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def fits(given: Any, wanted: Any) -> bool:
-    """Tell whether every value of *given* may arrive where *wanted* is declared."""
+    """Return whether every value of *given* may arrive where *wanted* is declared."""
     return all(any(_fits(one, other) for other in _alternatives(wanted)) for one in _alternatives(given))
 
 
 def part(annotation: Any, path: Sequence[Part]) -> Any:
-    """Return the annotation of what stands at *path* in a value of *annotation*.
+    """Return the annotation of the value at *path* in a value of *annotation*.
 
     Raises:
-        NoSuchPart: nothing can stand there.
+        NoSuchPart: no value can be there.
     """
     for step in path:
         found = [_part(one, step) for one in _alternatives(annotation) if one is not NONE]
