@@ -63,7 +63,7 @@ def test_a_body_that_is_no_json_is_a_value_error_and_nothing_else(body: bytes, s
 
 
 def test_a_form_is_told_by_its_header_alone() -> None:
-    with pytest.raises(ValueError, match="not JSON but application/x-www-form-urlencoded: tell its sender to send application/json"):
+    with pytest.raises(ValueError, match="not JSON but application/x-www-form-urlencoded: let its sender send application/json"):
         asked(b"payload=%7B%7D", Content_Type="Application/X-WWW-Form-Urlencoded; charset=utf-8").json()
     assert asked(b"{}", Content_Type="application/x-www-form-urlencoded").json() == {}
 

@@ -20,7 +20,7 @@ from sedano.model.leases.rule import Term
 from sedano.ports.archive import Archive, Kept
 
 TRIES = 8
-"""How often a compare-and-swap on the pointer is made again because somebody else's came first."""
+"""How often a compare-and-swap on the pointer is repeated because another one was first."""
 LEASE = "history"
 SOURCES = "sources.json.gz"
 DAY_MS = 86_400_000
@@ -129,7 +129,7 @@ class History:
         return snapshot
 
     def _change(self, token: int, change: Callable[[Pointer], Pointer | None]) -> Pointer:
-        """Make a compare-and-swap on the pointer; what was seen is part of it, so a write that is late changes nothing."""
+        """Make a compare-and-swap on the pointer; the value that was read is its condition, so a late write changes nothing."""
         for _ in range(TRIES):
             seen, kept = self._pointer()
             after = change(seen)
@@ -155,7 +155,7 @@ class History:
         try:
             self._leasing.release(term)
         except SedanoError as error:
-            self._leasing.ports.telemetry.log("warning", "lease not released; it ends by itself", lease=LEASE, error=str(error))
+            self._leasing.ports.telemetry.log("warning", "lease not released; it will expire", lease=LEASE, error=str(error))
 
     def _now(self) -> int:
         return round(self._leasing.ports.clock.now() * 1000)

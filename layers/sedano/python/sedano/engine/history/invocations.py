@@ -1,7 +1,7 @@
-"""Invocations: what each of a function took, told as one line; and records that the queue does not take, which go with the next.
+"""Invocations: the cost of each, as one line; and records that the queue did not accept, which are sent with the next.
 
-A line has to be written before the call that carries it. So what that call took, and what was done after it, is told by the process's next
-line: the sums over the lines of a process are right but for the end of its last invocation.
+A line has to be written before the call that carries it. So the cost of that call, and of later work, is in the process's next line: the
+sums over the lines of a process are right but for the end of its last invocation.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from sedano.ports import RECORDS, Outgoing, Ports
 from sedano.ports.absent import has
 
 WORKER, ROUTER, RECORDER = "worker-invocation", "router-invocation", "recorder-invocation"
-"""The types of the lines, by the function that tells."""
+"""The types of the lines, by function."""
 MOST_UNTOLD = 20
 """Records of earlier invocations that wait for their queue; older ones are lost, and counted."""
 MOST_OWED = 9
-"""Invocations that wait for the line of the next, however soon it comes: an environment that ends takes them with it."""
+"""Invocations that wait for the line of the next, however soon it follows: an environment that ends loses them."""
 
 
 class Owed(NamedTuple):
-    """What the next line says besides its own invocation."""
+    """The contents of the next line besides its own invocation."""
 
     invocations: int = 0
     messages: int = 0
@@ -39,7 +39,7 @@ class Invocations:
     __slots__ = ("_began", "_calls", "_every", "_host", "_kind", "_lamport", "_owed", "_ports", "_seen", "_told", "_untold", "_written")
 
     def __init__(self, kind: str, ports: Ports, host: Host, lamport: LamportClock, every: float = 0.0) -> None:
-        """Tell them as lines of type *kind* on behalf of *host*; where nothing else happens several together, *every* so many seconds."""
+        """Write them as lines of type *kind* on behalf of *host*; if nothing else happens, several together, *every* so many seconds."""
         self._kind, self._ports, self._host, self._lamport, self._every = kind, ports, host, lamport, every
         self._told = False
         self._began = self._written = 0.0
@@ -61,7 +61,7 @@ class Invocations:
         self.end(messages, given_back, told=told)
 
     def line(self, chronicle: Chronicle, messages: int, given_back: int, ahead: Mapping[str, int] = NOTHING) -> None:
-        """Add a line to the *chronicle*: how many *messages* came and were *given_back*, and all that was done since the last line.
+        """Add a line to the *chronicle*: how many *messages* arrived and were *given_back*, and all that was done since the last line.
 
         *ahead*: calls, by `service.Operation`, without which there is no line: that of the write that it is part of.
         """
@@ -79,7 +79,7 @@ class Invocations:
         )  # fmt: skip
 
     def end(self, messages: int, given_back: int, *, told: bool) -> None:
-        """End the invocation; what its line did not say, all where it was not *told*, is said by the next."""
+        """End the invocation; the next line reports the rest, or all of it if this one was not *told*."""
         now = self._ports.clock.monotonic()
         if told:
             self._calls, self._told, self._owed = self._seen, True, Owed(seconds=now - self._written)

@@ -1,11 +1,11 @@
 """The recorder: packed worker events become event lines in the history, as immutable objects named by their content.
 
-The records of one batch become one object a day, because a PUT costs as much as twelve messages. A batch that comes again as it was has the
-same name, which is taken; records that come again in other company are told twice, and whoever reads a history takes each event once
-(`sedano.model.history.registers`).
+The records of one batch become one object a day, because a PUT costs as much as twelve messages. A batch that is delivered again unchanged
+has the same name, which is taken; records that are delivered again in another batch are written twice, and every reader of a history counts
+each event once (`sedano.model.history.registers`).
 
-The recorder tells of its own invocation in the last object that it writes anyway, so that costs no call. Two tries of one batch take
-different times, so this line is not part of the name: the first try's object stands, and a later one adds nothing.
+The recorder reports its own invocation in the last object that it writes anyway, so that costs no call. Two tries of one batch take
+different times, so this line is not part of the name: the first try's object stays, and a later one adds nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Recorder:
         self._invocations = Invocations(RECORDER, ports, host, lamport)
 
     def record(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
-        """Append the event lines of *deliveries* and return the deliveries that shall come again."""
+        """Append the event lines of *deliveries* and return the deliveries to deliver again."""
         self._invocations.begin()
         batch = Batch(deadline, Chronicle(self.host))
         days = self._days(deliveries, batch)
@@ -83,19 +83,19 @@ class Recorder:
         return days
 
     def _own(self, messages: int, given_back: int) -> bytes:
-        """Return the line that tells of this invocation, with the write that it is part of."""
+        """Return the line about this invocation, with the write that it is part of."""
         told = Chronicle(self.host)
         self._invocations.line(told, messages, given_back, self._costs)
         return "".join(map(_line, told.unpacked())).encode()
 
     def _append(self, day: str, told: Iterable[Sequence[str]], own: bytes) -> bool:
-        """Keep the lines of one day as one object; tell whether they are kept."""
+        """Write the lines of one day as one object; return whether they are written."""
         lines = "".join(line for some in told for line in some)
         try:
             self.ports.events.append(day, lines.encode(), own)
         except Exception as error:  # noqa: BLE001 - what one object holds came from many records: none of them is guilty
             answer = unexpected(self.ports.telemetry, error)
-            self.ports.telemetry.log("warning", "history not written; its records come back", day=day, error=str(answer))
+            self.ports.telemetry.log("warning", "history not written; its records will be delivered again", day=day, error=str(answer))
             return False
         return True
 

@@ -1,9 +1,11 @@
-"""Telling how a task ended: one row of the chronicle for each run, and for each end that an earlier process may not have told any more.
+"""Reporting how a task ended: one row of the chronicle for each run, and for each end that an earlier process may not have reported.
 
-A process can die between recording an outcome and sending its chronicle. The message comes again, finds the record that it left, and the
-end is told from that record: with the record's own clock, so an end that is told twice is the same end (`sedano.model.history.registers`).
+A process can die between recording an outcome and sending its chronicle. The message is delivered again, finds the record that it left, and
+the end is reported from that record: with the record's own clock, so an end that is reported twice is the same end
+(`sedano.model.history.registers`).
 
-What rings an alarm when workers die is counted at once and not with the batch (`count_at_once`): the next body may kill this process too.
+Counts that raise an alarm when workers die are written at once and not with the batch (`count_at_once`): the next body may kill this
+process too.
 """
 
 from __future__ import annotations
@@ -25,20 +27,20 @@ from sedano.ports import Telemetry
 ENDS = {state: (states.type_of(row.event), row.metric) for state, row in states.ROWS.items() if row.event}
 """The last event of a run, and the metric that counts it, by the state that was recorded."""
 UNRUN = {refusals.BUSY: "SingletonsDropped"}
-"""The metric of what ended as revoked though nobody revoked it, by the reason."""
+"""The metric of tasks that ended as revoked without a revocation, by the reason."""
 
 
 def count_at_once(telemetry: Telemetry, metric: str, task: str) -> None:
     """Add one to *metric* of *task* and write it now, so that no death of this process can lose it.
 
-    Called before the write that it tells of, it counts too often where that write is refused or its answer is lost, and never too seldom.
+    Called before the write that it counts, it counts too often where that write is refused or its answer is lost, and never too seldom.
     """
     telemetry.count(metric, task=task)
     telemetry.flush()
 
 
 def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
-    """Tell a run whose outcome stands."""
+    """Report a run whose outcome is recorded."""
     ran, (end, metric) = judged.ran, ENDS[judged.verdict.state]
     job, _, stillborn = ran.held
     if end == chronicle.REVOKED and stillborn is not None:
@@ -57,7 +59,7 @@ def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
 
 
 def _tell_span(ran: Ran, batch: Batch, clock: int) -> None:
-    """Tell the span of a run in a trace that began outside; what tasks cause of themselves is told apart by root and parent."""
+    """Report the span of a run in a trace that began outside; tasks within sedano are distinguished by root and parent."""
     command = ran.held.job.command
     found = span_of(command, ran.held.record.fence if ran.held.record is not None else 0, ran.started_clock)
     if found.trace_id != trace_of(command.lineage.root_id or command.task_id):
@@ -68,9 +70,9 @@ def _tell_span(ran: Ran, batch: Batch, clock: int) -> None:
 
 
 def tell_again(job: Job, record: TaskRecord, batch: Batch) -> None:
-    """Tell the end that this message left in the *record*, in case that nobody could any more.
+    """Report the end that this message left in the *record*, because its worker may have died before it did.
 
-    A revocation by id bears the clock of a client that has heard of no run of the task: it is told as later than the receipt that met it.
+    A revocation by id has the clock of a client that knows no run of the task: it is reported as later than the receipt that met it.
     """
     end, _ = ENDS[record.state]
     clock = record.clock if record.message_id else max(record.clock, job.received_clock + 1)
@@ -79,7 +81,7 @@ def tell_again(job: Job, record: TaskRecord, batch: Batch) -> None:
 
 
 def _tell_calls(job: Job, end: str, clock: int, at: float, batch: Batch) -> None:
-    """Tell the end of each call that *job* ran with others (`batch=`): it has no record of its own, and was told as held last."""
+    """Report the end of each call that *job* ran with others (`batch=`): it has no record of its own, and was last reported as held."""
     if job.task.limits is None or not job.task.limits.runs or end == chronicle.RETRIED:
         return
     from sedano.model.collection import RUNS
@@ -89,7 +91,7 @@ def _tell_calls(job: Job, end: str, clock: int, at: float, batch: Batch) -> None
 
 
 def _calls(command: Command) -> Sequence[str]:
-    """Return the ids of the calls that a batch ran: those of its basket; a retry bears them itself. A first message may say anything."""
+    """Return the ids of the calls that a batch ran: those of its basket; a retry carries them itself. A first message may say anything."""
     from sedano.model.collection import Fetched, read
 
     calls = command.args[0] if command.args else None
@@ -102,7 +104,7 @@ def _calls(command: Command) -> Sequence[str]:
 
 
 def tell_exit(outcome: Outcome, batch: Batch) -> None:
-    """Tell the end of a task that never ran, because what it waited for failed."""
+    """Report the end of a task that never ran, because a task before it failed."""
     end, _ = ENDS[outcome.state]
     exception = {"exception": f"{outcome.error.type_name}({outcome.error.message[:200]!r})"} if outcome.error is not None else {}
     batch.chronicle.line(end, outcome.clock, outcome.at, uuid=outcome.task_id, name=outcome.name, **exception)

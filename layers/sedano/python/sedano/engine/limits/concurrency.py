@@ -1,4 +1,4 @@
-"""Concurrency limits: a task runs under a permit, of which there are so many. Who finds none waits as a message, and is woken.
+"""Concurrency limits: a task runs under one of a fixed number of permits. A task without a permit waits as a message, and is woken.
 
 A permit is taken before the claim and given back after everything that follows. It is a lease until its invocation's deadline, so a holder
 that dies keeps it no longer than that. Bodies that run one after the other share one: a worker takes no more permits of a task than it
@@ -29,7 +29,7 @@ _SEPARATOR = "\n"
 
 
 class Wanted(NamedTuple):
-    """Jobs of one task and one *key*, of which at most *limit* run at a time, here at most *lanes* of them."""
+    """Jobs of one task and one *key*: at most *limit* run at a time, here at most *lanes* of them."""
 
     name: str
     jobs: Sequence[Job]
@@ -89,7 +89,7 @@ class Permitting:
                 if answer.done and answer.board.waiting:
                     self._wake(answer.board, permit)
             except SedanoError as error:
-                self.ports.telemetry.log("warning", "permit not given back; it ends by itself", permit=name, error=str(error))
+                self.ports.telemetry.log("warning", "permit not given back; it will expire", permit=name, error=str(error))
 
     def _permit(self, wanted: Wanted, job: Job, batch: Batch) -> Permit | None:
         """Return a permit for *job*, or None: then the job is held back."""
@@ -147,7 +147,8 @@ class Permitting:
             put_off(self.ports, job, f"permit held by {soonest.owner}", again * (0.5 + unit), batch)
 
     def _wake(self, board: Board, permit: Permit) -> None:
-        """Make the first of those who wait visible again, and keep *permit* for it for a moment; pass over who came by itself since."""
+        """Make the first of those who wait visible again, and keep *permit* for it for a moment; skip a message that was delivered
+        since."""
         for receipt in board.waiting:
             queue, handle, message_id, until = receipt.split(_SEPARATOR)
             now = self._now()

@@ -1,14 +1,12 @@
-"""Rate limits: each task that comes takes a ticket, whose slot is its own. Who is early is sent anew to come in its slot.
+"""Rate limits: each task that arrives takes a ticket, whose slot is its own. A task that is early is requeued for its slot.
 
-One write takes the tickets of a whole batch. A slot is kept for two seconds: who comes later takes another ticket, so that what was held
-up does not start all at once; that slot is kept for longer, so that nobody is held up for ever. A task that is tried again, or whose
-worker died, takes a ticket of its own for each run. A ticket whose run never comes is a slot that nobody uses: fewer starts than declared,
-never more.
+One write takes the tickets of a whole batch. A slot is kept for two seconds: a later one takes another ticket, so that delayed tasks do not
+start all at once; that slot is kept for longer, so that no task waits forever. A task that is tried again, or whose worker died, takes
+a ticket of its own for each run. A ticket without a run is a slot that no task uses: fewer starts than declared, never more.
 
-A slot counts only with the mark of one of the stage's keys over it, the message and the line (`sedano.ports.seals`): whoever may send a
-message cannot give it a slot. A mark that is missing or wrong is as if there were no slot, and the limit is asked again. Where a worker has
-no keys it hands out no slots that are to come: it takes the tickets whose slots are now, and the others come again when the next is
-expected.
+A slot counts only with the mark of one of the stage's keys over it, the message and the line (`sedano.ports.seals`): a sender of a message
+cannot give it a slot. A mark that is missing or wrong is as if there were no slot, and the limit is asked again. A worker without keys
+hands out no slots that are to come: it takes the tickets whose slots are now, and the others are requeued until the next is expected.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ class Asked(NamedTuple):
 
 
 class Pacing:
-    """Gives slots. One per worker: the lines of this worker alone are kept here, and what is known of those of all."""
+    """Gives slots. One per worker: the lines of this worker alone are kept here, and the last known state of the shared ones."""
 
     def __init__(self, ports: Ports) -> None:
         """Know of no line yet."""
@@ -56,7 +54,7 @@ class Pacing:
         self._own: OrderedDict[str, Line] = OrderedDict()
 
     def admit(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
-        """Return the jobs whose slot is now; send the others anew, each to come in its slot."""
+        """Return the jobs whose slot is now; requeue the others, each for its slot."""
         now = self._now()
         going: list[Job] = []
         waiting: list[Later] = []
@@ -129,7 +127,8 @@ class Pacing:
         raise Unavailable(f"rate limit {name}: its line changed under each of {TRIES} attempts")
 
     def _own_slots(self, name: str, limits: Paces, count: int) -> list[int]:
-        """Return the slots of *count* tickets of this worker's own line; those to come stay free, for who comes next may come elsewhere."""
+        """Return the slots of *count* tickets of this worker's own line; future slots stay free, because the next task may arrive at
+        another worker."""
         now, line = self._now(), self._own.get(name)
         if line is None or rates.idle(line, limits, now):
             line = Line(now, 0, (now,) * len(limits))
@@ -140,7 +139,7 @@ class Pacing:
         return found
 
     def _slots_now(self, name: str, limits: Paces, count: int) -> list[int]:
-        """Return the slots of *count* tickets, of which only those whose slot is now are taken: no key would prove the others."""
+        """Return the slots of *count* tickets, and take only those whose slot is now: no key would prove the others."""
         now, line = self._now(), self.ports.limits.line(name, limits)
         if line is None or rates.idle(line, limits, now):
             line = Line(now, 0, (now,) * len(limits))

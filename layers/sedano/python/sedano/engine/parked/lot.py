@@ -1,8 +1,8 @@
 """Setting messages aside: each goes to the parked queue with its reason, is counted and shown, and can be sent again from there.
 
-A parked message bears the mark of one of the stage's keys over its body, its reason and the queue that it came from (`sedano.ports.seals`):
-the parked queue takes messages of everybody who may send to it, and only what a function of this stage has parked goes back without a
-question. Where there are no keys it is parked all the same, without a mark.
+A parked message carries the mark of one of the stage's keys over its body, its reason and the queue that it came from
+(`sedano.ports.seals`): the parked queue takes messages of everybody who may send to it, and only what a function of this stage has parked
+goes back without a question. Where there are no keys it is parked all the same, without a mark.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The parked queue, looked at by people: what lies there and why, and sending it again to the queue that it came from.
+"""The parked queue, looked at by people: the list of messages with their reasons, and sending one again to the queue that it came from.
 
-Whoever may send to the parked queue can put anything there, with any attributes. So a message goes back to the queue that it says it came
-from only when it bears the mark of the function that parked it (`engine.parked.lot`). Any other is **foreign**: it stays, unless it is
-asked for by its id, and then goes to the one queue that this app's registry names for its task, or to the events; a webhook's request or a
-stream's record that is foreign is never taken again. Nothing that lies in the queue ends the look at it: what cannot be read is skipped,
+A principal that may send to the parked queue can put anything there, with any attributes. So a message goes back to the queue that it says
+it came from only if it carries the mark of the function that parked it (`engine.parked.lot`). Any other is **foreign**: it stays, unless it
+is asked for by its id, and then goes to the one queue that this app's registry names for its task, or to the events; a webhook's request or
+a stream's record that is foreign is never taken again. Nothing that lies in the queue ends the look at it: what cannot be read is skipped,
 with its reason.
 
 Looking is receiving without deleting: what was looked at is given back at once, or when its visibility timeout ends. Sending again is
@@ -55,7 +55,7 @@ class Parked(NamedTuple):
     task_id: str = ""
 
     def is_named(self, one: str) -> bool:
-        """Tell whether *one* is an id of it: of the task, of the message, or of the message as it lies in the parked queue."""
+        """Return whether *one* is an id of it: of the task, of the message, or of the message as it lies in the parked queue."""
         return one in (self.task_id, self.message_id, self.delivery.message_id)
 
 
@@ -70,7 +70,7 @@ class Going(NamedTuple):
 def parked(ports: Ports, wanted: Callable[[Parked], bool], most: int = MOST) -> list[Parked]:
     """Return those of up to *most* parked messages that are *wanted*; the others are given back at once.
 
-    Whoever asked decides about what is returned: `give_back`, or `redrive`.
+    The caller decides about each returned message: `give_back`, or `redrive`.
 
     Raises:
         Unavailable: the queue did not answer.
@@ -122,7 +122,7 @@ def redrive(
 
 
 def whole_body(ports: Ports, one: Parked) -> str:
-    """Return the message as it came; a long one lies in the blob store.
+    """Return the message as received; a long one is in the blob store.
 
     Raises:
         MessageRefused: its blob is missing or damaged.
@@ -140,7 +140,7 @@ def whole_body(ports: Ports, one: Parked) -> str:
 
 
 def _is_own(ports: Ports, one: Parked) -> bool:
-    """Tell whether a function of this stage has parked it, as it lies there."""
+    """Return whether a function of this stage has parked it, in this form."""
     said = one.delivery.attributes
     return ports.seals.is_marked(said.get(SEAL, ""), PARKED, *proof(one.delivery.body, said))
 
@@ -200,7 +200,7 @@ def _gone(ports: Ports, going: Going, sources: Sequence[tuple[str, Reread | None
             return None
     body = whole_body(ports, one)
     key = one.delivery.attributes.get("serial_key")
-    # A FIFO queue knows for five minutes what it took: it is told that this is meant to come once more.
+    # A FIFO queue discards copies for five minutes: a new deduplication id sends this one once more.
     again = Outgoing(body, tenant=tenant_of(body), serial_key=key, once=one.delivery.message_id)
     (error,) = ports.queues.send(going.queue, [again])
     return error

@@ -1,6 +1,6 @@
 """Revocation by id: a durable write on the task's own record, so there is nothing to broadcast, no list with a cap, and no race.
 
-- Before it runs, the record becomes REVOKED: whatever message comes later meets it at its claim.
+- Before it runs, the record becomes REVOKED: a later message meets it at its claim.
 - While it runs, the record is marked. The mark lies where the next claim looks, so the task is not tried again; with *terminate* the
   running body meets it too, at its next `check()`.
 - After it ended, nothing changes.

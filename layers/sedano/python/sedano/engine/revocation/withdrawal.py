@@ -15,7 +15,7 @@ from sedano.ports import Ports
 def withdraw(ports: Ports, lamport: LamportClock, task_id: str, *, terminate: bool) -> str:
     """Revoke the task as `revoke` does; where it waits for a moment more than 900 s away, take its timer off as well.
 
-    Timers of retries are left: they come within a day and meet the revocation.
+    Timers of retries are left: they fire within a day and meet the revocation.
 
     Raises:
         Unavailable: the ledger or the timers did not answer; revoking again is safe.

@@ -1,8 +1,8 @@
 """Occurrences of schedules whose instances are limited: at each moment a launch looks whether so many earlier ones still wait or run.
 
-The launch is a task of its own, claimed, and what it publishes is its follow-up: it survives what any task survives. An occurrence that is
-left out is revoked, so that whoever looks for its result learns what became of it, and no later copy of it runs. An earlier one of which
-nothing is known yet waits in its queue, and counts.
+The launch is a task of its own, claimed, and what it publishes is its follow-up: it survives every crash that a task survives. An
+occurrence that is left out is revoked, so that its result shows the reason, and no later copy of it runs. An earlier one without a record
+waits in its queue, and counts.
 """
 
 from __future__ import annotations

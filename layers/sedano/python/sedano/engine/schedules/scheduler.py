@@ -1,16 +1,16 @@
-"""The scheduler: publishes the occurrences of periodic tasks that come next. Any number of schedulers may do so at once.
+"""The scheduler: publishes the next occurrences of periodic tasks. Any number of schedulers may do so at once.
 
-A round reads all agendas with one call. Of each it decides what comes in the next minute and a half (`sedano.model.schedules.schedule`),
+A round reads all agendas with one call. For each it decides the occurrences of the next 90 seconds (`sedano.model.schedules.schedule`),
 writes that down by compare-and-swap, publishes it (the queue holds each message back to the second), and crosses it off. Where nothing is
 due, a round costs one read and no write.
 
 The write that decides is also the claim: until its date (`sedano.model.schedules.agenda.HOLD_S`) other schedulers leave the agenda to its
-writer, so several send what one sends. The write that crosses off ends the claim, also when some could not be published. What a scheduler
-that died leaves is taken over by the first round after the claim, with a conditional write, under the same ids. An edit ends the claim of
-another: what an operator or a deployment changes is published at once.
+writer, so several send what one sends. The write that crosses off ends the claim, also when some could not be published. The moments of a
+dead scheduler are taken over by the first round after the claim, with a conditional write, under the same ids. An edit ends the claim of
+another: a change by an operator or a deployment is published at once.
 
-Where instances are limited, what is published is not the task but a launch of it (`OCCURRENCE`), which looks at its moment whether so many
-earlier occurrences still wait or run.
+Where instances are limited, a launch of the task (`OCCURRENCE`) is published instead, which checks at its moment whether so many earlier
+occurrences still wait or run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ Alter = Callable[[Agenda], Agenda]
 
 
 class Round(NamedTuple):
-    """What a round did: occurrences that were *published*, moments that were left out (*missed*), agendas that could not be worked on."""
+    """The result of a round: occurrences that were *published*, moments that were left out (*missed*), agendas that could not be worked
+    on."""
 
     published: int = 0
     missed: int = 0
@@ -59,7 +60,7 @@ class Scheduler:
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
 
     def round(self, declared: Mapping[str, Periodic] = NOTHING) -> Round:
-        """Publish what comes next of everything that code declares (*declared*) or was added at run time; what failed comes again.
+        """Publish the next occurrences of all schedules, declared in code (*declared*) or added at run time; a failed one is tried again.
 
         Raises:
             Unavailable: the agendas could not be read.
@@ -74,13 +75,13 @@ class Scheduler:
         return done
 
     def change(self, name: str, alter: Callable[[Periodic | None], Periodic | None]) -> Periodic | None:
-        """Let *alter* change the periodic task *name*, publish what comes next of its agenda, and return the task as it is then.
+        """Let *alter* change the periodic task *name*, publish the next occurrences of its agenda, and return the changed task.
 
-        What was published ahead and is not to run any more is revoked.
+        Occurrences that were published ahead and no longer apply are revoked.
 
         Raises:
             Unavailable: the store did not answer, or others changed it under each attempt; trying again is safe.
-            MessageRefused: what is kept cannot be read.
+            MessageRefused: the stored agenda cannot be read.
         """
         before: Periodic | None = None
 
@@ -122,7 +123,7 @@ class Scheduler:
         return answers_of(self._ports.telemetry, self._publisher.publish_all, messages)
 
     def _work_on(self, number: int, seen: Agenda | MessageRefused, alter: Alter) -> Round:
-        """Work on one agenda; what cannot be done now is told, and done by the next round."""
+        """Process one agenda; a failure is logged, and the next round tries again."""
         try:
             return self._work(_readable(seen), alter)
         except Exception as error:  # noqa: BLE001 - the last resort: the other agendas are worked on
@@ -154,13 +155,13 @@ class Scheduler:
         return Round(sent, max(0, missed) + refused)
 
     def _decided(self, found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:
-        """Return *found* with what comes next; one about which nothing can be decided stays as it is, and the others go on."""
+        """Return *found* with the next occurrences; a schedule that cannot be decided stays as it is, and the others continue."""
         return passing(self._ports.telemetry, f"decide {found.schedule.name}", partial(_decided, found, over, now), found)
 
     def _swapped(self, seen: Agenda, alter: Alter, tries: int = TRIES) -> AgendaChanged:
         """Change an agenda by *alter* where it is still as it was *seen*; where another was first, alter that one.
 
-        Tell whether this call wrote it: what *alter* leaves as it is costs no write.
+        Return whether this call wrote it: without a change by *alter* it costs no write.
         """
         for _ in range(tries):
             new = alter(seen)
@@ -178,7 +179,7 @@ class Scheduler:
         """Publish what is pending; return the moments that are done with, with the error of those that no repetition cures.
 
         Only a reason in the occurrence itself, or a queue that this deployment does not have, ends a moment. A store that is away, a key
-        that is throttled, a grant that is missing, an exception that nobody foresaw do not: the moment stays pending, and the next round
+        that is throttled, a grant that is missing, an unforeseen exception do not: the moment stays pending, and the next round
         publishes it under the same id.
         """
         done: dict[int, SedanoError | None] = {}

@@ -1,12 +1,12 @@
-"""Streams: each record of a table's or a Kinesis stream becomes a call of the tasks that stand on it.
+"""Streams: each record of a table's or a Kinesis stream becomes a call of the tasks that read it.
 
     read -> call -> publish -> answer how far it got
 
 None of the user's code runs here but what finds a call's key or tenant, so no record can crash this or hold up its shard: what goes
 wrong in a body goes wrong in a task, with all that a task has for it. Ids of calls are derived from the record's own, so a batch that
 Lambda hands over again, whole or in part, calls nothing twice. A record that cannot be read, or with which a task cannot be called, is
-set aside whole; of its calls none was published then, unless a queue refused one of them for good. When a service is away the record
-stays in the stream with all that come after it: what was not published is not passed over, and what has been is known downstream.
+parked whole; then no call of it was published, unless a queue refused one of them for good. When a service is away the record stays in the
+stream with all that follow it: no unpublished record is skipped, and published calls are recognised downstream.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ TOGETHER = 100
 GUARD_S = 10.0
 """Nothing more is begun so many seconds before the deadline, so that it is answered how far the batch got, where queues are merely slow."""
 Standing = Mapping[str, Mapping[str, Sequence[str]]]
-"""By the name of a stream: the tasks that stand on it, each with the operations that it wants; none named: all."""
+"""By the name of a stream: the tasks that read it, each with the operations that it wants; an empty list: all."""
 Called = Callable[[str, TableChange | StreamRecord, str], CommandDraft]
 """Makes the call of a task, by its name, with a record, under an id. Raises `SedanoError` when there can be none."""
 
 
 Stop = tuple[int, SedanoError]
-"""Before which record the batch stands still, and why."""
+"""The record before which the batch stops, and the reason."""
 
 
 class _Read(NamedTuple):
@@ -63,7 +63,7 @@ class Streams:
         """Publish what *records* of the stream *name* ask for until *deadline* (epoch s); return how many, from the first, are done with.
 
         Raises:
-            ConfigurationError: nobody knows a stream *name*, or not even the first could be sent and no waiting mends that.
+            ConfigurationError: the stream *name* is unknown, or not even the first could be sent and waiting does not help.
             Unavailable: not even the first could be sent.
         """
         done, why = 0, None
@@ -74,7 +74,7 @@ class Streams:
             return done
         self._ports.telemetry.count("StreamsStopped")
         self._ports.telemetry.log(
-            "warning", "stream: the rest of the batch stays in it and comes again", stream=name, records=len(records), done=done,
+            "warning", "stream: the rest of the batch stays in it and is delivered again", stream=name, records=len(records), done=done,
             next=sequence(records[done]), error=str(why or "the time of the invocation is over"),
         )  # fmt: skip
         if not done and why is not None:
@@ -85,7 +85,7 @@ class Streams:
         """Take a parked record once more, and return how many tasks were called with it.
 
         Raises:
-            SedanoError: nobody knows a stream *name* any more, or it still cannot be read, or it cannot be sent.
+            SedanoError: the stream *name* is no longer declared, or it still cannot be read, or it cannot be sent.
         """
         if name not in self._standing:
             raise ConfigurationError(f"stream {name}: this app declares none of the name; name the app that does with --app")
@@ -96,9 +96,8 @@ class Streams:
         return len(calls)
 
     def _contained(self, name: str, records: Sequence[Mapping[str, Any]]) -> tuple[int, SedanoError | None]:
-        """Do as `_some` does. When it raises what nobody foresaw, do so for each record alone, and set aside the one that raises again.
-
-        Calls that were published before have derived ids, so what they cause is known downstream.
+        """Do as `_some` does. If it raises an unforeseen exception, do so for each record alone, and park the one that raises again. Calls
+        that were published before have derived ids, so copies are recognised downstream.
         """
         try:
             return self._some(name, records)

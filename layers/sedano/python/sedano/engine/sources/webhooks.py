@@ -1,11 +1,11 @@
-"""Webhooks: what a sender posts becomes domain events. The sender is told what became of it.
+"""Webhooks: a sender's request becomes domain events. The sender gets the outcome as an HTTP status.
 
     find -> verify -> read -> publish -> answer
 
 Ids of events are derived from the webhook's name and the sender's own id of the delivery, so a request that is delivered again publishes
-the same events and what they cause is known downstream. What is not signed is refused and not kept: anybody could fill a queue with it.
-What is signed and of which the user's function can make nothing is set aside, for the sender did his part; `sedano parked redrive` takes
-it once more. When a service is away the sender is asked to come again, and nothing is half done that coming again would not finish.
+the same events, and copies are recognised downstream. An unsigned request is refused and not kept: any stranger could fill a queue with it.
+A signed request that the user's function cannot read is parked, because the sender did its part; `sedano parked redrive` processes it
+again. When a service is away the sender is asked to send again, and the repetition finishes everything that was half done.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from sedano.ports.webhook_secrets import SecretTexts
 KEPT_S = 300.0
 """For so long secrets are not asked for again."""
 AGAIN_S = 10.0
-"""A signature that does not fit may be made with a secret that was just put there: it is looked for, at most once in so many seconds. So is
-one that is not there: the store answers an account 40 times a second, and whoever knocks must not use that up for all others."""
+"""A wrong signature may be made with a new secret: the secrets are read again, at most once in so many seconds. The same holds for a
+missing secret: the store answers an account 40 times a second, and strangers must not use that up."""
 MOST_EVENTS = 1_000
-"""So many are sent in one or two seconds; senders wait for three (Slack) to ten (GitHub) before they call it a failure and come again."""
+"""So many are sent in one or two seconds; senders wait for three (Slack) to ten (GitHub) before they call it a failure and send again."""
 DETAIL_CHARACTERS = 512
 """A parked message says no more than this of what was wrong with it, and a line of the log needs no more."""
 AGAIN = {"retry-after": "30"}
@@ -45,7 +45,7 @@ Happened = tuple[str, Mapping[str, Any]]
 
 
 class Hook(NamedTuple):
-    """A webhook: how its sender signs, what makes events of a request, and, unless the sender's kind tells, the id of a delivery."""
+    """A webhook: how its sender signs, what makes events of a request, and, unless the sender's kind defines it, the id of a delivery."""
 
     name: str
     scheme: Scheme
@@ -66,7 +66,7 @@ class Webhooks:
     """Answers requests. One per process; one request at a time."""
 
     def __init__(self, hooks: Mapping[str, Hook], ports: Ports, host: Host, lamport: LamportClock, secrets: SecretTexts | None) -> None:
-        """Answer for *hooks*; *secrets*: None where nobody is let in, but parked requests are taken once more."""
+        """Answer for *hooks*; *secrets*: None where all requests are refused, but parked requests are processed again."""
         self._hooks, self._ports, self._secrets, self._host = hooks, ports, secrets, host
         self._composer = Composer(host.hostname, lamport, ports)
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
@@ -74,7 +74,7 @@ class Webhooks:
         self._known: dict[str, _Known] = {}
 
     def answer(self, arrived: Arrived) -> Answer:
-        """Publish what *arrived* says, and return what its sender is told."""
+        """Publish the events of *arrived*, and return the answer to its sender."""
         hook = self._hooks.get(arrived.path.strip("/"))
         if hook is None:
             return Answer(404, "there is no webhook of this name")
@@ -91,7 +91,7 @@ class Webhooks:
         """Take a parked request once more, and return how many events it made.
 
         Raises:
-            SedanoError: nobody knows a webhook *name* any more, or its function cannot read the request yet, or it cannot be sent.
+            SedanoError: the webhook *name* is no longer declared, or its function cannot read the request yet, or it cannot be sent.
         """
         request = read_back(text)
         hook = self._hooks.get(name)
@@ -111,7 +111,7 @@ class Webhooks:
             why = hook.scheme.refusal(headers, arrived.body, self._current(hook, KEPT_S), now)
         if why is None:
             return None
-        # No line beside the count: whoever knocks would have it written as often as he likes, and logs cost more than answers.
+        # No log line beside the count: a stranger could have it written any number of times, and logs cost more than answers.
         self._ports.telemetry.count("WebhooksRefused", webhook=hook.name, reason=why)
         return Answer(401, "the signature is missing or wrong")
 
@@ -129,7 +129,7 @@ class Webhooks:
     def _asked(self, name: str, known: _Known, now: float) -> _Known:
         """Ask for the secrets of the webhook *name*; when they are not to be had, those that are *known* stay what they were."""
         if self._secrets is None:
-            raise ConfigurationError(f"webhook {name}: nobody is let in here")
+            raise ConfigurationError(f"webhook {name}: this process accepts no requests")
         try:
             return _Known(self._secrets.read(name), now, now)
         except SedanoError as error:
@@ -179,7 +179,7 @@ class Webhooks:
                 raise error
 
     def _id(self, hook: Hook, request: WebhookRequest) -> str:
-        """Return the id of the delivery; raise `MessageRefused` when what tells it fails."""
+        """Return the id of the delivery; raise `MessageRefused` when its function fails."""
         try:
             told = hook.delivery(request)
             if not isinstance(told, str | int | None):
@@ -189,7 +189,7 @@ class Webhooks:
             raise MessageRefused(refusals.WEBHOOK, "delivery", _detail(error)) from error
 
     def _park(self, hook: Hook, request: WebhookRequest, unread: MessageRefused) -> Answer:
-        """Set aside what was signed and cannot be read; the sender did his part and is told so."""
+        """Park a signed request that cannot be read; the sender did its part and gets 202."""
         which = delivery_id(hook.name, "", request.body)
         delivery = Delivery(f"{QUEUE}{hook.name}", which, "", written(request))
         batch = Batch(self._ports.clock.now(), Chronicle(self._host))
@@ -206,7 +206,7 @@ class Webhooks:
         return Answer(503, "not now, please again", AGAIN)
 
     def _log(self, name: str, error: SedanoError) -> None:
-        self._ports.telemetry.log("error", "webhook: the sender is asked to come again", webhook=name, error=str(error))
+        self._ports.telemetry.log("error", "webhook: the sender is asked to send again", webhook=name, error=str(error))
 
 
 def _detail(error: BaseException) -> str:

@@ -1,7 +1,7 @@
 """Admission: asks the gates of a worker (`sedano.engine.gate`) in their order, at each moment of a batch's life.
 
-Most apps need few gates. One is loaded when the worker is built for an app that declares what it is about, so no message waits for it; else
-when the first message comes that it is about.
+Most apps need few gates. A gate is loaded when the worker is built, if the app declares its subject, so no message waits for it; otherwise
+with the first message that needs it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sedano.ports import Delivery, Ports
 
 
 class Workplace(NamedTuple):
-    """What a gate may use of the worker that it stands in.
+    """The parts of a worker that its gates may use.
 
     *name*: the worker's; *lanes*: `def` bodies that it runs at once; *arguments* fetches those of a command; *poison_after*: receives of an
     unclaimed message that end without a record; *spared*: receives that do not count for that.
@@ -43,7 +43,7 @@ class Workplace(NamedTuple):
 
 
 class Occasion(NamedTuple):
-    """What is at hand where a gate may be needed: *deliveries* or *tasks*, and the *limits* that were changed at run time."""
+    """The facts that decide whether a gate is needed: *deliveries* or *tasks*, and the *limits* that were changed at run time."""
 
     registry: Registry
     control: ControlRecord
@@ -63,12 +63,12 @@ class Entry(NamedTuple):
 class Admission:
     """Asks the gates of one worker.
 
-    *opening*, *beginning* and *noting* are those that have something to say at these moments. Each job comes to them, so whoever has the
-    job asks them itself.
+    *opening*, *beginning* and *noting* are the gates with an answer at these moments. They are asked for each job, so the caller iterates
+    over them itself.
     """
 
     def __init__(self, entries: Sequence[Entry], here: Workplace) -> None:
-        """Stand at *here* with the gates of *entries*, in this order; load those that the app's tasks need."""
+        """Keep the gates of *entries* at *here*, in this order; load those that the app's tasks need."""
         self._entries, self._here = entries, here
         self._absent = list(entries)
         self._gates: dict[str, Gate] = {}
@@ -122,7 +122,7 @@ class Admission:
             passing(self._here.ports.telemetry, "learn", partial(gate.learn, ended, ready, batch), None)
 
     def release(self, batch: Batch) -> None:
-        """Give back what the gates took for the jobs that were let in, what was taken last first."""
+        """Release the resources that the gates took for the admitted jobs, the latest first."""
         for gate in reversed(self._releasing):
             gate.release(batch)
 
@@ -137,7 +137,7 @@ class Admission:
                 self._put(entry.name, entry.load(here))
 
     def _put(self, name: str, gate: Gate) -> None:
-        """Stand *gate* at the place of *name*, and note at which moments each gate is asked."""
+        """Put *gate* at the place of *name*, and note at which moments each gate is asked."""
         self._gates[name] = gate
         self._absent = [entry for entry in self._entries if entry.name not in self._gates]
         self._sifting, self.opening, self._turning = self._asked_at("sift"), self._asked_at("open"), self._asked_at("turns")

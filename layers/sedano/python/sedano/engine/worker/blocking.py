@@ -1,7 +1,7 @@
 """A warning when the body of an `async def` task blocks the event loop that it shares with the others of its batch.
 
 A body that calls `time.sleep`, or a client that is not async, holds all of them up, and their time limits too. Each step of a body, from
-one `await` to the next, is timed by two looks at the monotonic clock. What a body starts with `create_task` is not timed.
+one `await` to the next, is timed by two looks at the monotonic clock. Tasks that a body starts with `create_task` are not timed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sedano.ports import Clock, Telemetry
 
 BLOCKED_S = 1.0
 """A step that takes longer is logged, once for a run of a body: its longest."""
-BLOCKS = "an async task blocked the event loop, and all others of its batch stood still; await what takes long, or asyncio.to_thread(…)"
+BLOCKS = "an async task blocked the event loop, and all others of its batch stopped; await slow calls, or use asyncio.to_thread(…)"
 
 
 class Stepped:
@@ -29,7 +29,7 @@ class Stepped:
         self._body, self._clock, self.longest = body, clock, 0.0
 
     def __await__(self) -> Generator[Any, Any, Run]:
-        """Await the body and return its run; what it waits for, and what is thrown into it, pass unchanged, and so does a cancellation."""
+        """Await the body and return its run; awaited objects, thrown exceptions and a cancellation pass unchanged."""
         steps, now = self._body.__await__(), self._clock.monotonic
         raised: BaseException | None = None
         while True:

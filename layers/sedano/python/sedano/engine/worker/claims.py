@@ -28,11 +28,11 @@ from sedano.ports import Ports
 GUARD_S = 1.0
 """A claim outlives its invocation by this much, so that clocks may differ a little."""
 ENDS_COPIES = (Action.ACKNOWLEDGE, Action.STEAL, Action.POISON)
-"""What is decided about a message that another one has claimed before; when that one is of another payload, this one is parked."""
+"""The decision about a message whose task another message has claimed; if that one is of another payload, this one is parked."""
 AGAIN_S = 30.0
-"""When a member whose task runs for another canvas comes again."""
+"""When a member whose task runs for another canvas is delivered again."""
 STEALS = 3
-"""How often one delivery tries to take over an expired claim before it comes back later."""
+"""How often one delivery tries to take over an expired claim before it is deferred."""
 
 
 class Claiming(NamedTuple):
@@ -70,7 +70,7 @@ class Claiming(NamedTuple):
         return plain
 
     def _answers(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer | SedanoError]:
-        """Claim all together; a claim that is repeated alone bears the same nonce, so none is claimed twice."""
+        """Claim all together; a claim that is repeated alone has the same nonce, so no task is claimed twice."""
         return answers_of(self.ports.telemetry, self.ports.ledger.claim, claims)
 
     def _claim(self, job: Job, batch: Batch) -> Claim:
@@ -83,7 +83,7 @@ class Claiming(NamedTuple):
         )  # fmt: skip
 
     def _in_place(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError) -> tuple[Job, Claim, ClaimAnswer | SedanoError]:
-        """Go on with the try that the record tells of, where a message keeps its place in an order and so bears all tries of its task."""
+        """Go on with the try of the record, where a message keeps its place in an order and so carries all tries of its task."""
         record = None if job.delivery.serial_key is None or isinstance(answer, SedanoError) or answer.granted else answer.record
         if record is None or not _goes_on(claim, record):
             return job, claim, answer
@@ -117,7 +117,7 @@ class Claiming(NamedTuple):
         return None
 
     def _is_recordable(self, job: Job, batch: Batch) -> bool:
-        """Tell whether *job* may run without a claim: where it ran before and that could not be recorded, the ledger must answer first.
+        """Return whether *job* may run without a claim: if it ran before and that could not be recorded, the ledger must answer first.
 
         Otherwise an outage of the ledger would run its body again and again, until its executions are counted out.
         """
@@ -185,7 +185,7 @@ class Claiming(NamedTuple):
             self.following.arrive_again(job, record, batch)
 
     def _wait(self, job: Job, seconds: float, batch: Batch) -> None:
-        """Let *job* come again when the claim in its way ends: in flight for a short while, else sent anew."""
+        """Defer *job* until the claim in its way ends: in flight for a short while, else sent anew."""
         if seconds <= SHORT_S or job.delivery.serial_key is not None:
             hold_back(self.ports, job.delivery, seconds, batch)
         else:
@@ -223,12 +223,12 @@ def _held(job: Job, record: TaskRecord | None) -> Held:
 
 
 def _goes_on(claim: Claim, record: TaskRecord) -> bool:
-    """Tell whether this message recorded, or began, the try before the one of *record*."""
+    """Return whether this message recorded, or began, the try before the one of *record*."""
     return record.message_id == claim.message_id and record.attempt > claim.attempt and record.state in (states.RETRY, states.RUNNING)
 
 
 def _takes_over(decision: Decision, command: Command, seen: TaskRecord) -> bool:
-    """Tell whether the claim that was *seen* is to be taken over: never by a message with other arguments under its key."""
+    """Return whether the claim that was *seen* is to be taken over: never by a message with other arguments under its key."""
     if decision.action in ENDS_COPIES and is_of_another(keyed_by(command), seen):
         return False
     ends = decision.action is Action.REVOKE and seen.state == states.RUNNING
@@ -236,5 +236,5 @@ def _takes_over(decision: Decision, command: Command, seen: TaskRecord) -> bool:
 
 
 def _revoked(record: TaskRecord) -> bool:
-    """Tell that a revocation by id ended it, and no message did."""
+    """Return whether a revocation by id ended it, and no message did."""
     return record.state == states.REVOKED and not record.message_id

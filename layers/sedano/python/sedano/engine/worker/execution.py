@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sedano.engine.worker.time_limits import Limited
 
 Late = tuple[Held, bool]
-"""What did not end in time, and whether its body had begun."""
+"""Jobs that did not end in time, and whether their bodies had begun."""
 RunLoop = Callable[[Sequence[Ready], "Execution", Batch, Callable[[Ran], None]], list[Late]]
 """Runs the async bodies of a batch together until it has no time left, hands over each that ended, and returns those that did not."""
 
@@ -43,9 +43,9 @@ DRAINED = "the worker stops; a task that it has not begun goes back to its queue
 class Execution(NamedTuple):
     """Runs bodies.
 
-    *guard*: seconds before the deadline after which no body is started. *record* records a run. *look* looks at what is about to begin,
-    *admission* learns how it went. *began*: the contexts of the bodies that have begun in this batch. *turns*: which async bodies may run
-    at once; None: all. *holds* tells whether a job is still this worker's. *draining*: set when no more bodies are begun.
+    *guard*: seconds before the deadline after which no body is started. *record* records a run. *look* checks a job that is about to begin,
+    *admission* gets its end. *began*: the contexts of the bodies that have begun in this batch. *turns*: which async bodies may run at
+    once; None: all. *holds* returns whether a job is still this worker's. *draining*: set when no more bodies are begun.
     """
 
     ports: Ports
@@ -111,7 +111,7 @@ class Execution(NamedTuple):
         return None
 
     def hindered(self, held: Held, why: Stillborn | Later, batch: Batch) -> Ran | Later:
-        """Return how *held*, whose body must not begin, ends unrun, or that it shall come later: *why* is what the second look found."""
+        """Return the unrun end of *held*, whose body must not begin, or its deferral: *why* is the finding of the second look."""
         if isinstance(why, Later):
             return why
         held = held._replace(stillborn=why)
@@ -145,7 +145,7 @@ class Execution(NamedTuple):
         return [self.pool.submit(self._one, held, arguments, batch) for held, arguments in plain]
 
     def finish(self, held: Held, ran: Ran | Later | None, batch: Batch, finished: Callable[[Ran], None]) -> None:
-        """Hand *ran* to *finished*; what did not begin is put off, or given back where there is no time left (None)."""
+        """Hand *ran* to *finished*; a job that did not begin is deferred, or given back where there is no time left (None)."""
         if isinstance(ran, Ran):
             finished(ran)
             return

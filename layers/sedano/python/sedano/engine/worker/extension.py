@@ -10,7 +10,7 @@ States of a claim, seen from its holder: *held*, and after a refusal *lost*. The
     held  --refused: someone else's nonce or fence, or ended------------> lost; neither it nor its message is extended again
     held  --not answered-------------------------------------------------> held as before; the next beat asks again
 
-- RUNNING, nonce and fence: who was stolen from cannot take the task back, and who has recorded cannot reopen it.
+- RUNNING, nonce and fence: a worker that lost the claim cannot take the task back, and one that has recorded cannot reopen it.
 - A later end: an extension that arrives late cannot shorten a newer one.
 - The end is counted from before the request is sent, so no holder believes longer than the ledger says.
 - STEAL compares the end exactly as it was seen, so of a steal and an extension the first wins.
@@ -20,8 +20,8 @@ A message without a claim has no such referee: once its visibility may have ende
 The visibility is longer than the claim by two guards, so that the first delivery after a death may take over at once. Messages of the batch
 that are not claimed yet are kept invisible as well. Nothing is extended beyond the batch's deadline, so a body that hangs is taken over.
 
-A body begins only while its claim, or without a claim the visibility of its message, lasts by this worker's own belief (`holds`). Of what
-has lapsed or was taken over, another worker may have begun the body already: the message is left alone, and the claim is released.
+A body begins only while its claim, or without a claim the visibility of its message, lasts by this worker's own belief (`holds`). Once they
+have lapsed or were taken over, another worker may have begun the body already: the message is left alone, and the claim is released.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def claim_length(visibility: float) -> float:
 
 
 def threaded(seconds: float, beat: Beat) -> Callable[[], None]:
-    """Call *beat* every so many *seconds* on a thread; what is returned ends that, after the beat under way."""
+    """Call *beat* every so many *seconds* on a thread; the returned function ends that, after the beat under way."""
     over = threading.Event()
 
     def run() -> None:
@@ -139,7 +139,7 @@ class Extending:
                     self._kept[one.job.delivery.message_id] = kept._replace(record=None)
 
     def holds(self, held: Held) -> bool:
-        """Tell whether the body of *held* may begin: its claim, or without one the visibility of its message, lasts by our own belief."""
+        """Return whether the body of *held* may begin: its claim, or without one the visibility of its message, lasts by our own belief."""
         if self.length is None:
             return True
         kept = self._kept.get(held.job.delivery.message_id)
@@ -187,10 +187,10 @@ class Extending:
                 kept.pop(key)
 
     def _lasts(self, key: str, mine: TaskRecord | None, until: Until) -> None:
-        """Believe *until* then that the message *key* is this worker's, under the claim *mine* or without one, where that still stands.
+        """Believe *until* then that the message *key* is this worker's, under the claim *mine* or without one, if that still holds.
 
-        The queue does not say that a message was visible again when a late request arrived. So without a claim, the answer counts only when
-        it comes before the belief until now ends.
+        The queue does not say that a message was visible again when a late request arrived. So without a claim, the answer counts only if
+        it arrives before the present belief ends.
         """
         with self._lock:
             kept = self._kept.get(key)
@@ -198,7 +198,7 @@ class Extending:
                 self._kept[key] = kept._replace(until=until)
 
     def _has_ended(self, key: str, mine: TaskRecord, found: TaskRecord | None) -> bool:
-        """Let go of the claim *mine*, which was refused because of *found*; tell whether this worker has recorded its end."""
+        """Let go of the claim *mine*, which was refused because of *found*; return whether this worker has recorded its end."""
         ended = found is not None and (found.nonce, found.fence) == (mine.nonce, mine.fence)
         with self._lock:
             kept = self._kept.get(key)

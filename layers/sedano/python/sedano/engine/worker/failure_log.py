@@ -1,4 +1,4 @@
-"""The one log line of a body that failed: which task, which attempt, what was raised, where, and whether it is tried again.
+"""The one log line of a body that failed: the task, the attempt, the exception, its place, and whether it is tried again.
 
 The level is what the failure deserves: ``warning`` when the task is tried again, or when its outcome did not count; ``error`` when it has
 failed for good; ``info`` when the body raised `Ignore`. Arguments and results are never part of the line. The text of the exception is, so

@@ -37,7 +37,7 @@ REJECT = Reject.__name__
 
 @dataclass(slots=True)
 class Due:
-    """What a batch causes, each with the job that it follows from."""
+    """The follow-ups of a batch, each with its job."""
 
     messages: list[Addressed] = field(default_factory=list)
     owners: list[Job] = field(default_factory=list)
@@ -106,7 +106,7 @@ class Following:
         self._settle(jobs, self._sent_apart(due, batch), due.rejected, batch)
 
     def follow_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
-        """Publish and tell again what follows from the terminal *record* that this message left behind."""
+        """Publish and report again the follow-ups of the terminal *record* that this message left behind."""
         tell_again(job, record, batch)
         due = Due()
         if record.state == states.FAILURE:
@@ -133,7 +133,7 @@ class Following:
         self._settle([job], self._sent_apart(due, batch), {}, batch)
 
     def retry_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
-        """Publish and tell again the retry that this message recorded, or what replaced its task."""
+        """Publish and report again the retry that this message recorded, or the replacement of its task."""
         tell_again(job, record, batch)
         wait = max(0.0, record.not_before - self.ports.clock.now())
         due = Due()
@@ -167,8 +167,8 @@ class Following:
         """Return the command of the next attempt.
 
         Without a claim there may be several runs of one attempt, and each asks for the next. So all of them ask with one message's id, by
-        which the receiver's window knows the copies; otherwise every lost answer of the queue would multiply what is retried. What began
-        a canvas is tried again under an id that tells of which one (`sedano.model.ledger.claims.is_another`).
+        which the receiver's window knows the copies; otherwise every lost answer of the queue would multiply the retries. The first task of
+        a canvas is tried again under an id that names the canvas (`sedano.model.ledger.claims.is_another`).
         """
         command = job.command
         begun = begun_by(command)
@@ -207,7 +207,7 @@ class Following:
         return _with_the_represented(failures, {job.command.id: answer.command.id for job, answer in joined if isinstance(answer, Job)})
 
     def _cut(self, cuts: Sequence[tuple[Job, Cut]], batch: Batch) -> dict[str, SedanoError]:
-        """Put the ends of bodies whose plans are lost, and follow those that stand: where a body began nevertheless, nothing is cut."""
+        """Put the ends of bodies whose plans are lost, and follow the recorded ones: if a body began nevertheless, nothing is cut."""
         try:
             answers: Sequence[Any] = self.ports.ledger.keep([cut.end for _, cut in cuts])
         except SedanoError as error:
@@ -251,7 +251,7 @@ class Following:
             if error is not None:
                 self._not_followed(job, error, batch)
             elif job.command.id in rejected:
-                # Not in the window: when it cannot be set aside now it comes again, to be followed and set aside again.
+                # Not in the window: if it cannot be parked now it is delivered again, to be followed and parked again.
                 batch.park(job.delivery, refusals.REJECTED, "subject", rejected[job.command.id])
             else:
                 self.window.add(job.command.id)
@@ -273,7 +273,7 @@ class Following:
 
 
 def _stands(answer: Recorded) -> bool:
-    """Tell whether the end of a body that nobody could publish stands: put now or before, or its id was revoked."""
+    """Return whether the end of a body that could not be published is recorded: put now or before, or its id was revoked."""
     record = answer.record
     return answer.accepted or (record is not None and record.state in states.TERMINAL and record.message_id == "")
 
@@ -291,5 +291,5 @@ def _with_the_represented(failures: dict[str, SedanoError], represented: Mapping
 
 
 def _is_last(command: Command, state: TaskState) -> bool:
-    """Tell whether nothing follows from *command*, which ended as *state*, but what its body published: most tasks stand alone."""
+    """Return whether *command*, which ended as *state*, has no follow-ups but its body's publications: most tasks are single."""
     return command.place is None and command.member is None and command.task != LAUNCH and state != states.RETRY

@@ -1,6 +1,6 @@
 """The gates of a worker in the order in which they are asked. A new one needs its class (`sedano.engine.gate`) and one entry here.
 
-What a task may never do any more comes first, so that nothing is held back, counted or taken for it. Then what may stop many messages
+Gates that end a task are first, so that nothing is held back, counted or taken for it. Then what may stop many messages
 without a question to a store, then what asks one, each after what could make its question needless.
 
 A gate is loaded only on an occasion that wants it; until then its module costs nothing.
@@ -84,19 +84,19 @@ def _has_circuits(at: Occasion) -> bool:
 
 
 GATES: Sequence[Entry] = (
-    # What expired ends whatever else holds it: nothing makes it timely again.
+    # An expired task ends, even if another gate would hold it: it cannot become timely again.
     Entry("expiry", _always, lambda here: Expiry(here.ports)),
-    # What was revoked ends before it is counted as a poison, or waits for the end of a pause.
+    # A revoked task ends before it is counted as a poison, or waits for the end of a pause.
     Entry("revocation", _always, lambda here: Revocations(here.membership)),
-    # What came too often ends before it takes a permit or a lease once more.
+    # A message that was delivered too often ends before it takes a permit or a lease once more.
     Entry("poison", _always, lambda here: Poison(here.spared, here.poison_after)),
-    # What is paused is not even decoded, and an envelope in a paused queue is not opened. No store is asked for what will wait.
+    # A paused message is not even decoded, and an envelope in a paused queue is not opened. No store is read for a message that will wait.
     Entry("pauses", lambda at: bool(at.control.paused), _pauses),
     # An envelope holds the command that all others are about.
     Entry("timers", lambda at: any(one.body.startswith(TIMER_OPENING) for one in at.deliveries), _timers),
     # The turns within a key are known before any of its jobs asks for what only one of them may have.
     Entry("order", lambda at: any(one.serial_key is not None for one in at.deliveries), _order),
-    # What its circuit leaves alone takes no slot of a rate and no permit.
+    # A task whose circuit is open takes no slot of a rate and no permit.
     Entry("circuits", _has_circuits, _circuits),
     # A task waits for a slot or a permit outside this worker, so a task admitted here may wait for only two more things:
     Entry("limits", lambda at: bool(at.limits) or any(task.limits is not None for task in at.tasks), _limits),
@@ -104,7 +104,7 @@ GATES: Sequence[Entry] = (
     Entry(ELECTIONS, lambda at: bool(at.registry.led), _elections),
     # and a lease, which is asked for last because it keeps all others out until it is released: it is released first.
     Entry("singletons", lambda at: any(task.singleton is not None for task in at.tasks), _singletons),
-    # What is left is put in the order in which the app prefers its bodies to begin.
+    # The remaining jobs are put in the order in which the app prefers their bodies to begin.
     Entry("priority", lambda at: at.registry.prefer is not None, _priority),
 )
 """All gates. Each is asked at the moments that it overrides; what they took is released in the opposite order."""

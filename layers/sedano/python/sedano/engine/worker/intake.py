@@ -1,6 +1,5 @@
-"""The first step of the worker: decode each message and let it in, discard it as an exact copy, give it back, or set it aside.
-
-What can never run here is set aside with its reason, never dropped. What another version of this deployment may know (a task name, a newer
+"""The first step of the worker: decode each message and let it in, discard it as an exact copy, give it back, or park it. A message that
+can never run here is parked with its reason, never dropped. One that another version of this deployment may know (a task name, a newer
 protocol) is given back for a while first: during a deployment old and new workers read the same queue.
 """
 
@@ -25,7 +24,7 @@ from sedano.model.messages.message import Command
 from sedano.ports import Delivery, Ports
 
 UNKNOWN = "unknown"
-"""What a task is counted as that this app does not have: dimensions of metrics are names from the registry, never text of a message."""
+"""The metric's name for a task that this app does not have: dimensions of metrics are names from the registry, never text of a message."""
 
 
 class Intake(NamedTuple):

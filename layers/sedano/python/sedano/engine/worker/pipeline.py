@@ -12,11 +12,11 @@
 - judge: what becomes of it, pure                                           (`engine.worker.verdicts`, rule in `model.ledger.outcome`)
 - record: each outcome as soon as its body ended, under its claim's fence   (here)
 - follow: publish what the outcome causes                                   (`engine.worker.follow_ups`)
-- acknowledge: answer which messages shall come back; the queue deletes the rest
+- acknowledge: answer which messages to deliver again; the queue deletes the rest
 
-What raises an exception that nobody foresaw costs its own message, which is set aside, and no other (`engine.containment`).
+An unforeseen exception costs only its own message, which is parked (`engine.containment`).
 
-A message that comes again walks alone (`rounds`): what killed a worker must not be counted against its neighbours.
+A message that is delivered again walks alone (`rounds`): what killed a worker must not be counted against its neighbours.
 
 Promises: a record that is refused (the claim was taken over) records nothing, follows nothing and acknowledges nothing. One bad message
 never fails its neighbours, and nothing is thrown out of `work` but the end of the process itself.
@@ -71,10 +71,10 @@ from sedano.ports import Delivery, Ports
 
 
 def rounds(jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:
-    """Return which *jobs* are claimed and run together: new ones all at once, one that comes again by itself, after them.
+    """Return which *jobs* are claimed and run together: new ones all at once, each redelivered one alone after them.
 
-    One of those that come again may have killed the worker. By itself it dies alone: its neighbours are finished before it is claimed, or
-    not claimed yet, so a poison is the only one whose claims are counted. Their order turns with each delivery, so that nobody stays
+    One of the redelivered messages may have killed the worker. By itself it dies alone: its neighbours are finished before it is claimed,
+    or not claimed yet, so a poison is the only one whose claims are counted. Their order turns with each delivery, so that no message stays
     behind a poison whose receives alone are counted.
     """
     again = [job for job in jobs if job.delivery.receives > 1]
@@ -86,7 +86,7 @@ def rounds(jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:
 
 
 class Refused(NamedTuple):
-    """An outcome that the ledger refused, and the record that stands instead."""
+    """An outcome that the ledger refused, and the record that it has instead."""
 
     judged: Judged
     record: TaskRecord | None
@@ -191,7 +191,7 @@ class Worker:
         return batch.given_back
 
     def running(self) -> list[TaskContext]:
-        """Return what runs now: the contexts of the bodies that have begun and not ended; for whoever watches the worker's time."""
+        """Return the running bodies: the contexts of those that have begun and not ended; for the watcher of the worker's time."""
         return [context for context in [*self._execution.began] if not context.over]
 
     def drain(self) -> None:
@@ -199,9 +199,9 @@ class Worker:
         self._draining.set()
 
     def leave(self) -> None:
-        """Tell the cluster that this worker takes no more work; whoever runs it calls this before the process ends.
+        """Report to the cluster that this worker takes no more work; its host calls this before the process ends.
 
-        Not on Lambda, where nobody is told of the end of an environment (`sedano.model.cluster.members`).
+        Not on Lambda, which does not announce the end of an environment (`sedano.model.cluster.members`).
         """
         chronicle = Chronicle(self.host)
         self.membership.leave(chronicle)
@@ -329,7 +329,7 @@ class Worker:
         return accepted
 
     def _unrecorded(self, ran: Ran, answer: SedanoError, batch: Batch) -> None:
-        """Let a run come again whose outcome could not be recorded: under its claim when that is over, without one as a new message."""
+        """Defer a run whose outcome could not be recorded: under its claim when that is over, without one as a new message."""
         job = ran.held.job
         self.ports.telemetry.log("warning", "outcome not recorded", task_id=job.command.task_id, error=str(answer))
         if ran.held.record is None and not isinstance(answer, MessageRefused):
@@ -353,7 +353,7 @@ class Worker:
             contain(self.ports.telemetry, error, job.delivery, batch)
 
     def _refused(self, job: Job, record: TaskRecord | None, batch: Batch) -> None:
-        """Settle a run whose outcome the ledger refused: someone else's outcome stands."""
+        """Settle a run whose outcome the ledger refused: another worker's outcome is recorded."""
         claimed = job.mode == "claimed"
         kind = "claim-refused" if claimed else "message-duplicate"
         if not claimed:
@@ -366,7 +366,7 @@ class Worker:
             self._following.follow_again(job, record, batch)
 
     def _tell(self, batch: Batch, messages: int) -> None:
-        """Count, tell the history, and flush."""
+        """Count, send the history, and flush."""
         telemetry = self.ports.telemetry
         for (metric, task), value in batch.counts.items():
             telemetry.count(metric, value, task=task)

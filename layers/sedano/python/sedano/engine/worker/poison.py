@@ -1,6 +1,6 @@
-"""The limit of executions: a message that comes again and again without an end is a poison, and ends unrun.
+"""The limit of executions: a message that is delivered again and again without an end is a poison, and ends unrun.
 
-Claims are counted by the ledger (`sedano.model.ledger.claims`). Here receives are counted, which tell sooner where there are no claims.
+Claims are counted by the ledger (`sedano.model.ledger.claims`). Here receives are counted, which show it earlier for tasks without claims.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Poison(Gate):
         self._spared, self._poison_after = spared, poison_after
 
     def open(self, job: Job) -> Stillborn | None:
-        """Return the end of a *job* that came too often; of a claimed one only when it is beyond what claims would have counted."""
+        """Return the end of a *job* that was delivered too often; of a claimed one only if it is beyond the count of claims."""
         delivery, claimed = job.delivery, job.mode == "claimed"
         if not claimed and delivery.attributes and (spent := self._spent(delivery)) is not None:
             return spent

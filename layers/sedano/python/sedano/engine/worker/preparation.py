@@ -19,9 +19,9 @@ from sedano.model.messages.message import LAUNCH, Command, TimeLimits
 from sedano.ports import Ports
 
 _UNRUN_BY_CODE = {refusals.CIRCUIT: "CircuitOpen", refusals.KEY: "LimitKey"}
-"""What is recorded as the error of a task that was not run, where its state alone does not say it (`states.ROWS`)."""
+"""The recorded error of a task that was not run, where its state alone does not say it (`states.ROWS`)."""
 Ready = tuple[Held, Arguments]
-"""What can run, with its arguments."""
+"""A job that can run, with its arguments."""
 
 
 class Preparation(NamedTuple):
@@ -50,7 +50,7 @@ class Preparation(NamedTuple):
         return ready, unfit
 
     def stillborn(self, held: Held, why: Stillborn, batch: Batch) -> Run:
-        """Return how a task that must not begin ends; what failed before it, in its header, is told rather than that it came too late."""
+        """Return how a task that must not begin ends; a failure in its header is reported rather than its lateness."""
         gather = held.job.command.gather
         late = why.state in (states.REVOKED, states.EXPIRED)
         earlier = self.conducting.gathering.failure(gather) if gather is not None and late else None

@@ -1,8 +1,8 @@
 """Lanes: a few threads that record each outcome as soon as its body ended, while the next body runs already.
 
-A free lane takes what waits; when no more is handed over, the caller's own thread helps until nothing waits. So what takes no time costs
-one wake-up, and what waits for a network goes out on all lanes. With no lanes everything runs on the caller's thread, in order: for
-tests, and for endpoints that are not safe across threads.
+A free lane takes what waits; when no more is handed over, the caller's own thread helps until nothing waits. So fast items cost one
+wake-up, and items that wait for a network go out on all lanes. With no lanes everything runs on the caller's thread, in order: for tests,
+and for endpoints that are not safe across threads.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Lanes:
 
 
 class Stream(Generic[T, R]):
-    """Items handed over one by one, each called for once; the answers come in the order of the items."""
+    """Items handed over one by one, each called for once; the answers are in the order of the items."""
 
     __slots__ = ("_answers", "_call", "_ended", "_lanes", "_lent")
 

@@ -1,4 +1,4 @@
-"""What a worker gave back on purpose: those receipts say nothing about the message, so they are not counted towards poison.
+"""Messages that a worker gave back on purpose: those receipts prove nothing about the message, so they are not counted towards poison.
 
 Kept in memory only, for the worker that dies with a poison forgets it, and its receipts count in full.
 """

@@ -1,13 +1,14 @@
 """The look at a task right before its body begins: may it still begin?
 
-The bodies of a batch that run one after the other begin long after their messages were let in. What was true then is looked at again:
+The bodies of a batch that run one after the other begin long after their messages were let in. The conditions of the intake are checked
+again:
 
-- each gate (`sedano.engine.gate`, `begin`), before each body: no I/O. Among them are its expiry, and its circuit: what earlier bodies of
-  this batch came to counts at once, in memory;
+- each gate (`sedano.engine.gate`, `begin`), before each body: no I/O. Among them are its expiry, and its circuit: the ends of earlier
+  bodies of this batch count at once, in memory;
 - when a second has passed since the last look, the gates of **revocation** by id or header, and of **pauses**, judge by what is read anew:
   one read of the control record, and one of the ledger for the batch.
 
-A read that is not answered leaves what was known. What may not begin any more ends or is put off as it would have been at its intake.
+A read without an answer leaves the known state. A job that may not begin any more ends or is deferred as at its intake.
 """
 
 from __future__ import annotations
