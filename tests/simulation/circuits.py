@@ -81,7 +81,7 @@ class Heard(Telemetry):
     def log(self, level: str, message: str, /, **fields: Any) -> None:
         """Count the line."""
         super().log(level, message, **fields)
-        if message == "circuits not read; what was known holds":
+        if message == "circuits not read; the last known state holds":
             self._referee.blind.add(self._process.mark)
 
 

@@ -8,7 +8,7 @@ from tests.simulation.singletons import SingletonWorld
 SCHEDULES = 1_500
 MUST_FIRE = (
     "SingletonsBusy", "SingletonsDropped", "beside the dead", "beside a zombie", "take-over", "singleton not answered",
-    "singleton not released; it ends by itself", "dropped",
+    "singleton not released; it will expire", "dropped",
 )  # fmt: skip
 
 

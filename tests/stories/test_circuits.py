@@ -193,7 +193,7 @@ def test_a_worker_that_cannot_write_its_circuit_loses_a_count_and_no_task() -> N
         deliver(world, deaf)
         assert failed.state == states.FAILURE
         assert watch.fired
-        assert told(world, "circuit not written; a failure is not counted") or told(world, "circuits not read; what was known holds")
+        assert told(world, "circuit not written; a failure is not counted") or told(world, "circuits not read; the last known state holds")
 
 
 def test_a_circuit_of_a_newer_version_stops_nobody() -> None:
@@ -201,4 +201,4 @@ def test_a_circuit_of_a_newer_version_stops_nobody() -> None:
     with testing.world(kitchen.app, settings=SETTINGS) as world:
         world.ports.memos.change(Memo("circuit:cook", "{}", "n"), Memo("circuit:cook"))
         assert kitchen.cook.delay(1).get() == 1
-        assert told(world, "circuits not read; what was known holds")
+        assert told(world, "circuits not read; the last known state holds")

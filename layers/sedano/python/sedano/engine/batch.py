@@ -1,4 +1,4 @@
-"""One invocation's batch: the records that pass from step to step, and what was decided about each message so far.
+"""One invocation's batch: the records that pass from step to step, and the decisions about each message so far.
 
     Delivery → Job (decoded, let in) → Held (may run) → Ran (body ended) → Judged (what to record, what follows) → acknowledged
 
@@ -40,16 +40,16 @@ class Stillborn(NamedTuple):
 
 
 class Later(NamedTuple):
-    """A body that must not begin now: the reason, and the seconds after which its message shall come again."""
+    """A body that must not begin now: the reason, and the seconds after which to deliver its message again."""
 
     reason: str
     seconds: float
 
 
 class Job(NamedTuple):
-    """A command that was let in: the delivery, the message, the task; when and at which clock it was received.
+    """An admitted command: the delivery, the message, the task; when and at which clock it was received.
 
-    *mode*: how it is delivered (`TaskSpec.mode`). One that came too late is let in as *stillborn*: its claim decides whether it ends, or
+    *mode*: how it is delivered (`TaskSpec.mode`). One that was too late is admitted as *stillborn*: its claim decides whether it ends, or
     had ended or begun before. *token*: the fencing token of its singleton lease or its permit; 0 for other tasks. *permit*: the permit's
     number.
     """
@@ -92,7 +92,7 @@ class Ran(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What becomes of it: the verdict, what to record (None: nothing) and the stamped messages of the outbox."""
+    """The end of a run: the verdict, the record to write (None: nothing) and the stamped messages of the outbox."""
 
     ran: Ran
     verdict: Verdict
@@ -123,9 +123,9 @@ class Deferral(NamedTuple):
 
 @dataclass(slots=True)
 class Batch:
-    """What this invocation has decided so far. *deadline*: when it will be stopped (epoch s). *limits*: those that were changed at run
-    time, by task. *ordered*: its jobs stand in the order that the app prefers. *decided*: the ids (the queue's) of messages that were given
-    back, set aside, sent anew or collected.
+    """The decisions of this invocation so far. *deadline*: when it will be stopped (epoch s). *limits*: those that were changed at run
+    time, by task. *ordered*: its jobs are in the order that the app prefers. *decided*: the ids (the queue's) of messages that were given
+    back, parked, sent anew or collected.
     """
 
     deadline: float
@@ -150,12 +150,12 @@ class Batch:
     def defer(
         self, delivery: Delivery, reason: str = "", command: Command | None = None, seconds: float | None = None, ran: bool = False
     ) -> None:  # fmt: skip
-        """Let this message come again as a new one in *seconds*, or later each time (`Deferral`, `sedano.engine.deferrals`)."""
+        """Send this message anew with a delay of *seconds*, or a longer one each time (`Deferral`, `sedano.engine.deferrals`)."""
         self.give_back(delivery)
         self.deferred[delivery.message_id] = Deferral(delivery, reason, command, seconds, ran)
 
     def defer_job(self, job: Job, error: object, *, ran: bool = False) -> None:
-        """Let the message of *job* come again later: a service did not answer, as *error* says. *ran*: its body has run without a claim."""
+        """Defer the message of *job*: a service did not answer, as *error* says. *ran*: its body has run without a claim."""
         self.defer(job.delivery, f"not answered: {error}", job.command, ran=ran and job.mode != "claimed")
 
     def park(self, delivery: Delivery, code: str, field_name: str, detail: str) -> None:
@@ -168,7 +168,7 @@ class Batch:
         self.decided.add(delivery.message_id)
 
     def is_decided(self, delivery: Delivery) -> bool:
-        """Tell whether this message was given back, set aside, or moved."""
+        """Return whether this message was given back, parked, or moved."""
         return delivery.message_id in self.decided
 
     def count(self, metric: str, task: str) -> None:

@@ -1,14 +1,14 @@
 """The ceiling of a budget: the most descendants that a message may claim without a proof, and the mark that is the proof.
 
 A sender writes the budget of its message. The stage has a ceiling for it (`most_budget`, 10 000): a worker and the router reduce a larger
-budget to the ceiling, count it (`BudgetsCapped`) and log it. The message is not refused: what it asks for may need less than it claims.
+budget to the ceiling, count it (`BudgetsCapped`) and log it. The message is not refused: its task may need less than it claims.
 
 A larger budget counts with a **mark** by one of the stage's keys over the task's id, its name and the budget (`sedano.ports.seals`).
 Workers mark the follow-ups of a task whose own budget was proven; a program marks if its role may read the keys. Every budget of a
 follow-up is a share of its parent's, so a worker never marks more than was proven to it. Below the ceiling there is no mark, and no key is
 read.
 
-Who can read a marked message can copy its mark, but only to a message of the same task id, name and budget. The claim of that id runs one.
+A reader of a marked message can copy its mark, but only to a message of the same task id, name and budget. The claim of that id runs one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Worker events, packed: what happened in one invocation leaves as one message and becomes event lines later, off the hot path.
 
 A run is one row of a packed record; `unpack` (the recorder calls it) turns the row into the event lines that Celery's monitors know:
-task-sent, task-received, task-started and how it ended. `task-sent` is told by the worker from what the message says of its publisher, so
+task-sent, task-received, task-started and how it ended. The worker writes `task-sent` from the publisher's data in the message, so
 publishing costs no second call. Other happenings (a duplicate, a steal, a parked message) are lines from the beginning. Rows hold times as
 whole microseconds: writing a float as text costs five times as much as writing an integer.
 """
@@ -26,7 +26,7 @@ _FIELDS = (
 Row = tuple[Any, ...]
 """One run, in the order of `_FIELDS`; times are microseconds since the epoch, *end* the class of the last event or None.
 
-*stamps* stand only in the rows of tasks that bear some.
+*stamps* are only in the rows of tasks that have some.
 """
 MICRO = 1_000_000
 LATEST = 253_402_300_800
@@ -35,7 +35,8 @@ _write = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 class Host(NamedTuple):
-    """Who tells: the function's host name with its environment, its process id, and its MB of memory where Lambda bills them."""
+    """The source of the rows: the function's host name with its environment, its process id, and its MB of memory where Lambda bills
+    them."""
 
     hostname: str
     pid: int

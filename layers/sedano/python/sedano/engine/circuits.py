@@ -1,10 +1,10 @@
 """Circuits at work: before a task is claimed its circuit is looked at, after it ran its circuit learns how that went.
 
 An open circuit holds the task's message back until it closes, or ends the task as failed, as was declared. The health checks that a
-circuit watches are looked at when what is known of them has expired and one of its tasks is there to run: what nobody needs costs nothing.
+circuit watches are looked at when what is known of them has expired and one of its tasks is there to run: an unused circuit costs nothing.
 A circuit belongs to this worker (a value in memory), or to all (a memo: one read an invocation, one write a failure).
 
-Losing a circuit's write loses a failure, never a task: it is told in the log, and the next failure counts.
+Losing a circuit's write loses a failure, never a task: it is logged, and the next failure counts.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from sedano.model.messages.timestamps import shown
 from sedano.ports import Ports
 
 TRIES = 4
-"""How often a failure is written down again because somebody else's came first."""
+"""How often a failure is written again because another one was first."""
 EXPECTED = frozenset({"Ignore", "Reject"})
-"""What a body raises on purpose: no failure of what it depends on."""
+"""Exceptions that a body raises on purpose: not a failure of its dependencies."""
 
 
 class Circuits(Gate):
@@ -136,7 +136,7 @@ class Circuits(Gate):
         try:
             found = known(self._ports, checks)
         except SedanoError as error:
-            self._ports.telemetry.log("warning", "health not read; what was known holds", error=str(error))
+            self._ports.telemetry.log("warning", "health not read; the last known state holds", error=str(error))
             return
         for check in checks:
             is_news = found[check.name].at > self._known(check.name).at
@@ -188,7 +188,7 @@ class Circuits(Gate):
             self._change(breaker, rule.succeeded)
 
     def _tripped(self, noted: rule.Noted, now: float, batch: Batch) -> None:
-        """Tell the world: the log, a metric, and the history, where whoever schedules reads what need not be counted on."""
+        """Report it: the log, a metric, and the history."""
         circuit = noted.circuit
         self._ports.telemetry.count("CircuitsTripped", circuit=circuit.name)
         self._ports.telemetry.log(
@@ -215,7 +215,7 @@ class Circuits(Gate):
             for memo, name in names.items():
                 self._take_over(found.get(memo, Memo(memo)), name)
         except SedanoError as error:
-            self._ports.telemetry.log("warning", "circuits not read; what was known holds", error=str(error))
+            self._ports.telemetry.log("warning", "circuits not read; the last known state holds", error=str(error))
 
     def _take_over(self, memo: Memo, name: str) -> Circuit:
         self._memos[name] = memo
@@ -223,7 +223,7 @@ class Circuits(Gate):
         return circuit
 
     def _change(self, breaker: Breaker, change: Callable[[Circuit], Circuit]) -> bool:
-        """Change a circuit; tell whether that was kept. A shared one changes by compare-and-swap."""
+        """Change a circuit; return whether the change was kept. A shared one changes by compare-and-swap."""
         if not breaker.shared:
             self._mine[breaker.name] = change(self._circuit(breaker))
             return True
@@ -263,7 +263,7 @@ class Circuits(Gate):
 
 
 def counts(ran: Ran) -> bool:
-    """Tell whether how *ran* went says anything about what its task depends on."""
+    """Return whether the end of *ran* says anything about the dependencies of its task."""
     run = ran.run
     expected = run.error is not None and run.error.type_name in EXPECTED
     return ran.held.stillborn is None and not (run.revoked or run.replaced or expected)

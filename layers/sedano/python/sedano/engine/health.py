@@ -1,6 +1,7 @@
-"""Health checks at work: their functions are called when what is known has expired, what they find is kept, for one worker or for all.
+"""Health checks at work: their functions are called when the known state has expired, and their findings are kept, for one worker or for
+all.
 
-A function that fails unexpectedly is ignored and told as an error (CEP). Of several functions of one check the worst state counts.
+A function that fails unexpectedly is ignored and logged as an error (CEP). Of several functions of one check the worst state counts.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sedano.model.memos import HEALTH, Memo, memo_name
 from sedano.ports import Ports
 
 TRIES = 4
-"""How often a report is written again because somebody else's came first."""
+"""How often a report is written again because another one was first."""
 Report = Callable[..., None]
 """Reports a state, and in a few words why: `report("unhealthy", "no answer")`."""
 Look = Callable[[], str | tuple[str, str]]
@@ -25,7 +26,7 @@ Look = Callable[[], str | tuple[str, str]]
 
 @dataclass(slots=True)
 class Check:
-    """One check of an app: what was declared, the functions that look, those that watch all the time, what was reported since."""
+    """One check of an app: its declaration, the functions that look, those that watch all the time, the reports since."""
 
     spec: HealthCheck
     functions: list[Look] = field(default_factory=list)
@@ -39,7 +40,7 @@ class Check:
 
 
 def look(check: Check, log: Callable[..., None]) -> tuple[str, str] | None:
-    """Return the state that the functions of *check* find, and why; None when none of them could tell, which *log* is told."""
+    """Return the state that the functions of *check* find, and why; None if all of them failed, which is logged by *log*."""
     found: list[tuple[str, str]] = []
     for function in check.functions:
         try:

@@ -1,4 +1,4 @@
-"""Holding a message back: it comes again after a while, or earlier when the queue does not take the request; it is never lost."""
+"""Holding a message back: it is delivered again after a while, or earlier if the queue refuses the request; it is never lost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sedano.model import refusals
 from sedano.ports import Delivery, Ports
 
 FOREIGN = frozenset({refusals.UNKNOWN_TASK, refusals.UNKNOWN_EVENT, refusals.NEWER})
-"""What another version of this deployment may know: during a deployment old and new functions read the same queue."""
+"""Refusals of things that another version of this deployment may know: during a deployment old and new functions read the same queue."""
 FOREIGN_HOLD_S = 30.0
 """How long such a message is held back before another function may look at it."""
 FOREIGN_RECEIVES = 4
@@ -19,11 +19,11 @@ ANEW_AFTER = 10
 """Receipts after which a short wait is sent anew too: half of what would set the message aside."""
 
 MOST_NAMESAKES = 3
-"""How many are told; the reason of what is set aside has 512 characters."""
+"""How many are named; the reason of a parked message has 512 characters."""
 
 
 def unknown(kind: str, name: str, known: Collection[str]) -> str:
-    """Say that this deployment has no *kind* of this *name*, and what may be meant: of those *known*, what the same is called elsewhere.
+    """Say that this deployment has no *kind* of this *name*, and suggest one of those *known*: the same name in another module.
 
     A program publishes its own tasks by the module that it is itself: `python shop/tasks.py` is `tasks` where workers import `shop.tasks`.
     """
@@ -60,11 +60,11 @@ def hold_back(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) ->
     try:
         ports.queues.hold(delivery, seconds)
     except SedanoError as error:
-        ports.telemetry.log("warning", "message not held back; it comes again sooner", message_id=delivery.message_id, error=str(error))
+        ports.telemetry.log("warning", "message not held back; it is redelivered sooner", message_id=delivery.message_id, error=str(error))
 
 
 def put_back(job: Job, batch: Batch) -> None:
-    """Let *job*, for whose body there was no time, come again at once: as a new message where its receipts are counted towards poison."""
+    """Deliver *job*, for whose body there was no time, again at once: as a new message where its receipts are counted towards poison."""
     if job.delivery.serial_key is None and (job.mode != "claimed" or job.delivery.receives >= ANEW_AFTER):
         batch.defer(job.delivery, seconds=0.0)
     else:

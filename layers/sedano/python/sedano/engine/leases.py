@@ -1,8 +1,8 @@
 """Taking, renewing and giving back leases: the steps around the pure rule `sedano.model.leases.rule`.
 
 Cost: a lease whose state is known here is taken with one write, an unknown one with a read and a write; a renewal and a release are one
-write each. What a refused write brings back is looked at instead of read again. A write without an answer is sent again with the same
-nonce: if the first one had arrived, the second is refused by an item that bears the nonce, and that means *mine*.
+write each. The item that a refused write returns is used instead of a read. A write without an answer is sent again with the same
+nonce: if the first one had arrived, the second is refused by an item with the nonce, and that means *mine*.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ TRIES = 3
 """How often a take is tried when others change the lease at the same time."""
 MOST_KNOWN = 1_000
 POLL_S = 1.0
-"""The longest pause between two looks at a lease that somebody waits for."""
+"""The longest pause between two looks of a waiter at a lease."""
 
 
 class Busy(NamedTuple):
-    """Somebody else holds the lease: as it was seen, and the seconds after which it is worth looking again at the latest."""
+    """Another process holds the lease: its record as read, and the most seconds until the next look."""
 
     record: LeaseRecord
     wait: float
@@ -52,10 +52,10 @@ class Leasing:
         return Moment(clock.now() * 1000, clock.monotonic() * 1000)
 
     def attempt(self, name: str, owner: str, duration: int, asker: str = "") -> Term | Busy:
-        """Try once to take the lease *name* for *duration* ms; return the term, or who is in the way.
+        """Try once to take the lease *name* for *duration* ms; return the term, or the holder in the way.
 
         Raises:
-            Unavailable: the store did not answer. If the write had arrived nevertheless, the lease is nobody's until it ends.
+            Unavailable: the store did not answer. If the write had arrived nevertheless, the lease has no user until it expires.
         """
         sight, fresh = self._glance(name)
         nonce = self.ports.entropy.nonce()
@@ -79,7 +79,7 @@ class Leasing:
         return self._send(lambda: self.ports.leases.want(seen, who))
 
     def renew(self, term: Term) -> Term | None:
-        """Return the term as it is after a renewal; None when it is over: somebody else holds the lease, or nobody does."""
+        """Return the term after a renewal; None if it is over: another process holds the lease, or the lease is free."""
         since = self.moment()
         expires = lease.renewed_until(term, self._time())
         answer = self._send(lambda: self.ports.leases.renew(term, expires))
@@ -89,9 +89,8 @@ class Leasing:
         return term._replace(since=since, expires=answer.record.expires, wanted=answer.record.want)
 
     def believes(self, term: Term) -> bool:
-        """Tell whether the holder of *term* may believe that nobody else holds the lease.
-
-        Not from the moment in which its release is sent, whatever becomes of that: nobody here knows when it arrives.
+        """Return whether the holder of *term* may assume that no other process holds the lease. Not after its release was sent, even if
+        that fails: it may still arrive at any time.
         """
         given = self._given.get(term.name)
         return (given is None or given.token < term.token) and lease.believes(term, self.moment())
@@ -110,7 +109,7 @@ class Leasing:
         return {name: self._saw(name, found.get(name)) for name in names}
 
     def free(self, sight: Sight, asker: str) -> bool:
-        """Tell whether *asker* may take the lease that was seen."""
+        """Return whether *asker* may take the lease that was seen."""
         return lease.decide(sight, self._time(), self.moment(), asker).free
 
     def take(self, name: str, owner: str, duration: int, sight: Sight) -> Term | None:
@@ -120,7 +119,7 @@ class Leasing:
         return lease.term(answer.record, since) if answer.done and answer.record is not None else None
 
     def _give(self, term: Term) -> None:
-        """Remember that *term* is given back, until nobody could believe in it anyway."""
+        """Remember that *term* is given back, until it would have expired anyway."""
         with self._lock:
             if len(self._given) >= MOST_KNOWN:
                 now = self.moment()
@@ -147,7 +146,7 @@ class Leasing:
     def _time(self) -> Interval:
         time = self.ports.leases.time()
         if time is None:
-            raise ConfigurationError("leases: the store's answers bear no Date, so nobody can tell when a lease ends")
+            raise ConfigurationError("leases: the store's answers have no Date, so the end of a lease is unknown")
         return time
 
     def _saw(self, name: str, record: LeaseRecord | None) -> Sight:
@@ -170,12 +169,12 @@ class Leasing:
 
 
 class Acquisition:
-    """Waiting for one lease, one look at a time: whoever waits decides how to sleep in between."""
+    """Waiting for one lease, one look at a time: the caller decides how to sleep in between."""
 
     __slots__ = ("_asker", "_duration", "_leasing", "_name", "_owner", "_until")
 
     def __init__(self, leasing: Leasing, name: str, owner: str, duration: Callable[[], int], timeout: float | None, *, fair: bool) -> None:
-        """Wait up to *timeout* seconds (None: without an end) for the lease *name*; *duration* tells at each attempt for how many ms.
+        """Wait up to *timeout* seconds (None: without an end) for the lease *name*; *duration* returns at each attempt the duration in ms.
 
         *fair* asks the holder for the lease, so that its release keeps it for us for a moment.
         """
@@ -187,7 +186,7 @@ class Acquisition:
         """Try once; return the term, or how many seconds to wait before the next step.
 
         Raises:
-            LeaseTaken: the time is over and somebody else holds the lease.
+            LeaseTaken: the time is over and another process holds the lease.
         """
         found = self._leasing.attempt(self._name, self._owner, self._duration(), self._asker)
         if isinstance(found, Term):

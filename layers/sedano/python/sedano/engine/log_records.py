@@ -3,9 +3,9 @@
 While a body runs, `record.task`, `record.task_id`, `record.attempt` and `record.trace_id` are those of its task, in threads of the worker
 and in async bodies alike; outside a body they are empty. So a format such as ``%(task_id)s`` and every JSON formatter show them.
 
-A record factory does it, because a filter would have to stand on each handler. The names are written into the record only when its text is
+A record factory does it, because a filter would have to be on each handler. The names are written into the record only when its text is
 asked for: `Logger.makeRecord` refuses an `extra=` with a name that the record has already, and a body may well log its own ``task_id``.
-What the caller gave wins. The library's own lines (`OWN`) say what they are about themselves.
+The caller's value wins. The library's own lines (`OWN`) say what they are about themselves.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Batches in which order counts: of each key one message at a time, and where one does not end, those behind it go back with it.
 
-A message that has to come again (its task is tried again, paused, claimed by another, or something was out of reach) keeps its place at
-the head of its key: it is hidden, never sent anew. Those behind it are let go at once, for SQS keeps a key back while any message of it
-is out. What was set aside has ended: the next of its key goes on when the parked queue has taken it, and not before.
+A message that must be delivered again (its task is tried again, paused, claimed by another, or something was out of reach) keeps its place
+at the head of its key: it is hidden, never sent anew. Those behind it are released at once, because SQS keeps a key back while any message
+of it is in flight. A parked message has ended: the next of its key goes on when the parked queue has taken it, and not before.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _turns(ports: Ports, deliveries: Sequence[Delivery], jobs: Sequence[Job], ba
 
 
 def _key(delivery: Delivery) -> str:
-    """Return what is walked one after another; a message of a queue without order stands for itself."""
+    """Return the groups that are walked one after another; a message of a queue without order is a group of its own."""
     return f"{delivery.queue} {delivery.serial_key}" if delivery.serial_key is not None else delivery.message_id
 
 
@@ -67,7 +67,7 @@ def _stopped(places: dict[str, int], batch: Batch) -> dict[str, Delivery]:
 
 
 def _wait(ports: Ports, job: Job, head: Delivery, batch: Batch) -> None:
-    """Let *job* come again when its turn comes, which is when *head* has ended."""
+    """Defer *job* until its turn, which begins when *head* has ended."""
     batch.count("TasksHeld", job.task.name)
     tell_held(ports, job, f"its turn comes after message {head.message_id}, of the same serial key {head.serial_key}", 0.0, batch)
     hold_back(ports, job.delivery, 0.0, batch)

@@ -2,7 +2,7 @@
 
 A notebook's cell that is run a second time, and a module that is reloaded, declare the same tasks under the same names: the later
 declaration replaces the earlier one. Two functions of one name within one run of one module are a mistake, and so are two of different
-modules. What tells these apart is the code that runs at the level of the module: every run of a cell, and every reload, has a code object
+modules. They are distinguished by the code that runs at the level of the module: every run of a cell, and every reload, has a code object
 of its own.
 """
 
@@ -20,25 +20,25 @@ _MAIN = "__main__"
 
 
 class Origin(NamedTuple):
-    """Where a name was declared: the module, the code that ran at its level, and what was declared."""
+    """The declaration of a name: the module, the code that ran at its level, and the declared object."""
 
     module: str
     code: CodeType
     what: str
 
     def is_replaced_by(self, other: Origin) -> bool:
-        """Tell whether *other* is the same declaration in a later run of the same module."""
+        """Return whether *other* is the same declaration in a later run of the same module."""
         same = (self.module, self.what) == (other.module, other.what) and self.code is not other.code
         return same and (self.module == _MAIN or self.code.co_filename == other.code.co_filename)
 
 
 def may_declare(registry: Registry, name: str, what: object, taken: bool) -> bool:
-    """Tell whether *name* (with its kind: ``task shop.add``) may be declared here, and remember where it was.
+    """Return whether *name* (with its kind: ``task shop.add``) may be declared here, and remember the place.
 
     Args:
-        registry: what knows the names of the app.
-        name: what is declared, with its kind.
-        what: the function or class that is declared, or a text that says what is.
+        registry: the names of the app.
+        name: the declared name, with its kind.
+        what: the function or class that is declared, or a text that describes it.
         taken: the name is declared already.
     """
     said = what if isinstance(what, str) else f"{getattr(what, '__module__', '')}.{getattr(what, '__qualname__', '')}"
@@ -51,7 +51,7 @@ def may_declare(registry: Registry, name: str, what: object, taken: bool) -> boo
 
 
 def _here(what: str) -> Origin | None:
-    """Return where *what* is declared: the nearest module that is running and is none of the library; None when none is."""
+    """Return where *what* is declared: the nearest running module outside the library; None without one."""
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way to learn who calls
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))

@@ -2,7 +2,7 @@
 
 What waits is sent anew with a delay and acknowledged (`sedano.engine.deferrals`): it is not in flight while it waits, its receipts are
 never counted out, and a pause may last for any time. After the pause a message arrives at the latest after as long again as it has waited,
-900 s at most. Only a claimed task's wait of at most 30 s, and what waits to be woken, stays in flight.
+900 s at most. Only a claimed task's wait of at most 30 s, and a message that waits to be woken, stays in flight.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Pauses(Gate):
         return [delivery for delivery in deliveries if delivery.queue not in keys]
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
-        """Return those of *jobs* that no pause of a task, tenant, circuit or id stops, and what shall end unrun; hold the others back."""
+        """Return those of *jobs* that no pause of a task, tenant, circuit or id stops, and those that must end unrun; hold the others
+        back."""
         paused, ports = self._membership.control.paused, self._ports
         if not any("=" in one for one in paused):
             return jobs
@@ -81,7 +82,7 @@ def _circuit(job: Job) -> str:
 
 
 def _meant(command: Command, arguments: Callable[[Command], Arguments]) -> Command:
-    """Return *command*, named after the task that it calls where it is a map; what cannot be read is told where its body asks for it."""
+    """Return *command*, named after the task that it calls if it is a map; an unreadable one is reported where its body is read."""
     if command.task not in (MAP, MAP_ASYNC):
         return command
     try:
@@ -92,7 +93,7 @@ def _meant(command: Command, arguments: Callable[[Command], Arguments]) -> Comma
 
 
 def put_off(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:
-    """Let *job* come again in *seconds*, unrun; the history keeps the *reason*, for whoever asks why it waits."""
+    """Defer *job* by *seconds*, unrun; the history keeps the *reason*, for `explain`."""
     tell_held(ports, job, reason, seconds, batch)
     if job.mode == "claimed" and job.delivery.serial_key is None and seconds <= SHORT_S and job.delivery.receives < ANEW_AFTER:
         hold_back(ports, job.delivery, seconds, batch)
@@ -101,7 +102,7 @@ def put_off(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -
 
 
 def may_be_woken(job: Job) -> bool:
-    """Tell whether *job* may wait in flight until it is woken: at most ten messages of a permit board or lease do.
+    """Return whether *job* may wait in flight until it is woken: at most ten messages of a permit board or lease do.
 
     A task without a claim never does, because its receipts must not count waits; nor does one that was woken in vain too often.
     """
@@ -109,7 +110,7 @@ def may_be_woken(job: Job) -> bool:
 
 
 def await_call(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:
-    """Let *job* come again in *seconds*, or earlier when it is woken by its receipt: so it stays in flight."""
+    """Deliver *job* again in *seconds*, or earlier when it is woken by its receipt: so it stays in flight."""
     tell_held(ports, job, reason, seconds, batch)
     hold_back(ports, job.delivery, seconds, batch)
 
@@ -128,8 +129,7 @@ def tell_held(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch)
 
 
 def postpone(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) -> None:
-    """Let *delivery* come again in *seconds* as a new message; from a queue that keeps order it is hidden, and set aside before the queue
-    forgets it.
+    """Send *delivery* anew with a delay of *seconds*; in a queue that keeps order it is hidden, and parked before the queue forgets it.
     """
     if not stale(ports, delivery, batch):
         batch.defer(delivery, seconds=seconds)

@@ -24,7 +24,7 @@ class Preferring(Gate):
         self._learned: float | None = None
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
-        """Return *jobs* in the order in which they shall begin; as they came when the strategy fails."""
+        """Return *jobs* in the order in which they shall begin; in the order of their arrival when the strategy fails."""
         if len(jobs) < 2:
             return jobs
         now = self.ports.clock.now()

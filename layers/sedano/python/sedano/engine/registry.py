@@ -1,4 +1,5 @@
-"""What this deployment knows: the tasks by name and who subscribed to which event. A name in a message is only ever a key in here."""
+"""The declarations of this deployment: the tasks by name and the subscribers of each event. A name in a message is only ever a key in
+here."""
 
 from __future__ import annotations
 
@@ -28,14 +29,14 @@ OnBusy = Literal["wait", "drop", "raise"]
 
 
 def alone(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Return the one key of a task of which there is one run at a time, whatever its arguments are: they are not even fetched."""
+    """Return the one key of a task that has one run at a time for all arguments: they are not even fetched."""
     return ""
 
 
 class TaskSpec(NamedTuple):
     """One task: its function and how it is delivered, retried and kept. *expires* is seconds after publication.
 
-    *singleton* returns the key of which one run at a time is let in; *on_busy* says what becomes of the others. *circuit*: when it is left
+    *singleton* returns the key that has one run at a time; *on_busy* says what becomes of the others. *circuit*: when it is left
     alone for a while. *limits*: how often and how many at a time; *tenant*: who a call is for, by its arguments.
     *time_limits*: how long its body may run. *serial_key*: within what order is kept, by its arguments; its queue is one that keeps it.
     """
@@ -61,7 +62,7 @@ class TaskSpec(NamedTuple):
         """Return who a call with these arguments is for, where the task says how to find that.
 
         Raises:
-            ArgumentError: they do not say, or what they say is nothing that a message can bear.
+            ArgumentError: they do not say, or a message cannot carry the value.
         """
         try:
             found = (self.tenant(args, kwargs) or None) if self.tenant is not None else None
@@ -79,14 +80,14 @@ class TaskSpec(NamedTuple):
         return delivery
 
     def keeps(self, command: Command) -> bool:
-        """Tell whether *command* keeps a result: as it says itself, else as the task was declared."""
+        """Return whether *command* keeps a result: as it says itself, else as the task was declared."""
         return not (self.ignore_result if command.ignore_result is None else command.ignore_result)
 
 
 def hindrance(task: TaskSpec) -> str:
     """Return why *task* cannot be run in order, whatever its queue keeps; empty when it can."""
     if task.delivery != "claimed":
-        return f"{task.name} is delivered {task.delivery}: what was tried before is known of claimed tasks only"
+        return f"{task.name} is delivered {task.delivery}: earlier attempts are known of claimed tasks only"
     limits = task.limits
     if limits is not None and (limits.paces or limits.debounce or limits.batch or limits.runs):
         return f"{task.name} has a rate, a debounce or a batch, for which its calls would have to step out of the line"
@@ -106,7 +107,7 @@ def _launched(*_: Any, **__: Any) -> None:
 
 
 def _collected(results: Any = None) -> Any:
-    """Return the results of a group: the list that somebody needs as the result of one task."""
+    """Return the results of a group: the list as the result of one task."""
     return results
 
 

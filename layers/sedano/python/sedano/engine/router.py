@@ -1,7 +1,7 @@
 """The router: a domain event becomes one command for each task that subscribed to it.
 
 The commands' ids are derived from the event's id and the task's name, so a redelivered event publishes the same commands again and their
-claims absorb them: no state, no write. What invocations took is told ten at a time or once a minute, what they set aside at once.
+claims absorb them: no state, no write. The cost of invocations is reported ten at a time or once a minute, parked messages at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sedano.model.messages.message import Command, Event
 from sedano.ports import Delivery, Ports
 
 TOLD_EVERY_S = 60.0
-"""What invocations took is told together so often, or ten at a time: a record of each would cost more than Lambda asks for it."""
+"""The cost of invocations is reported together so often, or ten at a time: a record of each would cost more than the invocation."""
 
 
 class Router:
@@ -46,7 +46,7 @@ class Router:
         self._invocations = Invocations(ROUTER, ports, host, self.lamport, TOLD_EVERY_S)
 
     def route(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
-        """Publish the commands of each event and return the deliveries that shall come again."""
+        """Publish the commands of each event and return the deliveries to deliver again."""
         self._invocations.begin()
         batch = Batch(deadline, Chronicle(self.host))
         messages: list[Addressed] = []
@@ -120,5 +120,5 @@ class Router:
         if isinstance(error, MessageRefused) and not is_early(error, delivery):
             batch.park(delivery, error.code, error.field, error.detail)
             return
-        self.ports.telemetry.log("warning", "event not routed; it comes back", message_id=delivery.message_id, error=str(error))
+        self.ports.telemetry.log("warning", "event not routed; it is delivered again", message_id=delivery.message_id, error=str(error))
         batch.defer(delivery)

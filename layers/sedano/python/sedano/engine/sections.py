@@ -78,7 +78,7 @@ class retry(Retry, ContextDecorator):  # noqa: N801 - it is used as a statement:
 
 
 def _place(frame: FrameType | None) -> str:
-    """Return where in the source the section stands: its function, and the line in it, so that an edit above changes nothing."""
+    """Return the place of the section in the source: its function, and the line in it, so that an edit above changes nothing."""
     while frame is not None and frame.f_globals.get("__name__") == contextlib.__name__:
         frame = frame.f_back  # an ExitStack, or a decorated function
     if frame is None:

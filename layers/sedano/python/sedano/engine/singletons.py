@@ -1,14 +1,14 @@
 """Singletons: of a task, or of each of its keys, one run at a time. The others wait as messages, end, or fail, as was declared.
 
-A run holds a lease until its invocation's deadline, taken before the claim and given back after everything that follows. Whoever finds
-it taken leaves its message's receipt in the lease and is held back until the holder's time is over; the holder, when it ends earlier,
-makes the first of them visible again and keeps the lease for it for a moment. So nobody polls, and a holder that dies costs no more than
+A run holds a lease until its invocation's deadline, taken before the claim and given back after everything that follows. A job that finds
+it taken leaves its message's receipt in the lease and is held back until the holder's time is over; the holder, when it ends earlier, makes
+the first of them visible again and keeps the lease for it for a moment. So workers do not poll, and a holder that dies costs no more than
 its time.
 
-Ten can be woken. More come back by themselves after a while that doubles each time, so the line never runs dry and nobody comes often: a
+Ten can be woken. Further ones retry after a wait that doubles each time, so the line never runs dry and no message is delivered often: a
 message may wait for ten hours before it reaches the limit of receives.
 
-What is woken comes through the queue: a crash between the release and the waking costs the rest of the waiting time and nothing else.
+A woken message passes the queue: a crash between the release and the waking costs the rest of the waiting time and nothing else.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sedano.model.states import TaskState
 from sedano.ports import Delivery, Ports
 
 WAKE_ONE_OF = 10
-"""How many receipts are tried at most: those whose time is over wake nobody."""
+"""How many receipts are tried at most: expired ones wake no message."""
 AGAIN_S = 5.0
 """How long a message waits at first that may not be woken; twice as long each time, at most 900 s."""
 _SEPARATOR = "\n"
@@ -59,7 +59,7 @@ class Singletons(Gate):
                 if released is not None:
                     self._wake(released)
             except SedanoError as error:
-                self.ports.telemetry.log("warning", "singleton not released; it ends by itself", lease=term.name, error=str(error))
+                self.ports.telemetry.log("warning", "singleton not released; it will expire", lease=term.name, error=str(error))
 
     def _admit(self, job: Job, batch: Batch) -> Job | None:
         try:

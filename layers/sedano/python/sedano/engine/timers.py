@@ -1,7 +1,7 @@
 """Delays beyond what a queue can hold back: sent as timers, received early, and finished by the queue to the second.
 
 A timer fires a minute and a half early, because EventBridge Scheduler keeps to the minute. Its message is an envelope around the command
-(`sedano.model.timers`). Whoever receives it too early sends the command itself, held back by the queue for the seconds that are left, and
+(`sedano.model.timers`). A worker that receives it too early sends the command itself, with the remaining seconds as its delay, and
 acknowledges the envelope; a crash in between leaves two copies, which their claim absorbs. Loaded only where there is a timer.
 """
 
@@ -42,7 +42,7 @@ class Envelopes(Gate):
         self._ports = ports
 
     def sift(self, deliveries: Sequence[Delivery], batch: Batch) -> Sequence[Delivery]:
-        """Return *deliveries* with each envelope that is due replaced by its command; one that came early is sent on and left out."""
+        """Return *deliveries* with each envelope that is due replaced by its command; one that is early is sent on and left out."""
         found: list[Delivery] = []
         for delivery in deliveries:
             if not delivery.body.startswith(TIMER_OPENING):
@@ -78,7 +78,7 @@ def _due(ports: Ports, delivery: Delivery, batch: Batch) -> list[Delivery]:
 
 
 def _set(timers: Timers, clock: Clock, queue: str, message: Outgoing) -> SedanoError | None:
-    """Set the timer of a message; a copy of one that stands changes nothing."""
+    """Set the timer of a message; a copy of an existing one changes nothing."""
     try:
         command = codec.decode(message.body)
         name = timer_name(command.task_id, command.attempt) if isinstance(command, Command) else timer_name(command.id, 0)
@@ -101,7 +101,8 @@ def _dated(timer: Timer) -> str:
 
 
 def _sent_on(ports: Ports, early: Delivery, message: Outgoing) -> bool:
-    """Send the command with the delay that is left, or the envelope again when a queue cannot hold it for so long; tell whether it went."""
+    """Send the command with the remaining delay, or the envelope again when a queue cannot hold it for so long; return whether it was
+    sent."""
     if message.delay > MAX_DELAY_S:
         message = Outgoing(early.body, MAX_DELAY_S, message.tenant)
     try:
@@ -109,5 +110,5 @@ def _sent_on(ports: Ports, early: Delivery, message: Outgoing) -> bool:
     except SedanoError as away:
         error = away
     if error is not None:
-        ports.telemetry.log("warning", "timer's message not sent on; it comes again", message_id=early.message_id, error=str(error))
+        ports.telemetry.log("warning", "timer's message not sent on; it is delivered again", message_id=early.message_id, error=str(error))
     return error is None

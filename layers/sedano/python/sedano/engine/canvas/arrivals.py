@@ -1,7 +1,8 @@
-"""Arriving at a join: each ended member adds itself to its shard; the last one publishes what follows (PROTOCOLS §4).
+"""Arriving at a join: each ended member adds itself to its shard; the last one publishes the follow-ups (PROTOCOLS §4).
 
-Several members of one batch may fill a node together. One of them then stands for all, and none is done before that one is: its message may
-have been acknowledged already, by somebody who had a copy of it and found the node not full yet, and could not come back to be followed.
+Several members of one batch may fill a node together. One of them then answers for all, and no other is done before that one: its message
+may have been acknowledged already, by a worker that had a copy of it and found the node not full yet, and would not be delivered again for
+its follow-ups.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class Ending:
 
 
 Answer = Addressed | Member | Cut | SedanoError | Job | None
-"""What follows the join, who arrives elsewhere by it, how it ends without its plan, what went wrong, the job that stands for this one, or
-None: others are missing."""
+"""The follow-ups of the join, its arrivals elsewhere, its end without a plan, its error, the job that answers for this one, or None: others
+are missing."""
 Waiting = tuple[Ending, tuple[tuple[Node, int], ...]]
 """An ending and its way up the join's tree."""
 

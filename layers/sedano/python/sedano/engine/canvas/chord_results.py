@@ -84,7 +84,7 @@ class Gathering:
         return None if gather.outcomes else _failure(self._ends(gather))
 
     def is_open(self, join_id: str, size: int) -> bool:
-        """Tell whether a join of this id was opened, with so many members.
+        """Return whether a join of this id was opened, with so many members.
 
         Raises:
             Unavailable: it cannot be read now.

@@ -1,6 +1,6 @@
-"""A signature as a page of a canvas holds it: what is needed to publish its task later, from a worker, without asking anybody.
+"""A signature in a page of a canvas: everything that a worker needs to publish its task later, without a further read.
 
-Moments that count from the publication (`expires` in seconds, `countdown`) stay relative, for a step is published when its turn comes.
+Moments that count from the publication (`expires` in seconds, `countdown`) stay relative, because a step is published when its turn is.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from sedano.model.tasks.signature import Signature, delay_of, time_limits_of
 from sedano.ports import Ports
 
 MOST_IN_CANVAS_S = 30 * 86_400.0
-"""How long a task of a canvas may wait: what is known of the tasks around it is kept for 44 days."""
+"""How long a task of a canvas may wait: the records of the tasks around it are kept for 44 days."""
 INLINE_ARGUMENTS = 8_000
-"""Arguments longer than this (JSON) lie in the blob store by themselves, so that a page stays one that is quickly read."""
+"""Arguments longer than this (JSON) are separate objects in the blob store, so that a page is quickly read."""
 
 
 class Writes(Protocol):
-    """What writing an entry needs of the way out."""
+    """The part of the outlet that writing an entry needs."""
 
     ports: Ports
     registry: Registry
@@ -42,7 +42,7 @@ class Writes(Protocol):
 
 
 def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entry:
-    """Return *signature* written down; *handed* values come before its arguments later (`CONTEXT`: an error callback's); *queue*: where the
+    """Return *signature* written down; *handed* values will precede its arguments (`CONTEXT`: an error callback's); *queue*: where the
     step before it is queued.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What an error callback learns of the task that failed."""
+"""The description of a failed task for its error callbacks."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A group that something waits for, a nested one and a large one are launched: one `sedano.launch` command, whatever the size, whose
 follow-ups are the members; a crash in between means redelivery, and the same members again, absorbed by their claims (PROTOCOLS §3, last
 paragraph).
-The members of a large group stand in pages, and each page is a launch of its own, so that a tree of workers publishes them.
+The members of a large group are in pages, and each page is a launch of its own, so that a tree of workers publishes them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result", "stam
 
 
 class Origin(NamedTuple):
-    """What a command hands down to those that follow from it in its canvas."""
+    """The attributes that a command hands down to its follow-ups in its canvas."""
 
     queue: str
     tenant: str | None
@@ -42,7 +42,7 @@ class Origin(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The members of a group that one launch publishes: those of *item*, which stands at *at*, from number *first* on."""
+    """The members of a group that one launch publishes: those of *item*, at the place *at*, from number *first* on."""
 
     item: Item
     at: Place
@@ -52,7 +52,8 @@ class Page(NamedTuple):
 
 
 def origin_of(command: Command, queue: str) -> Origin:
-    """Return what *command*, received from *queue*, hands down. A canvas spawns nothing: its tasks stand at one hop with one budget."""
+    """Return the attributes that *command*, received from *queue*, hands down. A canvas spawns nothing: its tasks have one hop and one
+    budget."""
     own = command.lineage
     lineage = Lineage(own.root_id or command.task_id, command.task_id, own.hops, own.budget)
     return Origin(
@@ -220,7 +221,7 @@ def _lineage(lineage: Lineage) -> tuple[str | None, str | None, int, int]:
 
 
 def _data(item: Item, ask: Ask, blobs: Blobs) -> tuple[Sequence[Any], Mapping[str, Any], BlobRef | None]:
-    """Return arguments, or where they lie; results that are handed over come first."""
+    """Return arguments, or where they lie; results that are handed over are the first ones."""
     first = () if item.get("immutable") else ask.args
     if "ref" not in item:
         return [*first, *item.get("args", ())], item.get("kwargs", {}), None

@@ -1,8 +1,8 @@
 """Lost plans: what a full join ends when the page that says how its canvas goes on is gone for good.
 
 Theory. A join waits for its members; the last one reads the page and publishes the body. Without the page no body can be published, and
-whoever waits for the body, or for the chain around it, would wait for ever. So the launch, which has the page, writes down in the join what
-to end then (`kept`): the ids of the body and of the chains around it, and the error callbacks of the body.
+callers that wait for the body, or for the chain around it, would wait forever. So the launch, which has the page, writes down in the join
+what to end then (`kept`): the ids of the body and of the chains around it, and the error callbacks of the body.
 
 Invariants. The body's record is the one arbiter: it is put where nothing is (`Ledger.keep`), so a body that another worker could publish,
 because its page was there for a moment, wins, and nothing is cut. It is put without a message's id, as a revocation is, so that every
@@ -28,7 +28,7 @@ from sedano.model.messages.message import LAUNCH, Gather, Member, Place
 PATIENCE = 5
 """Waits before a page that is not found counts as lost: about two and a half minutes together."""
 MOST_CALLBACKS = 16_000
-"""The most characters of error callbacks that a join keeps; longer ones stand in the plan alone and are lost with it."""
+"""The most characters of error callbacks that a join keeps; longer ones are only in the plan and are lost with it."""
 EXIT_FIELDS = 3
 
 
@@ -41,8 +41,8 @@ class Exit(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """What ends with a lost plan: the *body*, the *chains* around it, the error callbacks of the body (*errors*) and of what is around it
-    (*watch*), the *member* of an outer join, and what is handed down (*origin*).
+    """The tasks that end with a lost plan: the *body*, the *chains* around it, the error callbacks of the body (*errors*) and of the canvas
+    around it (*watch*), the *member* of an outer join, and the inherited attributes (*origin*).
     """
 
     body: Exit
@@ -55,7 +55,8 @@ class Lost(NamedTuple):
 
 
 def kept(spots: Iterable[tuple[Place, Spot]]) -> dict[str, Any]:
-    """Return what the join of a launch keeps for the loss of its plan; *spots*: where the launch stands, and what it stands in for."""
+    """Return the data that the join of a launch keeps for the loss of its plan; *spots*: the places of the launch and of the tasks that it
+    replaces."""
     exits: list[Exit] = []
     errors: list[Item] = []
     watch: list[Item] = []
@@ -80,7 +81,7 @@ def kept(spots: Iterable[tuple[Place, Spot]]) -> dict[str, Any]:
 
 
 def lost(join: Join) -> Lost:
-    """Return what ends with the plan of *join*; of a join that an older version opened, the chain that it stands in."""
+    """Return the tasks that end with the plan of *join*; for a join that an older version opened, its chain."""
     found: Mapping[str, Any] = json.loads(join.body)
     queue, tenant, traceparent, stamps, lineage = found["origin"]
     exits = [Exit(*one[:EXIT_FIELDS]) for one in found.get("exits", ())] or [Exit(str(found["place"][0]), 0, LAUNCH)]
@@ -94,7 +95,8 @@ def lost(join: Join) -> Lost:
 
 
 def callbacks(of: Lost, derived: bool) -> Sequence[Item]:
-    """Return the error callbacks to call, each once; *derived*: the body ends because its header failed, which was told to *watch*."""
+    """Return the error callbacks to call, each once; *derived*: the body ends because its header failed, and *watch* was called for
+    that."""
     found: list[Item] = []
     for item in (*of.errors, *(() if derived else of.watch)):
         if item not in found:

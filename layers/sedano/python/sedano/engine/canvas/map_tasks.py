@@ -1,6 +1,6 @@
 """The built-in tasks of `map` and `starmap`: one message that applies a task to each of many items.
 
-Time limits hold for each call by itself: the message bears those of the task, and they begin anew before each call.
+Time limits hold for each call alone: the message carries those of the task, and they begin anew before each call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pages of canvases that this process read last. A page never changes under its name, so none is read twice while it is kept."""
+"""The pages of canvases that this process read last. A page never changes under its name, so it is read only once while it is kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Plans:
     __slots__ = ("_blobs", "_lock", "_pages", "_written")
 
     def __init__(self, blobs: Blobs) -> None:
-        """Read from *blobs* what does not stand in a message itself."""
+        """Read pages from *blobs* unless they are in the message itself."""
         self._blobs = blobs
         self._pages: OrderedDict[str, Item] = OrderedDict()
         self._lock = threading.Lock()
@@ -41,7 +41,7 @@ class Plans:
         """Return the page *name*.
 
         Raises:
-            MessageRefused: there is none (code `blob`), or it does not hold together (`schema`).
+            MessageRefused: it is missing (code `blob`), or inconsistent (`schema`).
             Unavailable: the blob store does not answer.
         """
         with self._lock:

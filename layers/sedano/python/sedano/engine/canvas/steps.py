@@ -2,11 +2,11 @@
 ports.
 
 A task that ended well hands its value to the next of its chain, to its links and its forks; the last one of a chain that is a member of
-a group arrives at the group's join. A task that ended without success has its error callbacks called; what follows it in its chain never
-runs, so the end of the chain, which somebody may wait for, is recorded as failed with the same error and the id of the task that failed
-first. That costs one write for each chain around it, however much was still to come.
+a group arrives at the group's join. A task that ended without success has its error callbacks called; the rest of its chain never runs, so
+the end of the chain, which a caller may wait for, is recorded as failed with the same error and the id of the task that failed first. That
+costs one write for each chain around it, however long the rest.
 
-Every id is derived and every record is put where none is yet, so a redelivery does the same again and changes nothing.
+Every id is derived and every record is put only if it does not exist, so a redelivery does the same again and changes nothing.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ from sedano.ports import Ports
 MOST_PARTS = 100
 """The most launches among which the ends of the members of a lost page are shared out."""
 CALL = ("task", "args", "kwargs", "ref", "immutable")
-"""What makes two error callbacks the same: not how they came to bear a stamp or a deadline."""
+"""The identity of an error callback, without the origin of its stamps or deadline."""
 
 
 @dataclass(slots=True)
 class Consequences:
-    """What an end causes: *messages* to send; *exits*, ends to record for tasks that will never run, and copies of ends for joins
+    """The effects of an end: *messages* to send; *exits*, ends to record for tasks that will never run, and copies of ends for joins
     (`Conducting.copied`); *arrivals* at joins, failed or not.
     """
 
@@ -81,7 +81,7 @@ class Consequences:
 
 
 class Cut(NamedTuple):
-    """The *end* of a body whose plan is lost, to be put where none is, and what it causes when it stands."""
+    """The *end* of a body whose plan is lost, to be put unless one exists, and its effects once it is recorded."""
 
     end: Outcome
     found: Consequences
@@ -99,10 +99,10 @@ class Conducting:
     gathering: Gathering
 
     def check(self, command: Command) -> None:
-        """Look at the place of *command* before it runs: what can never go on must not wait as a follow-up for ever.
+        """Check the place of *command* before it runs: a canvas that can never go on must not wait as a follow-up forever.
 
         Raises:
-            MessageRefused: its canvas does not hold together (code `schema`) or is lost (`blob`).
+            MessageRefused: its canvas is inconsistent (code `schema`) or lost (`blob`).
         """
         if command.task == LAUNCH:
             page_of(command, self.plans)
@@ -120,9 +120,9 @@ class Conducting:
         return resume.attempt if resume is not None and command.task_id == command.place.canvas_id else 0
 
     def succeeded(self, job: Job, value: Callable[[], Any], added: int) -> Consequences:
-        """Return what follows from *job*, which ended well with the value that *value* returns, and *added* members to its chord.
-
-        When what follows is lost (a page or arguments in the blob store), the canvas ends there, as after a failure; nobody waits for it.
+        """Return the follow-ups of *job*, which succeeded with the value that *value* returns, and *added* members to its chord. If the
+        follow-ups are lost (a page or arguments in the blob store), the canvas ends there, as after a failure, so that no caller waits for
+        it.
         """
         try:
             return self._continued(job, value, added)
@@ -217,7 +217,7 @@ class Conducting:
     def _handed_on(
         self, place: Place, salt: str, value: Callable[[], Any], job: Job, found: Consequences, lineage: Lineage | None = None
     ) -> bool:
-        """Publish what stands after *place*; tell whether nothing does, so that the chain has ended."""
+        """Publish the item after *place*; return whether none exists, so that the chain has ended."""
         spot = find(place, self.plans.load)
         args = [value()] if spot.next is not None or "links" in spot.item or "forks" in spot.item else []
         self._publish(branches(spot, salt, place, args, self.plans.load), job, found, None, lineage)
@@ -261,7 +261,7 @@ class Conducting:
         try:
             spots = list(self._spots(place))
         except MessageRefused:
-            # The place itself was refused: there is nobody to call, and the end of the chain is all that its message tells.
+            # The place itself was refused: no callback is known, and its message gives only the end of the chain.
             found.exits += [self._exit(place.canvas_id, 0, "", job, state, why)] if place.canvas_id != job.command.task_id else []
             return
         if is_aside(place):
@@ -276,7 +276,7 @@ class Conducting:
                 found.exits.append(self._exit(at.canvas_id, resume.attempt, spot.end, job, state, why))
 
     def _spots(self, place: Place) -> Iterator[tuple[Place, Spot]]:
-        """Yield where the task stands, and where each task that it stands in for does."""
+        """Yield the place of the task, and of each task that it replaces."""
         at: Place | None = place
         while at is not None:
             spot = find(at, self.plans.load)
@@ -284,12 +284,12 @@ class Conducting:
             at = spot.resume.place if spot.resume is not None else None
 
     def _never_led(self, job: Job, state: TaskState, why: ErrorRecord, found: Consequences) -> None:
-        """End the members of a group that is the body of a chord whose header failed, where somebody is to be told of one (`Written.told`).
+        """End the members of a group that is the body of a chord whose header failed, if the end of one must be reported (`Written.told`).
 
-        All of them end, since who waits for a group takes one end for a sign that it began. Where nobody is told, the end of the launch is.
-        The error callbacks of the step that a member would begin with are called with that step's id, as those of a body that is one task;
-        the step, and the chain that it begins, end as failed. The pages of a large group and groups within are launches of their own, which
-        end in the same way, so what one message does is bounded by a page.
+        All of them end, because a caller that waits for a group takes one end for a sign that it began. If no end must be reported, only
+        the launch ends. The error callbacks of the step that a member would begin with are called with that step's id, as those of a body
+        that is one task; the step, and the chain that it begins, end as failed. The pages of a large group and groups within are launches
+        of their own, which end in the same way, so what one message does is bounded by a page.
         """
         command, now = job.command, self.ports.clock.now()
         origin = origin_of(command, queue_of(job.delivery.queue))
@@ -325,9 +325,9 @@ class Conducting:
             self._call(item, step, why, origin_of(job.command, queue_of(job.delivery.queue)), found, told)
 
     def _part_failed(self, group_id: str, part: range, job: Job, state: TaskState, why: ErrorRecord, found: Consequences) -> None:
-        """End the members of a page of a group that nobody can publish any more.
+        """End the members of a page of a group that cannot be published any more.
 
-        A message may say any size, so what is done for one is bounded: the join must be the one that it says, and of more members than a
+        A message may claim any size, so the work for one is bounded: the join must be the one that it says, and of more members than a
         page holds the ends are shared out, by launches of parts of the same page, which end in the same way.
         """
         join = job.command.member

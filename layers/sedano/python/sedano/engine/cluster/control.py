@@ -1,4 +1,4 @@
-"""Changing the control record: read it when it is not known, change it by compare-and-swap, and again where somebody else was first."""
+"""Changing the control record: read it when it is not known, change it by compare-and-swap, and again if another change was first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Alter = Callable[[ControlRecord, int, str], ControlRecord]
 
 
 class Controlling:
-    """Changes the control record of one deployment and remembers how it was: one write a change where nobody else changed it."""
+    """Changes the control record of one deployment and remembers it: one write a change unless another process changed it."""
 
     __slots__ = ("_known", "_lamport", "_ports")
 

@@ -1,14 +1,14 @@
-"""The controller: invoked by the minute, it looks at the whole cluster, decides (`sedano.model.cluster.rounds`, pure), and does what was
-decided.
+"""The controller: invoked by the minute, it looks at the whole cluster, decides (`sedano.model.cluster.rounds`, pure), and carries out the
+decisions.
 
-    look → decide → write down who is lost → tell what is stuck → scale → ask for health
+    look → decide → record lost workers → report stuck claims → scale → ask for health
 
-Each round is safe to run twice at once: every deed is behind a conditional write that one of the two wins. Nothing stands on it: tasks run,
-are retried, are taken over and followed up by their own messages, with or without a controller. What a dead worker left is finished by the
-redelivery of its message; the controller says who died, what nobody will finish, and how much waits.
+Each round is safe to run twice at once: every action is behind a conditional write that one of the two wins. Nothing depends on it: tasks
+run, are retried, are taken over and followed up by their own messages, with or without a controller. The tasks of a dead worker are
+finished by the redelivery of their messages; the controller reports dead workers, stuck claims, and the number of waiting messages.
 
-A limit is decided first (a write that one wins), then applied (a call of Lambda's control plane), then marked as applied; whoever dies in
-between leaves a mark by which a later round applies it. That call cannot be made conditional, so one that comes late sets an older limit,
+A limit is decided first (a write that one wins), then applied (a call of Lambda's control plane), then marked as applied; a controller that
+dies in between leaves a mark by which a later round applies it. That call cannot be made conditional, so a late one sets an older limit,
 and so does a deployment: each round compares what is in force with what was decided.
 """
 
@@ -31,7 +31,7 @@ from sedano.ports import Ports, command_queue
 
 
 class Round(NamedTuple):
-    """What one round did: how many workers it wrote down as lost, claims it told of as stuck, limits it changed, checks it asked for."""
+    """The result of one round: the numbers of workers recorded as lost, claims reported as stuck, limits changed, and checks requested."""
 
     lost: int = 0
     stuck: int = 0
@@ -115,7 +115,7 @@ class Controller:
         )
 
     def _done(self, deed: Callable[[], bool]) -> bool:
-        """Do one thing; what cannot be done now is told, does not keep the rest from being done, and is decided anew by the next round."""
+        """Carry out one action; a failure is logged, does not stop the others, and is decided anew by the next round."""
         try:
             return deed()
         except SedanoError as error:
@@ -130,7 +130,7 @@ class Controller:
         return True
 
     def _scale(self, scale: Scale) -> bool:
-        """Write the level down; whoever wins that applies the limit, if it is another, and says so."""
+        """Write the level; the controller that wins applies the limit, if it changed, and logs that."""
         if not self._written(scale.queue, scale.level):
             return False
         if scale.level.applied:
@@ -149,7 +149,7 @@ class Controller:
         return answer.done
 
     def _ask(self, name: str) -> bool:
-        """Note that the check was asked for; whoever wins that publishes its event."""
+        """Note that the check was requested; the controller that wins publishes its event."""
         check, now = self._checks[name], self._ports.clock.now()
         won = False
 

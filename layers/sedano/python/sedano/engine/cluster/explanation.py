@@ -3,7 +3,7 @@
 Looked at in this order, each only while nothing before it answers: the ledger (it ran, it runs, it waits for its next try), the timers (it
 waits for its moment), the history of today and yesterday (a worker held it back, and why, or collected it), the control record
 (it is paused, or revoked), the parked queue, the dead letters, and at last how much waits before it. Publishing writes nothing, so a task
-of which nothing is known anywhere waits in a queue unseen, or was never published: which of the two, nobody can know.
+without any trace waits in a queue unseen, or was never published: which of the two is unknown.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def explain(ports: Ports, queues: Sequence[str], task_id: str) -> Explanation:
 
 
 def _answers(ports: Ports, queues: Sequence[str], task_id: str, before: Mapping[str, Any] | None = None) -> Iterator[Explanation]:
-    """Yield answers, the best first; *before*: what was told of a call that it runs, which shows that it was published."""
+    """Yield answers, the best first; *before*: an answer about a call that it runs, which proves that it was published."""
     now = ports.clock.now()
     record = ports.ledger.read([task_id]).get(task_id)
     if record is not None and record.state != states.PENDING and not (record.state == states.RETRY and record.not_before <= now):
@@ -86,7 +86,7 @@ def _answers(ports: Ports, queues: Sequence[str], task_id: str, before: Mapping[
 
 
 def _directed(run: FlowRun) -> Explanation:
-    """Tell what is known of a run of a workflow, which somebody asked for by its id."""
+    """Explain a run of a workflow, asked for by its id."""
     left = ", ".join(f"{name} ({why})" for name, why in run.uncompensated.items())
     more = f"; not undone: {left}: retry() undoes that first" if left else ""
     sentence = f"it is a run of the workflow {run.workflow} and is {run.state}{f': {run.cause}' if run.cause else ''}{more}"
@@ -95,7 +95,7 @@ def _directed(run: FlowRun) -> Explanation:
 
 
 def _recorded(record: TaskRecord, now: float) -> Explanation:
-    """Tell what the ledger knows."""
+    """Explain by the ledger."""
     evidence = {
         "name": record.name, "attempt": record.attempt, "claims": record.claims, "owner": record.owner, "fence": record.fence,
         "message_id": record.message_id, "expires": record.expires, "not_before": record.not_before,

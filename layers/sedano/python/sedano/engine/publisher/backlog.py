@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def of(app: str) -> DiskBacklog | None:
-    """Return the backlog of *app* on this host's disk; None where there is none (`place`)."""
+    """Return the backlog of *app* on this host's disk; None without one (`place`)."""
     found = place(app)
     return None if found is None else DiskBacklog(found)
 
@@ -39,7 +39,7 @@ class DiskBacklog:
         return Spool(self._folder)
 
     def exists(self) -> bool:
-        """Tell whether anything was ever stored."""
+        """Return whether anything was ever stored."""
         return (self._folder / NAME).exists() or any(self._folder.glob("[!u]*.jsonl"))
 
     def keep(self, messages: Sequence[Addressed], now: float) -> None:
@@ -55,5 +55,5 @@ class DiskBacklog:
         self._spool.done(taken)
 
     def give_back(self, taken: Sequence[Stored]) -> None:
-        """Leave messages that could not be sent to whoever sends next."""
+        """Leave messages that could not be sent to the next sender."""
         self._spool.give_back(taken)

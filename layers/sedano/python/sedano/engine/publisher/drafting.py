@@ -67,7 +67,7 @@ class Drafting:
         return entry(self, signature, handed, queue)
 
     def keeps(self, signature: Signature) -> bool:
-        """Tell whether the task of *signature* keeps a result."""
+        """Return whether the task of *signature* keeps a result."""
         ignore, spec = signature.options.ignore_result, self.registry.tasks.get(signature.task)
         return not (ignore if ignore is not None else spec is not None and spec.ignore_result)
 

@@ -1,4 +1,4 @@
-"""The end of a program that publishes: what is kept back is sent, or stored, before the process ends."""
+"""The end of a program that publishes: waiting messages are sent, or stored, before the process ends."""
 
 from __future__ import annotations
 

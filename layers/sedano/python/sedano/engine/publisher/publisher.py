@@ -42,7 +42,8 @@ class Outlet:
     ) -> None:  # fmt: skip
         """Publish for *app*, whose tasks are in *registry* and may use the command *queues*.
 
-        Each publication ends within *patience* seconds (None: when it ends), and what does not get through is stored in *backlog*.
+        Each publication ends within *patience* seconds (None: without a limit), and a message that does not get through is stored in
+        *backlog*.
         """
         self.app, self.registry, self.ports, self.queues, self._patience = app, registry, ports, queues, patience
         self.gathering = Gathering(ports)
@@ -55,7 +56,7 @@ class Outlet:
 
     @cached_property
     def leasing(self) -> Leasing:
-        """What takes leases; most programs take none."""
+        """The leases; most programs take none."""
         from sedano.engine.leases import Leasing
 
         return Leasing(self.ports)
@@ -111,10 +112,10 @@ class Outlet:
                 self._publisher.publish_or_keep(_taken(pending))
 
     def before_waiting(self) -> None:
-        """Send what the open batch holds, for that may be what is waited for.
+        """Send the messages of the open batch, because the awaited task may be among them.
 
         Raises:
-            WaitInsideTask, WaitInsideLoop: who waits here would hold up more than itself.
+            WaitInsideTask, WaitInsideLoop: waiting here would block others too.
         """
         must_not_hold_up()
         pending = _BATCH.get()
@@ -132,7 +133,7 @@ class Outlet:
         self._publisher.resume()
 
     def close(self) -> None:
-        """Send what is kept back and what is stored; store what cannot be sent."""
+        """Send the waiting and the stored messages; store those that cannot be sent."""
         with self._lock:
             pending = [m for p in self._open for m in _taken(p)]
         with self._in_time():

@@ -1,6 +1,6 @@
-"""Sending messages anew that have to wait: with a delay, and with what is known of them by now in their attributes.
+"""Sending messages anew that have to wait: with a delay, and with their present facts in their attributes.
 
-Nobody waits in a worker, and nothing is asked twice: a message that has its slot is received again when the slot comes. It is sent, then
+No message waits in a worker, and workers do not poll: a message that has its slot is received again in the slot. It is sent, then
 the one that was received is acknowledged; a crash in between leaves two copies of one message, which their claim absorbs.
 """
 

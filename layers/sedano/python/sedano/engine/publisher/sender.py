@@ -1,13 +1,13 @@
 """The publisher: sends messages, naturally batched, with retries that fit into a deadline, and confirms nothing that only memory holds.
 
-Natural batching (group commit): a free lane sends at once; what arrives while all lanes are busy is the next batch. Nobody lingers, one
-publishing thread pays no waiting, many threads share calls.
+Natural batching (group commit): a free lane sends at once; messages that arrive while all lanes are busy form the next batch. No thread
+lingers, one publishing thread pays no waiting, many threads share calls.
 
 `publish` returns when the queue accepted the message, or when it is stored in the *backlog*, which must survive a SIGKILL of this process
 (`sedano.engine.publisher.spool`). Otherwise it raises: `PublishError` when the queue is away and there is no backlog, or it is full or
-cannot be written; another error when no retry can mend the cause. So an id that was returned is never lost. What is stored is sent after
-the next publication that gets through. What a FIFO queue does not take is not stored but raised, for what is published next would come
-before it.
+cannot be written; another error when no retry can mend the cause. So an id that was returned is never lost. Stored messages are sent after
+the next publication that gets through. A message that a FIFO queue does not accept raises and is not stored, because the next publication
+would overtake it.
 
 A deadline (`sedano.ports.deadlines`) bounds the attempts, their pauses, and the wait for a lane; a send whose answer was lost is sent
 again, and the claim absorbs the copy. Invariant of a line: *free* lanes plus threads that lead a batch is the number of lanes. So a thread
@@ -31,7 +31,7 @@ PAUSES = (0.1, 0.4, 1.6)
 """Seconds before each retry of a send; jitter halves them at most."""
 DRAINED = 10 * BATCH
 """How many stored messages follow one publication that got through, at most."""
-_LATE = "no lane was free, or no answer came, before the deadline"
+_LATE = "no lane was free, or no answer arrived, before the deadline"
 
 
 class Stored(Protocol):
@@ -39,7 +39,7 @@ class Stored(Protocol):
 
     @property
     def seq(self) -> int:
-        """What names it in the backlog."""
+        """Its name in the backlog."""
 
     @property
     def message(self) -> Addressed:
@@ -53,7 +53,7 @@ class Backlog(Protocol):
         """Keep all of *messages*, or none; raise `BacklogFull` or another `SedanoError` when they cannot be kept."""
 
     def exists(self) -> bool:
-        """Tell whether anything was ever kept."""
+        """Return whether anything was ever kept."""
 
     def take(self, most: int, now: float) -> Sequence[Stored]:
         """Take up to *most* messages for a while, the oldest first."""
@@ -62,7 +62,7 @@ class Backlog(Protocol):
         """Forget messages that were sent."""
 
     def give_back(self, taken: Sequence[Stored]) -> None:
-        """Leave messages that could not be sent to whoever sends next."""
+        """Leave messages that could not be sent to the next sender."""
 
 
 class _Ticket:
@@ -90,7 +90,7 @@ class _Line:
         self.free = lanes
 
     def hand_on(self, batch: Sequence[_Ticket]) -> None:
-        """Let the first thread of *batch* that still waits send it; free the lane when there is none. Under the lock."""
+        """Let the first thread of *batch* that still waits send it; free the lane when no thread waits. Under the lock."""
         staying = [ticket for ticket in batch if not ticket.gone]
         if not staying and self.waiting:
             staying = [self.waiting.popleft() for _ in range(min(BATCH, len(self.waiting)))]
@@ -107,9 +107,8 @@ class Publisher:
         self, queues: Queues, timers: Timers, clock: Clock, entropy: Entropy, telemetry: Telemetry, lanes: int = 4,
         backlog: Backlog | None = None,
     ) -> None:  # fmt: skip
-        """Send over *queues* with at most *lanes* calls under way for each queue; what does not get through is stored in *backlog*.
-
-        What is delayed by more than a queue can hold back (900 s) becomes one of *timers*.
+        """Send over *queues* with at most *lanes* calls under way for each queue; a message that does not get through is stored in
+        *backlog*. One with a longer delay than a queue allows (900 s) becomes one of *timers*.
         """
         self._queues, self._timers, self._clock, self._entropy, self._telemetry = queues, timers, clock, entropy, telemetry
         self._lines: dict[str, _Line] = defaultdict(lambda: _Line(lanes))
@@ -152,7 +151,8 @@ class Publisher:
         return answers
 
     def publish_or_keep(self, messages: Sequence[Addressed]) -> None:
-        """Send all in tens; store what the queue did not take, all or none of it; raise the first error of what is neither."""
+        """Send all in tens; store the messages that the queue did not accept, all or none of them; raise the first error of a message that
+        is not sent and not stored."""
         self._settle(messages, self._all_or_back(messages))
 
     def resume(self) -> None:
@@ -170,7 +170,7 @@ class Publisher:
         return sent
 
     def close(self) -> list[Addressed]:
-        """Send what was interrupted and what is stored; store what was not sent, and return what could not even be stored."""
+        """Send interrupted and stored messages; store those that were not sent, and return those that could not even be stored."""
         with self._lock:
             rest = list(self._interrupted)
             self._interrupted.clear()
@@ -185,7 +185,7 @@ class Publisher:
         return []
 
     def _all_or_back(self, messages: Sequence[Addressed]) -> list[SedanoError | None]:
-        """Send all; when the process is told to end meanwhile, all are left to `close`, for a copy does no harm."""
+        """Send all; if the process gets a signal to end meanwhile, all are left to `close`, because a copy does no harm."""
         try:
             return self.publish_all(messages)
         except BaseException:
@@ -205,7 +205,7 @@ class Publisher:
             ticket.error = ticket.error or Unavailable(_LATE)
 
     def _leave(self, line: _Line, ticket: _Ticket) -> bool:
-        """Take *ticket* out of the line, and hand on what it shall lead; tell whether it was sent meanwhile."""
+        """Take *ticket* out of the line, and hand on the batch that it leads; return whether it was sent meanwhile."""
         with line.lock:
             ticket.gone = True
             if ticket in line.waiting:
@@ -220,7 +220,7 @@ class Publisher:
     def _lead(self, queue: str, line: _Line, batch: list[_Ticket]) -> None:
         """Send *batch*, whose first ticket is this thread's own; hand the lane to the next batch; wake the others.
 
-        When this thread has to end meanwhile, the others wait again, before those that came after them.
+        When this thread has to end meanwhile, the others wait again, before later ones.
         """
         answers: Sequence[SedanoError | None] | None = None
         try:
@@ -248,7 +248,7 @@ class Publisher:
         if away is not None:
             self._keep(later, away)
         if isinstance(failure, Unavailable):
-            _refuse(failure, "its queue keeps order, and what is published next would be sent before it")
+            _refuse(failure, "its queue keeps order, and the next publication would be sent before it")
         if failure is not None:
             raise failure
         if away is None and messages and self._stored and self._backlog is not None:
@@ -269,7 +269,7 @@ class Publisher:
         self._telemetry.log("warning", "queue away: messages stored in the backlog", count=len(messages), error=str(error))
 
     def _drain(self, backlog: Backlog) -> int:
-        """Send some of what is stored; return how many went. What is wrong with the backlog fails no publication that got through."""
+        """Send some of the stored messages; return how many were sent. A fault of the backlog fails no publication that got through."""
         try:
             some = backlog.take(DRAINED, self._clock.now())
             self._stored = bool(some)

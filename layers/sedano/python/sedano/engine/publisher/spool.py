@@ -5,7 +5,7 @@ mode with `synchronous=FULL`, and `keep` returns when its transaction is committ
 and leaves nothing half written; a computer that loses power keeps it as well, as far as its disk does what it says.
 
 Sent again by the next publication that gets through, when the program ends, by the next program of the app for the same deployment (in the
-same ways), or by `sedano spool send`. What was meant for one deployment is never sent to another: each has its own database. A program
+same ways), or by `sedano spool send`. A message for one deployment is never sent to another: each has its own database. A program
 takes messages for a minute to send them, so two programs do not send the same ones; one that dies meanwhile leaves them to the next. A
 message that is sent twice is absorbed by its claim.
 
@@ -13,7 +13,7 @@ Where a spool is, and which hosts have none, says `sedano.engine.publisher.spool
 frozen after its invocation and what its disk holds may never be sent; `SEDANO_SPOOL=off` says the same of any host.
 
 Only its owner may look into the spool or put anything there, for what it holds is published in his name: a directory of another user, one
-that others may write to, or a symbolic link is refused. What is in the way and is not ours (not a database, a database of another program,
+that others may write to, or a symbolic link is refused. Foreign data in its place (not a database, a database of another program,
 a row that is not a message) is set aside with its bytes, never read as a message, and never raises while a program starts.
 """
 
@@ -110,7 +110,8 @@ class Spool:
             database.executemany(insert, rows)
 
     def take(self, most: int, now: float) -> list[Taken]:
-        """Take up to *most* messages that nobody else is sending, the oldest first, for a minute; what is not a message is set aside."""
+        """Take up to *most* messages that no other process is sending, the oldest first, for a minute; a row that is not a message is set
+        aside."""
         if not self.exists():
             return []
         with self._changing() as database:
@@ -130,7 +131,7 @@ class Spool:
             database.executemany("DELETE FROM message WHERE seq = ?", [(one.seq,) for one in taken])
 
     def give_back(self, taken: Sequence[Stored]) -> None:
-        """Leave messages that could not be sent to whoever sends next, behind those that were tried less often."""
+        """Leave messages that could not be sent to the next sender, behind those that were tried less often."""
         if taken:
             with self._changing() as database:
                 self._mark(database, "tries = tries + 1, taken = ?", 0, [one.seq for one in taken])
@@ -180,7 +181,7 @@ class Spool:
             self._database = None
 
     def exists(self) -> bool:
-        """Tell whether anything was ever kept here."""
+        """Return whether anything was ever kept here."""
         return (self.folder / NAME).exists() or any(self.folder.glob("*.jsonl"))
 
     def _unread(self) -> int:
@@ -269,7 +270,7 @@ class Spool:
 
 
 def _may_be_a_database(path: Path) -> bool:
-    """Tell whether a file is empty or begins as a database does; SQLite takes a short one for empty, and would write over it."""
+    """Return whether a file is empty or begins as a database does; SQLite takes a short one for empty, and would write over it."""
     size = path.stat().st_size
     with path.open("rb") as file:
         return not size or (size >= LEAST_BYTES and file.read(len(_MAGIC)) == _MAGIC)
@@ -321,7 +322,7 @@ def _make_private(folder: Path) -> None:
 
 
 def _make_file(path: Path) -> None:
-    """Make the database's file where there is none, and require that it is a file of this user's that nobody else can read."""
+    """Create the database's file if it does not exist, and require that it belongs to this user and no other user can read it."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
     found = path.lstat()

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 NAME = "spool.db"
 OFF = "off"
-"""What SEDANO_SPOOL says where nothing is to be stored."""
+"""The value of SEDANO_SPOOL that turns the spool off."""
 
 
 def home() -> Path:
