@@ -1,6 +1,6 @@
 """The recorder: a batch of packed worker events in; they become objects of the history bucket.
 
-What is loaded here stays for good, so the garbage collector need not look at it: not while it grows, and never again.
+Objects loaded here stay for good, so the garbage collector need not scan them: not while it grows, and never again.
 That is a twelfth of a cold start's CPU.
 """
 

@@ -1,6 +1,6 @@
 """The router: a batch of domain events in; each becomes a command for every task that subscribed.
 
-What is loaded here stays for good, so the garbage collector need not look at it: not while it grows, and never again.
+Objects loaded here stay for good, so the garbage collector need not scan them: not while it grows, and never again.
 That is a twelfth of a cold start's CPU.
 """
 

@@ -1,4 +1,4 @@
-"""The webhook: what a sender posts to the stage's URL in; it becomes domain events, and the sender is told so."""
+"""The webhook: a request to the stage's URL in; it becomes domain events, and the sender gets a status."""
 
 from sedano.host.functions import webhook
 

@@ -1,3 +1,2 @@
-"""The ports over AWS: DynamoDB, SQS, S3, CloudWatch. What a call costs, what it refuses, and what its errors mean is
-decided here.
+"""The ports over AWS: DynamoDB, SQS, S3, CloudWatch. They decide the cost of a call, its refusals, and the meaning of its errors.
 """

@@ -1,7 +1,7 @@
 """An archive in S3: names below a prefix of one bucket, changed by `If-Match` and `If-None-Match`.
 
-S3's mark of an object is its ETag, a digest of the bytes. So a compare-and-swap compares contents, and whoever keeps a fence must keep it
-in the bytes (`sedano.model.history.snapshot`): metadata would leave the mark as it is.
+S3's mark of an object is its ETag, a digest of the bytes. So a compare-and-swap compares contents, and a fence must be in the bytes
+(`sedano.model.history.snapshot`): metadata would leave the mark as it is.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class S3Archive:
             raise fault(error, "s3.ListObjectsV2") from error
 
     def read(self, name: str) -> Kept | None:
-        """Return the object; None when there is none."""
+        """Return the object; None if it does not exist."""
         try:
             answer = self._client.get_object(Bucket=self._bucket, Key=self._prefix + name)
             with answer["Body"] as body:
@@ -93,7 +93,7 @@ class S3Archive:
 
 
 def _not_removed(errors: Sequence[Mapping[str, Any]]) -> SedanoError:
-    """Return the error for objects that were not deleted: what no repetition cures comes before what may pass."""
+    """Return the error for objects that were not deleted: lasting errors precede temporary ones."""
     first = min(errors, key=lambda one: class_of(str(one.get("Code"))) == LATER)
     code = str(first.get("Code", ""))
     return verdict("s3.DeleteObjects", code, f"{first.get('Key')}: {first.get('Message', '')}", class_of(code))

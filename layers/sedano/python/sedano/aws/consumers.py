@@ -1,4 +1,4 @@
-"""What consumes the command queues, over SQS and Lambda: `sedano.ports.Consumers`.
+"""The consumers of the command queues, over SQS and Lambda: `sedano.ports.Consumers`.
 
 Numbers come from the queue's own attributes, which are approximate and a minute old at worst. The limit is the `MaximumConcurrency` of the
 queue's event source mapping: a call of Lambda's control plane, which allows about one a second for a whole account, so it is made when
@@ -31,7 +31,7 @@ class LambdaConsumers:
         sqs: an SQS client of botocore.
         functions: a Lambda client of botocore.
         urls: each queue's URL by its key.
-        mappings: the UUID of the event source mapping of each command queue, by its key; only whoever sets limits needs them.
+        mappings: the UUID of the event source mapping of each command queue, by its key; only setting limits needs them.
     """
 
     def __init__(self, sqs: Any, functions: Any, urls: Mapping[str, str], mappings: Mapping[str, str]) -> None:

@@ -30,7 +30,7 @@ NEEDED = {
     "client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3",), "scheduler": ("dynamodb", "sqs"),
     "controller": ("dynamodb", "sqs"), "webhook": ("sqs",), "stream": ("sqs",),
 }  # fmt: skip
-"""The services that a component calls whatever comes: a client is made while a function starts, not while a message waits."""
+"""The services that a component always calls: a client is made while a function starts, not while a message waits."""
 BY_THE_STORE = ("scheduler", "controller")
 """Components that decide for all what is due: they go by the table's clock where their machine's is wrong."""
 COMPONENT: ContextVar[tuple[str, Session | None]] = ContextVar("sedano_component", default=("client", None))
@@ -79,7 +79,7 @@ def ports_of(settings: Settings, service: str, session: Session | None = None) -
 
 
 class _WhenUsed:
-    """Stands for a port that few invocations use: it is loaded and made when its first operation is asked for."""
+    """A placeholder for a port that few invocations use: it is loaded and made at its first operation."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         """Remember how to *make* the port."""
@@ -121,7 +121,7 @@ def _clients(session: Session, needed: tuple[str, ...], seconds: float | None) -
 
 
 def _dated(dynamodb: Any, own: Clock, telemetry: Telemetry) -> tuple[Any, Clock]:
-    """Return the client so that its answers tell the time, and the machine's *own* clock bounded by that."""
+    """Return the client wrapped to learn the time from its answers, and the machine's *own* clock bounded by that time."""
     from sedano.aws.client.store_time import bounded
 
     return bounded(dynamodb, own, telemetry)

@@ -33,7 +33,7 @@ class DynamoElections:
         self._table = Table(client, table)
 
     def open(self, election: Election, at: float) -> Ballot:
-        """Put *election* where there is none yet."""
+        """Create *election* unless one exists."""
         if self._table.put(OPENING, _item(election, at)):
             return Ballot(True, election)
         found = self.read(election.election_id)

@@ -1,8 +1,8 @@
-"""The history of worker events in S3: `events/dt=YYYY-MM-DD/<sha256 of the lines>.jsonl.gz`, what the Spark job reads.
+"""The history of worker events in S3: `events/dt=YYYY-MM-DD/<sha256 of the lines>.jsonl.gz`, which the Spark job reads.
 
-A name is the digest of the lines that came, so a recorder that is delivered the same messages twice writes one object, and nothing in the
-history ever changes. What it tells of its own work stands behind them and is not part of the name: no two tries take the same time.
-The compression bears no time, so the same lines are the same bytes.
+A name is the digest of the received lines, so a recorder that is delivered the same messages twice writes one object, and nothing in the
+history ever changes. The line about its own work follows them and is not part of the name: no two tries take the same time.
+The compression stores no time, so the same lines are the same bytes.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class DynamoFlowRuns:
         self._table = Table(client, table)
 
     def begin(self, run: FlowRun, at: float) -> FlowChanged:
-        """Put *run* where there is none of its id yet."""
+        """Create *run* unless one of its id exists."""
         return self._write(BEGIN, run, {}, at)
 
     def read(self, run_id: str) -> FlowRun | None:

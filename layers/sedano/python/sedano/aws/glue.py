@@ -1,4 +1,4 @@
-"""Runs of Glue jobs (`sedano.spark.Runs`): a run bears the id of the task that it was started for as an argument of its own."""
+"""Runs of Glue jobs (`sedano.spark.Runs`): a run carries the id of the task that it was started for as an argument of its own."""
 
 from __future__ import annotations
 

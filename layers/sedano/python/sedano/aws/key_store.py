@@ -24,7 +24,7 @@ class SsmKeyStore:
         self._ssm, self.name = ssm, parameter(stage)
 
     def read(self) -> str | None:
-        """Return the text; None when none was written yet."""
+        """Return the text; None if it was never written."""
         try:
             return str(self._ssm.get_parameter(Name=self.name, WithDecryption=True)["Parameter"]["Value"])
         except AWS_ERRORS as error:
@@ -33,7 +33,7 @@ class SsmKeyStore:
             raise fault(error, f"ssm.GetParameter on {self.name}") from error
 
     def create(self, text: str) -> bool:
-        """Write *text* where there is none yet; tell whether it was written."""
+        """Write *text* unless one exists; return whether it was written."""
         return self._put(text, overwrite=False)
 
     def replace(self, text: str) -> None:

@@ -1,7 +1,7 @@
 """Leases in a DynamoDB table: `sedano.ports.Leases` by the writes of `sedano.aws.expressions.leases`.
 
 The store's clock is learned from the `Date` header of every answer that this adapter gets, the refusals too, so knowing the time costs no
-call. The items stand in the control table, which is another trust zone than the ledger (DESIGN §7).
+call. The items are in the control table, which is another trust zone than the ledger (DESIGN §7).
 """
 
 from __future__ import annotations

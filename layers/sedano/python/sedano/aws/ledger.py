@@ -64,7 +64,7 @@ class DynamoLedger:
         return self._lanes.each(self._record, outcomes, [outcome.task_id for outcome in outcomes])
 
     def keep(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
-        """Record each terminal outcome where no record exists, or one that nobody holds."""
+        """Record each terminal outcome where no record exists, or one without a holder."""
         return self._lanes.each(self._keep, outcomes, [outcome.task_id for outcome in outcomes])
 
     def reserve(self, task_id: str, message_id: str, now: float, until: float) -> TaskRecord | None:
@@ -82,7 +82,7 @@ class DynamoLedger:
         return None if record.state == states.PENDING and record.message_id == message_id else record
 
     def revoke(self, task_id: str, clock: int, at: float) -> TaskRecord | None:
-        """End a task that nobody holds as REVOKED; return None when it is, else the record in the way."""
+        """End a task without a holder as REVOKED; return None if it has ended so, else the record in the way."""
         values = {":clk": {"N": str(clock)}, ":ttl": items.ttl(at)}
         done, item = self._table.update(tasks.REVOKE, keys.task(task_id), values)
         if done or item is None:
@@ -91,7 +91,7 @@ class DynamoLedger:
         return None if record.state == states.REVOKED else record
 
     def ask(self, task_id: str, what: int) -> bool:
-        """Ask the holder of a running task to stop; tell whether it is asked that, or more."""
+        """Ask the holder of a running task to stop; return whether this, or more, is now requested."""
         done, item = self._table.update(tasks.ASK, keys.task(task_id), {":rvk": {"N": str(what)}})
         if done or item is None:
             return done

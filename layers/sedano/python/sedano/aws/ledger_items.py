@@ -1,5 +1,4 @@
-"""Records and joins as items of the ledger table, and back. Direct: no generic serialiser stands between a value and
-its attribute.
+"""Records and joins as items of the ledger table, and back. Direct: without a generic serialiser between a value and its attribute.
 
 Numbers are whole, so none loses precision: fences, counters and clocks as they are, times in milliseconds, TTL in
 seconds.
@@ -57,7 +56,7 @@ def extension_values(extension: Extension) -> Values:
 
 
 def attempt_of(outcome: Outcome) -> int:
-    """Return the attempt that the record bears after *outcome*: a retry's is the next one."""
+    """Return the attempt of the record after *outcome*: a retry's is the next one."""
     return outcome.next_attempt if outcome.state == RETRY else outcome.attempt
 
 

@@ -39,7 +39,7 @@ class DynamoLimits:
         self._table = Table(client, table)
 
     def begin(self, name: str, line: Line, limits: Paces) -> LineChanged:
-        """Put *line* where there is none, or where all turns of the one that stands are over."""
+        """Write *line* if none exists, or if all turns of the existing one are over."""
         return self._set(writes.BEGIN, name, line, {":idle": _number(rates.idle_before(limits, line.base))})
 
     def turn(self, name: str, line: Line, seen: Line) -> LineChanged:
@@ -86,7 +86,7 @@ class DynamoLimits:
         return _board(name, self._table.read_one(keys.permits(name)))
 
     def note(self, name: str, call: Latest, now: float) -> Latest:
-        """Note *call* where none is later, and return the latest."""
+        """Note *call* unless a later one is noted, and return the latest."""
         values = {":clk": _number(call.clock), ":tid": {"S": call.task_id}, ":ttl": _ttl(now)}
         done, item = self._table.update(writes.LATEST, keys.latest(name), values)
         return call if done or item is None else _latest(item)
@@ -129,7 +129,7 @@ class DynamoLimits:
 
 @lru_cache(maxsize=4_096)
 def _numbered(what: str, number: int) -> Write:
-    """Return a write of the permit *number*: its text is a constant, the attributes' names bear the number."""
+    """Return a write of the permit *number*: its text is a constant, the attributes' names contain the number."""
     write = _NUMBERED[what]
     names = {name: f"{attribute[0]}{number}" if attribute.endswith("0") else attribute for name, attribute in write.names.items()}
     return dataclasses.replace(write, names=names)

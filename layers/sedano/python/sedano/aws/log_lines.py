@@ -1,7 +1,7 @@
-"""What the user's own loggers say in a function, as structured lines: from ``info`` on, each with its task.
+"""The records of the user's own loggers in a function, as structured lines: from ``info`` on, each with its task.
 
 Lambda's own formats drop a record's level or its `extra=`, or write every key of `extra=` at the line's top level, where CloudWatch reads
-``_aws`` as metrics. Here these keys stand under `fields`, like those of the library's own lines (`sedano.aws.telemetry`), a traceback under
+``_aws`` as metrics. Here these keys are under `fields`, like those of the library's own lines (`sedano.aws.telemetry`), a traceback under
 `exception`, and `task`, `task_id`, `attempt` and `trace_id` at the top level while a body runs (`sedano.engine.log_records`).
 
 An app that configures logging itself does so later, when its module is imported, and wins.
@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 LEVELS = ("POWERTOOLS_LOG_LEVEL", "AWS_LAMBDA_LOG_LEVEL")
-"""The variables that name the least level that is written, the first that is set; INFO where none is."""
+"""The variables that name the least level that is written, the first that is set; INFO by default."""
 QUIET = ("botocore", "urllib3")
 """Libraries below us whose ``info`` is about themselves; their warnings are written."""
 TASK = ("task", "task_id", "attempt", "trace_id")

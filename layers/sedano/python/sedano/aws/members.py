@@ -1,6 +1,6 @@
-"""Members of the cluster in the control table, which stands apart from the ledger: another trust zone (DESIGN §7).
+"""Members of the cluster in the control table, which is separate from the ledger: another trust zone (DESIGN §7).
 
-A heartbeat is one conditional write; an older one that comes late is refused and forgotten. Reading is a query of the
+A heartbeat is one conditional write; an older one that arrives late is refused and forgotten. Reading is a query of the
 index `MEMBERS`, which holds the members and nothing else of the table: it costs one read unit for some twenty members,
 however many rates, permits, leases and baskets lie beside them. The index follows the table within a second; whatever
 is decided from it is written under a condition on the table itself.
@@ -23,7 +23,7 @@ from sedano.model.cluster.members import ACTIVE, LOST, MemberRecord
 MEMBERS = "members"
 """The index of the control table that holds the members: its partition key is `knd` (a string)."""
 MEMBER_LIFETIME_S = 3 * 86_400
-"""How long a member that says nothing any more is remembered: longer than Lambda keeps an environment that nobody calls."""
+"""How long a silent member is remembered: longer than Lambda keeps an idle environment."""
 
 
 class DynamoMembers:

@@ -1,12 +1,11 @@
 """Queues over SQS: batches of ten and of at most 1 MiB, each entry answered for itself.
 
-Promises: a queue's name is a key looked up in what this deployment knows, never an address taken from a message. What
-SQS would refuse is found before the call, so one bad message costs nothing and delays nobody. A message is accepted when
-its entry stands among the successful ones of an answer, and not otherwise: an answer that names it nowhere confirms
-nothing. Once a call went out nothing is raised: each message has its own answer, whatever became of the others. When SQS
-is away or refuses us, the first batch that finds out answers for the rest: the caller is never kept waiting once for
-each batch. A tenant becomes the `MessageGroupId`, which on a standard queue means fairness between tenants (SQS fair
-queues), not order.
+Promises: a queue's name is a key of this deployment's table, never an address taken from a message. A message that SQS would refuse is
+found before the call, so it costs nothing and delays no other. A message is accepted when its entry is among the successful ones of an
+answer, and not otherwise: an answer that names it nowhere confirms nothing. Once a call went out nothing is raised: each message has its
+own answer, whatever became of the others. When SQS is away or refuses us, the first batch that finds out answers for the rest: the caller
+is never kept waiting once for each batch. A tenant becomes the `MessageGroupId`, which on a standard queue means fairness between tenants
+(SQS fair queues), not order.
 
 On a FIFO queue a serial key becomes the `MessageGroupId`. SQS answers each entry of a call for itself, so two messages of one key never
 go in one call: the second could be taken where the first was not.
@@ -29,7 +28,7 @@ POLL_S = 5
 _GONE = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"})
 _LAPSED = frozenset({"AWS.SimpleQueueService.MessageNotInflight", "MessageNotInflight", "ReceiptHandleIsInvalid"})
 _TOO_LONG = "InvalidParameterValue"
-"""What SQS answers to a hold beyond what is left of the 12 hours since the receipt, and to a receipt that it cannot read."""
+"""The answers of SQS to a hold beyond the 12 hours since the receipt, and to a receipt that it cannot read."""
 
 
 class SqsQueues:
@@ -126,7 +125,7 @@ class SqsQueues:
             whole //= 2
 
     def _held(self, delivery: Delivery, whole: int) -> bool:
-        """Tell whether SQS took the hold; False when it is too long."""
+        """Return whether SQS accepted the hold; False when it is too long."""
         url = self._url(delivery.queue)
         try:
             self._client.change_message_visibility(QueueUrl=url, ReceiptHandle=delivery.receipt, VisibilityTimeout=whole)

@@ -42,5 +42,5 @@ class DynamoSchedules:
 
 
 def _kept(item: Item | None) -> tuple[str, str, int]:
-    """Return the text, the nonce and the claim of an agenda; those of one that nobody wrote when there is no item."""
+    """Return the text, the nonce and the claim of an agenda; those of an empty one when there is no item."""
     return (item["body"]["S"], item["nc"]["S"], int(item.get("held", {"N": "0"})["N"])) if item else ("{}", "", 0)

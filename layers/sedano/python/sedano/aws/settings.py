@@ -24,8 +24,8 @@ _HINT = (
 
 class Settings(NamedTuple):
     """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs, *mappings* those of
-    command queues to the UUIDs of their event source mappings. *scheduler*: somebody looks after periodic tasks. *streams*: the ARNs of
-    what the app's streams are called. *most_budget*: the largest budget that is taken from a message without a mark.
+    command queues to the UUIDs of their event source mappings. *scheduler*: a scheduler runs periodic tasks. *streams*: the ARNs of the
+    app's streams, by name. *most_budget*: the largest budget that is taken from a message without a mark.
     """
 
     queues: Mapping[str, str]

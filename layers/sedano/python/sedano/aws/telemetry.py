@@ -1,9 +1,9 @@
 """Telemetry for CloudWatch: structured lines by the Powertools Logger, metrics in its embedded format (EMF).
 
-Promises: fields stand under `fields`, never at a line's top level, because CloudWatch reads a top-level `_aws` as a
-metric and whoever can name a field could then write metrics, or bills. Lines are ASCII, so no text can break one. A
-metric's dimensions come from code and the registry; metrics with different dimensions are different objects, so none is
-multiplied into combinations. Counts add up in memory and leave at `flush`, once an invocation and whenever one must not be lost.
+Promises: fields are under `fields`, never at a line's top level, because CloudWatch reads a top-level `_aws` as a metric, and a caller that
+can name a field could then write metrics, or bills. Lines are ASCII, so no text can break one. A metric's dimensions come from code and the
+registry; metrics with different dimensions are different objects, so they are not multiplied into combinations. Counts add up in memory and
+leave at `flush`, once an invocation and whenever one must not be lost.
 
 CloudWatch charges 0.30 USD a month for each combination of a metric and its dimensions. So the task of a count is a member of its line,
 which Logs Insights can group by, and a dimension only where the stage asks for that.
@@ -78,7 +78,7 @@ class PowertoolsTelemetry:
         self._lock = threading.Lock()
 
     def log(self, level: str, message: str, /, **fields: Any) -> None:
-        """Write one structured line; *level* is debug, info, warning or error; *fields* stand under `fields`."""
+        """Write one structured line; *level* is debug, info, warning or error; *fields* are under `fields`."""
         self._levels[level](_cut(message), extra={"fields": {name: _cut(value) for name, value in fields.items()}} if fields else None)
 
     def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
@@ -95,7 +95,7 @@ class PowertoolsTelemetry:
     def flush(self) -> None:
         """Write the metrics that were counted since the last flush, one line for each set of dimensions.
 
-        Never raises: an output that is broken loses these metrics and nothing else. What was recorded stays recorded, and the batch whose
+        Never raises: an output that is broken loses these metrics and nothing else. Recorded outcomes stay recorded, and the batch whose
         work they count is acknowledged.
         """
         with self._lock:

@@ -1,7 +1,7 @@
 """Timers over EventBridge Scheduler: each is a one-time schedule of the deployment's group, which deletes itself when it has fired.
 
 A schedule's name is the timer's, and Scheduler refuses a second one of a name: setting a timer twice sets one. The target is the queue
-itself, so no function runs to send a message. What Scheduler cannot deliver for a day is put among the parked messages.
+itself, so no function runs to send a message. A message that Scheduler cannot deliver for a day is put among the parked messages.
 """
 
 from __future__ import annotations
@@ -78,27 +78,28 @@ class SchedulerTimers:
         self._lanes = Lanes(LANES)
 
     def set(self, timer: Timer) -> bool:
-        """Send its message at its moment; False when a timer of this name stands, which stays as it is."""
+        """Send its message at its moment; False if a timer of this name exists, which is left unchanged."""
         return self._call("CreateSchedule", "ConflictException", self._client.create_schedule, **self._schedule(timer))
 
     def edit(self, name: str, at: float) -> bool:
-        """Move a timer to *at* (epoch s); False when none of this name stands: it has fired, was cancelled, or never was."""
+        """Move a timer to *at* (epoch s); False if none has this name: it has fired, was cancelled, or never existed."""
         found = self._read(name)
         if found is None:
             return False
         return self._call("UpdateSchedule", _GONE, self._client.update_schedule, **self._schedule(found._replace(at=at)))
 
     def cancel(self, name: str) -> bool:
-        """Take a timer away; False when none of this name stands."""
+        """Delete a timer; False if none has this name."""
         return self._call("DeleteSchedule", _GONE, self._client.delete_schedule, GroupName=self._group.name, Name=name)
 
     def list(self) -> list[Timer]:
-        """Return the timers that stand, the next to fire first; one call for each, so for people and not for workers."""
+        """Return the existing timers, the next to fire first; one call for each, so for people and not for workers."""
         found = [timer for timer in self._each(self._read) if timer is not None]
         return sorted(found, key=lambda timer: (timer.at, timer.name))
 
     def foreign(self) -> Iterator[Foreign]:
-        """Yield what stands beside them and is not a timer; one call for each schedule of the group, so for people and not for workers."""
+        """Yield the schedules beside them that are not timers; one call for each schedule of the group, so for people and not for
+        workers."""
         return (found for found in self._each(self._foreign) if found is not None)
 
     def _each(self, look: Callable[[str], Out]) -> Iterator[Out]:
@@ -153,7 +154,7 @@ class SchedulerTimers:
         }
 
     def _call(self, operation: str, refusal: str, method: Any, **parameters: Any) -> bool:
-        """Call *method*; tell whether it was not refused with the code *refusal*."""
+        """Call *method*; return whether it was not refused with the code *refusal*."""
         try:
             method(**parameters)
         except AWS_ERRORS as error:

@@ -1,7 +1,7 @@
 """The secrets of webhooks in the Parameter Store of Systems Manager: one SecureString for each webhook, with one secret a line.
 
-A deployment cannot make them, since CloudFormation makes no SecureString and a template is not a place for a secret: whoever has the secret
-puts it there, once.
+A deployment cannot make them, since CloudFormation makes no SecureString and a template is not a place for a secret: the owner of the
+secret stores it, once.
 """
 
 from __future__ import annotations

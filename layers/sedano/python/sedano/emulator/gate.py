@@ -10,7 +10,7 @@ Invariants. A request reaches the emulator only if
    function URL, which is open on AWS as well and reaches that function alone.
 No answer carries a CORS header. Websockets are refused: nothing of a stage uses them.
 
-What it does not protect from: programs of the same user on the same machine, which can read this run's credentials. Where IAM is enforced
+It does not protect from programs of the same user on the same machine, which can read this run's credentials. Where IAM is enforced
 (in tests), ministack derives a function's session from the names of the function and its role, so who can guess both has that role.
 """
 

@@ -34,7 +34,7 @@ _PRESIGNED = ("X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-SignedHe
 
 
 class SignatureRefusedError(Exception):
-    """The request is not signed as it must be: AWS's *code*, and what to do about it."""
+    """The request is not signed as it must be: AWS's *code*, and the remedy."""
 
     def __init__(self, code: str, message: str) -> None:
         """Keep both."""
@@ -44,7 +44,7 @@ class SignatureRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a signature covers, as it arrived: *path* and *query* still encoded, header names in small letters."""
+    """The signed parts of a request, as received: *path* and *query* still encoded, header names in small letters."""
 
     method: str
     path: str
@@ -54,7 +54,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a request claims: which key signed which headers, for which scope, when; *expires* is set for a presigned address."""
+    """The claims of a request: which key signed which headers, for which scope, when; *expires* is set for a presigned address."""
 
     key: str
     scope: tuple[str, str, str]

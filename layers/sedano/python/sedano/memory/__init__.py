@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 START = 1_767_225_600.0
-"""Where a virtual clock starts unless told otherwise: 2026-01-01T00:00:00Z."""
+"""The default start of a virtual clock: 2026-01-01T00:00:00Z."""
 
 
 def queue_keys(queues: Sequence[str]) -> tuple[str, ...]:

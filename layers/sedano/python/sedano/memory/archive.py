@@ -24,14 +24,14 @@ class MemoryArchive:
         return name
 
     def names(self, prefix: str) -> Iterator[Filed]:
-        """Yield what stands below *prefix*, in the order of names."""
+        """Yield the objects below *prefix*, in the order of names."""
         with self._lock:
             found = [(name, *kept) for name, kept in sorted(self._kept.items()) if name.startswith(prefix)]
         for name, data, modified in found:
             yield Filed(name, len(data), _mark(data), modified)
 
     def read(self, name: str) -> Kept | None:
-        """Return the object; None when there is none."""
+        """Return the object; None if it does not exist."""
         with self._lock:
             found = self._kept.get(name)
         return Kept(found[0], _mark(found[0])) if found is not None else None

@@ -1,4 +1,4 @@
-"""What consumes the queues, in memory: the tests' worlds, which take whatever there is."""
+"""The consumers of the queues, in memory: the tests' worlds, which take every message."""
 
 from __future__ import annotations
 

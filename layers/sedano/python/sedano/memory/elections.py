@@ -18,7 +18,7 @@ class MemoryElections:
         self._lock = threading.Lock()
 
     def open(self, election: Election, at: float) -> Ballot:
-        """Put *election* where there is none yet."""
+        """Create *election* unless one exists."""
         with self._lock:
             found = self._kept.setdefault(election.election_id, election)
             return Ballot(found is election or found.nonce == election.nonce, found)

@@ -16,7 +16,7 @@ class MemoryFlowRuns:
         self._lock = threading.Lock()
 
     def begin(self, run: FlowRun, at: float) -> FlowChanged:
-        """Put *run* where there is none of its id yet."""
+        """Create *run* unless one of its id exists."""
         with self._lock:
             found = self._kept.setdefault(run.run_id, run)
             return FlowChanged(found.nonce == run.nonce, found)

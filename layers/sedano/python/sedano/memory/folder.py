@@ -49,7 +49,7 @@ class FolderArchive:
             yield Filed(name, about.st_size, f"{about.st_size}-{about.st_mtime_ns}", about.st_mtime)
 
     def read(self, name: str) -> Kept | None:
-        """Return the file; None when there is none."""
+        """Return the file; None if it does not exist."""
         try:
             data = (self._root / name).read_bytes()
         except FileNotFoundError:

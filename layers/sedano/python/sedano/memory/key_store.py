@@ -14,11 +14,11 @@ class MemoryKeyStore:
         self._lock = threading.Lock()
 
     def read(self) -> str | None:
-        """Return the text; None when none was written yet."""
+        """Return the text; None if it was never written."""
         return self.text
 
     def create(self, text: str) -> bool:
-        """Write *text* where there is none yet; tell whether it was written."""
+        """Write *text* unless one exists; return whether it was written."""
         with self._lock:
             if self.text is not None:
                 return False

@@ -1,7 +1,6 @@
 """The ledger over dicts: the same conditional writes as `sedano.aws.expressions`, in words, under one lock. The oracle.
 
-Times are kept in whole milliseconds, as the table keeps them, so what was written and what is read back compare equal
-everywhere.
+Times are kept in whole milliseconds, as the table keeps them, so a written value and the value read back compare equal everywhere.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class MemoryLedger:
             return [self._record(outcome) for outcome in outcomes]
 
     def keep(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
-        """Record each terminal outcome where no record exists, or one that nobody holds."""
+        """Record each terminal outcome where no record exists, or one without a holder."""
         with self._lock:
             return [self._keep(outcome) for outcome in outcomes]
 
@@ -89,19 +88,19 @@ class MemoryLedger:
             return None
 
     def note(self, task_id: str, message_id: str, at: float) -> None:
-        """Note a task that nobody knows yet as PENDING: an election dispatched it."""
+        """Note an unknown task as PENDING: an election dispatched it."""
         with self._lock:
             if task_id not in self._records:
                 self._store(TaskRecord(task_id, states.PENDING, message_id=message_id), at)
 
     def holds(self, task_id: str, fence: int) -> bool:
-        """Tell whether somebody holds the task under *fence*."""
+        """Return whether the task is held under *fence*."""
         with self._lock:
             record = self._records.get(task_id)
             return record is not None and (record.state, record.fence) == (states.RUNNING, fence)
 
     def revoke(self, task_id: str, clock: int, at: float) -> TaskRecord | None:
-        """End a task that nobody holds as REVOKED; return None when it is, else the record in the way."""
+        """End a task without a holder as REVOKED; return None if it has ended so, else the record in the way."""
         with self._lock:
             record = self._records.get(task_id, TaskRecord(task_id, states.PENDING))
             if record.state not in _OPEN:
@@ -110,7 +109,7 @@ class MemoryLedger:
             return None
 
     def ask(self, task_id: str, what: int) -> bool:
-        """Ask the holder of a running task to stop; tell whether it is asked that, or more."""
+        """Ask the holder of a running task to stop; return whether this, or more, is now requested."""
         with self._lock:
             record = self._records.get(task_id)
             if record is None or record.state != states.RUNNING:

@@ -25,7 +25,7 @@ class MemoryLimits:
         self._lock = threading.Lock()
 
     def begin(self, name: str, line: Line, limits: Paces) -> LineChanged:
-        """Put *line* where there is none, or where all turns of the one that stands are over."""
+        """Write *line* if none exists, or if all turns of the existing one are over."""
         with self._lock:
             found = self._lines.get(name)
             return self._put(name, line, found, found is None or rates.idle(found, limits, line.base))
@@ -96,7 +96,7 @@ class MemoryLimits:
             return self._board(name)
 
     def note(self, name: str, call: Latest, now: float) -> Latest:
-        """Note *call* where none is later, and return the latest."""
+        """Note *call* unless a later one is noted, and return the latest."""
         with self._lock:
             found = self._latest.get(name)
             if found is None or found.clock < call.clock:

@@ -1,4 +1,4 @@
-"""Time that moves when told, and randomness from a seed."""
+"""Time that moves on request, and randomness from a seed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 
 
 class VirtualClock:
-    """A clock that stands still until `advance` or `sleep` moves it."""
+    """A clock that moves only by `advance` or `sleep`."""
 
     __slots__ = ("_elapsed", "_lock", "_start")
 

@@ -1,8 +1,6 @@
-"""SQS queues over dicts: delay, visibility, receipts, redrive to dead letters. Deterministic: oldest visible first; on a FIFO queue, of
-each key none while one of it is out, and what was sent within five minutes is not taken twice.
-
-What SQS may do and this does not by itself (deliver twice, out of order) a test causes on purpose: `duplicate`, and
-time.
+"""SQS queues over dicts: delay, visibility, receipts, redrive to dead letters. Deterministic: oldest visible first; on a FIFO queue, no
+message of a key while another of it is in flight, and a copy within five minutes is discarded. SQS may deliver twice or out of order; here
+a test causes that on purpose: `duplicate`, and time.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ class _Kept:
 
 @dataclass(slots=True)
 class _Queue:
-    """What lies in one queue; *order* is a heap of (visible from, number) in which an entry that is out of date is skipped."""
+    """The messages of one queue; *order* is a heap of (visible from, number) in which an entry that is out of date is skipped."""
 
     kept: dict[int, _Kept] = field(default_factory=dict)
     order: list[tuple[float, int]] = field(default_factory=list)
@@ -222,7 +220,7 @@ class MemoryQueues:
 
 
 def _is_copy(queue: _Queue, message: Outgoing, now: float) -> bool:
-    """Tell whether *queue* took the message a short while ago; remember it otherwise."""
+    """Return whether *queue* took the message a short while ago; remember it otherwise."""
     known = (message.serial_key, message.once or message.body)
     if queue.taken.get(known, now) > now:
         return True

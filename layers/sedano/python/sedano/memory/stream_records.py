@@ -24,9 +24,9 @@ def table_record(
     """
     images = {name: _image(keys, image, name) for name, image in (("NewImage", new), ("OldImage", old)) if image is not None}
     if images.get("NewImage") == images.get("OldImage"):
-        raise OptionError("new, old: a table tells nothing where nothing has changed; give new=, or old=, or both, which differ")
+        raise OptionError("new, old: a table reports only changes; give new=, or old=, or both, which differ")
     if expired and new is not None:
-        raise OptionError("expired: what has expired is gone; give old= alone")
+        raise OptionError("expired: an expired item is gone; give old= alone")
     who = {"userIdentity": {"type": "Service", "principalId": TIME_TO_LIVE}} if expired else {}
     return {
         "eventID": f"{number:032x}", "eventName": "REMOVE" if new is None else "INSERT" if old is None else "MODIFY", "eventVersion": "1.1",

@@ -1,4 +1,4 @@
-"""Telemetry that keeps what it was told, for assertions."""
+"""Telemetry that keeps its lines and counts, for assertions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MemoryTelemetry:
             self._counts[key] = self._counts.get(key, 0) + value
 
     def counted(self, metric: str, **dimensions: str) -> float:
-        """Return the sum of *metric* over everything that bears these *dimensions*."""
+        """Return the sum of *metric* over everything with these *dimensions*."""
         wanted = dimensions.items()
         with self._lock:
             return sum(value for (name, found), value in self._counts.items() if name == metric and wanted <= dict(found).items())
@@ -64,7 +64,7 @@ class MemoryTelemetry:
             return dict(self._calls)
 
     def flush(self) -> None:
-        """Count the flush; what was counted until now is not lost any more."""
+        """Count the flush; the counts until now are not lost any more."""
         with self._lock:
             self.flushes += 1
             self._written = dict(self._counts)

@@ -28,7 +28,7 @@ class MemoryTimers:
         self._lock = threading.Lock()
 
     def set(self, timer: Timer) -> bool:
-        """Send its message at its moment; False when a timer of this name stands, which stays as it is."""
+        """Send its message at its moment; False if a timer of this name exists, which is left unchanged."""
         with self._lock:
             if timer.name in self._standing():
                 return False
@@ -36,7 +36,7 @@ class MemoryTimers:
             return True
 
     def edit(self, name: str, at: float) -> bool:
-        """Move a timer to *at* (epoch s); False when none of this name stands: it has fired, was cancelled, or never was."""
+        """Move a timer to *at* (epoch s); False if none has this name: it has fired, was cancelled, or never existed."""
         with self._lock:
             found = self._standing().get(name)
             if found is not None:
@@ -45,7 +45,7 @@ class MemoryTimers:
             return found is not None
 
     def cancel(self, name: str) -> bool:
-        """Take a timer, or a schedule that is none, away; False when none of this name stands."""
+        """Delete a timer, or a schedule that is not one; False if none has this name."""
         with self._lock:
             if self._left.pop(name, None) is not None:
                 return True
@@ -55,7 +55,7 @@ class MemoryTimers:
             return found is not None
 
     def list(self) -> list[Timer]:
-        """Return the timers that stand, the next to fire first."""
+        """Return the existing timers, the next to fire first."""
         with self._lock:
             return sorted((entry.timer for entry in self._standing().values()), key=lambda timer: (timer.at, timer.name))
 
@@ -65,7 +65,7 @@ class MemoryTimers:
             self._left[schedule["Name"]] = schedule
 
     def foreign(self) -> Iterator[Foreign]:
-        """Yield what stands beside the timers and is none."""
+        """Yield the schedules beside the timers that are not timers."""
         with self._lock:
             left = [*self._left.values()]
         return (found for schedule in left if (found := foreign(schedule, "", (), "")) is not None)

@@ -1,8 +1,8 @@
 """An answer counts only when the service gave it: a 200 with a page of a proxy, a gateway or a captive portal confirms nothing.
 
 Each answer of AWS names its request in a header (S3 and the others in one of two), and DynamoDB adds a checksum of the body. botocore reads
-neither: it parses what it can and returns an empty answer for the rest, which for `UpdateItem` means "written" and for `GetItem` "there is
-no such item". So each answer of a client of ours is looked at before it is parsed (`before-parse`).
+none of them: it parses what it can and returns an empty answer for the rest, which for `UpdateItem` means "written" and for `GetItem`
+"there is no such item". So each answer of a client of ours is looked at before it is parsed (`before-parse`).
 """
 
 from __future__ import annotations

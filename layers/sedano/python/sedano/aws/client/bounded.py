@@ -27,23 +27,23 @@ from sedano.model.connection import Connection, admitted, answered, unanswered
 from sedano.ports import deadlines
 
 MOST_HELPERS = 64
-"""How many calls may be under way at once, those included that nobody waits for any more."""
+"""How many calls may be under way at once, including those without a waiter."""
 IDLE_S = 30.0
 """How long a helper waits for another call before its thread ends."""
 UNBOUNDED = frozenset({"can_paginate", "close", "exceptions", "get_paginator", "get_waiter", "meta", "waiter_names"})
-"""What is passed on as it is: it makes no request, or makes many."""
+"""Methods that are passed on unchanged: they make no request, or many."""
 SILENCE = (HTTPClientError, exceptions.ConnectionError, NotAnAnswer, Unanswered)
-"""What a call raises to which the service gave no answer."""
+"""The errors of a call without an answer of the service."""
 _ENOUGH = 0.5
 """A call that had less than this share of the usual time and got no answer says nothing about the connection."""
 
 
 class BoundedClient:
-    """Stands before a botocore client. Thread-safe.
+    """Wraps a botocore client. Thread-safe.
 
     Args:
         client: the client, or one that is made when first used (`Session.later`).
-        service: what it is a client of; for errors.
+        service: the name of its service, for errors.
         patience: how many seconds a call has when no earlier deadline is set.
     """
 
@@ -104,7 +104,7 @@ class BoundedClient:
 
 
 class _Job:
-    """One call: what to do, and how it ended."""
+    """One call: its function and its end."""
 
     __slots__ = ("answer", "call", "context", "ended", "error")
 
@@ -160,7 +160,7 @@ class _Helpers:
         return job.answer
 
     def _given(self, job: _Job) -> bool:
-        """Hand *job* to a thread; False when there can be no new one."""
+        """Hand *job* to a thread; False if no new thread is allowed."""
         with self._lock:
             if self._busy >= MOST_HELPERS:
                 raise Unanswered(why=f"{MOST_HELPERS} calls are under way already")
@@ -179,7 +179,7 @@ class _Helpers:
         return True
 
     def _work(self, helper: _Helper) -> None:
-        """Make calls until there was none for a while."""
+        """Make calls until none arrived for a while."""
         while helper.job is not None:
             helper.job.run()
             helper.job = None

@@ -1,12 +1,12 @@
-"""What each error code of AWS means for the caller: one table, in which every code stands that a service model names for a call of ours.
+"""The meaning of each error code of AWS for the caller: one table with every code that a service model names for a call of ours.
 
 Four classes. `LATER`: the service could not do it now; the same call may succeed later, so nothing is given up because of it. `MINE`: an
 answer that the adapter reads (a condition that did not hold, a receipt that lapsed), or a call that we made wrongly; repeating it changes
 nothing. `FINAL`: the message or the item cannot be, whenever it is sent. `CONFIG`: a person must change something (a grant, a name, a key);
-the message is good and stays where it is. Only `FINAL`, and what is wrong with the content of a call, may end a message.
+the message is good and stays where it is. Only `FINAL`, and a fault of the content of a call, may end a message.
 
 Sources: the service models of botocore, AWS's pages of common errors, the query codes of SQS, and the error list of S3. The test of the
-table walks the models, so a new call brings its codes here or fails. A code that stands here under no class is judged by its status.
+table walks the models, so a new call brings its codes here or fails. A code that is in no class here is judged by its status.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ CLASSES = {code: meaning for meaning, codes in _CODES.items() for code in codes.
 """The class of each code."""
 
 _QUERY = "AWS.SimpleQueueService."
-"""What SQS's codes begin with where it answers as its older protocol did."""
+"""The prefix of SQS's codes in its older protocol."""
 _SKEWED = frozenset({"InvalidSignatureException", "SignatureDoesNotMatch"})
 _ASIDE = 500, 429, 408
 
@@ -88,16 +88,16 @@ def class_of(code: str, status: int = 0, text: str = "") -> str:
 
 
 def is_known(code: str) -> bool:
-    """Tell whether the table names *code*."""
+    """Return whether the table names *code*."""
     return code.removeprefix(_QUERY) in CLASSES
 
 
 def is_skew(text: str) -> bool:
-    """Tell whether a service refuses a signature because of its time: the clock of this machine is wrong, its keys are not."""
+    """Return whether a service refuses a signature because of its time: the clock of this machine is wrong, its keys are not."""
     return "expired" in text or "not yet current" in text
 
 
 def class_of_transaction(reasons: Iterable[str]) -> str:
-    """Return the class of a cancelled transaction by the codes of its *reasons*: what was refused counts before what may pass."""
+    """Return the class of a cancelled transaction by the codes of its *reasons*: refusals count before temporary errors."""
     classes = {class_of(code) for code in reasons if code and code != "None"}
     return next((meaning for meaning in (FINAL, CONFIG) if meaning in classes), LATER if classes == {LATER} else MINE)

@@ -1,9 +1,9 @@
 """Errors of botocore, mapped at the rim: the rest of sedano never sees one.
 
-`sedano.aws.client.error_codes` gives each code its class. What may succeed later (throttling, timeouts, refused connections, a service's
-own failures, credentials that aged) becomes `Unavailable`. What cannot be whenever it is sent becomes `TooLarge` or `NotAccepted`. What
-people must change (a missing table, a denied action, unknown credentials), and a call that we made wrongly, becomes `ConfigurationError`
-with the service, the operation and the service's own words: the message that it was about is good.
+`sedano.aws.client.error_codes` gives each code its class. Calls that may succeed later (throttling, timeouts, refused connections, a
+service's own failures, credentials that aged) becomes `Unavailable`. A call that can never succeed becomes `TooLarge` or
+`NotAccepted`. A fault that people must fix (a missing table, a denied action, unknown credentials), and a wrong call of ours, becomes
+`ConfigurationError` with the service, the operation and the service's own words: the message that it was about is good.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from sedano.aws.client.error_codes import FINAL, LATER, MINE, class_of, class_of
 from sedano.errors import ConfigurationError, NotAccepted, NotAllowed, NotCalled, SedanoError, TooLarge, Unavailable
 
 AWS_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
-"""What a client's call may raise."""
+"""The errors that a client's call may raise."""
 
 _PASSING = (
     exceptions.ConnectionError, HTTPClientError, ResponseParserError, NotAnAnswer, Unanswered, exceptions.CredentialRetrievalError,
     exceptions.MetadataRetrievalError, exceptions.TokenRetrievalError, exceptions.IncompleteReadError, exceptions.ChecksumError,
     exceptions.FlexibleChecksumError, exceptions.CapacityNotAvailableError,
 )  # fmt: skip
-"""What botocore itself raises when no service answered, or only half."""
+"""The errors of botocore itself when a service gave no answer, or only half of one."""
 _VENDED = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_WEB_IDENTITY_TOKEN_FILE")
 """Where one of these is set the credentials come from a service, which may be away for a moment."""
 
@@ -42,7 +42,7 @@ _MISSING = {
     "scheduler": f"the schedule or the group that SEDANO_TIMERS_GROUP names is not there; {_GONE}",
     "lambda": f"the event source mapping that SEDANO_MAPPINGS names is not there; {_GONE}",
 }
-"""What a `ResourceNotFoundException` means, by the service."""
+"""The meaning of a `ResourceNotFoundException`, by the service."""
 _HINTS = {
     "ExpiredToken": _EXPIRED,
     "ExpiredTokenException": _EXPIRED,
@@ -57,7 +57,7 @@ _HINTS = {
     "AccessDeniedException": _DENIED,
     "NoSuchBucket": f"the bucket that SEDANO_BLOBS_BUCKET or SEDANO_HISTORY_BUCKET names is not there; {_GONE}",
 }
-"""What to look at, where a service's own words name nothing."""
+"""The places to check, where a service's own words name nothing."""
 _ARE_DENIALS = frozenset({"AccessDenied", "AccessDeniedException"})
 _ACTIONS = {
     "HeadObject": "GetObject", "ListObjectsV2": "ListBucket", "DeleteObjects": "DeleteObject", "Invoke": "InvokeFunction",
@@ -139,7 +139,7 @@ def _action(call: str, text: str) -> str:
 
 
 def _is_too_large(text: str) -> bool:
-    """Tell whether the item of a call is too large; an expression or a key of ours that is too long is another matter."""
+    """Return whether the item of a call is too large; an expression or a key of ours that is too long is another matter."""
     return text.startswith("Item size") and "exceeded" in text
 
 

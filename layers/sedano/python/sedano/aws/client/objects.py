@@ -39,7 +39,7 @@ class Bucket:
         raise Unavailable("s3.PutObject: another write to the same key is under way")
 
     def read(self, key: str, most: int | None = None) -> bytes | None:
-        """Return at most *most* bytes (None: all) of the object at *key*; None when there is none."""
+        """Return at most *most* bytes (None: all) of the object at *key*; None if it does not exist."""
         try:
             body = self._client.get_object(Bucket=self._name, Key=key)["Body"]
             try:
@@ -58,7 +58,7 @@ class Bucket:
         return data
 
     def names(self, prefix: str, after: str = "") -> Iterator[str]:
-        """Yield the keys under *prefix* in their order; only those that come *after* a key, if one is given."""
+        """Yield the keys under *prefix* in their order; only those *after* a key, if one is given."""
         asked = {"Bucket": self._name, "Prefix": prefix, **({"StartAfter": after} if after else {})}
         try:
             for page in self._client.get_paginator("list_objects_v2").paginate(**asked):

@@ -3,8 +3,8 @@ attempt counted.
 
 botocore itself, without boto3, with the services looked for by name and the collector held back: the same clients for a
 fifth less CPU at a cold start (measured with SQS and DynamoDB: boto3 197 ms, botocore 168, this 156). A client that is
-first made inside an `atexit` handler cannot register its own clean-up and loses what it was to send, so whoever
-publishes asks for its client before the first publication.
+first made inside an `atexit` handler cannot register its own clean-up and loses its messages, so a publisher asks for its client before the
+first publication.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Session:
             return self._clients[service]
 
     def later(self, service: str) -> LateClient:
-        """Return a stand-in that makes the client of *service* when it is first used."""
+        """Return a placeholder that makes the client of *service* when it is first used."""
         return LateClient(self, service)
 
     @property
@@ -127,12 +127,12 @@ class _Loader(Loader):
 
 
 class LateClient:
-    """Stands for a client that is made when the first of its operations is looked up."""
+    """A placeholder for a client that is made when the first of its operations is looked up."""
 
     __slots__ = ("_service", "_session")
 
     def __init__(self, session: Session, service: str) -> None:
-        """Stand for the client of *service* of *session*."""
+        """Replace the client of *service* of *session*."""
         self._session = session
         self._service = service
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from sedano.model.leases.store_clock import Interval
 
 _Moment = tuple[float, float]
-"""What the wall clock and the monotonic clock show, in ms."""
+"""The readings of the wall clock and of the monotonic clock, in ms."""
 
 
 class NotedClient:
-    """Stands before a botocore client and keeps the date of its last answer or refusal. Thread-safe."""
+    """Wraps a botocore client and keeps the date of its last answer or refusal. Thread-safe."""
 
     def __init__(self, client: Any, clock: Clock) -> None:
         """Note the answers of *client*, with the moments of this machine's *clock*."""
@@ -30,7 +30,7 @@ class NotedClient:
         self._last: tuple[str, _Moment, _Moment] | None = None
 
     def time(self) -> Interval | None:
-        """Return what the service's clock shows now; None before its first answer that bears a date."""
+        """Return the time of the service's clock; None before its first answer with a date."""
         last = self._last
         if last is None:
             return None

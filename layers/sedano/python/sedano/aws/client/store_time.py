@@ -1,7 +1,7 @@
-"""A client whose every answer also tells the time: the store's clock, learned from the `Date` header of answers and refusals alike.
+"""A client that learns the time from every answer: the store's clock, learned from the `Date` header of answers and refusals alike.
 
-`BoundedClock` is a machine's clock as far as those answers bear it out. The scheduler and the controller go by it: whoever decides for all
-what is due must not do so hours too early or too late because one machine's clock is wrong.
+`BoundedClock` is a machine's clock as far as those answers confirm it. The scheduler and the controller use it: they decide for all
+workers, and must not do so hours too early or too late because one machine's clock is wrong.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sedano.ports import Clock, Telemetry
 
 @lru_cache(64)
 def date_ms(text: str) -> int | None:
-    """Return the moment (epoch ms) that a `Date` header names, or None; a second's answers all bear the same text."""
+    """Return the moment (epoch ms) that a `Date` header names, or None; all answers of one second have the same text."""
     try:
         return round(parsedate_to_datetime(text).timestamp() * 1000)
     except ValueError:
@@ -28,11 +28,11 @@ def date_ms(text: str) -> int | None:
 
 
 FAR_S = 5.0
-"""A clock that is further off than this is told of."""
+"""A clock that is further off than this is reported."""
 
 
 class DatedClient:
-    """Stands before a botocore client and reads the date of each answer. Thread-safe."""
+    """Wraps a botocore client and reads the date of each answer. Thread-safe."""
 
     def __init__(self, client: Any, clock: Clock) -> None:
         """Learn the time of the service behind *client*, measured by this machine's *clock*."""
@@ -86,7 +86,8 @@ class BoundedClock:
     """
 
     def __init__(self, own: Clock, time: Callable[[], Interval | None], telemetry: Telemetry) -> None:
-        """Bound the machine's *own* clock by the store's *time*; tell *telemetry* when the two are far apart, once as long as it lasts."""
+        """Bound the machine's *own* clock by the store's *time*; log it in *telemetry* when the two are far apart, once as long as it
+        lasts."""
         self._own, self._time, self._telemetry = own, time, telemetry
         self._told = False
         self.monotonic, self.sleep, self.sleep_async = own.monotonic, own.sleep, own.sleep_async
@@ -105,6 +106,6 @@ class BoundedClock:
 
 
 def bounded(client: Any, own: Clock, telemetry: Telemetry) -> tuple[DatedClient, BoundedClock]:
-    """Return *client* so that its answers tell the time, and the machine's *own* clock bounded by that."""
+    """Return *client* wrapped to learn the time from its answers, and the machine's *own* clock bounded by that time."""
     dated = DatedClient(client, own)
     return dated, BoundedClock(own, dated.time, telemetry)

@@ -1,5 +1,4 @@
-"""One DynamoDB table through a botocore client: a named write, a consistent read. What a refusal means is the caller's
-business.
+"""One DynamoDB table through a botocore client: a named write, a consistent read. The caller interprets a refusal.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Table:
         return True, answer.get("Attributes")
 
     def put(self, write: Write, item: Item) -> bool:
-        """Put *item* where the condition of *write* holds; tell whether it did."""
+        """Put *item* if the condition of *write* holds; return whether it did."""
         try:
             self._client.put_item(TableName=self._name, Item=item, **write.parameters)
         except AWS_ERRORS as error:

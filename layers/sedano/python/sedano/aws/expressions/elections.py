@@ -1,10 +1,10 @@
 """The conditional writes of an election, by name. The rule that they carry out is `sedano.model.elections`.
 
-Invariants and the conjunct that each stands on:
+Invariants and the conjunct that each relies on:
 
 * L1, one close: CLOSE needs `st = :open`, and goes out in one transaction with DISPATCH, the record of the task that the election is about.
-* L2, the lowest registered wins: CLOSE needs `ver = :ver`, so nobody registered between the look that chose the winner and the write;
-  REGISTER needs `st = :open`, so nobody registers afterwards.
+* L2, the lowest registered wins: CLOSE needs `ver = :ver`, so no worker registered between the read that chose the winner and the write;
+  REGISTER needs `st = :open`, so no worker registers afterwards.
 * A second registration of one worker changes nothing: `NOT contains(voters, :name)`. It could only worsen its clock.
 * L3, what was closed is dispatched: HOLDS, in the transaction of CLOSE, lets only the holder of a call close in its name.
 * One successor a term: PASS names the winner, the term and the time that were seen.
@@ -26,7 +26,7 @@ _OPEN = {":open": {"S": OPEN}}
 _CLOSED = {":closed": {"S": CLOSED}}
 
 OPENING = Write(condition="attribute_not_exists(elect)")
-"""Put an election where there is none yet."""
+"""Create an election unless one exists."""
 
 REGISTER = Write(
     condition="st = :open AND NOT contains(voters, :name)",
@@ -52,8 +52,8 @@ DISPATCH = Write(
 """Note in the ledger that the task of an election was dispatched, together with its close."""
 
 HOLDS = Write(condition="st = :running AND att = :att", values={":running": {"S": states.RUNNING}})
-"""Not a write: the condition that binds a close to the claim of the call that closes. Its worker publishes what the election is about, so a
-worker from which the call was taken over may not close: whoever took it over may have ended it already, and nobody else would publish."""
+"""Not a write: the condition that binds a close to the claim of the call that closes. Its worker publishes the elected task, so a worker
+that lost the call may not close: the worker that took it over may have ended it already, and no other would publish."""
 
 PASS = Write(
     condition="st = :closed AND win = :seen AND term = :before AND #until = :lapsed",
@@ -61,4 +61,4 @@ PASS = Write(
     names={"#until": "until"},
     values=_CLOSED,
 )
-"""Make somebody the winner of the next term, or go on as the winner of this one."""
+"""Make a worker the winner of the next term, or go on as the winner of this one."""

@@ -1,6 +1,6 @@
 """The condition that fences a user's own item: it remembers the highest token that wrote it, and takes no lower one.
 
-I2: no accepted write bears a token below the highest accepted one. The item's attribute `ftok` is that highest token; an item
+I2: no accepted write has a token below the highest accepted one. The item's attribute `ftok` is that highest token; an item
 without it was never fenced and takes any. Equal tokens pass, because one holder writes more than once.
 
 The user's own texts are wrapped: their condition is bound in parentheses, and the token is set along with what their update sets.

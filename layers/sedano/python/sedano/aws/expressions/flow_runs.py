@@ -13,7 +13,7 @@ from sedano.aws.expressions.write import TTL, Write
 _ALL = "SET nc = :nc, flow = :flow, st = :st, body = :body, #ttl = :ttl"
 
 BEGIN = Write(condition="attribute_not_exists(pk)", update=_ALL, names=TTL)
-"""Put a run where there is none of its id."""
+"""Create a run unless one of its id exists."""
 
 CHANGE = Write(condition="nc = :seen", update=_ALL, names=TTL)
 """Replace exactly the run that was seen."""

@@ -3,16 +3,16 @@
 Two values make beliefs checkable: `tok`, the fencing token, which only TAKE_ABSENT and TAKE raise, and `nc`, the nonce of the grant. `rv`
 rises with each write of a holder, so `tok = :seen AND rv = :version` is a compare-and-swap on exactly what was observed.
 
-Invariants and the conjunct that each stands on:
+Invariants and the conjunct that each relies on:
 
 * I1: only the two takes write `tok`, to a value above the one that they name.
-* I5: RENEW needs `exp <= :exp`, so a renewal that comes late shortens nothing. It is not pinned to `rv`: the renewal before it may have
+* I5: RENEW needs `exp <= :exp`, so a late renewal shortens nothing. It is not pinned to `rv`: the renewal before it may have
   arrived without its answer, and is not a reason to lose the lease.
-* An old term cannot release a new one, nor renew it: both need `nc` and `tok`. RELEASE also needs `st = :held`, so that a copy of it that
-  comes late does not change `rv` under somebody who is about to take the lease.
+* An old term cannot release a new one, nor renew it: both need `nc` and `tok`. RELEASE also needs `st = :held`, so that a late copy of it
+  does not change `rv` under a process that is about to take the lease.
 * I6: the marks of the own-write rule: a take, HELD under my nonce and token; a release, FREE under them.
-* No write deletes a lease. `ttl` stands only on released ones, and the next holder removes it.
-* WANT, WAIT and CALL leave `rv` alone: whoever watches a lease for its duration must not be set back by others who ask for it.
+* No write deletes a lease. `ttl` is only on released ones, and the next holder removes it.
+* WANT, WAIT and CALL leave `rv` alone: a process that watches a lease for its duration must not be set back by others that ask for it.
 
 Attributes: `pk` key · `lease` name · `tok` fencing token · `nc` nonce · `own` display name · `rv` version · `st` H held, F free · `dur` ms
 · `exp` epoch ms · `want` who asked for it · `queued` messages to wake, in order · `ttl` epoch s.
@@ -60,7 +60,7 @@ WANT = Write(
     update="SET want = :who",
     values=_HELD,
 )
-"""Ask the holder for the lease, where nobody asked before, or in the place of the asker who was seen."""
+"""Ask the holder for the lease, if no process asked before, or in place of the asker that was seen."""
 
 WAIT = Write(
     condition="tok = :tok AND st = :held AND (attribute_not_exists(queued) OR size(queued) < :most)",

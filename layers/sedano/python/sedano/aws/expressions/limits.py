@@ -1,16 +1,16 @@
 """The conditional writes of limits, by name. The rules that they carry out are `sedano.model.limits.rate`, `permits` and `holding`.
 
 A line of tickets. JOIN only adds, so any number of workers may do it at once and none fails: its condition says no more than that the
-line is ahead of the clock. A JOIN whose answer was lost has taken slots that nobody will use: less starts than may, never more. BEGIN and
+line is ahead of the clock. A JOIN whose answer was lost has taken slots that no task will use: less starts than may, never more. BEGIN and
 TURN set every number anew, so each is a compare-and-swap: BEGIN on "all turns are over", TURN on exactly the line that was seen (its
 nonce, and how many tickets were taken). The own-write mark of both is the nonce.
 
 A permit is a lease among others in one item: TAKE_PERMIT needs it to be over, or kept for the taker, and its token to rise; GIVE_BACK and
 CALL_NEXT need the nonce and the token of the holder, so no late one frees what is another's by now. Own-write mark: nonce and token.
 
-The latest call: LATEST never replaces a call by an earlier one. A basket: PUT adds to what is open and has room; SHUT ends that, and what
-is in a basket that is shut never changes. Own-write mark of PUT: the calls' ids, so that one that is sent twice by the SDK and fills the
-basket by the first does not go into the next one too. No write here deletes; TTL only on what has been over for days.
+The latest call: LATEST never replaces a call by an earlier one. A basket: PUT adds to a basket that is open and has room; SHUT ends that,
+and the contents of a shut basket never change. Own-write mark of PUT: the calls' ids, so that one that is sent twice by the SDK and fills
+the basket by the first does not go into the next one too. No write here deletes; TTL only on what has been over for days.
 
 Attributes of a line: `bas` began at µs · `tkn` tickets taken · `t0` `t1` `t2` turns µs · `nc` nonce. Of a board, for each number *i*:
 `n`i nonce · `k`i token · `o`i owner · `e`i epoch ms · `w`i kept for; `queued` messages to wake, in order. Of a latest call: `clk` clock ·
@@ -34,7 +34,7 @@ BEGIN = Write(
     update=f"SET {_LINE}",
     names=TTL,
 )
-"""Begin a line where there is none, or where all turns are over."""
+"""Begin a line if none exists, or if all turns are over."""
 
 TURN = Write(condition="nc = :seen AND tkn = :before", update=f"SET {_LINE}", names=TTL)
 """Begin exactly the line that was seen anew, with what is left of its bursts."""
@@ -72,7 +72,7 @@ CALL_NEXT = Write(
 """Take the first of the waiting messages off and keep the permit that I gave back for it."""
 
 LATEST = Write(condition="attribute_not_exists(pk) OR clk < :clk", update="SET clk = :clk, tid = :tid, #ttl = :ttl", names=TTL)
-"""Be the latest call, where none is later."""
+"""Be the latest call, unless a later one is noted."""
 
 PUT = Write(
     condition="attribute_not_exists(pk) OR (attribute_not_exists(shut) AND num <= :left AND sz <= :room)",

@@ -1,8 +1,8 @@
 """The conditional writes about members of the cluster.
 
 M1: a heartbeat never runs backwards. The member's own logical clock orders its heartbeats, so one that was delayed in the
-network changes nothing; and LOSE, which is said of it by whoever took over a claim of its own, changes nothing when it has
-spoken since that claim ran out.
+network changes nothing; and LOSE, written by the worker that took over one of its claims, changes nothing if it has spoken since that claim
+ran out.
 
 Attributes: `pk` key · `knd` the key of the index of members, which no other item has · `nm` name · `clk` clock · `st` state ·
 `inflight` messages · `took` ids of the claimed tasks among them · `seen` epoch ms · `ttl` epoch s.

@@ -4,9 +4,8 @@ Theory. A task's record is a register that changes only by compare-and-swap: eac
 what its writer believes, so a writer whose belief is out of date changes nothing and gets the item that proves it. Two
 values make beliefs checkable:
 
-* `att`, the fencing token (Chubby's sequencer; Kleppmann 2016): it rises by one at every claim and never falls. A
-  record bears the token of its claim, so a zombie that wakes up after a steal is refused by the table itself, however
-  late and however sure of itself.
+* `att`, the fencing token (Chubby's sequencer; Kleppmann 2016): it rises by one at every claim and never falls. A record has the token of
+  its claim, so a zombie that wakes up after a steal is refused by the table itself, however late and however sure of itself.
 * `nc`, a nonce drawn inside the handler for each call. It tells *my* write from another's, which a name cannot:
   SnapStart and frozen sandboxes clone names.
 
@@ -32,16 +31,16 @@ reason.
 What can go wrong, and what forbids it:
 
 * Stealing across retries. The message of an older attempt could take over the claim of a newer one, be acknowledged and
-  die, with nobody left to answer for the follow-ups (found by exhaustive search). CLAIM and STEAL need
+  die, with no worker left to answer for the follow-ups (found by exhaustive search). CLAIM and STEAL need
   `try = :try`, and `model.ledger.claims` never asks for such a steal.
 * A reservation that outlives its publisher. RESERVE may be repeated when `rsv` has passed; CLAIM does not look at
-  `rsv`, so a message that comes late still runs.
+  `rsv`, so a late message still runs.
 * A record without a claim over one with. KEEP needs no record, or one that nobody holds: PENDING, or RETRY waiting for
   this very attempt. It never touches RUNNING, whose holder will record, nor a terminal state.
 * A TTL that deletes a token. `ttl` is pushed out by every write to `RECORD_LIFETIME_S` past the end of what it starts,
   which is longer than any message can live; so no deleted token can be met again by a message that remembers it.
-* A revocation that a retry outruns. ASK marks the item that RUNNING stands in, and a claim needs the mark to be absent,
-  so whichever of the holder's record and the mark comes first, the next attempt meets both.
+* A revocation that a retry outruns. ASK marks the item in the state RUNNING, and a claim needs the mark to be absent, so the next attempt
+  meets both the holder's record and the mark, in either order.
 * Numbers that change on the way. `exp`, `rsv` are whole milliseconds, so STEAL's equality survives the round trip.
 
 Attributes: `pk` key · `st` state · `try` retry number · `att` fence · `cnt` claims of this attempt · `nc` nonce · `mid`
@@ -74,7 +73,7 @@ CLAIM = Write(
     names=TTL,
     values={**_PENDING, **_RETRY, **_RUNNING, **_ONE, **_ZERO},
 )
-"""Become the holder of an attempt that nobody holds; an unknown task id is a new task."""
+"""Become the holder of an attempt without a holder; an unknown task id is a new task."""
 
 RECLAIM = Write(condition=_WAITING, update=CLAIM.update, names=TTL, values=CLAIM.values)
 """CLAIM for a message that must find a record: a retry, or one older than what the ledger remembers."""
@@ -93,8 +92,8 @@ EXTEND = Write(
     names=TTL,
     values=_RUNNING,
 )
-"""Go on holding the claim that is mine. `exp` never shrinks, so an extension that arrives late changes nothing; who was stolen from is
-refused, and STEAL compares `exp` as seen, so who was extended is not stolen from. `cnt` and `att` stay."""
+"""Go on holding the claim that is mine. `exp` never shrinks, so an extension that arrives late changes nothing; a holder that was stolen
+from is refused, and STEAL compares `exp` as seen, so an extended claim is not stolen. `cnt` and `att` stay."""
 
 RECORD = Write(condition="st = :running AND nc = :nc AND att = :att", update=f"SET {_END}", names=TTL, values=_RUNNING)
 """End the attempt that I hold: a terminal state, or RETRY with the next attempt's number. Late but not stolen is good.
@@ -106,7 +105,7 @@ KEEP = Write(
     names=TTL,
     values={**_PENDING, **_RETRY},
 )
-"""Record an end without a claim (`record_once`), where nobody holds the task and nothing terminal stands."""
+"""Record an end without a claim (`record_once`), if the task has no holder and no terminal record."""
 
 RESERVE = Write(
     condition="attribute_not_exists(pk) OR (st = :pending AND rsv < :now)",
@@ -122,10 +121,10 @@ REVOKE = Write(
     names=TTL,
     values={**_PENDING, **_RETRY, **_ZERO, ":revoked": {"S": states.REVOKED}, ":none": {"S": ""}},
 )
-"""End a task that nobody holds. No message ended it (`mid` is empty), so every message of it answers for what follows."""
+"""End a task without a holder. No message ended it (`mid` is empty), so every message of it answers for the follow-ups."""
 
 ASK = Write(condition="st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk)", update="SET rvk = :rvk", values=_RUNNING)
-"""Mark a running task as revoked. The mark stays: the next claim meets it. What was asked is never taken back."""
+"""Mark a running task as revoked. The mark stays: the next claim meets it. A request is never taken back."""
 
 FORGET = Write(
     condition=f"st IN ({', '.join(_ENDED)})",
