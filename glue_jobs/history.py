@@ -1,13 +1,14 @@
 """The whole history of a cluster as tables, in any order, exactly once: the entry script, for a laptop, Glue and EMR alike.
 
     python -m sedano history build   --source events/ --target build/history     take in what is new, as one more part
-    python -m sedano history compact --target build/history                      merge all parts, write the tables, drop what nobody reads
+    python -m sedano history compact --target build/history                      merge all parts, write the tables, drop unused files
     python -m sedano history update  --source events/ --target build/history     both, as a schedule does
     python -m sedano history report  --target build/history --out report.html    one page to read, no network needed
     python -m sedano history query   "SELECT state, count(*) FROM tasks GROUP BY state" --target build/history
 
 Source and target are folders of this machine or `s3://bucket/prefix`; the source holds the recorder's files or what `celery events` wrote
-as JSON lines. Two runs never harm one another: one works, the other is told so; a run that lost its lease is refused at its commit.
+as JSON lines. Two runs never harm one another: one works, the other gets an error that says so; a run that lost its lease is refused at its
+commit.
 """
 
 import argparse
@@ -180,7 +181,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
 
 
 def shown(told: Told, as_json: bool) -> str:
-    """Return what was done, or what was asked for, as text."""
+    """Return the report of the run, or the answer, as text."""
     if "rows" not in told:
         return json.dumps(told)
     if as_json:
@@ -242,7 +243,7 @@ def done(spark: SparkSession, history: History, options: argparse.Namespace, lan
 
 
 def excuse(error: SedanoError | OSError) -> str:
-    """Return why nothing was done, and what to do about it."""
+    """Return why nothing was done, and the remedy."""
     if isinstance(error, LeaseTaken):
         return f"{error.owner} is at work on this history; if it has died, its lease is over after {LEASE_MS // 60_000} minutes at most"
     if isinstance(error, FencedOff):

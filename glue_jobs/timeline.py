@@ -1,4 +1,4 @@
-"""Tell every task's timeline from the event history: the entry script, for a laptop, Glue and EMR alike.
+"""Build every task's timeline from the event history: the entry script, for a laptop, Glue and EMR alike.
 
 python -m glue_jobs.timeline --source events/ --target build/history --ledger ledger.jsonl
 """

@@ -1,4 +1,4 @@
-"""What a person asks of the tables: the rows of the answer, or one sentence on what is wrong with the question."""
+"""Questions to the tables: the rows of the answer, or one sentence on the fault of the question."""
 
 import logging
 import re
@@ -42,12 +42,12 @@ def must_be_question(sql: str) -> None:
 
 
 def must_change_nothing(spark: SparkSession, sql: str) -> None:
-    """See to it that *sql*, as Spark's own parser reads it, inserts, updates and deletes nothing: `FROM t INSERT …` begins as a question.
+    """Require that *sql*, as Spark's own parser reads it, inserts, updates and deletes nothing: `FROM t INSERT …` begins as a question.
 
-    What a function or a script does that the question calls (`reflect`, `TRANSFORM`) is for whoever asks to know.
+    The effects of a function or a script in the question (`reflect`, `TRANSFORM`) are the caller's responsibility.
 
     Raises:
-        OptionError: it is a statement that changes something.
+        OptionError: the statement changes something.
         PySparkException: Spark cannot make sense of it.
     """
     if _first_word(sql).lower() in TELLING:
@@ -68,7 +68,7 @@ def answered(spark: SparkSession, sql: str, limit: int) -> Answer:
     """Answer *sql* over the views of *spark* with at most *limit* rows; times are UTC, whatever this machine's zone is.
 
     Raises:
-        OptionError: it is no question, Spark cannot make sense of it, or it fails on a row; the message says where.
+        OptionError: it is not a question, Spark cannot make sense of it, or it fails on a row; the message says where.
     """
     try:
         with _unlogged():

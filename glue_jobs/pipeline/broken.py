@@ -26,7 +26,7 @@ DAMAGE = {
 
 
 FAILED = (PySparkException, Py4JJavaError)
-"""What a job of Spark's raises that failed: which of the two depends on the version, and on whether it read or wrote."""
+"""The exceptions of a failed Spark job: which of the two depends on the version, and on whether it read or wrote."""
 
 
 def broken(spark: SparkSession, files: Sequence[str]) -> dict[str, str]:

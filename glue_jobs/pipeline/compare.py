@@ -13,10 +13,10 @@ def read_ledger(spark: SparkSession, path: str) -> DataFrame:
 
 
 def mismatches(tasks: DataFrame, ledger: DataFrame) -> DataFrame:
-    """Return the tasks of *ledger* (`schema.LEDGER`) whose timeline in *tasks* (`schema.TASKS`) tells another state.
+    """Return the tasks of *ledger* (`schema.LEDGER`) whose timeline in *tasks* (`schema.TASKS`) has another state.
 
-    Rows of ``uuid``, ``ledger`` (in the words of events) and ``events``; the latter is null for a task of which no event was seen. Tasks
-    unknown to the ledger are not mismatches: not every task keeps a record. An event of a custom class tells the ledger's own word, such
+    Rows of ``uuid``, ``ledger`` (in the words of events) and ``events``; the latter is null for a task without events. Tasks
+    unknown to the ledger are not mismatches: not every task keeps a record. An event of a custom class has the ledger's own word, such
     as POISON, and agrees with it too.
     """
     renamed = [F.when(F.col("state") == s, F.lit(seen_as(s))) for s in TRANSITIONS if seen_as(s) != s]

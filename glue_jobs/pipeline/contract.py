@@ -1,4 +1,4 @@
-"""How a table's contract is written: each column with its type and what it means, which also stands in the Parquet files."""
+"""How a table's contract is written: each column with its type and its meaning, which is also in the Parquet files."""
 
 from typing import Final
 

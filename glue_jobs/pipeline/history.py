@@ -1,4 +1,4 @@
-"""A history's rows: what one run writes of new files, what a compaction merges, and what a reader of a snapshot sees.
+"""A history's rows: the rows that one run writes for new files, the merge of a compaction, and the view of a reader of a snapshot.
 
 A part holds `landed` (every line, good or not) and `registers`; a base holds merged `registers` and the finalised `tables`. A reader of a
 snapshot with parts that no base holds yet merges on read: the rows are the same, only later.
@@ -42,7 +42,7 @@ class Places(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What became of landed files: *broken* are those of which nothing was taken in, with the reason; *quarantined* counts lines."""
+    """The result for landed files: *broken* are those without a usable line, with the reason; *quarantined* counts lines."""
 
     broken: dict[str, str]
     quarantined: int
@@ -142,6 +142,6 @@ def _lines(spark: SparkSession, places: Places) -> DataFrame:
 
 
 def _written(table: DataFrame, place: str, by: Sequence[str] = ()) -> DataFrame:
-    """Write *table* at *place*, where nobody else writes, and read it from there."""
+    """Write *table* at *place*, where no other run writes, and read it from there."""
     table.write.mode("overwrite").partitionBy(*by).parquet(place)
     return table.sparkSession.read.schema(table.schema).parquet(place)

@@ -11,7 +11,7 @@ from glue_jobs.pipeline.schema import CALLS, INVOCATION_TYPES, LINES, ORDER, WOR
 
 
 def invocations(events: DataFrame) -> DataFrame:
-    """Return the rows of *events* (`schema.LINE`) that tell of invocations, each once, with their `function` and how many `invocations`."""
+    """Return the rows of *events* (`schema.LINE`) about invocations, each once, with their `function` and how many `invocations`."""
     told = events.where(F.col("type").isin(*INVOCATION_TYPES)).dropDuplicates(list(ORDER))
     many = F.coalesce("invocations", F.lit(1))
     return told.withColumns({"function": F.substring_index("type", "-", 1), "invocations": many})

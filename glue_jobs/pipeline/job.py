@@ -1,4 +1,4 @@
-"""The steps of the job, in order: land, tell, measure, sum up. Each table is written once and read from there."""
+"""The steps of the job, in order: land the lines, build the timeline, measure, sum up. Each table is written once and read from there."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ def run(spark: SparkSession, source: str, target: str, ledger: str | None = None
     """Turn the event files below *source* into the tables below *target*, and return the summary.
 
     Where *target* is a folder of this machine the summary is also written there as ``summary.json``. With *ledger*, a
-    file of final states, it also holds ``mismatches`` (tasks whose events tell another state) and ``missing``
+    file of final states, it also holds ``mismatches`` (tasks whose events show another state) and ``missing``
     (tasks without events).
     """
     tables = build(spark, source, target)

@@ -1,8 +1,8 @@
 """Landing: JSON lines become rows, and nothing is lost on the way.
 
-Every line of every file becomes one row. A line that the contract (`schema.LINE`) cannot take keeps its text, the
-file it stood in, and what is wrong with it; `quarantine` says so in words that name the field. The parse is paid
-once: the job writes the rows to Parquet and everything else reads that.
+Every line of every file becomes one row. A line that the contract (`schema.LINE`) cannot take keeps its text, its file, and its fault;
+`quarantine` says so in words that name the field. The parse is paid once: the job writes the rows to Parquet and everything else reads
+that.
 """
 
 import re
@@ -46,12 +46,12 @@ def land_files(spark: SparkSession, files: Sequence[str]) -> DataFrame:
 
 
 def lines_of(spark: SparkSession, files: Sequence[str]) -> DataFrame:
-    """Return the lines of just these *files*, unread: text, and the file that each stood in."""
+    """Return the lines of just these *files*, unread: text, and the file of each."""
     return _lines(spark.read.text([_GLOB.sub(r"\\\g<0>", file) for file in files]))
 
 
 def _lines(read: DataFrame) -> DataFrame:
-    """Return the lines that hold anything, with the file that each stood in."""
+    """Return the lines that hold anything, with the file of each."""
     return read.where(F.trim("value") != "").select(F.col("value").alias("text"), F.col("_metadata.file_path").alias("source"))
 
 
@@ -105,7 +105,7 @@ def quarantine(landed: DataFrame) -> DataFrame:
 
 
 def _extra() -> Column:
-    """Return the fields that the contract does not list, as texts by name; null when there are none, which costs no second parse."""
+    """Return the fields that the contract does not list, as texts by name; null without such fields, which costs no second parse."""
     known = F.array(*[F.lit(name) for name in LINE.names])
     others = F.map_filter(F.from_json("text", F.lit(_TEXTS)), lambda name, _: ~F.array_contains(known, name))
     return F.when(F.size(F.array_except(F.json_object_keys("text"), known)) > 0, others)

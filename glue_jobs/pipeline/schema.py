@@ -1,8 +1,8 @@
 """The contract: every column that the jobs read and write, with its unit.
 
 Times are seconds since 1970 (UTC) as floating point numbers, as Celery writes them. A field that a line lacks is
-null; a field that is not listed here is kept as text in `EXTRA`. Fields that stand for the order of events and for what an event
-says on a subject are listed by `sedano.model`; only their types stand here.
+null; a field that is not listed here is kept as text in `EXTRA`. Fields for the order of events and for the statements of an event on a
+subject are listed by `sedano.model`; only their types are here.
 """
 
 from collections.abc import Iterable, Mapping

@@ -35,7 +35,7 @@ _SHORT: _Configuration = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLeve
 def session(name: str, short: bool = False) -> SparkSession:
     """Return a session called *name* whose times are UTC; *short* when it will work for less than half a minute.
 
-    On Glue, EMR or under spark-submit it is the one that was configured there. Otherwise Spark starts here, on
+    On Glue, EMR or under spark-submit the session that was configured there is used. Otherwise Spark starts here, on
     Java 17 found by JAVA_HOME or PATH, with this very Python for its workers, and listens on 127.0.0.1 only.
     """
     builder = SparkSession.builder.appName(name).config(map=_ALWAYS)

@@ -15,7 +15,7 @@ MOST_INTERVALS = 120
 
 
 def summary(tables: Mapping[str, DataFrame]) -> dict[str, Any]:
-    """Return what the *tables* of a run (by name, as the job writes them) come to."""
+    """Return the sums of the *tables* of a run (by name, as the job writes them)."""
     tasks = tables["tasks"]
     states, reasons = _counts(tasks, "state"), _counts(tables["quarantine"], "reason")
     by_type = {row["type"]: {"events": row["events"], "lines": row["lines"]} for row in tables["lines"].collect()}
@@ -70,6 +70,6 @@ def _counts(table: DataFrame, column: str) -> dict[str, int]:
 
 
 def _first(table: DataFrame) -> dict[str, Any]:
-    """Return the first row as a dictionary; an empty one when there is none."""
+    """Return the first row as a dictionary; an empty one without rows."""
     row: Row | None = table.first()
     return {} if row is None else row.asDict()

@@ -9,7 +9,7 @@ module to the pure registers, row for row.
 Why a groupBy with filtered maxima and no window: a window sorts whole rows of every event and holds a task's rows, this one row.
 
 Two things make it cheap. Spark copies every register of a task at every event of it, and copies a struct field by field when an expression
-of the aggregate made it, but as one run of bytes when it came in as a column: so the structs are made first. And an event is shuffled as it
+of the aggregate made it, but as one run of bytes when it arrived as a column: so the structs are made first. And an event is shuffled as it
 is, not as registers: those of one task are about as many bytes as its events, and making them before the shuffle costs a sort more.
 """
 
@@ -101,7 +101,7 @@ def _of_last_attempt(event_class: str) -> Column:
 
 
 def _state(event_class: str) -> Column:
-    """Return the state that *event_class* stands for: a custom class is its own state in capitals."""
+    """Return the state that *event_class* reports: a custom class is its own state in capitals."""
     own = F.upper(F.substring(F.col(CUSTOM)["type"], len(type_of("")) + 1, 2**31 - 1))
     return own if event_class == CUSTOM else F.lit(STATE_OF_CLASS[event_class])
 

@@ -13,7 +13,7 @@ Band = tuple[float, float]
 
 
 def svg(shapes: Iterable[str], name: str, label: str, wide: float = WIDE, high: float = HIGH) -> str:
-    """Return a drawing that stretches to its place; *label* says what it shows to whoever cannot see it."""
+    """Return a drawing that stretches to its place; *label* describes it for readers who cannot see it."""
     inner = "".join(shapes)
     return (
         f'<svg class="{name}" viewBox="0 0 {_n(wide)} {_n(high)}" preserveAspectRatio="none" role="img" '

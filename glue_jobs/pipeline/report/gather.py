@@ -1,4 +1,4 @@
-"""What the report tells, read off the tables: bounded in size, however long the history is."""
+"""The contents of the report, read from the tables: bounded in size, however long the history is."""
 
 import math
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def gathered(tables: Tables, root: str | None = None) -> Told:
 
     Args:
         tables: the tables of one snapshot, by name.
-        root: the canvas whose critical path is told; None: the one that took longest.
+        root: the canvas whose critical path is shown; None: the one that took longest.
 
     Raises:
         OptionError: there is no canvas *root*.
@@ -135,7 +135,7 @@ def _of(session: Told, cell: Row, begin: float, width: float) -> bool:
 
 
 def _canvas(canvases: DataFrame, root: str | None, span: Span) -> Told | None:
-    """Return the canvas *root*; without one that took longest, and of which all is shown if there is such a one."""
+    """Return the canvas *root*; without a root the one that took longest, preferably one that is completely shown."""
     if root is None:
         shown = within("began", span) & within(F.coalesce("ended", "began"), span)
         order = (F.desc(shown), F.desc(F.least(F.size("critical_path"), F.lit(3))), F.desc("seconds"), "root_id")

@@ -1,4 +1,4 @@
-"""The page: what `gather` told, as one HTML file. It loads nothing, runs nothing, and holds no text that could become markup."""
+"""The page: the contents of `gather`, as one HTML file. It loads nothing, runs nothing, and holds no text that could become markup."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 """The time that the charts show: all of the history, but for a few events that lie far away from everything else.
 
-One machine whose clock stood at 1970 would otherwise press all that happened into one column. No clock can be shown to be wrong, so what
+One machine whose clock showed 1970 would otherwise press all that happened into one column. No clock can be shown to be wrong, so what
 counts is how the events lie: at most one in twenty, with nothing but emptiness between them and the rest. They are left out of what is
 drawn over time, and counted, and the page says so; tables and figures hold them as they are.
 """
@@ -39,7 +39,7 @@ def spanned(told: DataFrame, sessions: DataFrame) -> Span:
 
 
 def within(at: str | Column, span: Span) -> Column:
-    """Tell whether a time is shown."""
+    """Return whether a time is shown."""
     return (F.col(at) if isinstance(at, str) else at).between(span.begin, span.end)
 
 

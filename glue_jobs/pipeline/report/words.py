@@ -7,7 +7,7 @@ _SMALL = ((1e-3, "µs", 1e6), (1.0, "ms", 1e3), (120.0, "s", 1.0), (7200.0, "min
 
 
 def safe(text: object) -> str:
-    """Return *text* so that it is only ever text; what is not known is a dash."""
+    """Return *text* so that it is only ever text; an unknown value is a dash."""
     return html.escape(str(text), quote=True) if text is not None else "–"
 
 

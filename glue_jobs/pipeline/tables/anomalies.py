@@ -1,4 +1,5 @@
-"""`anomalies`: what should make a person look: lost workers, stuck tasks, clocks that disagree, lines delivered twice or out of order."""
+"""`anomalies`: facts that a person should look at: lost workers, stuck tasks, clocks that disagree, lines delivered twice or out of
+order."""
 
 from functools import reduce
 from typing import Final
@@ -112,7 +113,7 @@ def _disorder(events: DataFrame) -> DataFrame:
 
 
 def _absorbed(events: DataFrame) -> DataFrame:
-    """What sedano's workers kept from happening twice: duplicates, steals, refused outcomes, parked messages; by type."""
+    """Faults that sedano's workers prevented: duplicates, steals, refused outcomes, parked messages; by type."""
     kinds = ("message-duplicate", "claim-stolen", "claim-refused", "message-parked")
     told = events.where(F.col("type").isin(*kinds)).dropDuplicates(list(ORDER)).groupBy("type")
     grouped = told.agg(F.count("*").alias("events"), F.max("timestamp").alias("at"))

@@ -1,7 +1,7 @@
 """`attempts`: one row an attempt: the runs of a task between its retries, in the total order of events. Partitioned by `day`.
 
-A task that was never retried had one attempt, which its row in `tasks` tells whole; so only the events of the others are put in order,
-which is the one place that needs a window.
+A task that was never retried had one attempt, which its row in `tasks` describes completely; so only the events of the others are put in
+order, which is the one place that needs a window.
 """
 
 from typing import Final
@@ -36,7 +36,7 @@ _OF_TASK = ("uuid", "name", "queue", "tenant", "root_id", "day")
 
 
 def attempts(told: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the rows of `SCHEMA` from *told* (`tables.tasks`) and the *events* that they are told from, duplicates and all."""
+    """Return the rows of `SCHEMA` from *told* (`tables.tasks`) and their *events*, duplicates and all."""
     retried = F.col(RESET).isNotNull()
     once = told.where(~retried & F.coalesce("received", "started", "finished").isNotNull())
     only = once.select(

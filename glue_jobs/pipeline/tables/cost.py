@@ -1,9 +1,10 @@
 """`cost`: what tasks cost, by task, queue and tenant, in US dollars as they are listed for us-east-1; nothing here is a bill.
 
-Measured: a function on Lambda tells of each invocation the milliseconds at work, memory and AWS calls. What the invocations of one worker
-cost is shared among its attempts by their run time; what router and recorder cost is not a task's and stands in rows of their own.
-Estimated: an attempt of a worker that tells none of this (Celery's, for one) is charged as if it had run alone on Lambda with `MEMORY_MB`:
-what it would cost without a server. Left out: the starts of environments, and the calls and time after a process's last line.
+Measured: a function on Lambda reports the milliseconds at work, the memory and the AWS calls of each invocation. The cost of the
+invocations of one worker is shared among its attempts by their run time; the cost of router and recorder does not belong to a task and is
+in rows of its own. Estimated: an attempt of a worker that does not report this (Celery's, for one) is charged as if it had run alone on
+Lambda with `MEMORY_MB`: what it would cost without a server. Left out: the starts of environments, and the calls and time after a process's
+last line.
 
 Shares are rounded to whole nanodollars, so sums do not depend on the order.
 """
@@ -72,7 +73,8 @@ def shares(attempted: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def cost(told: DataFrame, shared: DataFrame, events: DataFrame) -> DataFrame:
-    """Return rows of `SCHEMA` from *told* (`tables.tasks`), the `shares` of their attempts, and what other functions say in *events*."""
+    """Return rows of `SCHEMA` from *told* (`tables.tasks`), the `shares` of their attempts, and the reports of other functions in
+    *events*."""
     named = shared.join(told.select("uuid", "name", "queue", "tenant"), on="uuid", how="inner")
     sums = named.groupBy("name", "queue", "tenant", "basis").agg(
         F.countDistinct("uuid").alias("tasks"), F.count("*").alias("attempts"),

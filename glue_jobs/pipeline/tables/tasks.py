@@ -1,6 +1,6 @@
-"""`tasks`: one row a task, as its events tell it when all of them are taken together. Partitioned by `day`.
+"""`tasks`: one row a task, according to all of its events. Partitioned by `day`.
 
-State, fields and times are those of `sedano.model.history.registers`; whatever else stands here follows from them.
+State, fields and times are those of `sedano.model.history.registers`; everything else here follows from them.
 """
 
 from typing import Final

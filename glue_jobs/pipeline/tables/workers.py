@@ -1,7 +1,7 @@
-"""`workers`: one row a session, that is one process of a worker: when it came, what it did, how it left, and where it was silent.
+"""`workers`: one row a session, that is one process of a worker: its start, its work, its end, and its silences.
 
-A session is `offline` when it said so, `lost` when another told so or its heartbeats broke off before the history ends, else `open`.
-A worker without heartbeats (a Lambda function that is scaled to zero) is never lost by silence. Router and recorder tell of their
+A session is `offline` when it said so, `lost` when another reported so or its heartbeats broke off before the history ends, else `open`.
+A worker without heartbeats (a Lambda function that is scaled to zero) is never lost by silence. Router and recorder report their
 invocations too, and are not workers: `cost` has what they took.
 """
 
