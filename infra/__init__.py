@@ -17,7 +17,7 @@ __all__ = ["AssetError", "ConfigError", "DiscoveryError", "SedanoStacks", "Stage
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Return what *name* stands for, loaded when it is first asked for: whoever only counts the bytes of a layer starts no CDK."""
+        """Return the object called *name*, loaded at its first use: a program that only counts the bytes of a layer starts no CDK."""
         home = _home(name)
         if home is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

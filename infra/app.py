@@ -45,7 +45,7 @@ def tell_the_cost(assembly: Path) -> None:
     """Writes what the stage costs beside its templates, and says it in a line."""
     stage = cost.read(assembly)
     (assembly / "cost.md").write_text(cost.page(stage), encoding="utf-8")
-    sys.stderr.write(f"sedano: {cost.summary(stage)}: cost.md beside the templates tells how.\n")
+    sys.stderr.write(f"sedano: {cost.summary(stage)}: see cost.md beside the templates.\n")
 
 
 def write_facts(assembly: Path, asked: Deployment, declared: Declared) -> None:

@@ -1,7 +1,6 @@
-"""The application that is deployed: where its modules stand, what it pins, and what it declares.
-
-What it declares is found by importing it, in a process of its own, with the versions that it pins: infrastructure
-follows code. A module that does not import ends the synthesis with the user's own traceback.
+"""The deployed application: the place of its modules, its pins, and its declarations. The declarations are found by importing it, in a
+process of its own, with the versions that it pins: infrastructure follows code. A module that does not import ends the synthesis with the
+user's own traceback.
 """
 
 import math
@@ -26,11 +25,12 @@ _QUEUE_SAYS = "a letter, then letters, digits, - and _, at most 40 in all, with 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What an application declares: command queues, tasks by name, which tasks hear of which event, names of periodic tasks' schedules.
+    """The declarations of an application declares: command queues, tasks by name, the subscribers of each event, names of periodic tasks'
+    schedules.
 
-    *webhooks*: their names, each with whether its sender signs. *streams*: their names, each with the tasks that stand on it
-    and the operations of a table that each wants, none for all. *files*: those of the code that were imported. *connect*: what brings its
-    ports, where that is not the library's own. *worker*: the settings of its workers, where it names any.
+    *webhooks*: their names, each with whether its sender signs. *streams*: their names, each with the tasks that read it and the operations
+    of a table that each wants, an empty list for all. *files*: those of the code that were imported. *connect*: what brings its ports,
+    where that is not the library's own. *worker*: the settings of its workers, where it names any.
     """
 
     queues: tuple[str, ...]
@@ -51,7 +51,7 @@ class Declared:
         return name, seconds
 
     def queues_of_streams(self) -> list[str]:
-        """Return the names of the queues that what a stream tells goes to, each once."""
+        """Return the names of the queues that get the records of streams, each once."""
         return sorted({self.tasks[task]["queue"] for tasks in self.streams.values() for task in tasks})
 
 
@@ -142,7 +142,7 @@ def _require_begun(declared: Declared, config: StageConfig) -> None:
 
 
 def _require_connected(app: str, declared: Declared, config: StageConfig) -> None:
-    """Refuse a stream that has a name but no address, or the reverse; on this machine a table of the stage's own stands for one."""
+    """Refuse a stream that has a name but no address, or the reverse; on this machine a table of the stage replaces it."""
     known = f"one of the streams of {app}: {', '.join(declared.streams)}" if declared.streams else f"no stream: {app} declares none"
     for name in config.streams:
         require(name in declared.streams, "streams", name, known)

@@ -38,7 +38,7 @@ class AssetError(RuntimeError):
 def sources(directory: Path, ignored: Ignored | None = None) -> Iterator[Path]:
     """Every file under `directory` that belongs into a layer, and is not `ignored`, in an order that is the same everywhere.
 
-    A link is what it leads to, as it is for whoever imports it; one that leads back to where it stands is passed over. Raises `AssetError`
+    A link is replaced by its target, as for an import; one that leads back to its own directory is skipped. Raises `AssetError`
     for one that leads nowhere.
     """
     for place, folders, files in os.walk(directory, followlinks=True):
@@ -57,7 +57,7 @@ def sources(directory: Path, ignored: Ignored | None = None) -> Iterator[Path]:
 
 
 def _beside_modules(directory: Path) -> list[str]:
-    """What stands beside the modules of `directory` and is not a module itself: a package of that name is one."""
+    """The entries of `directory` that are not modules; a package of such a name is one."""
     return [name for name in NOT_CODE_AT_TOP if not (directory / name / "__init__.py").is_file()]
 
 
@@ -101,7 +101,7 @@ def require_that_it_fits(directory: Path, ignored: Ignored | None = None) -> Non
 
 
 def once(target: Path, fill: Callable[[Path], None]) -> Path:
-    """Lets `fill` write into `target` unless it exists; whoever comes second finds it whole or not at all."""
+    """Lets `fill` write into `target` unless it exists; a second process finds it complete or not at all."""
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:

@@ -1,4 +1,4 @@
-"""What Python makes of modules before it runs them, made ahead of time.
+"""The bytecode of modules, compiled ahead of time.
 
 Nothing can be written beside a layer, so what it brings as sources alone is compiled anew at every cold start. Bytecode belongs to
 one minor version of CPython (PEP 3147), so it is made by the functions' own, where this machine has it. It is not checked against
@@ -27,9 +27,7 @@ _SAYS = "import sys; print(sys.implementation.cache_tag, sys.version_info.releas
 
 @cache
 def compiler(python: str, path: str | None = None) -> str | None:
-    """Return an interpreter whose bytecode CPython *python* (such as `3.13`) runs; None where there is none.
-
-    Args:
+    """Return an interpreter whose bytecode CPython *python* (such as `3.13`) runs; None without one. Args:
         python: the version that runs the functions.
         path: where to look beside this process's own, as in `PATH`; by default there.
     """
@@ -45,7 +43,7 @@ def compile_beside(modules: Path, python: str, most: int = MOST_BYTES) -> None:
     chosen = compiler(python)
     if chosen is None:
         return
-    # The paths in it are those of the function: made on two machines it is the same, and it tells nothing of either.
+    # The paths in it are those of the function: made on two machines it is the same, and it reveals nothing of them.
     paths = ["-s", str(modules), "-p", DEPLOYED]
     command = [chosen, "-I", "-m", "compileall", "-qq", "--invalidation-mode", "unchecked-hash", *paths, str(modules)]
     subprocess.run(command, check=False, capture_output=True)
@@ -55,7 +53,7 @@ def compile_beside(modules: Path, python: str, most: int = MOST_BYTES) -> None:
 
 
 def bytecode_of(directories: Iterable[Path], python: str, target: Path) -> None:
-    """Put into *target* the bytecode of the modules in *directories*, laid out as it would stand beside them."""
+    """Put into *target* the bytecode of the modules in *directories*, laid out as Python would place it."""
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch)
         for directory in directories:

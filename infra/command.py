@@ -2,8 +2,8 @@
 
     python -m infra.command deploy --app shop.tasks:app --code src --stage prod memory=1024 tags=team=shop -- --require-approval never
 
-What costs least to know comes first: settings and code, then whose credentials these are, then the templates; then the CDK
-of package.json does the work. What stands behind `--` goes to it as it is.
+The cheapest check is first: settings and code, then whose credentials these are, then the templates; then the CDK
+of package.json does the work. Arguments after `--` are passed to it unchanged.
 """
 
 import argparse
@@ -122,7 +122,7 @@ def _require_ready(verb: str, session: boto3.Session, where: Target, wanted: Dep
 
 
 def _cdk(verb: str, words: Sequence[str], region: str) -> int:
-    # An account is prepared for every stage: given an app the CDK looks for templates, and before the first deployment there are none.
+    # An account is prepared for every stage: given an app the CDK looks for templates, and before the first deployment no template exists.
     app = "" if verb == "bootstrap" else str(ASSEMBLY)
     # Notices are about the CDK, not about the stage.
     command = [sys.executable, str(TOOLCHAIN), "cdk", verb, "--app", app, "--no-notices", *words]

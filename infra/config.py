@@ -1,9 +1,9 @@
-"""What one deployed stage is like: how large, how long things are kept, whose account, what it may cost.
+"""The settings of one deployed stage like: its size, its retention times, its account, its ceilings of cost.
 
     StageConfig(stage="prod", memory=1024, queue_concurrency={"mail": 2}, alarm_topic="arn:aws:sns:eu-central-1:123456789012:on-call")
 
-A `StageConfig` that exists is valid: every field is checked when it is made, and an error names the field, what it was,
-and what it may be. The same fields are the settings of the command line (`infra/context.py`).
+A `StageConfig` that exists is valid: every field is checked when it is made, and an error names the field, its value, and the valid values.
+The same fields are the settings of the command line (`infra/context.py`).
 """
 
 import re
@@ -66,7 +66,7 @@ class StageConfig:
 
     Args:
         stage: its name, part of every stack's: a-z, then a-z, 0-9 and -, at most 16 in all.
-        account, region: where it belongs; by default wherever the credentials of whoever deploys it lead.
+        account, region: where it belongs; by default the account and Region of the deployer's credentials.
         memory: of each function, MB (128 to 10 240).
         timeout: of each function, seconds (1 to 900); a received message stays hidden six times as long.
         batch: messages an invocation (1 to 10).
@@ -77,9 +77,9 @@ class StageConfig:
         history_days: days that event lines are kept in the history bucket's `events/` (30 to 3 650); by default for ever. The tables that
             were made of them stay, with all that a run needs to write them again; `build --rebuild`, which reads every line anew, is
             refused once a file is gone.
-        most_reads, most_writes: the ceiling of each table, request units a second: what comes beyond is throttled and tried again.
+        most_reads, most_writes: the ceiling of each table, request units a second: requests beyond are throttled and tried again.
             By default a tenth of what an account has: a runaway then costs at most 9 USD an hour in writes.
-        most_budget: the most descendants that a message may claim which bears no mark by a key of the stage (1 to 2 147 483 647): what one
+        most_budget: the most descendants that a message without a mark by a key of the stage may claim (1 to 2 147 483 647): what one
             message of a sender outside can cause. A larger claim is reduced to it.
         production: data outlives its stack and tables refuse to be deleted; by default in the stage `prod`.
         own_key: a KMS key of the stage's own encrypts its tables, buckets and queues, instead of AWS's; in production alone, because it has
@@ -89,7 +89,7 @@ class StageConfig:
         tags: on every resource.
         permissions_boundary: the ARN of an IAM policy that bounds every role.
         code_signing: the ARN of a Lambda code signing configuration that every function gets.
-        alarm_topic: the ARN of the SNS topic that alarms tell, in the stage's Region; in a CDK app of your own also `topic.topic_arn`.
+        alarm_topic: the ARN of the SNS topic for alarms, in the stage's Region; in a CDK app of your own also `topic.topic_arn`.
         budget: dollars a month above which an alarm says what the stage costs.
         task_metrics: count by task: each task has CloudWatch metrics of its own, at 0.30 dollars a month for each that occurs. Without it
             metrics are the stage's, and log lines say the task.
@@ -191,7 +191,7 @@ class StageConfig:
         _require_within("most_budget", self.most_budget, 1, 2**31 - 1)
         require(self.budget is None or _is_sum(self.budget), "budget", self.budget, "dollars a month, above 0 and at most 1000000")
         told = self.budget is None or self.alarm_topic is not None
-        require(told, "budget", self.budget, "an alarm_topic beside it: whom should it tell?")
+        require(told, "budget", self.budget, "an alarm_topic beside it, to receive the alarms")
 
     def _check_concurrency(self) -> None:
         _require_within("concurrency", self.concurrency, LEAST_CONCURRENCY, MOST_CONCURRENCY)
@@ -217,7 +217,7 @@ class StageConfig:
     def _check_streams(self) -> None:
         for name, arn in self.streams.items():
             others = [other for other, same in self.streams.items() if same == arn and other != name]
-            require(not others, f"streams[{name}]", arn, f"one name for each stream: several tasks may stand on {''.join(others[:1])}")
+            require(not others, f"streams[{name}]", arn, f"one name for each stream: several tasks may read {''.join(others[:1])}")
         for name, key in self.stream_keys.items():
             require(name in self.streams, "stream_keys", name, "a stream to which streams= gives an ARN")
             usable = _is(_KEY, key) or stream_arns.is_placeholder(key)

@@ -1,7 +1,7 @@
 """The settings of a deployment as text: `-c stage=prod -c memory=1024 -c queue_concurrency=mail=2,bulk=50`.
 
-Each field of `StageConfig` is a setting of the same name, and so are `app`, `code` and `requirements`, which say what is
-deployed. A setting that nobody knows is refused: a misspelt ceiling would hold nothing.
+Each field of `StageConfig` is a setting of the same name, and so are `app`, `code` and `requirements`, which name the deployed code. An
+unknown setting is refused: a misspelt ceiling would hold nothing.
 """
 
 import difflib
@@ -24,7 +24,7 @@ _LOCAL = {"timeout": 6, "concurrency": 4}
 
 
 class Deployment(NamedTuple):
-    """What is deployed (`module:attribute`, its directory, its requirements file or None to look there), and to which stage.
+    """The deployed code (`module:attribute`, its directory, its requirements file or None to look there), and its stage.
 
     *replace*: it may take the place of another application, and of queues in which messages wait.
     """

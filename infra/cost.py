@@ -3,7 +3,7 @@
     python -m infra.cost build/cdk.out
 
 The synthesis writes it to `cost.md` beside the templates. Prices: `infra/prices.py`; calls: `benchmarks/calls.py`, which a
-test holds against the numbers here. A million tasks have two prices: when batches are full, and when each message comes alone, as it does
+test holds against the numbers here. A million tasks have two prices: when batches are full, and when each message arrives alone, as it does
 where there is less than one message for each poller at a time.
 """
 
@@ -56,8 +56,8 @@ class Item(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """What of the templates decides the cost: resources by type, the worker's and the recorder's batches and memory, and whether it counts
-    by task."""
+    """The parts of the templates that decide the cost: resources by type, the worker's and the recorder's batches and memory, and whether
+    it counts by task."""
 
     resources: Sequence[Mapping[str, Any]]
     batch: int
@@ -67,7 +67,7 @@ class Stage(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What one task of many is like.
+    """The shape of an average task.
 
     *message_bytes*: of its message. *record_kb*: of its record, with its result and the messages that its body published; each started KB
     is a write unit. *in_chords*: the share of the tasks that are members of chords. *in_s3*: the share whose arguments or result lie in S3.
@@ -95,7 +95,7 @@ def read(assembly: Path, name: str | None = None) -> Stage:
     """Return the stage of this *name* in *assembly*; without a name the only one.
 
     Raises:
-        ValueError: there is none, or more than one and no name.
+        ValueError: it does not exist, or there are several and no name.
     """
     found = stages(assembly)
     if name is None and len(found) == 1:
@@ -147,10 +147,10 @@ def working(stage: Stage) -> list[Item]:
 def tasks(
     stage: Stage, delivery: str, together: float, batch: float | None = None, records: float | None = None, shape: Shape = SMALL,
 ) -> list[Item]:  # fmt: skip
-    """Return what a million tasks of this *shape* cost of which *together* are published in one call; their own code takes no time.
+    """Return the cost of a million tasks of this *shape*, with *together* published in one call; their own code takes no time.
 
     *batch*: so many are received in one invocation, by default as many as the stage takes. *records*: the history of so many invocations
-    becomes one object, by default likewise; that is one where less than one task a minute comes.
+    becomes one object, by default likewise; that is one for less than one task a minute.
     """
     batch, records = batch or stage.batch, records or stage.records
     pages = MILLION * shape.in_chords * max(shape.message_bytes / PAGE_BYTES, 1 / PAGE_MEMBERS)
@@ -193,12 +193,12 @@ def _requests(together: float, shape: Shape) -> int:
 
 
 def _taken(messages: float, together: float) -> float:
-    """Return in how many calls Lambda receives, and deletes, messages of which *together* come in one invocation."""
+    """Return in how many calls Lambda receives, and deletes, messages if *together* arrive in one invocation."""
     return messages / min(together, A_CALL)
 
 
 def webhooks(stage: Stage) -> list[Item]:
-    """Return what a million requests to the webhook URL cost, of which each makes one event; nothing where there is no URL."""
+    """Return the cost of a million requests to the webhook URL, if each makes one event; nothing without a URL."""
     requests = MILLION if _count(stage, "AWS::Lambda::Url") else 0
     batches = requests / stage.batch
     return _priced(
@@ -211,7 +211,7 @@ def webhooks(stage: Stage) -> list[Item]:
 
 
 def streams(stage: Stage, together: int) -> list[Item]:
-    """Return what a million records of streams cost beside the tasks that they call, if so many come *together*.
+    """Return the cost of a million records of streams beside the tasks that they call, if so many arrive *together*.
 
     Lambda's reading of a DynamoDB stream costs nothing; Kinesis asks for its shards, whether they are read or not.
     """
@@ -331,7 +331,7 @@ def _of_the_history(stage: Stage) -> Iterator[str]:
 
 
 def _of_the_job(stage: Stage) -> Iterator[str]:
-    """Yield a sentence about the history job, where Glue runs it: how long a run takes is known to nobody before."""
+    """Yield a sentence about the history job, where Glue runs it: the time of a run is not known before."""
     named = {one["Type"]: _properties(one) for one in stage.resources}
     if job := named.get("AWS::Glue::Job"):
         minute, trigger = job["NumberOfWorkers"] * LIST.glue_worker / 60, named.get("AWS::Glue::Trigger")
@@ -346,7 +346,7 @@ def _mappings(stage: Stage, *, of_streams: bool) -> list[Mapping[str, Any]]:
 
 
 def _told(stage: Stage) -> list[Mapping[str, Any]]:
-    """Return the mappings of streams of which Lambda emits metrics."""
+    """Return the mappings of streams for which Lambda emits metrics."""
     return [one for one in _mappings(stage, of_streams=True) if one.get("MetricsConfig", {}).get("Metrics")]
 
 

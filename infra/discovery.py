@@ -1,5 +1,5 @@
-"""What an application declares, found by importing it as the functions will: with what it pins, what the library's layer brings and what
-Lambda's Python brings. Nothing else that happens to be installed on this machine is found: there a deployment would begin to fail.
+"""The declarations of an application, found by importing it as the functions will: with its pins, the library's layer and Lambda's Python.
+Other packages of this machine are not found, because a deployment would fail without them.
 """
 
 import importlib.metadata
@@ -67,14 +67,14 @@ def _link(directory: Path) -> None:
 
 
 def _metadata(package: str) -> Path | None:
-    """Return where it is told which version of *package* is installed here: some ask for that of another one when they are imported."""
+    """Return the directory with the metadata of *package* as installed here: some ask for that of another one when they are imported."""
     installed = next(iter(importlib.metadata.distributions(name=package)), None)
     files = (installed.files if installed is not None else None) or ()
     return next((Path(str(file.locate())).parent for file in files if file.name == "METADATA"), None)
 
 
 def _run(app: str, code: Path, places: Sequence[Path]) -> subprocess.CompletedProcess[str]:
-    # -S: what is installed here is not deployed, so it must not be found; -P: nor what stands where the command was given. No .pyc: the
+    # -S: packages installed here are not deployed, so they must not be found; -P: nor modules in the current directory. No .pyc: the
     # tree is the user's.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-P", "-S", "-m", "sedano.cli.declared", "--app", app, "--code", str(code)]

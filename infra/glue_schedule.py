@@ -1,4 +1,4 @@
-"""What Glue takes as a schedule, looked at before anything is deployed: Glue refuses after minutes, and a day that never comes not at all.
+"""Glue's rules for schedules, checked before anything is deployed: Glue refuses after minutes, and a day that does not exist not at all.
 
 Source: AWS Glue, "Time-based schedules for jobs and crawlers": `cron(Minutes Hours Day-of-month Month Day-of-week Year)` in UTC, a `?` in
 one of the two fields of days, not more often than every five minutes.
@@ -93,7 +93,7 @@ def _closest(minutes: Iterable[int], hours: set[int]) -> int:
 
 
 def _comes(days: set[int], months: set[int], years: set[int]) -> bool:
-    """Tell whether one of the days is in one of the months of one of the years."""
+    """Return whether one of the days is in one of the months of one of the years."""
     if any(day <= _LONGEST[month - 1] - (month == 2) for day in days for month in months):
         return True
     return 29 in days and 2 in months and any(map(isleap, years))

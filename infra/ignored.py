@@ -36,7 +36,7 @@ class Ignored:
     """The rules of one application's directory."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        """Read *lines* as they stand in a file."""
+        """Read the *lines* of a file."""
         self._rules = list(_rules(lines))
 
     def rule(self, relative: str, *, folder: bool) -> Rule | None:

@@ -1,4 +1,4 @@
-"""What CloudFormation and Lambda take of one template, looked at before anything is deployed.
+"""The limits of CloudFormation and Lambda for one template, checked before anything is deployed.
 
 Sources: CloudFormation quotas (500 resources, 200 outputs, 1 MB a template), Lambda quotas (4 KB of environment variables).
 """
@@ -47,7 +47,7 @@ def of_template(name: str, template: Mapping[str, Any], size: int) -> Iterator[s
 
 
 def _length(value: object, resources: Mapping[str, Any]) -> int:
-    """Return how many bytes a value of the template comes to at most, names that AWS makes included."""
+    """Return how many bytes a value of the template has at most, names that AWS makes included."""
     match value:
         case str():
             return len(value.encode())

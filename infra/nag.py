@@ -1,8 +1,8 @@
 """cdk-nag's AWS Solutions and Serverless rules over every stack, and the form in which one finding is acknowledged with one reason.
 
-A finding is acknowledged on the construct that it names and nowhere higher, so that a new construct is judged anew. The one exception:
-what is found in a function's policies is acknowledged on the role that they belong to, because the CDK splits a large policy into several.
-`cdk synth -c accepted=false` lists every finding, those with a reason as well.
+A finding is acknowledged on the construct that it names and nowhere higher, so that a new construct is judged anew. The one exception: a
+finding in a function's policies is acknowledged on the role that they belong to, because the CDK splits a large policy into several. `cdk
+synth -c accepted=false` lists every finding, those with a reason as well.
 """
 
 import json

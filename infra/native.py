@@ -31,7 +31,7 @@ def require_that_it_runs(files: Iterable[Path], *, architecture: str, python: st
     """Refuse compiled code for another processor than `architecture` or another Python than `python`, such as 3.13.
 
     Raises:
-        AssetError: names the file, what it is for, and the *remedy*.
+        AssetError: names the file, its purpose, and the *remedy*.
     """
     for path in files:
         if not _NAMES.search(path.name):

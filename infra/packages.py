@@ -1,6 +1,6 @@
 """The directory of an application's pinned packages, as the functions import them, made without Docker.
 
-Wheels are chosen for the functions' Python and processor, never built: what has no wheel there is refused by name. The
+Wheels are chosen for the functions' Python and processor, never built: a package without a wheel there is refused by name. The
 directory is called after what decides its content, so it is made once and an unchanged file is never published twice. Bytecode
 is part of it where this machine can make it.
 """
@@ -38,10 +38,10 @@ def packages_for(requirements: Path, on: Platform, cache: Path = PACKAGES) -> Pa
     Args:
         requirements: a file of pins with hashes.
         on: where they run.
-        cache: where such directories stand.
+        cache: the parent of such directories.
 
     Raises:
-        AssetError: a pin cannot be used, has no wheel for the platform, or needs what is not pinned.
+        AssetError: a pin cannot be used, has no wheel for the platform, or needs an unpinned package.
     """
     present = brought()
     pins = read(requirements, on, present)
@@ -64,7 +64,7 @@ def brought() -> dict[str, str]:
 
 
 def is_compiled(packages: Path) -> bool:
-    """Tell whether the packages hold compiled code, so that they run on one kind of machine only."""
+    """Return whether the packages hold compiled code, so that they run on one kind of machine only."""
     return any(native.machine(path) is not None for path in assets.sources(packages))
 
 
@@ -97,7 +97,7 @@ def _explained(error: AssetError, on: Platform, name: str) -> AssetError:
     """Return what pip said with what to do about it before that."""
     missing = _NO_WHEEL.search(str(error))
     if _UNREACHABLE in str(error):
-        words = "the index of packages cannot be reached: look at the network, and at what `pip config list` tells"
+        words = "the index of packages cannot be reached: look at the network, and at the output of `pip config list`"
     elif missing:
         where = f"Python {on.python} on Linux {on.machine}" if on.tags else "this machine's Python"
         remedy = "and nothing is compiled for it here: pin a version that has one, or a package without compiled code"
@@ -108,7 +108,7 @@ def _explained(error: AssetError, on: Platform, name: str) -> AssetError:
 
 
 def _require_whole(modules: Path, on: Platform, present: set[str], name: str) -> None:
-    """Refuse packages that need others which nobody pinned: the first import would fail in the function."""
+    """Refuse packages that need unpinned ones: the first import would fail in the function."""
     needs = dict(_metadata(modules))
     for package, wanted in needs.items():
         for need in wanted:

@@ -1,4 +1,4 @@
-"""Where the parts that are deployed stand: in a clone of the repository, or in the installed package, which carries them along."""
+"""The places of the deployed parts: in a clone of the repository, or in the installed package, which carries them along."""
 
 import hashlib
 from pathlib import Path
@@ -24,7 +24,7 @@ PACKAGES = Path.home() / ".cache" / "sedano" / "packages" if ROOT == _CARRIED el
 def library() -> Path:
     """The directory that holds the library and nothing else, as functions and Glue jobs import it.
 
-    Installed, the library stands among all that is installed beside it: there it is a link, in a directory of its own in the user's cache.
+    When installed, the library is among other packages: then it is a link, in a directory of its own in the user's cache.
     """
     if ROOT == _CLONE:
         return ROOT / "layers" / "sedano" / "python"

@@ -1,4 +1,4 @@
-"""What AWS asks for what a stage uses: list prices of one Region on one day, in US dollars, without the free tiers.
+"""The prices of the services that a stage uses: list prices of one Region on one day, in US dollars, without the free tiers.
 
 Sources: the pricing pages of SQS, Lambda, DynamoDB, S3, CloudWatch, EventBridge Scheduler, KMS and Glue.
 """

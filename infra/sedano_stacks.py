@@ -86,7 +86,7 @@ class SedanoStacks(Construct):
         self.core.grant_publish(grantee)
 
     def grant_results(self, grantee: iam.IGrantable) -> None:
-        """Let *grantee* read what became of tasks: `AsyncResult.get()`, `.state` and what is like them."""
+        """Let *grantee* read the results of tasks: `AsyncResult.get()`, `.state` and similar."""
         self.core.grant_results(grantee)
 
     def _timed(self, config: StageConfig) -> StageConfig:

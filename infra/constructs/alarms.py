@@ -1,7 +1,7 @@
 """Alarms: each says in its description what it means and where to look first.
 
-Where there is nothing to count, nothing is wrong, because a stage without work emits nothing. What is emitted without work as well is
-watched the other way round: there its absence is what rings.
+Where there is nothing to count, nothing is wrong, because a stage without work emits nothing. A metric that is also emitted without work is
+watched the other way round: its absence raises the alarm.
 """
 
 from collections.abc import Iterator
@@ -27,9 +27,9 @@ OLDEST_RECORD_S = 3_600
 
 
 class Rule(NamedTuple):
-    """When to tell somebody, and what: `metric` at or above `threshold` in each of `periods` periods.
+    """The condition and the text of an alarm: `metric` at or above `threshold` in each of `periods` periods.
 
-    With `absent` it is one that is emitted for as long as all is well: below `threshold` then, or not there at all.
+    With `absent` it is one that is emitted for as long as all is well: then it alarms below `threshold`, or when it is missing.
     """
 
     name: str
@@ -72,13 +72,13 @@ def _of_queues(watched: Watched) -> Iterator[Rule]:
         words = f"{name}: a message was handed out too often and never finished. Read it in the dead-letter queue, mend the cause, redrive."
         yield Rule(f"Dead-{name}", of_queue(queue, visible), 1, 1, words)
     words = (
-        "A function set aside a message that it cannot read or does not know. Its attributes say why; send it again when that is mended."
+        "A function parked a message that it cannot read or does not know. Its attributes say why; send it again when that is fixed."
     )
     yield Rule("Parked", of_queue(watched.parked, visible), 1, 1, words)
     for name, queue in watched.queues.items():
         words = (
             f"{name}: the oldest message waits for more than {OLDEST_MESSAGE_S // 60} minutes: too little concurrency, a paused queue, "
-            "or a mapping that is off. What was received three times is no longer counted: see dead letters and poisoned tasks."
+            "or a mapping that is off. Messages received three times are no longer counted: see dead letters and poisoned tasks."
         )
         yield Rule(f"Old-{name}", of_queue(queue, "ApproximateAgeOfOldestMessage"), OLDEST_MESSAGE_S, 2, words)
 
@@ -89,8 +89,8 @@ def _of_functions(watched: Watched) -> Iterator[Rule]:
         yield Rule(f"Failing-{name}", of_function(function, "Errors"), 1, 1, words)
         if name == "webhook":  # nothing waits in a queue until there is room again
             words = (
-                "webhook: senders were told 429, for more came at once than webhook_concurrency lets in, or the account's concurrency is "
-                "used up. Some send again and some, as GitHub, never do: give it more, or look who it is that posts."
+                "webhook: senders got 429, because more requests arrived at once than webhook_concurrency allows, or the account's "
+                "concurrency is used up. Some send again and some, as GitHub, never do: raise it, or find out who posts."
             )
             yield Rule(f"Throttled-{name}", of_function(function, "Throttles"), 1, 1, words)
             continue
@@ -106,7 +106,7 @@ def _of_tables(watched: Watched) -> Iterator[Rule]:
 
 
 def _of_timers(watched: Watched) -> Iterator[Rule]:
-    words = "Scheduler gave up sending what a timer was to send. What it could not deliver rests in the parked queue."
+    words = "Scheduler gave up sending the message of a timer. The undelivered messages are in the parked queue."
     yield Rule("TimersDropped", of_timers(watched.timers, "InvocationDroppedCount"), 1, 1, words)
     words = "Scheduler cannot send for a timer and tries again: look at the timers' role and at the queue that it names."
     yield Rule("TimersFailing", of_timers(watched.timers, "TargetErrorCount"), 1, 3, words)
@@ -115,21 +115,21 @@ def _of_timers(watched: Watched) -> Iterator[Rule]:
 def _of_tasks(watched: Watched) -> Iterator[Rule]:
     words = "A task killed worker after worker and was ended as poison: its result says so, its memory or time limit may say why."
     yield Rule("Poisoned", watched.own("TasksPoisoned"), 1, 1, words)
-    words = "Workers came back after others had taken their tasks over, and their outcomes were refused: time limits are too short."
+    words = "Workers returned after others had taken their tasks over, and their outcomes were refused: time limits are too short."
     yield Rule("FencedOff", watched.own("WritesFencedOff"), STEALS, 1, words)
     words = "Tasks are taken over from workers that died before they finished: look for memory and time limits in the worker's log."
     yield Rule("Stolen", watched.own("ClaimsStolen"), STEALS, 1, words)
     words = "Worker events could not be sent for so long that some were dropped: the history has a gap, the tasks have none."
     yield Rule("RecordsLost", watched.own("RecordsLost"), 1, 1, words)
     words = (
-        "Tasks ended and what follows from them could not be sent: their messages come back until it can. Look at what the worker's log "
-        "says of it: a queue or a table that does not answer, or a grant that its role lacks."
+        "Tasks ended and their follow-ups could not be sent: their messages are delivered again until they can. Look at the worker's log: "
+        "a queue or a table that does not answer, or a grant that its role lacks."
     )
     yield Rule("FollowUpsDelayed", watched.own("FollowUpsDelayed"), 1, 1, words)
     words = (
         "A step raised an exception that no rule foresaw: a defect of sedano, a function of the app that a step calls, or an answer of a "
         "service that is not an answer. The message that caused it is in the parked queue with the reason `unexpected`, the type and the "
-        "place. Report or mend the cause, then send the message again with `sedano parked redrive`."
+        "place. Report or fix the cause, then send the message again with `sedano parked redrive`."
     )
     yield Rule("Unexpected", watched.own("UnexpectedErrors"), 1, 1, words)
     words = (
@@ -145,31 +145,31 @@ def _of_tasks(watched: Watched) -> Iterator[Rule]:
 
 
 def _of_rounds(watched: Watched) -> Iterator[Rule]:
-    """What is invoked by the minute and is not has no error to count."""
+    """A function that is not invoked by the minute has no error to count."""
     for name in sorted(ROUNDS & watched.functions.keys()):
         words = (
-            f"{name}: nobody has invoked it for a quarter of an hour: EventBridge Scheduler's schedule that does so by the minute is off "
-            "or gone, its role may not invoke it any more, or the account's concurrency is used up. Nothing is lost: what these rounds did "
-            "not do, the next one does, late."
+            f"{name}: it was not invoked for a quarter of an hour: EventBridge Scheduler's schedule that does so by the minute is off "
+            "or gone, its role may not invoke it any more, or the account's concurrency is used up. Nothing is lost: the next round does "
+            "the work of the missed ones, late."
         )
         yield Rule(f"Missed-{name}", of_function(watched.functions[name], "Invocations"), 1, 3, words, absent=True)
 
 
 def _of_webhooks(watched: Watched) -> Iterator[Rule]:
     words = (
-        "Webhooks could not be answered and their senders were asked to come again, which they do not do for ever: a secret that is not "
-        "there, or a queue that does not answer. The webhook function's log says which."
+        "Webhooks could not be answered and their senders were asked to send again, which they do not do forever: a missing secret, "
+        "or a queue that does not answer. The webhook function's log says which."
     )
     yield Rule("WebhooksUnanswered", watched.own("WebhooksUnanswered"), 1, 1, words)
     words = (
-        "A request to the webhook URL bore a signature that does not fit: a secret that was changed on one side only, a sender whose clock "
-        "is wrong or that signs in another way, or somebody who tries. What that sender posts is lost until it is mended. The metric "
+        "A request to the webhook URL had a wrong signature: a secret that was changed on one side only, a sender whose clock "
+        "is wrong or that signs in another way, or an attack. That sender's requests are lost until this is fixed. The metric "
         "WebhooksRefused says which webhook and why."
     )
     yield Rule("WebhooksMissigned", watched.own("WebhooksRefused", but=UNSIGNED), 1, 1, words)
     words = (
-        f"At least {REFUSED} requests to the webhook URL in five minutes were refused. Without a signature that is somebody who knocks, or "
-        "a sender whose signature stands in another header than `verify` says. Nothing of theirs was kept."
+        f"At least {REFUSED} requests to the webhook URL in five minutes were refused. Requests without a signature are from a stranger, "
+        "or from a sender whose signature is in another header than `verify` says. They were not kept."
     )
     yield Rule("WebhooksRefused", watched.own("WebhooksRefused"), REFUSED, 1, words)
 
@@ -178,16 +178,16 @@ def _of_streams(watched: Watched) -> Iterator[Rule]:
     # AWS Lambda, "Event source mapping metrics", PolledEventCount: "If Lambda polls for events but receives an empty poll (no new records),
     # Lambda emits a 0 value for this metric." So a stream that is idle and read has data, and one that is not read has none.
     words = (
-        "What a stream told an hour ago is not yet sent on: a queue that does not answer, code that does not import, or more records than "
-        "one invocation a shard can send. The stream function's log says which. Nothing is lost for 23 hours more; after that DynamoDB "
-        "forgets the oldest records."
+        "Records of a stream are not yet sent on after an hour: a queue that does not answer, code that does not import, or more records "
+        "than one invocation a shard can send. The stream function's log says which. Nothing is lost for 23 hours more; after that "
+        "DynamoDB forgets the oldest records."
     )
     age = of_function(watched.functions["stream"], "IteratorAge", statistic="Maximum")
     yield Rule("StreamsBehind", age, OLDEST_RECORD_S * 1000, 1, words)
     for name, mapping in watched.streams.items():
         words = (
-            f"{name}: nobody reads this stream: its mapping is off, the stream function's role may not read it any more, the stream is "
-            "gone, or the function gets nowhere with what was read. `aws lambda get-event-source-mapping --uuid` and this alarm's UUID "
-            "tell its State and LastProcessingResult. Records wait for 24 hours from when they came, in Kinesis for as long as it was told."
+            f"{name}: this stream is not read: its mapping is off, the stream function's role may not read it any more, the stream is "
+            "gone, or the function makes no progress with its records. `aws lambda get-event-source-mapping --uuid` and this alarm's UUID "
+            "show its State and LastProcessingResult. Records wait for 24 hours from their arrival, in Kinesis for its retention time."
         )
         yield Rule(f"Unread-{name}", of_stream(mapping, "PolledEventCount", statistic="SampleCount"), 1, 3, words, absent=True)

@@ -1,4 +1,4 @@
-"""Buckets: encrypted, private, reached over TLS only, and what was overwritten or deleted can be had back for a while."""
+"""Buckets: encrypted, private, reached over TLS only; overwritten and deleted objects can be restored for a while."""
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_kms as kms

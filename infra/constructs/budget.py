@@ -1,4 +1,4 @@
-"""A budget: who is told when a stage costs more in a month than was planned, or is about to."""
+"""A budget: the people to notify when a stage costs more in a month than planned, or is about to."""
 
 from aws_cdk import aws_budgets as budgets
 from constructs import Construct
@@ -8,7 +8,7 @@ TOLD_AT = (("ACTUAL", 100), ("FORECASTED", 100))
 
 
 class Budget(Construct):
-    """A monthly budget for everything that bears the stage's tag; the account must have that tag as a cost allocation tag."""
+    """A monthly budget for everything with the stage's tag; the account must have that tag as a cost allocation tag."""
 
     def __init__(self, scope: Construct, name: str, *, stage: str, dollars: float, topic: str) -> None:
         """`topic`: the ARN of the SNS topic; its policy must let `budgets.amazonaws.com` publish."""

@@ -86,7 +86,7 @@ class Dashboard(Construct):
         read = [of_stream(mapping, "PolledEventCount", label=name) for name, mapping in self._watched.streams.items()]
         return [
             _graph("Streams: age of the record that is handed over, milliseconds", [age], width=_HALF),
-            _graph("Streams: records read; where a line breaks off, nobody reads", read, width=_HALF),
+            _graph("Streams: records read; where a line breaks off, reading stopped", read, width=_HALF),
         ]
 
     def _cost(self) -> cloudwatch.GraphWidget:

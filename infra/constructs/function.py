@@ -38,7 +38,7 @@ _LOCALLY = {
 }
 _PYTHON = "Python 3.13 is what Glue 6 runs, and one library serves the functions and the Glue jobs."
 #: Why what a function fails at is not lost without dead letters of the function's own, where queues feed it.
-FED_BY_QUEUES = "Nobody invokes it asynchronously: what fails stays in the queue that fed it, which has a dead-letter queue."
+FED_BY_QUEUES = "It is not invoked asynchronously: a failed message stays in the queue that fed it, which has a dead-letter queue."
 #: What else cdk-nag finds about every function, and why it stays.
 _ACCEPTED = {
     "AwsSolutions-L1": _PYTHON,
@@ -49,7 +49,7 @@ _ACCEPTED = {
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a function runs: its source, the layers it stands on, and its environment."""
+    """The code of a function: its source, its layers, and its environment."""
 
     source: Path
     layers: Sequence[lambda_.ILayerVersion]
@@ -57,7 +57,7 @@ class Content:
 
 
 class Function(Construct):
-    """One function. What it may do is said with `allow`, by whoever composes it with what it uses."""
+    """One function. Its composer grants its permissions with `allow`."""
 
     def __init__(
         self,
@@ -70,9 +70,9 @@ class Function(Construct):
         at_once: int | None = None,
         loses_nothing: str = FED_BY_QUEUES,
     ) -> None:
-        """`may_loop`: the function's messages may come back to it, and `hops` in each bounds how often.
+        """`may_loop`: the function's messages may return to it, and `hops` in each bounds how often.
 
-        `at_once`: so many invocations are kept for it, and it gets no more. `loses_nothing`: why what it fails at is not lost.
+        `at_once`: so many invocations are kept for it, and it gets no more. `loses_nothing`: why its failures lose nothing.
         """
         super().__init__(scope, name)
         self._config, self._at_once = config, at_once
@@ -117,7 +117,7 @@ class Function(Construct):
         )
 
     def _signing(self) -> lambda_.ICodeSigningConfig | None:
-        """Whose signatures the function's code must bear, if the stage says so."""
+        """The required signers of the function's code, if the stage says so."""
         signing = self._config.code_signing
         return None if signing is None else lambda_.CodeSigningConfig.from_code_signing_config_arn(self, "Signing", signing)
 
@@ -161,19 +161,19 @@ class Function(Construct):
             max_concurrency=concurrency,
             report_batch_item_failures=True,
         )
-        reason = "Lambda takes no destination for a queue's mapping: what fails goes to the queue's own dead-letter queue."
+        reason = "Lambda takes no destination for a queue's mapping: failed messages go to the queue's own dead-letter queue."
         acknowledge(mapping, "Serverless-LambdaEventSourceMappingDestination", reason)
         return mapping.event_source_mapping_id
 
     def follow(self, name: str, arn: str, *, service: str, key: str | None) -> str:
-        """Feeds the function what the stream called `name` tells, whose ARN this is, of `service` (a key of `READS`).
+        """Feeds the function the records of the stream called `name`, whose ARN this is, of `service` (a key of `READS`).
 
         Returns the UUID of the mapping.
 
         `key`: the ARN of your own key that encrypts it.
 
-        The function answers from which record on it has to be told again, and says so of no record for what stands in it: that one would
-        come again until the stream forgets it.
+        The function returns the record from which reading must begin again, but never because of a record's contents: such a record would
+        be repeated until the stream forgets it.
         """
         self.allow(READS[service], arn)
         if key is not None:

@@ -1,4 +1,4 @@
-"""A key of the stage's own: whoever administers it can see each use of what the stage keeps, and end all of them at once."""
+"""A key of the stage's own: its administrator can see each use of the stage's data, and end all of them at once."""
 
 from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
@@ -13,9 +13,9 @@ class Key(Construct):
     """One key for all tables, buckets and queues of a stage, renewed each year, and never deleted with its stack.
 
     Who may use it is said as AWS says it of the keys that it manages itself: everybody in the account, through a service that keeps
-    something with it and lets him at that. So no role needs a grant of its own for it, and neither does whoever publishes; nobody can
-    decrypt with it by himself. Outside the partition `aws` the names of services end as the partition's addresses do, such as
-    `amazonaws.com.cn`; both endings are named, because AWS documents the first one for all partitions.
+    something with it and lets him at that. So no role needs a grant of its own for it, nor does a publisher; no principal can decrypt with
+    it directly. Outside the partition `aws` the names of services end as the partition's addresses do, such as `amazonaws.com.cn`; both
+    endings are named, because AWS documents the first one for all partitions.
     """
 
     def __init__(self, scope: Construct, name: str, *, stage: str) -> None:

@@ -1,6 +1,6 @@
-"""The figures by which a stage is watched: what AWS counts of each resource, and what the library counts of its own.
+"""The figures by which a stage is watched: the metrics of AWS for each resource, and those of the library.
 
-The library's metrics (`sedano.aws.telemetry`) stand in a namespace of the stage, by function and where it matters by reason; by task only
+The library's metrics (`sedano.aws.telemetry`) are in a namespace of the stage, by function and where it matters by reason; by task only
 with `task_metrics=true`. An alarm over them asks for the sum over all of them; CloudWatch charges such an alarm by the metrics that it
 looks at, and only those that occurred exist.
 """
@@ -20,7 +20,7 @@ MINUTES = Duration.minutes(5)
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What of a stage is watched, each under the name by which a person knows it."""
+    """The watched parts of a stage, each under its readable name."""
 
     stage: str
     queues: Mapping[str, sqs.IQueue]
@@ -35,52 +35,52 @@ class Watched:
     memory: int
 
     def own(self, metric: str, period: Duration = MINUTES, *, but: str = "") -> cloudwatch.MathExpression:
-        """The sum of one of the library's metrics over all tasks, reasons (except the one that is no matter, `but`) and functions."""
+        """The sum of one of the library's metrics over all tasks, reasons (except the harmless one, `but`) and functions."""
         where = f" WHERE reason != '{but}'" if but else ""
         query = f'SELECT SUM({metric}) FROM "{namespace(self.stage)}"{where}'  # noqa: S608 - CloudWatch's own language, over names from code
         return cloudwatch.MathExpression(expression=query, using_metrics={}, period=period, label=metric)
 
 
 def namespace(stage: str) -> str:
-    """Where the library's metrics of a stage stand; `sedano.host.functions` writes them there."""
+    """The namespace of the library's metrics of a stage; `sedano.host.functions` writes them there."""
     return f"sedano/{stage}"
 
 
 def of_queue(
     queue: sqs.IQueue, metric: str, *, statistic: str = "Maximum", period: Duration = MINUTES, label: str | None = None
 ) -> cloudwatch.Metric:
-    """What SQS counts of `queue`."""
+    """The metrics of SQS for `queue`."""
     return _of("AWS/SQS", metric, {"QueueName": queue.queue_name}, statistic, period, label)
 
 
 def of_function(
     function: lambda_.IFunction, metric: str, *, statistic: str = "Sum", period: Duration = MINUTES, label: str | None = None
 ) -> cloudwatch.Metric:
-    """What Lambda counts of `function`."""
+    """The metrics of Lambda for `function`."""
     return _of("AWS/Lambda", metric, {"FunctionName": function.function_name}, statistic, period, label)
 
 
 def of_stream(
     mapping: str, metric: str, *, statistic: str = "Sum", period: Duration = MINUTES, label: str | None = None
 ) -> cloudwatch.Metric:
-    """What Lambda counts of the mapping with this UUID, which reads a stream."""
+    """The metrics of Lambda for the mapping with this UUID, which reads a stream."""
     return _of("AWS/Lambda", metric, {"EventSourceMappingUUID": mapping}, statistic, period, label)
 
 
 def of_table(
     table: dynamodb.ITable, metric: str, *, statistic: str = "Sum", period: Duration = MINUTES, label: str | None = None
 ) -> cloudwatch.Metric:
-    """What DynamoDB counts of `table`."""
+    """The metrics of DynamoDB for `table`."""
     return _of("AWS/DynamoDB", metric, {"TableName": table.table_name}, statistic, period, label)
 
 
 def of_timers(group: str, metric: str, *, period: Duration = MINUTES) -> cloudwatch.Metric:
-    """What Scheduler counts of the schedules in `group`."""
+    """The metrics of Scheduler for the schedules in `group`."""
     return _of("AWS/Scheduler", metric, {"ScheduleGroup": group}, "Sum", period, None)
 
 
 def of_logs(group: logs.ILogGroup, *, period: Duration) -> cloudwatch.Metric:
-    """The bytes that were written to a log group, before compression: what is billed."""
+    """The bytes that were written to a log group, before compression, as they are billed."""
     return _of("AWS/Logs", "IncomingBytes", {"LogGroupName": group.log_group_name}, "Sum", period, None)
 
 

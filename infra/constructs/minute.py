@@ -1,4 +1,4 @@
-"""What invokes a function by the minute, while nothing stands and waits."""
+"""The schedule that invokes a function by the minute, without a standing process."""
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_

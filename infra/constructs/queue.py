@@ -3,7 +3,7 @@
 *key* is always what they are encrypted with; None: SQS's own. *permanent*: in production a queue that leaves its template, because its
 stack is deleted or because the application no longer names it, is kept with the messages that wait in it.
 
-A command queue has a name of its own, `sedano-STAGE-ID-QUEUE`, of which functions and clients are given the last part only: Lambda takes
+A command queue has a name of its own, `sedano-STAGE-ID-QUEUE`, whose last part functions and clients get only: Lambda takes
 4 KB of environment variables, in which 18 whole addresses had room. The ID is that of the stack, and new with each new stack, so a stage
 that was destroyed can be deployed again at once. All other queues have the names that CloudFormation gives them.
 """
@@ -38,7 +38,7 @@ _ORDER: dict[str, Any] = {
 
 
 def names_begin(stage: str) -> str:
-    """Return what the names of the command queues of *stage* begin with; the first eight digits of the stack's id tell stacks apart."""
+    """Return the prefix of the names of the command queues of *stage*; the first eight digits of the stack's id distinguish stacks."""
     return f"sedano-{stage}-{Fn.select(0, Fn.split('-', Fn.select(2, Fn.split('/', Aws.STACK_ID))))}-"
 
 
@@ -63,7 +63,7 @@ class WorkQueue(Construct):
 
 
 class ParkedQueue(Construct):
-    """Where a message rests that a function refuses: its body as it came, the reason in its attributes."""
+    """The queue of messages that a function refuses: the body as received, the reason in its attributes."""
 
     def __init__(self, scope: Construct, name: str, *, permanent: bool, key: kms.IKey | None = None) -> None:
         super().__init__(scope, name)

@@ -4,8 +4,8 @@ What is compared is the share of invocations that fail, of the new version and o
 while the old version fails, and one invocation that ran out of memory in a busy minute takes nothing back.
 
 The metrics are those of AWS's own example of a gradual deployment (AWS SAM, "Deploying serverless applications gradually"): the dimension
-`ExecutedVersion` beside the alias tells the two versions apart. The alarm is one of its own for each version: CodeDeploy refuses to begin
-while an alarm rings, and one that rang for the last release would hold up the next.
+`ExecutedVersion` beside the alias distinguishes the two versions. The alarm is one of its own for each version: CodeDeploy refuses to begin
+while an alarm is on, and one that fired for the last release would block the next.
 """
 
 from typing import Any
@@ -58,7 +58,7 @@ class Release(Construct):
         }
 
     def _role(self, function: str) -> iam.Role:
-        """What AWS's own policy for CodeDeploy and Lambda allows on every function, on this one alone; none of its hooks and buckets."""
+        """The rights of AWS's own policy for CodeDeploy and Lambda, on this one function alone; none of its hooks and buckets."""
         role = role_for(self, "Role", "codedeploy.amazonaws.com")
         colon = ArnFormat.COLON_RESOURCE_NAME
         alarms = Stack.of(self).format_arn(service="cloudwatch", resource="alarm", resource_name="*", arn_format=colon)
@@ -98,7 +98,7 @@ class Release(Construct):
         return alarm
 
     def _counted(self, metric: str, version: str | None = None) -> cloudwatch.Metric:
-        """What Lambda counts of the alias, of one version behind it or of both."""
+        """The metrics of Lambda for the alias, for one version behind it or for both."""
         dimensions = {"FunctionName": self._function.function_name, "Resource": f"{self._function.function_name}:{_ALIAS}"}
         if version is not None:
             dimensions["ExecutedVersion"] = version
@@ -108,7 +108,7 @@ class Release(Construct):
 
 
 def _called_after(alarm: cloudwatch.Alarm, version: lambda_.Version) -> None:
-    """Give the alarm a logical id that changes when the version's does, so that each version has an alarm that never rang."""
+    """Give the alarm a logical id that changes when the version's does, so that each version has an alarm that has never fired."""
     made, numbered = alarm.node.default_child, version.node.default_child
     if isinstance(made, CfnElement) and isinstance(numbered, CfnElement):
         made.override_logical_id(f"Failures{numbered.logical_id}")

@@ -13,7 +13,7 @@ MOST_IN_A_STATEMENT = 20
 
 
 def statements(actions: Sequence[str], arns: Sequence[str], where: Mapping[str, Any] | None = None) -> Iterator[iam.PolicyStatement]:
-    """Yield statements that allow `actions` on all of `arns` together, `where` these conditions hold; none is too large for a policy."""
+    """Yield statements that allow `actions` on all of `arns` together, `where` these conditions hold; each is small enough for a policy."""
     for first in range(0, len(arns), MOST_IN_A_STATEMENT):
         some = arns[first : first + MOST_IN_A_STATEMENT]
         yield iam.PolicyStatement(actions=[*actions], resources=[*some], conditions=where)
@@ -24,7 +24,7 @@ def role_for(scope: Construct, name: str, service: str, *, local: bool = False) 
 
     *local*: the endpoint on this machine says of no caller which account it acts for.
 
-    Without the condition another account's resource could have the service take on the role, if it came to know its ARN (IAM, "The confused
+    Without the condition another account's resource could have the service take on the role, if it knew its ARN (IAM, "The confused
     deputy problem"). EventBridge Scheduler, Glue, EMR Serverless and CodeDeploy document that they send `aws:SourceAccount`. Lambda does
     not for execution roles, and a role cannot be passed to a function of another account: functions keep a plain trust policy.
     """

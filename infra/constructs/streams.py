@@ -1,8 +1,8 @@
-"""Streams that feed a function: what its role must be able to do on each, how Lambda reads it, and what stands for one on this machine.
+"""Streams that feed a function: the rights of its role on each, Lambda's reading of it, and its replacement on this machine.
 
-A function that only sends what a stream tells can fail at nothing but its surroundings, never at a record. So Lambda gives no record up: it
-begins again at the first that could not be sent, until the stream itself forgets (DynamoDB after 24 hours, Kinesis after as long as it was
-told to). Halving a batch would find no culprit, for there is none.
+A function that only sends a stream's records can fail only because of its surroundings, never because of a record. So Lambda gives no
+record up: it begins again at the first that could not be sent, until the stream itself forgets (DynamoDB after 24 hours, Kinesis after its
+retention time). Halving a batch would not find a faulty record, because none exists.
 """
 
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ def service_of(name: str, arn: str) -> str:
 
 
 class StreamMapping(Construct):
-    """Has Lambda hand over what the stream `arn` tells, from the oldest record on, each shard in order, to `function`."""
+    """Has Lambda hand over the records of the stream `arn`, from the oldest one on, each shard in order, to `function`."""
 
     def __init__(self, scope: Construct, name: str, *, function: lambda_.IFunction, arn: str) -> None:
         super().__init__(scope, name)
@@ -78,14 +78,14 @@ class StreamMapping(Construct):
             parallelization_factor=1,
             metrics_config=lambda_.CfnEventSourceMapping.MetricsConfigProperty(metrics=[COUNTED]),
         )
-        reason = "No record is given up, so nothing would ever go there: what cannot be sent is tried again, and an alarm tells its age."
+        reason = "No record is given up, so nothing would ever go there: sending is tried again, and an alarm reports the record's age."
         acknowledge(mapping, "Serverless-LambdaEventSourceMappingDestination", reason)
-        #: The UUID of the mapping, under which its metrics stand.
+        #: The UUID of the mapping, which identifies its metrics.
         self.uuid = mapping.ref
 
 
 class StreamTable(Construct):
-    """A table of a stage on this machine, where nobody has one to give: what is written to it is what its stream tells."""
+    """A table of a stage on this machine, if no ARN is given: its stream reports the writes to it."""
 
     def __init__(self, scope: Construct, name: str) -> None:
         super().__init__(scope, name)

@@ -14,9 +14,8 @@ MEMBERS, MEMBERS_KEY = "members", "knd"
 
 
 class Ceiling(NamedTuple):
-    """How many request units a second a table gives at most, *reads* and *writes*: what a runaway may cost.
-
-    What comes beyond is throttled and told: messages wait, an alarm fires.
+    """How many request units a second a table gives at most, *reads* and *writes*: the ceiling of cost of a runaway. Requests beyond are
+    throttled and reported: messages wait, an alarm fires.
     """
 
     reads: int
@@ -27,7 +26,7 @@ class Table(Construct):
     """One trust zone's items. Two zones are two tables, because a policy names a table and not a key prefix."""
 
     def __init__(self, scope: Construct, name: str, *, permanent: bool, ceiling: Ceiling, key: kms.IKey | None = None) -> None:
-        """`key`: what it is encrypted with, AWS's own by default."""
+        """`key`: the key of its encryption, AWS's own by default."""
         super().__init__(scope, name)
         self.table = dynamodb.Table(
             self,
@@ -48,7 +47,7 @@ class Table(Construct):
     def index_members(self) -> None:
         """Add the index by which the controller and views find the members of the cluster (`sedano.aws.members`).
 
-        DynamoDB adds an index to a table that stands without an interruption. Items without its key are not in it.
+        DynamoDB adds an index to an existing table without an interruption. Items without its key are not in it.
         """
         self.table.add_global_secondary_index(
             index_name=MEMBERS,

@@ -24,7 +24,7 @@ class TimersGroup(Construct):
 
 
 class Timers(Construct):
-    """What sends for the schedules of a group: to `targets`, and what fails to `undelivered`."""
+    """The sender for the schedules of a group: to `targets`, and failures to `undelivered`."""
 
     def __init__(
         self, scope: Construct, name: str, *, group: str, targets: Sequence[sqs.IQueue], undelivered: sqs.IQueue, local: bool = False

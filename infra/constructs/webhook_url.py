@@ -1,7 +1,7 @@
 """The one address of a stage that is open to the world: a function URL, where each sender is known by his signature.
 
-AWS asks nobody who he is there (`AuthType: NONE`), because no sender of webhooks can sign as AWS would have it. What may be called is this
-one function, by this one way.
+AWS identifies no caller there (`AuthType: NONE`), because no sender of webhooks can sign as AWS requires. Only this one function can be
+called, and only this way.
 """
 
 from aws_cdk import aws_lambda as lambda_

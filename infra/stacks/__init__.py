@@ -1,1 +1,1 @@
-"""The stacks of one stage: what must survive (state) and what may be replaced at any time (core)."""
+"""The stacks of one stage: durable resources (state) and those that may be replaced at any time (core)."""

@@ -1,4 +1,4 @@
-"""What a stage runs: the queues, the three functions that consume them, and the scheduler where tasks come round.
+"""What a stage runs: the queues, the three functions that consume them, and the scheduler of periodic tasks.
 
     command queues -> worker -> command queues, events, records, parked
     events         -> router -> command queues, records, parked
@@ -45,7 +45,7 @@ from .state import BLOBS, CONTROL, HISTORY, KEY, LEDGER, PARKED, PARKED_ARN, PAR
 #: twelve messages.
 RECORDS_TOGETHER, RECORDS_WAIT = 100, 60
 #: Why what a function fails at that comes round is not lost.
-NEXT_ROUND = "What a round does not do, the round of the next minute does: nothing is lost."
+NEXT_ROUND = "The next round does the work that a round missed: nothing is lost."
 #: To whom the timers' role may be handed.
 SCHEDULER = "scheduler.amazonaws.com"
 
@@ -122,7 +122,7 @@ class CoreStack(StageStack):
         return {"SEDANO_TASK_METRICS": "on"} if self._config.task_metrics else {}
 
     def _scheduler_state(self) -> str:
-        """Whether periodic tasks may be added at run time: a client that adds one where nobody looks must be told so."""
+        """Whether periodic tasks may be added at run time: a client that adds one without a scheduler must get an error."""
         return "on" if self._scheduled else "off"
 
     def _command_names(self) -> str:
@@ -133,7 +133,7 @@ class CoreStack(StageStack):
         return [queue.queue_arn for queue in self._commands.values()]
 
     def _unordered(self) -> list[sqs.Queue]:
-        """Where timers, events and what comes round send: they know no order, so they send to no queue that keeps one."""
+        """The target queues of timers, events and schedules: these have no order, so they send to no queue that keeps one."""
         return [queue for name, queue in self._commands.items() if not name.endswith(FIFO)]
 
     def _unordered_arns(self) -> list[str]:
@@ -234,7 +234,7 @@ class CoreStack(StageStack):
         made.allow(["lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping"], *mappings)
 
     def _add_webhook(self, environment: Mapping[str, str], webhooks: Mapping[str, bool]) -> None:
-        answered = "Who posts waits for the answer: what fails he is told, and he sends it again."
+        answered = "The sender waits for the answer: it gets a failure, and sends again."
         made = self._function("webhook", environment, at_once=self._config.webhook_concurrency or None, loses_nothing=answered)
         made.allow(["sqs:SendMessage"], self._events.queue_arn, self._parked.queue_arn)
         self._allow_blobs(made, "s3:PutObject")
@@ -318,7 +318,7 @@ class CoreStack(StageStack):
         return role
 
     def watched(self) -> Watched:
-        """What of this stack and of the tables is to be watched."""
+        """The parts of this stack and of the tables to watch."""
         return Watched(
             stage=self._config.stage,
             queues={name: made.queue for name, made in self._work_queues.items()},

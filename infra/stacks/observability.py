@@ -1,4 +1,4 @@
-"""What a person on call looks at: the alarms and the dashboard of one stage.
+"""The alarms and the dashboard of one stage, for the person on call.
 
 A stack of its own, so that a changed threshold touches nothing that runs. It watches; nothing depends on it.
 """

@@ -1,4 +1,4 @@
-"""What turns a stage's history into tables: one Spark job on Glue, off until somebody starts or schedules it; EMR Serverless if asked for.
+"""What turns a stage's history into tables: one Spark job on Glue, off until it is started or scheduled; EMR Serverless if asked for.
 
     history bucket events/  ->  job (build, then compact)  ->  history bucket history/
 
@@ -114,7 +114,7 @@ class PipelineStack(StageStack):
         return f"/sedano/{self._config.stage}/history"
 
     def _add_security(self) -> glue.SecurityConfiguration:
-        """With what the job's objects are encrypted: what a job says of that comes before what its bucket does.
+        """The encryption of the job's objects: a job's own setting overrides that of its bucket.
 
         It cannot be changed under one name, so each has its own. The CDK retains it by default, and then the name is taken when the stage
         is deployed again after it was destroyed. It holds no data: it is deleted with its stack.
@@ -135,7 +135,7 @@ class PipelineStack(StageStack):
             role=role.without_policy_updates(),
             script=glue.Code.from_bucket(self._script.bucket, self._script.s3_object_key),
             extra_python_files=[glue.Code.from_bucket(self._library.bucket, self._library.s3_object_key)],
-            # Nobody looks at them, and the role would have to write any metric of the account.
+            # No person looks at them, and the role would have to write any metric of the account.
             enable_metrics=False,
             enable_observability_metrics=False,
             glue_version=glue.GlueVersion.V6_0,
@@ -151,8 +151,8 @@ class PipelineStack(StageStack):
                 "--custom-logGroup-prefix": self._logs_prefix(),
             },
         )  # fmt: skip
-        acknowledge(job, "AwsSolutions-GL1", "CloudWatch encrypts by itself; a key of one's own costs a dollar a month while nothing runs.")
-        acknowledge(job, "AwsSolutions-GL3", "The job has no bookmarks: what was taken in stands in the history's own manifests.")
+        acknowledge(job, "AwsSolutions-GL1", "CloudWatch always encrypts; a key of one's own costs a dollar a month while nothing runs.")
+        acknowledge(job, "AwsSolutions-GL3", "The job has no bookmarks: the history's own manifests list the files taken in.")
         return job
 
     def _add_alarms(self, failed: cloudwatch.Metric, succeeded: cloudwatch.Metric) -> None:
@@ -203,7 +203,7 @@ class PipelineStack(StageStack):
         CfnOutput(self, "SedanoHistoryScript", value=self._script.s3_object_url)
 
     def _runs_that(self, state: str, application: str) -> cloudwatch.Metric:
-        """How many runs reached this state, as EventBridge tells of each."""
+        """How many runs reached this state, by EventBridge's events."""
         told = events.EventPattern(
             source=["aws.emr-serverless"],
             detail_type=["EMR Serverless Job Run State Change"],

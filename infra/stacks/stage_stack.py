@@ -1,4 +1,4 @@
-"""What the stacks of a stage have in common: their names, and whose account they belong to."""
+"""The common part of the stacks of a stage: their names and their account."""
 
 from aws_cdk import Environment, Stack
 from constructs import Construct

@@ -1,5 +1,4 @@
-"""What a stage remembers: the ledger, the control table, large values, the history of what happened, what was parked, the timers that are
-set; and the key to it.
+"""The durable state of a stage: the ledger, the control table, large values, the history, parked messages, timers; and their key.
 
 This stack changes rarely and is deployed first. In production nothing in it is deleted with it. Its outputs are all
 that other stacks know of it.

@@ -66,7 +66,7 @@ def test_a_consumer_is_refused_for_its_stream() -> None:
 
 
 def test_one_stream_has_one_name() -> None:
-    assert _refusal(streams={"orders": ORDERS, "again": ORDERS}).endswith("several tasks may stand on again")
+    assert _refusal(streams={"orders": ORDERS, "again": ORDERS}).endswith("several tasks may read again")
 
 
 def test_a_stream_of_another_region_is_refused_as_soon_as_the_region_is_known() -> None:
