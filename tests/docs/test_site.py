@@ -29,6 +29,7 @@ READERS = [path.read_text(encoding="utf-8") for path in TESTS]
 WITHOUT_EXAMPLE = {
     "README.md": "about this folder; it is not a page of the site",
     "proof.md": "figures of `make prove`, each compared with its measurement by test_figures.py",
+    "glossary.md": "a table of words, compared with the modules by tests/house/test_glossary.py",
     "protocol/transitions.md": "a table of writes, compared with the code by tests/unit/test_protocol_documents.py",
 }
 """Which pages show no code that a test runs, and why."""

@@ -1,0 +1,202 @@
+"""docs/glossary.md is the library's list of words: modules and floors use them, and one class name is one class."""
+
+import ast
+from collections import defaultdict
+from typing import NamedTuple
+
+import pytest
+
+from tests.house import tree
+
+MOST_WORDS = 60
+PAGE = tree.ROOT / "docs" / "glossary.md"
+FLOORS = ("api", "model", "ports", "engine", "aws", "memory", "sqlite")
+MACHINERY: dict[str, dict[str, str]] = {
+    "api": {
+        "checks_and_budgets": "the declarations of health checks and of budgets, a mixin of the app",
+        "connector": "the function that is named in `connect=`",
+        "control": "`app.control`, over many words",
+        "declaration": "the check of the options of `@app.task`",
+        "exclusion": "`app.lock` and its like, a mixin of the app",
+        "inspection": "`app.control.inspect()`, over many words",
+        "keys": "the keys of limits, tenants and singletons",
+        "limit_control": "`app.control.rate_limit` and its like",
+        "periodic": "`@app.periodic`, a mixin of the app",
+        "schedule_declaration": "the check of the call and the options of a schedule",
+        "shared_tasks": "`@shared.task`: tasks declared before an app exists",
+        "task_declarer": "the declaration of a task and the tasks of an app",
+        "task_decorators": "the types of `@app.task` and its like",
+        "task_options": "the names of all options of a task",
+        "worker_options": "the options of `Sedano(worker=)`",
+    },
+    "model": {
+        "connection": "the breaker of a connection to a service",
+        "settings": "the settings of a project, read from pyproject.toml",
+    },
+    "ports": {
+        "absent": "the placeholders of optional ports",
+        "archive": "the store of files of the history",
+        "consumers": "the queues as their readers see them",
+        "deadlines": "how long a program waits for a port",
+        "machine": "clock, randomness and telemetry of the machine",
+        "webhook_secrets": "the store of the secrets of webhooks",
+    },
+    "engine": {
+        "budget_marks": "the ceiling of the budget of a message",
+        "chronicle": "the worker events of one invocation, packed",
+        "containment": "the last resort against unforeseen exceptions",
+        "context": "the running task, as `current()` returns it",
+        "election_requests": "the command that opens an election",
+        "expiry": "the end of a task whose `expires` is over",
+        "gate": "the protocol of all gates of a worker",
+        "hold_back": "giving one message back to its queue",
+        "log_records": "the running task in log records",
+        "origins": "the module in which a name was declared",
+        "sections": "`with retry():` and its like in a body",
+        "task_log": "log lines from inside a task",
+    },
+    "aws": {
+        "archive": "adapter of the port of the same name",
+        "blobs": "adapter for large values in S3",
+        "client": "the AWS client: session, faults, tables",
+        "consumers": "adapter of the port of the same name",
+        "control": "adapter for the control record",
+        "deliveries": "the event of a Lambda invocation",
+        "deployment": "all ports of one deployment",
+        "expressions": "every conditional write",
+        "fencing": "guarded writes to DynamoDB and S3",
+        "function_url": "the request of a function URL",
+        "glue": "runs of Glue",
+        "key_store": "adapter for the keys of seals",
+        "ledger_items": "the items of the ledger in DynamoDB",
+        "log_lines": "the JSON lines of a function",
+        "machine": "adapter of the port of the same name",
+        "members": "adapter for the list of members",
+        "program_log": "the log of a program",
+        "settings": "the variables whose names begin with SEDANO_",
+        "webhook_secrets": "adapter of the port of the same name",
+    },
+    "memory": {
+        "archive": "adapter of the port of the same name",
+        "consumers": "adapter of the port of the same name",
+        "control": "adapter for the control record",
+        "folder": "an archive in a folder",
+        "key_store": "adapter for the keys of seals",
+        "machine": "virtual clock and seeded randomness",
+        "stores": "adapters for blobs, events and members",
+        "stream_records": "records of streams for tests",
+        "webhook_secrets": "adapter of the port of the same name",
+    },
+    "sqlite": {
+        "archive": "adapter of the port of the same name",
+        "blobs": "adapter for large values",
+        "consumers": "adapter of the port of the same name",
+        "control": "adapter for the control record",
+        "deployment": "all ports over one file",
+        "key_store": "adapter for the keys of seals",
+        "members": "adapter for the list of members",
+        "schema": "the tables of the file",
+        "store": "the file, its connections and transactions",
+        "swaps": "records that change by compare-and-swap",
+        "sweeping": "deletion of what is too old",
+        "waiting": "waiting for messages",
+        "webhook_secrets": "adapter of the port of the same name",
+    },
+}
+"""Each file or folder of a floor that is not a word of the glossary, and its subject."""
+SHARED = {
+    "Answers", "Arrived", "Asked", "Call", "Change", "Check", "Control", "Decision", "Declares", "Deployment", "Entry", "Exit", "Gate",
+    "Input", "Kept", "Lanes", "Later", "Leases", "Line", "Lost", "Member", "Origin", "Pause", "Plan", "Progress", "Project",
+    "Published", "Publishes", "Reads", "Round", "Run", "Schedules", "Settings", "Slot", "State", "Step", "Tail", "Value", "Wanted",
+    "Watch",
+}  # fmt: skip
+"""Public class names that still name several classes. Take a name out when it names one; no name may be added."""
+
+
+class Word(NamedTuple):
+    """One row of the glossary."""
+
+    word: str
+    meaning: str
+    module: str
+
+
+def words() -> list[Word]:
+    """The rows of the page, without the two of the head."""
+    rows = [row for row in PAGE.read_text().splitlines() if row.startswith("| ")][1:]
+    return [Word(*(cell.strip() for cell in row.strip("|").split("|"))) for row in rows]
+
+
+def forms(word: str) -> set[str]:
+    """The names that a file or folder of a word may have: its singular and its plural, and of two words also the first."""
+    stems = {word.replace(" ", "_").replace("-", "_"), word.split(maxsplit=1)[0]}
+    plurals = {stem + ending for stem in stems for ending in ("s", "es")} | {stem[:-1] + "ies" for stem in stems if stem.endswith("y")}
+    return stems | plurals
+
+
+def entries(floor: str) -> set[str]:
+    """The names of the files and folders of a floor."""
+    room = f"{tree.LIBRARY}{floor}/"
+    below = [source.path.removeprefix(room) for source in tree.library() if source.path.startswith(room)]
+    return {path.split("/")[0].removesuffix(".py") for path in below} - {"__init__"}
+
+
+def repeated(sources: list[tree.Source]) -> dict[str, list[str]]:
+    """The public classes at the top of several modules of *sources*, by name."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for source in sources:
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(source.path.removeprefix(tree.LIBRARY))
+    return {name: paths for name, paths in found.items() if len(paths) > 1}
+
+
+def test_the_glossary_has_at_most_sixty_words_each_once_each_a_sentence() -> None:
+    listed = words()
+    assert 40 <= len(listed) <= MOST_WORDS
+    assert len({word.word for word in listed}) == len(listed)
+    assert [word.word for word in listed if not word.meaning.endswith(".") or len(word.meaning.split()) < 3] == []
+
+
+def test_the_glossary_is_linked_from_the_list_of_pages() -> None:
+    assert "<glossary>" in (tree.ROOT / "docs" / "index.md").read_text()
+
+
+@pytest.mark.parametrize("word", words(), ids=lambda word: word.word)
+def test_a_word_names_a_module_that_exists(word: Word) -> None:
+    path = tree.ROOT / tree.LIBRARY / word.module.strip("`")
+    assert path.exists(), f"{word.word}: {word.module} does not exist; name its module in docs/glossary.md"
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_an_entry_of_a_floor_is_a_word_or_listed_machinery(floor: str) -> None:
+    strangers = entries(floor) - {name for word in words() for name in forms(word.word)} - set(MACHINERY[floor])
+    assert strangers == set(), f"{floor}/: name it by a word of docs/glossary.md, or add it with its subject to MACHINERY in {__name__}"
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_listed_machinery_exists_and_is_not_a_word(floor: str) -> None:
+    gone = set(MACHINERY[floor]) - entries(floor)
+    assert gone == set(), f"take it out of MACHINERY in {__name__}"
+    assert set(MACHINERY[floor]).isdisjoint(name for word in words() for name in forms(word.word))
+
+
+def test_a_public_class_name_names_one_class() -> None:
+    twice = repeated(tree.library())
+    new = {name: paths for name, paths in twice.items() if name not in SHARED}
+    assert not new, f"give one of the two another name: {new}"
+    assert set(twice) == SHARED, f"take {SHARED - set(twice)} out of SHARED in {__name__}"
+
+
+def test_a_second_class_of_one_name_is_found_and_a_private_one_is_not() -> None:
+    one, two = (tree.Source(f"{tree.LIBRARY}{path}", "class Claim: ...\nclass _Own: ...\n") for path in ("a.py", "b.py"))
+    assert repeated([one, two]) == {"Claim": ["a.py", "b.py"]}
+    assert repeated([one]) == {}
+
+
+def test_a_word_is_found_in_the_names_of_files() -> None:
+    assert {"leases", "lease"} <= forms("lease")
+    assert "flow_runs" in forms("flow run")
+    assert "parked" in forms("parked message")
+    assert "priorities" in forms("priority")
+    assert "lanes" not in forms("lease")
