@@ -92,6 +92,13 @@ def test_every_page_shows_code_that_a_test_runs_or_says_why_not(page: Path) -> N
     assert (shows and read) != (name(page) in WITHOUT_EXAMPLE), f"shows code: {shows}; read by a test: {read}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_column_of_a_table_has_a_header(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headers = re.findall(r"^\|(.*)\|\n\|[-:| ]+\|$", text, re.MULTILINE)
+    assert [header for header in headers if not all(cell.strip() for cell in re.split(r"(?<!\\)\|", header))] == []
+
+
 def found(path: str) -> object:
     """Return what a dotted name of the reference stands for."""
     parts = path.replace("sedano.cdk", "infra").split(".")
