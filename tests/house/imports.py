@@ -1,7 +1,7 @@
 """Rules about who may know whom: the floors of DESIGN §2, from the ground.
 
     errors < model (pure) < ports < memory, aws, sqlite, engine (these do not know one another) < result < canvas < task < event < api
-    < app < workflow < streams webhooks checks guards spark fastapi < host < views < testing history < pytest_plugin < deploy
+    < app < workflow < streams webhooks checks guards spark fastapi flask < host < views < testing history < pytest_plugin < deploy
     < cli local web < __main__
 
 A module imports only floors below its own, and rooms of one floor do not know one another. glue_jobs may know the model and history,
@@ -30,7 +30,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "api",
         "app",
         "workflow",
-        "streams webhooks checks guards spark fastapi",
+        "streams webhooks checks guards spark fastapi flask",
         "host",
         "views",
         "testing history",
@@ -125,7 +125,7 @@ TYPED = {
 }
 """Beside the files in LATE: what only annotations name is imported for the type checker alone. For floors and circles it counts."""
 
-FRAMEWORKS = {"fastapi": "sedano.fastapi", "starlette": "sedano.fastapi"}
+FRAMEWORKS = {"fastapi": "sedano.fastapi", "flask": "sedano.flask", "starlette": "sedano.fastapi"}
 """Packages of web frameworks, each with the only module that may import it: no other program loads or needs them."""
 
 FLAG = "TYPE" + "_CHECKING"
