@@ -1,7 +1,7 @@
 """Rules about who may know whom: the floors of DESIGN §2, from the ground.
 
     errors < model (pure) < ports < memory, aws, sqlite, engine (these do not know one another) < result < canvas < task < event < api
-    < app < workflow < streams webhooks checks guards spark fastapi flask < host < views < testing history < pytest_plugin < deploy
+    < app < workflow < streams webhooks checks guards spark django fastapi flask < host < views < testing history < pytest_plugin < deploy
     < cli local web < __main__
 
 A module imports only floors below its own, and rooms of one floor do not know one another. glue_jobs may know the model and history,
@@ -30,7 +30,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "api",
         "app",
         "workflow",
-        "streams webhooks checks guards spark fastapi flask",
+        "streams webhooks checks guards spark django fastapi flask",
         "host",
         "views",
         "testing history",
@@ -64,6 +64,7 @@ LATE = {
         "cli/options.py": "help imports no app",
         "cli/verb_table.py": "only the verb that is asked for is loaded",
         "cli/history.py": "Spark is an extra, and the job stands beside the library",
+        "django/interface.py": "Django 6 has the interface for tasks; before it a package has",
         "engine/cluster/membership.py": "only a worker that finds a pause loads pauses",
         "engine/deferrals.py": "only a worker of a queue that keeps order loads the rules of order",
         "engine/history/run_events.py": "only a worker that runs calls together loads baskets",
@@ -117,6 +118,7 @@ TYPED = {
         "engine/registry.py": "names circuits, health checks and limits in annotations",
         "engine/worker/event_loop.py": "names time limits in an annotation",
         "result/async_result.py": "gives a type variable a default, which Python 3.13 has first",
+        "django/__init__.py": "names options in annotations",
         "fastapi.py": "names options and results in annotations",
         "ports/__init__.py": "names in annotations the ports that only their users load",
         "ports/consumers.py": "names in annotations what only readers of queues load",
@@ -125,7 +127,10 @@ TYPED = {
 }
 """Beside the files in LATE: what only annotations name is imported for the type checker alone. For floors and circles it counts."""
 
-FRAMEWORKS = {"fastapi": "sedano.fastapi", "flask": "sedano.flask", "starlette": "sedano.fastapi"}
+FRAMEWORKS = {
+    "asgiref": "sedano.django", "django": "sedano.django", "django_tasks": "sedano.django", "fastapi": "sedano.fastapi",
+    "flask": "sedano.flask", "starlette": "sedano.fastapi",
+}  # fmt: skip
 """Packages of web frameworks, each with the only module that may import it: no other program loads or needs them."""
 
 FLAG = "TYPE" + "_CHECKING"

@@ -1,0 +1,1 @@
+"""A reusable Django app, whose shared tasks a project includes by installing it."""
