@@ -18,7 +18,7 @@ from sedano.model.leases.store_clock import Moment, learned
 from sedano.model.seals import key_set
 from sedano.ports.webhook_secrets import lines_of
 from tests.fuzz.loop import Target
-from tests.fuzz.readers import reader, text_of
+from tests.fuzz.readers import FILE_S, reader, text_of
 from tests.fuzz.referee import Broken
 
 _URLS = '{"default":"https://sqs.eu-west-1.amazonaws.com/123456789012/s-dev-default"}'
@@ -59,7 +59,7 @@ def every() -> list[Target]:
             words=("rawPath", "headers", "body")),
         reader("date", _date, [b"1767225600000", b"0"], is_text=True),
         reader("day", _day, [b"2026-01-01"], own=(OptionError,), is_text=True),
-        Target("spool", _spooled, _ROWS, words=("commands:default", "events", "null", "\n"), cost=60.0),
+        Target("spool", _spooled, _ROWS, words=("commands:default", "events", "null", "\n"), cost=60.0, most_cpu=FILE_S),
     ]  # fmt: skip
 
 

@@ -129,9 +129,10 @@ class Fuzzing:
         return figures
 
     def _execute(self, data: bytes) -> Escape | None:
-        if self.target.renew is not None and len(self._lived) >= self.target.lives:
-            self._renew()
-        self._lived.append(data)
+        if self.target.renew is not None:
+            if len(self._lived) >= self.target.lives:
+                self._renew()
+            self._lived.append(data)
         self.figures.executions += 1
         escape = self._referee.judge(data)
         if escape is not None:
