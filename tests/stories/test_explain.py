@@ -104,7 +104,7 @@ def test_its_circuit_is_open(world: testing.World) -> None:
     world.step()
     found = explained(world, waits.id)
     why = "circuit cook is open since 2026-01-01 00:00:00Z: 1 × failure within 60 s"
-    assert found.sentence.startswith(f"{why}; its message comes again at 2026-01-01 00:00:3")
+    assert found.sentence.startswith(f"{why}; its message is delivered again at 2026-01-01 00:00:3")
     assert (found.evidence["open"], found.evidence["since"]) == (True, 1_767_225_600.0)
     (view,) = world.app.control.inspect().circuits()
     assert (view.name, view.open, view.tasks) == ("cook", True, ("cook",))
@@ -118,7 +118,7 @@ def test_an_operator_paused_it(world: testing.World, kind: str) -> None:
     world.app.control.pause(**{kind: name})
     waits = CLI.cook.apply_async((1,), tenant="acme")
     world.step()
-    assert explained(world, waits.id).sentence.startswith(f"paused: {kind} {name}; its message comes again at ")
+    assert explained(world, waits.id).sentence.startswith(f"paused: {kind} {name}; its message is delivered again at ")
 
 
 def test_a_singleton_waits_for_the_one_that_runs() -> None:
@@ -131,7 +131,7 @@ def test_a_singleton_waits_for_the_one_that_runs() -> None:
         Leasing(world.ports).attempt("singleton/tidy/", "w-7", 60_000)
         waits = tidy.delay()
         world.step()
-        assert explained(world, waits.id).sentence.startswith("singleton held by w-7; its message comes again at ")
+        assert explained(world, waits.id).sentence.startswith("singleton held by w-7; its message is delivered again at ")
 
 
 def test_it_has_a_slot_of_its_rate_or_its_concurrency_is_zero() -> None:
@@ -147,7 +147,7 @@ def test_it_has_a_slot_of_its_rate_or_its_concurrency_is_zero() -> None:
         world.clock.advance(1)
         waits = narrow.delay()
         world.step()
-        assert explained(world, waits.id).sentence.startswith("suspended: concurrency is 0; its message comes again at ")
+        assert explained(world, waits.id).sentence.startswith("suspended: concurrency is 0; its message is delivered again at ")
 
 
 def test_another_holds_its_permit_and_both_are_named() -> None:
@@ -165,7 +165,7 @@ def test_another_holds_its_permit_and_both_are_named() -> None:
         draw.apply_async((2,), task_id="second", countdown=1)
         world.step()
         found = explained(world, "second")
-        assert found.sentence.startswith("permit held by draw first on memory.1.00000000; its message comes again at 2026-01-01 00:")
+        assert found.sentence.startswith("permit held by draw first on memory.1.00000000; its message is delivered again at 2026-01-01 00:")
         assert found.evidence["hostname"] == "memory.9.00000000", "who held it back"
         world.clock.advance(3_600)
         world.drain()

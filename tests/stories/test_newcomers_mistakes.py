@@ -292,7 +292,7 @@ def test_why_a_misspelt_task_has_not_run_is_told_while_a_worker_that_knows_it_ma
         sent = app.send_task("shop.prise", ("tea",))
         for moment in ("00:00:30Z", "00:01:00Z", "00:01:30Z"):
             world.step()
-            told = f"no task 'shop.prise' in this deployment; its message comes again at 2026-01-01 {moment}"
+            told = f"no task 'shop.prise' in this deployment; its message is delivered again at 2026-01-01 {moment}"
             assert app.control.explain(sent.id).sentence == told
             world.elapse(30)
         assert app.control.explain(sent.id).sentence.startswith("parked: unknown-task")
@@ -313,7 +313,7 @@ def test_a_task_published_under_the_name_of_another_module_is_told_what_workers_
     with testing.world(app) as world:
         result = app.send_task(sent, ("tea",))
         world.step()
-        assert f"no task {sent!r} in this deployment; {known}; its message comes again" in app.control.explain(result.id).sentence
+        assert f"no task {sent!r} in this deployment; {known}; its message is delivered again" in app.control.explain(result.id).sentence
         world.drain()
         (message,) = world.parked()
         assert message.attributes["detail"] == f"no task {sent!r} in this deployment; {known}"

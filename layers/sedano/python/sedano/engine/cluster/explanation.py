@@ -176,7 +176,7 @@ def _held_back(ports: Ports, task_id: str, told: Mapping[str, Any], now: float) 
         if memo is not None:
             circuit = breaker.from_text(memo.text)
             evidence |= {"since": circuit.since, "cause": circuit.cause, "open": circuit.is_open(now)}
-    return Explanation(task_id, states.PENDING, f"{reason}; its message comes again at {shown(float(told['until']))}", evidence)
+    return Explanation(task_id, states.PENDING, f"{reason}; its message is delivered again at {shown(float(told['until']))}", evidence)
 
 
 def _stopped(ports: Ports, queues: Sequence[str], task_id: str, now: float) -> Iterator[Explanation]:
