@@ -9,7 +9,7 @@ from typing import Any
 
 from sedano.aws.expressions import limits as writes
 from sedano.engine.batch import Batch, Job, Stillborn
-from sedano.engine.collection import Asked, Collecting
+from sedano.engine.collection import Collecting, CollectionRequest
 from sedano.engine.publisher.requeue import Later
 from sedano.engine.worker.pipeline import Worker
 from sedano.model import refusals, states
@@ -25,7 +25,7 @@ _SUPERSEDED = Stillborn(states.REVOKED, refusals.SUPERSEDED, "debounce", "it cam
 class RunsAtOnce(Collecting):
     """Waits for no quiet."""
 
-    def _quieten(self, asked: Asked) -> Job | Later:
+    def _quieten(self, asked: CollectionRequest) -> Job | Later:
         found = super()._quieten(asked)
         return found.job if isinstance(found, Later) else found
 
@@ -33,7 +33,7 @@ class RunsAtOnce(Collecting):
 class NeverLooksAgain(Collecting):
     """Runs after the quiet whoever came meanwhile."""
 
-    def _quieten(self, asked: Asked) -> Job | Later:
+    def _quieten(self, asked: CollectionRequest) -> Job | Later:
         found = super()._quieten(asked)
         return asked.job if isinstance(found, Job) and found.stillborn is not None else found
 
@@ -41,7 +41,7 @@ class NeverLooksAgain(Collecting):
 class EndsTheLatest(Collecting):
     """Takes every call for superseded that was received twice."""
 
-    def quieten(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
+    def quieten(self, asked: Sequence[CollectionRequest], batch: Batch) -> list[Job]:
         """End what came again."""
         going = super().quieten([one for one in asked if one.job.delivery.receives == 1], batch)
         return going + [one.job._replace(stillborn=_SUPERSEDED) for one in asked if one.job.delivery.receives > 1]
@@ -66,7 +66,7 @@ class SendsForNobody(Collecting):
 class AcknowledgesAnyway(Collecting):
     """Acknowledges calls that no basket took."""
 
-    def _collect(self, name: str, some: Sequence[Asked], most: int, seconds: float, batch: Batch) -> None:
+    def _collect(self, name: str, some: Sequence[CollectionRequest], most: int, seconds: float, batch: Batch) -> None:
         kept = list(batch.given_back)
         super()._collect(name, some, most, seconds, batch)
         batch.given_back[:] = kept

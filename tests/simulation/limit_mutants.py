@@ -10,7 +10,7 @@ from typing import Any
 from sedano.aws.expressions import limits as writes
 from sedano.engine.batch import Batch, Job
 from sedano.engine.limits.concurrency import Permitting, Wanted
-from sedano.engine.limits.rate import Asked
+from sedano.engine.limits.rate import RateRequest
 from sedano.engine.worker.pipeline import Worker
 from sedano.model.limits.concurrency import Full, Permit
 from sedano.model.limits.rate import Paces
@@ -26,12 +26,12 @@ FOR_EVER = 10**17
 class KeepsSlotsForEver(Watched):
     """Lets a task start whenever it comes, once it had a slot."""
 
-    def _use(self, slotted: Sequence[tuple[Asked, Slot]], going: list[Job], waiting: list[Any], batch: Batch) -> None:
+    def _use(self, slotted: Sequence[tuple[RateRequest, Slot]], going: list[Job], waiting: list[Any], batch: Batch) -> None:
         early = [(one, slot) for one, slot in slotted if slot.at > self._now()]
         super()._use(early, going, waiting, batch)
         going += [one.job for one, slot in slotted if (one, slot) not in early]
 
-    def _slot(self, asked: Asked) -> Slot | None:
+    def _slot(self, asked: RateRequest) -> Slot | None:
         found = super()._slot(asked)
         return found._replace(late=10) if found is not None else None
 
@@ -39,7 +39,7 @@ class KeepsSlotsForEver(Watched):
 class ComesEarly(Watched):
     """Lets a task start as soon as it has a slot."""
 
-    def _use(self, slotted: Sequence[tuple[Asked, Slot]], going: list[Job], waiting: list[Any], batch: Batch) -> None:
+    def _use(self, slotted: Sequence[tuple[RateRequest, Slot]], going: list[Job], waiting: list[Any], batch: Batch) -> None:
         going += [one.job for one, _ in slotted]
 
     def _slots(self, name: str, limits: Paces, count: int) -> list[int]:
@@ -49,7 +49,7 @@ class ComesEarly(Watched):
 class UsesSlotsAgain(Watched):
     """Lets a task start in the slot of an earlier delivery."""
 
-    def admit(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
+    def admit(self, asked: Sequence[RateRequest], batch: Batch) -> list[Job]:
         """Take each delivery for the first."""
         first = [one._replace(job=one.job._replace(delivery=one.job.delivery._replace(receives=1))) for one in asked]
         return super().admit(first, batch)
@@ -58,7 +58,7 @@ class UsesSlotsAgain(Watched):
 class AsksEveryTime(Watched):
     """Takes a ticket at each receipt, so that who waits never comes to its turn."""
 
-    def _slot(self, asked: Asked) -> Slot | None:
+    def _slot(self, asked: RateRequest) -> Slot | None:
         return None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from sedano.aws.client import keys
-from sedano.engine.limits.rate import Asked
+from sedano.engine.limits.rate import RateRequest
 from sedano.engine.worker.claims import GUARD_S
 from sedano.model.limits.concurrency import GUARD_MS
 from sedano.model.limits.rate import SECOND, Paces
@@ -81,7 +81,7 @@ class Starts:
         self.known: dict[tuple[str, Paces], list[tuple[float, float]]] = {}
         self.used: set[tuple[str, int]] = set()
 
-    def note(self, asked: Asked, slot: Slot | None, delivery: Delivery, used: Slot) -> None:
+    def note(self, asked: RateRequest, slot: Slot | None, delivery: Delivery, used: Slot) -> None:
         """Judge a start now, beside all before it; *slot*: the one that its message bore, *used*: that one, or a fresh one."""
         self._once(asked, slot, delivery)
         world, limits = self.world, asked.limits.paces
@@ -98,7 +98,7 @@ class Starts:
         if slot is not None:
             world.branches["started in its slot" if not slot.late else "started in a later slot"] += 1
 
-    def _once(self, asked: Asked, slot: Slot | None, delivery: Delivery) -> None:
+    def _once(self, asked: RateRequest, slot: Slot | None, delivery: Delivery) -> None:
         """Judge that a slot that was given to a message is used once."""
         if slot is None:
             return

@@ -20,7 +20,7 @@ import greenlet
 from sedano import current
 from sedano.aws.limits import DynamoLimits
 from sedano.engine.batch import Batch, Job
-from sedano.engine.limits.rate import Asked, Pacing
+from sedano.engine.limits.rate import Pacing, RateRequest
 from sedano.engine.publisher.requeue import Later
 from sedano.engine.worker.pipeline import Worker
 from sedano.model.limits.task_limits import SLOT, Slot, slot_of
@@ -66,7 +66,7 @@ class Watched(Pacing):
 
     starts: Starts
 
-    def admit(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
+    def admit(self, asked: Sequence[RateRequest], batch: Batch) -> list[Job]:
         """Let the shipped code decide, and tell."""
         self.fresh: dict[str, int] = {}
         going = super().admit(asked, batch)
@@ -79,7 +79,7 @@ class Watched(Pacing):
                 self.starts.note(one, own, delivery, own if own is not None else Slot(0, late or 0, "own"))
         return going
 
-    def _ticket(self, name: str, some: list[tuple[Asked, int]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
+    def _ticket(self, name: str, some: list[tuple[RateRequest, int]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
         """Remember whose slot is one that was taken just now."""
         super()._ticket(name, some, going, waiting, batch)
         self.fresh |= {one.job.delivery.message_id: late for one, late in some}

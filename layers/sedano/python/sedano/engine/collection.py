@@ -41,7 +41,7 @@ ALONE_BYTES = MOST_BASKET_BYTES // 4
 MOST_SENT = 1_000
 
 
-class Asked(NamedTuple):
+class CollectionRequest(NamedTuple):
     """A job of a debounced or batched task, its limits and its *key*."""
 
     job: Job
@@ -71,7 +71,7 @@ class Collecting:
         self._sent: OrderedDict[str, None] = OrderedDict()
         self._parts: OrderedDict[str, int] = OrderedDict()
 
-    def quieten(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
+    def quieten(self, asked: Sequence[CollectionRequest], batch: Batch) -> list[Job]:
         """Return the jobs that are the latest after the quiet, and those that are not any more, to end; send the others anew."""
         going: list[Job] = []
         waiting: list[Later] = []
@@ -89,10 +89,10 @@ class Collecting:
         resend(self.ports, waiting, batch)
         return going
 
-    def collect(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
+    def collect(self, asked: Sequence[CollectionRequest], batch: Batch) -> list[Job]:
         """Put the calls into baskets, and give back those that cannot be put into one; return those whose header failed: they end unrun."""
         failed: list[Job] = []
-        groups: dict[str, list[Asked]] = {}
+        groups: dict[str, list[CollectionRequest]] = {}
         for one in asked:
             groups.setdefault(one.name, []).append(one)
         for name, some in groups.items():
@@ -116,7 +116,7 @@ class Collecting:
             return job._replace(stillborn=Stillborn(states.REVOKED, refusals.SUPERSEDED, "batch", why, park=False))
         return job._replace(command=job.command._replace(args=[Fetched(calls)], data_ref=None))
 
-    def _quieten(self, asked: Asked) -> Job | Later:
+    def _quieten(self, asked: CollectionRequest) -> Job | Later:
         job, now = asked.job, self.ports.clock.now()
         until = self._until(asked)
         if until is not None and now < until:
@@ -134,13 +134,13 @@ class Collecting:
             return job  # no key would prove that it has waited: it was published for long enough, and is the latest still
         return Later(job, until, {QUIET: given} if given else {}, "debounce: waiting for quiet")
 
-    def _until(self, asked: Asked) -> float | None:
+    def _until(self, asked: CollectionRequest) -> float | None:
         """Return when its quiet is over, as a worker of this stage has noted; None where none has, whatever the message says."""
         given = asked.job.delivery.attributes.get(QUIET, "")
         text = self.ports.seals.detached(QUIET, given, *_bound(asked)) if given else ""
         return int(text) / 1_000_000 if text else None
 
-    def _collect(self, name: str, some: Sequence[Asked], most: int, seconds: float, batch: Batch) -> list[Job]:
+    def _collect(self, name: str, some: Sequence[CollectionRequest], most: int, seconds: float, batch: Batch) -> list[Job]:
         failed: list[Job] = []
         written_down = self._written(some, failed, batch)
         some = [one for one, _ in written_down]
@@ -163,9 +163,9 @@ class Collecting:
             self._tell(one.job, alone.get(one.job.command.task_id, together), batch)
         return failed
 
-    def _written(self, some: Sequence[Asked], failed: list[Job], batch: Batch) -> list[tuple[Asked, str]]:
+    def _written(self, some: Sequence[CollectionRequest], failed: list[Job], batch: Batch) -> list[tuple[CollectionRequest, str]]:
         """Return those of *some* whose arguments can be read, each as a basket holds it; settle the others, but for those that *failed*."""
-        found: list[tuple[Asked, str]] = []
+        found: list[tuple[CollectionRequest, str]] = []
         for one in some:
             try:
                 args, kwargs = self.arguments(one.job.command)
@@ -223,7 +223,7 @@ class Collecting:
             raise Unavailable(f"the command that runs a batch of {task} was not sent: {error}")
 
 
-def _bound(asked: Asked) -> tuple[str, str, str, str]:
+def _bound(asked: CollectionRequest) -> tuple[str, str, str, str]:
     """Return what the mark of a debounced call belongs to: the queue, the message, and the calls that it is one of."""
     return asked.job.delivery.queue, asked.job.command.id, asked.job.command.task_id, asked.name
 

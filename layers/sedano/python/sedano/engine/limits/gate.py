@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
 from sedano.engine.canvas.chord_results import HeaderFailed
-from sedano.engine.collection import Asked as Gathered
 from sedano.engine.collection import Collecting
+from sedano.engine.collection import CollectionRequest
 from sedano.engine.gate import Gate
 from sedano.engine.limits.concurrency import Permitting, Wanted
-from sedano.engine.limits.rate import Asked, Pacing
+from sedano.engine.limits.rate import Pacing, RateRequest
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.limits.task_limits import NO_LIMITS, Change, Concurrency, Key, TaskLimits, changed, read
@@ -68,8 +68,8 @@ class Limiting(Gate):
     def _collected(self, limited: Sequence[tuple[Job, TaskLimits]], batch: Batch) -> list[tuple[Job, TaskLimits]]:
         """Debounce and collect; return what goes on."""
         going: list[tuple[Job, TaskLimits]] = []
-        noisy: list[Gathered] = []
-        calls: list[Gathered] = []
+        noisy: list[CollectionRequest] = []
+        calls: list[CollectionRequest] = []
         for job, limits in limited:
             if limits.runs:
                 opened = self._opened(job, batch)
@@ -77,7 +77,7 @@ class Limiting(Gate):
             elif (limits.debounce or limits.batch) and not job.command.attempt:
                 key = self._key(job, limits.key, going, limits, batch)
                 if key is not None:
-                    (calls if limits.batch else noisy).append(Gathered(job, limits, key))
+                    (calls if limits.batch else noisy).append(CollectionRequest(job, limits, key))
             else:
                 going.append((job, limits))
         going += [(job, NO_LIMITS) for job in self.collecting.collect(calls, batch)]  # each ends unrun where its arguments are fetched
@@ -96,13 +96,13 @@ class Limiting(Gate):
 
     def _paced(self, going: Sequence[tuple[Job, TaskLimits]], free: list[Job], batch: Batch) -> list[tuple[Job, TaskLimits]]:
         passed = [(job, limits) for job, limits in going if not limits.paces and job.stillborn is None]
-        asked: list[Asked] = []
+        asked: list[RateRequest] = []
         for job, limits in going:
             if job.stillborn is not None:
                 free.append(job)
             elif limits.paces:
                 key = self._key(job, limits.key, passed, limits, batch)
-                asked += [Asked(job, limits, key)] if key is not None else []
+                asked += [RateRequest(job, limits, key)] if key is not None else []
         by_message = {one.job.delivery.message_id: one.limits for one in asked}
         return passed + [(job, by_message[job.delivery.message_id]) for job in self.pacing.admit(asked, batch)]
 

@@ -31,7 +31,7 @@ MOST_LINES = 1_000
 """Lines remembered; the ones used least recently are forgotten first."""
 
 
-class Asked(NamedTuple):
+class RateRequest(NamedTuple):
     """A job that is limited: by what, for which *key*."""
 
     job: Job
@@ -53,13 +53,13 @@ class Pacing:
         self._known: OrderedDict[str, Line] = OrderedDict()
         self._own: OrderedDict[str, Line] = OrderedDict()
 
-    def admit(self, asked: Sequence[Asked], batch: Batch) -> list[Job]:
+    def admit(self, asked: Sequence[RateRequest], batch: Batch) -> list[Job]:
         """Return the jobs whose slot is now; requeue the others, each for its slot."""
         now = self._now()
         going: list[Job] = []
         waiting: list[Later] = []
-        lines: dict[str, list[tuple[Asked, int]]] = {}
-        slotted: list[tuple[Asked, Slot]] = []
+        lines: dict[str, list[tuple[RateRequest, int]]] = {}
+        slotted: list[tuple[RateRequest, Slot]] = []
         for one in asked:
             slot = self._slot(one)
             if slot is None or now > kept(slot) or (now >= slot.at and one.job.delivery.receives > 1):
@@ -72,7 +72,7 @@ class Pacing:
         resend(self.ports, waiting, batch)
         return going
 
-    def _use(self, slotted: Sequence[tuple[Asked, Slot]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
+    def _use(self, slotted: Sequence[tuple[RateRequest, Slot]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
         """Decide about those that have a slot: looked at last, for to take tickets may have taken a while."""
         now = self._now()
         for one, slot in slotted:
@@ -83,7 +83,7 @@ class Pacing:
             else:
                 batch.give_back(one.job.delivery)
 
-    def _slot(self, asked: Asked) -> Slot | None:
+    def _slot(self, asked: RateRequest) -> Slot | None:
         """Return the slot that the message was given under the limits that hold now."""
         given = asked.job.delivery.attributes.get(SLOT, "")
         if not given or asked.limits.per_worker:
@@ -91,7 +91,7 @@ class Pacing:
         slot = slot_of(self.ports.seals.detached(SLOT, given, *_bound(asked)))
         return slot if slot is not None and slot.rule == rates.told(asked.limits.paces) else None
 
-    def _ticket(self, name: str, some: list[tuple[Asked, int]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
+    def _ticket(self, name: str, some: list[tuple[RateRequest, int]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
         limits = some[0][0].limits
         try:
             found = self._asked(limits)(name, limits.paces, len(some))
@@ -149,7 +149,7 @@ class Pacing:
         due = sum(at <= now for at in found)
         return [*(self._slots(name, limits, due) if due else ()), *found[due:]]
 
-    def _later(self, asked: Asked, slot: Slot) -> Later:
+    def _later(self, asked: RateRequest, slot: Slot) -> Later:
         at = min(slot.at / rates.SECOND, LAST_SECOND)
         moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
         given = "" if asked.limits.per_worker else self.ports.seals.attached(SLOT, slot_text(slot), *_bound(asked))
@@ -166,7 +166,7 @@ def _remember(lines: OrderedDict[str, Line], name: str, line: Line) -> None:
         lines.popitem(last=False)
 
 
-def _bound(asked: Asked) -> tuple[str, str, str, str]:
+def _bound(asked: RateRequest) -> tuple[str, str, str, str]:
     """Return what a slot belongs to: the queue, the message and its task, and the line with its rule."""
     command = asked.job.command
     return asked.job.delivery.queue, command.id, command.task_id, asked.name
