@@ -40,7 +40,7 @@ class Exit(NamedTuple):
     name: str
 
 
-class Lost(NamedTuple):
+class LostPlan(NamedTuple):
     """The tasks that end with a lost plan: the *body*, the *chains* around it, the error callbacks of the body (*errors*) and of the canvas
     around it (*watch*), the *member* of an outer join, and the inherited attributes (*origin*).
     """
@@ -80,13 +80,13 @@ def kept(spots: Iterable[tuple[Place, Spot]]) -> dict[str, Any]:
     return {"exits": exits, **({"callbacks": callbacks} if any(callbacks) else {})}
 
 
-def lost(join: Join) -> Lost:
+def lost(join: Join) -> LostPlan:
     """Return the tasks that end with the plan of *join*; for a join that an older version opened, its chain."""
     found: Mapping[str, Any] = json.loads(join.body)
     queue, tenant, traceparent, stamps, lineage = found["origin"]
     exits = [Exit(*one[:EXIT_FIELDS]) for one in found.get("exits", ())] or [Exit(str(found["place"][0]), 0, LAUNCH)]
     errors, watch = found.get("callbacks", ((), ()))
-    return Lost(
+    return LostPlan(
         body=exits[0], chains=tuple(exits[1:]), errors=tuple(errors), watch=tuple(watch),
         member=Member(*found["member"]) if found["member"] else None,
         origin=Origin(queue, tenant, traceparent, stamps, Lineage(*lineage)),
@@ -94,7 +94,7 @@ def lost(join: Join) -> Lost:
     )  # fmt: skip
 
 
-def callbacks(of: Lost, derived: bool) -> Sequence[Item]:
+def callbacks(of: LostPlan, derived: bool) -> Sequence[Item]:
     """Return the error callbacks to call, each once; *derived*: the body ends because its header failed, and *watch* was called for
     that."""
     found: list[Item] = []
