@@ -12,7 +12,7 @@ from typing import Any
 from sedano.canvas import Form, group
 from sedano.engine.batch import Batch, Job
 from sedano.engine.canvas.chord_results import Gathering, HeaderFailed
-from sedano.engine.canvas.launches import Origin
+from sedano.engine.canvas.launches import LaunchOrigin
 from sedano.engine.canvas.map_tasks import built_in
 from sedano.engine.canvas.steps import Conducting, Consequences
 from sedano.engine.drafts import Addressed, CommandDraft
@@ -74,7 +74,7 @@ class LetsTheFailedNotArrive(Conducting):
 class ForgetsStamps(Conducting):
     """Publishes what follows without the stamps of what it follows from."""
 
-    def _composed(self, draft: CommandDraft, origin: Origin) -> Addressed:
+    def _composed(self, draft: CommandDraft, origin: LaunchOrigin) -> Addressed:
         return super()._composed(draft.asking(stamps=None), origin)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sedano.engine.canvas.chord_results import member_id
-from sedano.engine.canvas.launches import Origin, drafted
+from sedano.engine.canvas.launches import LaunchOrigin, drafted
 from sedano.engine.canvas.page_cache import Plans
 from sedano.engine.context import CURRENT
 from sedano.engine.drafts import CommandDraft
@@ -87,7 +87,7 @@ def begun(outlet: Outlet, made: Tree, canvas_id: str, watch: Sequence[str] = (),
     context = CURRENT.get()
     tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
     trace = (context.traceparent, context.tracestate) if context is not None else (None, None)
-    origin = Origin(
+    origin = LaunchOrigin(
         queue=outlet.drafting.first_queue, tenant=tenant, traceparent=trace[0], stamps=stamps, lineage=ROOT, tracestate=trace[1],
     )  # fmt: skip
     draft = drafted(ask, origin, ports.clock.now(), ports.blobs)

@@ -30,7 +30,7 @@ Entry = dict[str, Any]
 _OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result", "stamps", "time_limits", "tracestate")
 
 
-class Origin(NamedTuple):
+class LaunchOrigin(NamedTuple):
     """The attributes that a command hands down to its follow-ups in its canvas."""
 
     queue: str
@@ -51,18 +51,18 @@ class Page(NamedTuple):
     watched: bool
 
 
-def origin_of(command: Command, queue: str) -> Origin:
+def origin_of(command: Command, queue: str) -> LaunchOrigin:
     """Return the attributes that *command*, received from *queue*, hands down. A canvas spawns nothing: its tasks have one hop and one
     budget."""
     own = command.lineage
     lineage = Lineage(own.root_id or command.task_id, command.task_id, own.hops, own.budget)
-    return Origin(
+    return LaunchOrigin(
         queue=queue, tenant=command.tenant, traceparent=command.traceparent, stamps=command.stamps, lineage=lineage,
         tracestate=command.tracestate,
     )  # fmt: skip
 
 
-def drafted(ask: Ask, origin: Origin, now: float, blobs: Blobs) -> CommandDraft:
+def drafted(ask: Ask, origin: LaunchOrigin, now: float, blobs: Blobs) -> CommandDraft:
     """Return what *ask* asks for as a draft, published at *now*."""
     item = ask.item
     queue = str(item.get("queue") or origin.queue)
@@ -122,7 +122,7 @@ def _check_part(part: range, item: Item, member: Member | None) -> None:
         raise MessageRefused(refusals.SCHEMA, "joinindex", "not the place of these members in their join")
 
 
-def launched(page: Page, origin: Origin, args: Sequence[Any], plans: Plans, now: float, blobs: Blobs) -> list[CommandDraft]:
+def launched(page: Page, origin: LaunchOrigin, args: Sequence[Any], plans: Plans, now: float, blobs: Blobs) -> list[CommandDraft]:
     """Return the drafts that a launch publishes: of the members in *page*, or of the launches of its pages."""
     if "pages" not in page.item:
         asks = members(page.item, page.at, page.first, args, plans.load, page.watched, page.join)
@@ -138,7 +138,7 @@ def launched(page: Page, origin: Origin, args: Sequence[Any], plans: Plans, now:
     return drafts
 
 
-def part_draft(command: Command, origin: Origin, part: range, member: Member | None) -> CommandDraft:
+def part_draft(command: Command, origin: LaunchOrigin, part: range, member: Member | None) -> CommandDraft:
     """Return the launch of *part* of the members that the launch *command* is about, on the same page."""
     place = command.place
     if place is None:
@@ -150,7 +150,7 @@ def part_draft(command: Command, origin: Origin, part: range, member: Member | N
     ))  # fmt: skip
 
 
-def opened(command: Command, page: Page, origin: Origin, ends: Mapping[str, Any] = NOTHING) -> Join:
+def opened(command: Command, page: Page, origin: LaunchOrigin, ends: Mapping[str, Any] = NOTHING) -> Join:
     """Return the join of the group that *command* launches; it keeps where the canvas goes on, and what *ends* when that plan is lost."""
     place, member = command.place, command.member
     kept: dict[str, Any] = {
@@ -179,7 +179,7 @@ def continued(join: Join, plans: Plans, now: float, blobs: Blobs) -> tuple[Comma
     kept = json.loads(join.body)
     place, member = Place(*kept["place"]), Member(*kept["member"]) if kept["member"] else None
     queue, tenant, traceparent, stamps, lineage = kept["origin"]
-    origin = Origin(
+    origin = LaunchOrigin(
         queue=queue, tenant=tenant, traceparent=traceparent, stamps=stamps, lineage=Lineage(*lineage), tracestate=kept.get("tracestate"),
     )  # fmt: skip
     gather = Gather(join.join_id, join.size, True, bool(kept["outcomes"]))

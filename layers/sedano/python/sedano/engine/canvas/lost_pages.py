@@ -18,7 +18,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sedano.engine.canvas.launches import Origin
+from sedano.engine.canvas.launches import LaunchOrigin
 from sedano.model.canvas.join import Join
 from sedano.model.canvas.page_reader import Item
 from sedano.model.canvas.place import Spot, following
@@ -50,7 +50,7 @@ class LostPlan(NamedTuple):
     errors: tuple[Item, ...]
     watch: tuple[Item, ...]
     member: Member | None
-    origin: Origin
+    origin: LaunchOrigin
     gather: Gather
 
 
@@ -89,7 +89,7 @@ def lost(join: Join) -> LostPlan:
     return LostPlan(
         body=exits[0], chains=tuple(exits[1:]), errors=tuple(errors), watch=tuple(watch),
         member=Member(*found["member"]) if found["member"] else None,
-        origin=Origin(queue, tenant, traceparent, stamps, Lineage(*lineage)),
+        origin=LaunchOrigin(queue, tenant, traceparent, stamps, Lineage(*lineage)),
         gather=Gather(join.join_id, join.size, True, bool(found["outcomes"])),
     )  # fmt: skip
 

@@ -22,7 +22,7 @@ from sedano.engine.budget_marks import resumed
 from sedano.engine.canvas.chord_results import Gathering, member_id
 from sedano.engine.canvas.error_requests import request_of
 from sedano.engine.canvas.launches import (
-    Origin,
+    LaunchOrigin,
     added_by,
     continued,
     drafted,
@@ -241,7 +241,7 @@ class Conducting:
             self._composed(drafted(ask._replace(member=member), origin, self.ports.clock.now(), self.ports.blobs), origin) for ask in asks
         ]
 
-    def _composed(self, draft: CommandDraft, origin: Origin) -> Addressed:
+    def _composed(self, draft: CommandDraft, origin: LaunchOrigin) -> Addressed:
         return self.composer.compose(draft, origin.lineage)
 
     def _launched(self, job: Job) -> list[Addressed]:
@@ -359,7 +359,7 @@ class Conducting:
             clock=clock, name=name or LAUNCH, at=now, error=why,
         )  # fmt: skip
 
-    def _call(self, item: Item, command: Command, why: ErrorRecord, origin: Origin, found: Consequences, told: set[str]) -> None:
+    def _call(self, item: Item, command: Command, why: ErrorRecord, origin: LaunchOrigin, found: Consequences, told: set[str]) -> None:
         """Publish the error callback *item* of *command*, once however often it was linked."""
         call = {name: item[name] for name in CALL if name in item}
         digest = sha256(dumps(call, sort_keys=True).encode()).hexdigest()[:32]
