@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sedano import Sedano, testing
-from sedano.engine.cluster.controller import Controller, Round
+from sedano.engine.cluster.controller import Controller, ControllerRound
 from sedano.errors import OptionError
 from sedano.memory import MemoryConsumers
 from sedano.model import budgets as budget
@@ -65,7 +65,7 @@ def fill(world: testing.World, number: int) -> None:
 
 def test_a_backlog_grows_the_limit_once_a_cooldown(world: testing.World) -> None:
     fill(world, 450)
-    assert office.controller().round() == Round(scaled=1, asked=1)
+    assert office.controller().round() == ControllerRound(scaled=1, asked=1)
     assert consumers(world).limit(COMMANDS) == 55, "ten as it was, and 45 invocations for what waits"
     world.clock.advance(59)
     assert office.controller().round().scaled == 0

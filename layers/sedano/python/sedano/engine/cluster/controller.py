@@ -30,7 +30,7 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.ports import Ports, command_queue
 
 
-class Round(NamedTuple):
+class ControllerRound(NamedTuple):
     """The result of one round: the numbers of workers recorded as lost, claims reported as stuck, limits changed, and checks requested."""
 
     lost: int = 0
@@ -51,7 +51,7 @@ class Controller:
         self._checks = {name: check for name, check in checks.items() if check.spec.shared}
         self._memos: dict[str, Memo] = {}
 
-    def round(self) -> Round:
+    def round(self) -> ControllerRound:
         """Look, decide and act, once; return what was done.
 
         Raises:
@@ -102,12 +102,12 @@ class Controller:
             levels[queue] = budget.from_text(memo.text) if memo.text else Level(self._ports.consumers.limit(command_queue(queue)) or least)
         return levels
 
-    def act(self, decisions: Decisions) -> Round:
+    def act(self, decisions: Decisions) -> ControllerRound:
         """Do what was decided; what another controller did meanwhile is left alone."""
         for stuck in decisions.stuck:
             self._ports.telemetry.count("ClaimsStuck")
             self._ports.telemetry.log("error", "a claim ran out and no message takes it over", **stuck._asdict())
-        return Round(
+        return ControllerRound(
             lost=sum(self._done(partial(self._lose, lost)) for lost in decisions.lost),
             stuck=len(decisions.stuck),
             scaled=sum(self._done(partial(self._scale, scale)) for scale in (*decisions.scale, *decisions.apply)),
