@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from sedano import Retry, Sedano, at, chain, cron, current, every
-from sedano.engine.schedules.scheduler import Round, Scheduler
+from sedano.engine.schedules.scheduler import Scheduler, SchedulerRound
 from sedano.errors import (
     ArgumentError,
     ConfigurationError,
@@ -214,7 +214,7 @@ def test_a_scheduler_whose_clock_was_set_back_repeats_nothing_and_loses_nothing(
         wrong = Scheduler(replace(here.ports, clock=Behind(here.clock, 3_600)), lamport, "wrong")
         for _ in range(6):
             here.elapse(50)
-            assert wrong.round(diary.app.periodics) == Round()
+            assert wrong.round(diary.app.periodics) == SchedulerRound()
         assert diary.at == [60, 120, 180, 240, 300]
         assert len(here.sent("note")) == 5
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from sedano import every
-from sedano.engine.schedules.scheduler import Round, Scheduler
+from sedano.engine.schedules.scheduler import Scheduler, SchedulerRound
 from sedano.errors import Unavailable
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.schedules.agenda import HOLD_S
@@ -104,7 +104,7 @@ def test_what_a_dead_scheduler_has_claimed_is_left_to_it_for_a_bounded_time_and_
             watched(here, step, killed).round(diary.app.periodics)
         here.clock.advance(HOLD_S - 1)
         if step in CLAIMED:
-            assert a_scheduler(here).round(diary.app.periodics) == Round()
+            assert a_scheduler(here).round(diary.app.periodics) == SchedulerRound()
         here.clock.advance(1)
         published = a_scheduler(here).round(diary.app.periodics).published
         if step in CLAIMED:
@@ -117,7 +117,7 @@ def test_what_a_dead_scheduler_has_claimed_is_left_to_it_for_a_bounded_time_and_
 def test_what_could_not_be_published_is_left_to_the_next_round_at_once(diary: Diary):
     with diary.open() as here:
         here.elapse(60)
-        assert a_scheduler(here, queues=Away()).round(diary.app.periodics) == Round()
+        assert a_scheduler(here, queues=Away()).round(diary.app.periodics) == SchedulerRound()
         assert a_scheduler(here).round(diary.app.periodics).published == len(COMING)
 
 

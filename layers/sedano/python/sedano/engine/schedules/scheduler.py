@@ -39,7 +39,7 @@ TRIES = 8
 Alter = Callable[[Agenda], Agenda]
 
 
-class Round(NamedTuple):
+class SchedulerRound(NamedTuple):
     """The result of a round: occurrences that were *published*, moments that were left out (*missed*), agendas that could not be worked
     on."""
 
@@ -59,16 +59,16 @@ class Scheduler:
         self._composer = Composer(source, lamport, ports)
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
 
-    def round(self, declared: Mapping[str, Periodic] = NOTHING) -> Round:
+    def round(self, declared: Mapping[str, Periodic] = NOTHING) -> SchedulerRound:
         """Publish the next occurrences of all schedules, declared in code (*declared*) or added at run time; a failed one is tried again.
 
         Raises:
             Unavailable: the agendas could not be read.
         """
-        done = Round()
+        done = SchedulerRound()
         for number, agenda in enumerate(self._ports.schedules.read()):
             found = self._work_on(number, agenda, lambda seen: reconciled(seen, declared, self._ports.clock.now()))
-            done = Round(*(mine + more for mine, more in zip(done, found, strict=True)))
+            done = SchedulerRound(*(mine + more for mine, more in zip(done, found, strict=True)))
         for metric, number in (("OccurrencesPublished", done.published), ("OccurrencesMissed", done.missed)):
             if number:
                 self._ports.telemetry.count(metric, number)
@@ -122,16 +122,16 @@ class Scheduler:
     def _sent(self, messages: Sequence[Addressed]) -> Sequence[SedanoError | None]:
         return answers_of(self._ports.telemetry, self._publisher.publish_all, messages)
 
-    def _work_on(self, number: int, seen: Agenda | MessageRefused, alter: Alter) -> Round:
+    def _work_on(self, number: int, seen: Agenda | MessageRefused, alter: Alter) -> SchedulerRound:
         """Process one agenda; a failure is logged, and the next round tries again."""
         try:
             return self._work(_readable(seen), alter)
         except Exception as error:  # noqa: BLE001 - the last resort: the other agendas are worked on
             answer = unexpected(self._ports.telemetry, error)
             self._ports.telemetry.log("error", "agenda not worked on; the next round does", agenda=number, error=str(answer))
-            return Round(failed=1)
+            return SchedulerRound(failed=1)
 
-    def _work(self, seen: Agenda, alter: Alter) -> Round:
+    def _work(self, seen: Agenda, alter: Alter) -> SchedulerRound:
         """Decide, claim, publish and cross off what is due of one agenda; leave one alone that another holds."""
         over = self._ended(seen)
 
@@ -145,14 +145,14 @@ class Scheduler:
 
         mine, agenda = self._swapped(seen, planned)
         if not mine:
-            return Round()
+            return SchedulerRound()
         missed = _missed(agenda) - _missed(seen)
         accepted = {name: self._publish(one) for name, one in agenda.periodics.items() if one.state.pending}
         if accepted:
             self._swapped(agenda, lambda now: _crossed_off(now, agenda, accepted), tries=1)
         sent = sum(error is None for done in accepted.values() for error in done.values())
         refused = sum(map(len, accepted.values())) - sent
-        return Round(sent, max(0, missed) + refused)
+        return SchedulerRound(sent, max(0, missed) + refused)
 
     def _decided(self, found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:
         """Return *found* with the next occurrences; a schedule that cannot be decided stays as it is, and the others continue."""
