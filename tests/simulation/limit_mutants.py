@@ -9,7 +9,7 @@ from typing import Any
 
 from sedano.aws.expressions import limits as writes
 from sedano.engine.batch import Batch, Job
-from sedano.engine.limits.concurrency import Permitting, Wanted
+from sedano.engine.limits.concurrency import PermitRequest, Permitting
 from sedano.engine.limits.rate import RateRequest
 from sedano.engine.worker.pipeline import Worker
 from sedano.model.limits.concurrency import Full, Permit
@@ -72,7 +72,7 @@ class BelievesItsMemory(Watched):
 class LetsEverybodyIn(Permitting):
     """Runs whatever comes."""
 
-    def admit(self, wanted: Wanted, batch: Batch) -> list[Job]:
+    def admit(self, wanted: PermitRequest, batch: Batch) -> list[Job]:
         """Ask for nothing."""
         return [job._replace(token=1) for job in wanted.jobs]
 
@@ -80,7 +80,7 @@ class LetsEverybodyIn(Permitting):
 class GivesBackAtOnce(Permitting):
     """Gives permits back before the runs."""
 
-    def admit(self, wanted: Wanted, batch: Batch) -> list[Job]:
+    def admit(self, wanted: PermitRequest, batch: Batch) -> list[Job]:
         """Take and give back."""
         found = super().admit(wanted, batch)
         self.release(batch)
@@ -90,7 +90,7 @@ class GivesBackAtOnce(Permitting):
 class CountsOneMore(Permitting):
     """Has one permit more than it should."""
 
-    def admit(self, wanted: Wanted, batch: Batch) -> list[Job]:
+    def admit(self, wanted: PermitRequest, batch: Batch) -> list[Job]:
         """Raise the limit."""
         return super().admit(wanted._replace(limit=wanted.limit + 1), batch)
 
@@ -98,7 +98,7 @@ class CountsOneMore(Permitting):
 class TakesForShort(Permitting):
     """Takes permits for a fifth of the time."""
 
-    def _attempt(self, wanted: Wanted, job: Job, batch: Batch) -> Permit | Full | None:
+    def _attempt(self, wanted: PermitRequest, job: Job, batch: Batch) -> Permit | Full | None:
         whole, now = batch.deadline, self.ports.clock.now()
         batch.deadline = now + (whole - now) / 5
         try:
@@ -110,7 +110,7 @@ class TakesForShort(Permitting):
 class TakesForLong(Permitting):
     """Takes permits for longer than it may live."""
 
-    def _attempt(self, wanted: Wanted, job: Job, batch: Batch) -> Permit | Full | None:
+    def _attempt(self, wanted: PermitRequest, job: Job, batch: Batch) -> Permit | Full | None:
         batch.deadline, whole = batch.deadline + 600, batch.deadline
         try:
             return super()._attempt(wanted, job, batch)

@@ -28,7 +28,7 @@ MOST_BOARDS = 1_000
 _SEPARATOR = "\n"
 
 
-class Wanted(NamedTuple):
+class PermitRequest(NamedTuple):
     """Jobs of one task and one *key*: at most *limit* run at a time, here at most *lanes* of them."""
 
     name: str
@@ -61,7 +61,7 @@ class Permitting:
             self._ranges[task] = now, found
         return found
 
-    def admit(self, wanted: Wanted, batch: Batch) -> list[Job]:
+    def admit(self, wanted: PermitRequest, batch: Batch) -> list[Job]:
         """Return the jobs that may run, each with its permit; the others are held back."""
         if wanted.limit == 0:
             for job in wanted.jobs:
@@ -91,7 +91,7 @@ class Permitting:
             except SedanoError as error:
                 self.ports.telemetry.log("warning", "permit not given back; it will expire", permit=name, error=str(error))
 
-    def _permit(self, wanted: Wanted, job: Job, batch: Batch) -> Permit | None:
+    def _permit(self, wanted: PermitRequest, job: Job, batch: Batch) -> Permit | None:
         """Return a permit for *job*, or None: then the job is held back."""
         try:
             found = self._attempt(wanted, job, batch)
@@ -105,7 +105,7 @@ class Permitting:
         self._hold(job, found, wanted, batch)
         return None
 
-    def _attempt(self, wanted: Wanted, job: Job, batch: Batch) -> Permit | Full | None:
+    def _attempt(self, wanted: PermitRequest, job: Job, batch: Batch) -> Permit | Full | None:
         board, fresh = self._known.get(wanted.name) or Board(wanted.name), False
         until = round(batch.deadline * 1000) + GUARD_MS
         owner = f"{job.command.task} {job.command.task_id} on {self.owner}"
@@ -125,7 +125,7 @@ class Permitting:
                 return permit
         return None
 
-    def _hold(self, job: Job, full: Full | None, wanted: Wanted, batch: Batch) -> None:
+    def _hold(self, job: Job, full: Full | None, wanted: PermitRequest, batch: Batch) -> None:
         """Hold *job* back until a permit is over at least, and leave its receipt so that it can be woken earlier."""
         batch.count("PermitsBusy", job.task.name)
         unit, delivery = self.ports.entropy.unit(), job.delivery

@@ -12,7 +12,7 @@ from sedano.engine.canvas.chord_results import HeaderFailed
 from sedano.engine.collection import Collecting
 from sedano.engine.collection import CollectionRequest
 from sedano.engine.gate import Gate
-from sedano.engine.limits.concurrency import Permitting, Wanted
+from sedano.engine.limits.concurrency import PermitRequest, Permitting
 from sedano.engine.limits.rate import Pacing, RateRequest
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
@@ -122,7 +122,7 @@ class Limiting(Gate):
         for (task, key), jobs in wanted.items():
             lanes = len(jobs) if jobs[0].task.is_async else self.lanes
             number = self.permitting.limit_of(task, limit[task, key])
-            free += self.permitting.admit(Wanted(f"{task}/{key}", jobs, number, lanes), batch)
+            free += self.permitting.admit(PermitRequest(f"{task}/{key}", jobs, number, lanes), batch)
         return free
 
     def _key(self, job: Job, key: Key | None, unfit: list[tuple[Job, TaskLimits]], limits: TaskLimits, batch: Batch) -> str | None:
