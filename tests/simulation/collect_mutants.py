@@ -10,7 +10,7 @@ from typing import Any
 from sedano.aws.expressions import limits as writes
 from sedano.engine.batch import Batch, Job, Stillborn
 from sedano.engine.collection import Collecting, CollectionRequest
-from sedano.engine.publisher.requeue import Later
+from sedano.engine.publisher.requeue import Requeued
 from sedano.engine.worker.pipeline import Worker
 from sedano.model import refusals, states
 from sedano.model.collection import slice_of
@@ -25,15 +25,15 @@ _SUPERSEDED = Stillborn(states.REVOKED, refusals.SUPERSEDED, "debounce", "it cam
 class RunsAtOnce(Collecting):
     """Waits for no quiet."""
 
-    def _quieten(self, asked: CollectionRequest) -> Job | Later:
+    def _quieten(self, asked: CollectionRequest) -> Job | Requeued:
         found = super()._quieten(asked)
-        return found.job if isinstance(found, Later) else found
+        return found.job if isinstance(found, Requeued) else found
 
 
 class NeverLooksAgain(Collecting):
     """Runs after the quiet whoever came meanwhile."""
 
-    def _quieten(self, asked: CollectionRequest) -> Job | Later:
+    def _quieten(self, asked: CollectionRequest) -> Job | Requeued:
         found = super()._quieten(asked)
         return asked.job if isinstance(found, Job) and found.stillborn is not None else found
 

@@ -21,7 +21,7 @@ from sedano import current
 from sedano.aws.limits import DynamoLimits
 from sedano.engine.batch import Batch, Job
 from sedano.engine.limits.rate import Pacing, RateRequest
-from sedano.engine.publisher.requeue import Later
+from sedano.engine.publisher.requeue import Requeued
 from sedano.engine.worker.pipeline import Worker
 from sedano.model.limits.task_limits import SLOT, Slot, slot_of
 from sedano.ports import Ports
@@ -79,7 +79,7 @@ class Watched(Pacing):
                 self.starts.note(one, own, delivery, own if own is not None else Slot(0, late or 0, "own"))
         return going
 
-    def _ticket(self, name: str, some: list[tuple[RateRequest, int]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
+    def _ticket(self, name: str, some: list[tuple[RateRequest, int]], going: list[Job], waiting: list[Requeued], batch: Batch) -> None:
         """Remember whose slot is one that was taken just now."""
         super()._ticket(name, some, going, waiting, batch)
         self.fresh |= {one.job.delivery.message_id: late for one, late in some}

@@ -22,7 +22,7 @@ from sedano.engine.batch import Arguments, Batch, Job, Stillborn
 from sedano.engine.canvas.chord_results import HeaderFailed
 from sedano.engine.containment import contain
 from sedano.engine.drafts import CommandDraft, Composer
-from sedano.engine.publisher.requeue import Later, resend
+from sedano.engine.publisher.requeue import Requeued, resend
 from sedano.errors import SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.collection import MOST_BASKET_BYTES, MOST_PARTS, RUNS, Fetched, Latest, overdue, slice_of, written
@@ -74,7 +74,7 @@ class Collecting:
     def quieten(self, asked: Sequence[CollectionRequest], batch: Batch) -> list[Job]:
         """Return the jobs that are the latest after the quiet, and those that are not any more, to end; send the others anew."""
         going: list[Job] = []
-        waiting: list[Later] = []
+        waiting: list[Requeued] = []
         for one in asked:
             try:
                 found = self._quieten(one)
@@ -82,7 +82,7 @@ class Collecting:
                 self.ports.telemetry.log("warning", "debounce not answered", task_id=one.job.command.task_id, error=str(away))
                 batch.defer_job(one.job, away)
                 continue
-            if isinstance(found, Later):
+            if isinstance(found, Requeued):
                 waiting.append(found)
             else:
                 going.append(found)
@@ -116,11 +116,11 @@ class Collecting:
             return job._replace(stillborn=Stillborn(states.REVOKED, refusals.SUPERSEDED, "batch", why, park=False))
         return job._replace(command=job.command._replace(args=[Fetched(calls)], data_ref=None))
 
-    def _quieten(self, asked: CollectionRequest) -> Job | Later:
+    def _quieten(self, asked: CollectionRequest) -> Job | Requeued:
         job, now = asked.job, self.ports.clock.now()
         until = self._until(asked)
         if until is not None and now < until:
-            return Later(job, until, {}, "debounce: waiting for quiet")
+            return Requeued(job, until, {}, "debounce: waiting for quiet")
         call = Latest(job.command.clock, job.command.task_id)
         latest = self.ports.limits.note(asked.name, call, now) if until is None else self.ports.limits.latest(asked.name)
         if overdue(latest, call.task_id):
@@ -132,7 +132,7 @@ class Collecting:
         given = self.ports.seals.attached(QUIET, str(int(until * 1_000_000)), *_bound(asked))
         if not given and now - job.command.time >= asked.limits.debounce:
             return job  # no key would prove that it has waited: it was published for long enough, and is the latest still
-        return Later(job, until, {QUIET: given} if given else {}, "debounce: waiting for quiet")
+        return Requeued(job, until, {QUIET: given} if given else {}, "debounce: waiting for quiet")
 
     def _until(self, asked: CollectionRequest) -> float | None:
         """Return when its quiet is over, as a worker of this stage has noted; None where none has, whatever the message says."""

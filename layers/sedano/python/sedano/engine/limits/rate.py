@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job
-from sedano.engine.publisher.requeue import Later, resend
+from sedano.engine.publisher.requeue import Requeued, resend
 from sedano.errors import SedanoError, Unavailable
 from sedano.model.limits import rate as rates
 from sedano.model.limits.rate import Line, Paces
@@ -57,7 +57,7 @@ class Pacing:
         """Return the jobs whose slot is now; requeue the others, each for its slot."""
         now = self._now()
         going: list[Job] = []
-        waiting: list[Later] = []
+        waiting: list[Requeued] = []
         lines: dict[str, list[tuple[RateRequest, int]]] = {}
         slotted: list[tuple[RateRequest, Slot]] = []
         for one in asked:
@@ -72,7 +72,7 @@ class Pacing:
         resend(self.ports, waiting, batch)
         return going
 
-    def _use(self, slotted: Sequence[tuple[RateRequest, Slot]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
+    def _use(self, slotted: Sequence[tuple[RateRequest, Slot]], going: list[Job], waiting: list[Requeued], batch: Batch) -> None:
         """Decide about those that have a slot: looked at last, for to take tickets may have taken a while."""
         now = self._now()
         for one, slot in slotted:
@@ -91,7 +91,7 @@ class Pacing:
         slot = slot_of(self.ports.seals.detached(SLOT, given, *_bound(asked)))
         return slot if slot is not None and slot.rule == rates.told(asked.limits.paces) else None
 
-    def _ticket(self, name: str, some: list[tuple[RateRequest, int]], going: list[Job], waiting: list[Later], batch: Batch) -> None:
+    def _ticket(self, name: str, some: list[tuple[RateRequest, int]], going: list[Job], waiting: list[Requeued], batch: Batch) -> None:
         limits = some[0][0].limits
         try:
             found = self._asked(limits)(name, limits.paces, len(some))
@@ -149,11 +149,11 @@ class Pacing:
         due = sum(at <= now for at in found)
         return [*(self._slots(name, limits, due) if due else ()), *found[due:]]
 
-    def _later(self, asked: RateRequest, slot: Slot) -> Later:
+    def _later(self, asked: RateRequest, slot: Slot) -> Requeued:
         at = min(slot.at / rates.SECOND, LAST_SECOND)
         moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
         given = "" if asked.limits.per_worker else self.ports.seals.attached(SLOT, slot_text(slot), *_bound(asked))
-        return Later(asked.job, at, {SLOT: given} if given else {}, f"rate limit: slot at {moment}")
+        return Requeued(asked.job, at, {SLOT: given} if given else {}, f"rate limit: slot at {moment}")
 
     def _now(self) -> int:
         return int(self.ports.clock.now() * rates.SECOND)

@@ -15,7 +15,7 @@ from sedano.model.queues import MAX_DELAY_S
 from sedano.ports import Outgoing, Ports
 
 
-class Later(NamedTuple):
+class Requeued(NamedTuple):
     """A job that goes on at *at* (epoch s), with these *attributes* besides its own; *reason*: why it waits."""
 
     job: Job
@@ -24,16 +24,16 @@ class Later(NamedTuple):
     reason: str
 
 
-def resend(ports: Ports, waiting: Sequence[Later], batch: Batch) -> None:
+def resend(ports: Ports, waiting: Sequence[Requeued], batch: Batch) -> None:
     """Send all of *waiting* anew; what the queue does not take is given back. More than 900 s are waited in stretches of 900 s."""
-    by_queue: dict[str, list[Later]] = {}
+    by_queue: dict[str, list[Requeued]] = {}
     for later in waiting:
         by_queue.setdefault(later.job.delivery.queue, []).append(later)
     for queue, some in by_queue.items():
         _resend(ports, queue, some, batch)
 
 
-def _resend(ports: Ports, queue: str, waiting: Sequence[Later], batch: Batch) -> None:
+def _resend(ports: Ports, queue: str, waiting: Sequence[Requeued], batch: Batch) -> None:
     now = ports.clock.now()
     try:
         answers = ports.queues.send(queue, [_outgoing(later, now) for later in waiting])
@@ -58,7 +58,7 @@ def _resend(ports: Ports, queue: str, waiting: Sequence[Later], batch: Batch) ->
         )
 
 
-def _outgoing(later: Later, now: float) -> Outgoing:
+def _outgoing(later: Requeued, now: float) -> Outgoing:
     delay = min(max(0, -int(-(later.at - now) // 1)), MAX_DELAY_S)
     delivery = later.job.delivery
     return Outgoing(delivery.body, delay, later.job.command.tenant, {**delivery.attributes, **later.attributes})
