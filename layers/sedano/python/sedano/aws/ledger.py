@@ -13,7 +13,7 @@ from typing import Any
 
 from sedano.aws import ledger_items as items
 from sedano.aws.client import keys
-from sedano.aws.client.parallel_calls import Lanes
+from sedano.aws.client.parallel_calls import ParallelCalls
 from sedano.aws.client.table import Table
 from sedano.aws.expressions import Write, tasks
 from sedano.errors import SedanoError, TooLarge, Unavailable
@@ -39,7 +39,7 @@ class DynamoLedger:
     def __init__(self, client: Any, table: str, lanes: int = LANES, now: Callable[[], float] = time.time) -> None:
         """Use *table* through *client*; no call is made yet."""
         self._table = Table(client, table)
-        self._lanes = Lanes(lanes)
+        self._lanes = ParallelCalls(lanes)
         self._now = now
 
     def claim(self, claims: Sequence[Claim]) -> list[ClaimAnswer]:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
 from sedano.aws.client.faults import AWS_ERRORS, code_of, fault
-from sedano.aws.client.parallel_calls import Lanes
+from sedano.aws.client.parallel_calls import ParallelCalls
 from sedano.errors import ConfigurationError, MessageRefused
 from sedano.model.queues import unknown_queue
 from sedano.model.schedules.foreign import Foreign, foreign
@@ -75,7 +75,7 @@ class SchedulerTimers:
                 "SEDANO_TIMERS_GROUP and SEDANO_TIMERS_ROLE are not set; delays beyond 900 s need them: deploy the stage anew"
             )
         self._client, self._group, self._arns = client, group, dict(arns)
-        self._lanes = Lanes(LANES)
+        self._lanes = ParallelCalls(LANES)
 
     def set(self, timer: Timer) -> bool:
         """Send its message at its moment; False if a timer of this name exists, which is left unchanged."""

@@ -18,7 +18,7 @@ Out = TypeVar("Out")
 Work = tuple[Callable[[], None], queue.SimpleQueue[None]]
 
 
-class Lanes:
+class ParallelCalls:
     """At most *number* calls at a time. Threads start with the first batch that needs them; 1 means none."""
 
     __slots__ = ("_lock", "_started", "_waiting", "number")
