@@ -10,7 +10,7 @@ from botocore.auth import S3SigV4Auth, S3SigV4QueryAuth, SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from sedano.emulator.gate import Gate, Receive, Send
+from sedano.emulator.gate import Receive, Send, SignatureGate
 
 HOST = "127.0.0.1:4999"
 OWN = Credentials("AKIA22222222222222AA", "secret")
@@ -63,7 +63,7 @@ def asked(
         "type": "http", "method": "POST", "path": url.path, "raw_path": url.path.encode(), "query_string": url.query.encode(),
         "headers": [(name.lower().encode(), value.encode()) for name, value in headers],
     }  # fmt: skip
-    gate = Gate(emulator, {HOST, "localhost:4999"}, {OWN.access_key: OWN.secret_key}.get)
+    gate = SignatureGate(emulator, {HOST, "localhost:4999"}, {OWN.access_key: OWN.secret_key}.get)
     asyncio.run(gate(scope, receive, send))
     start, *rest = said
     return start["status"], {name.decode(): value.decode() for name, value in start["headers"]}, b"".join(one["body"] for one in rest)
@@ -163,7 +163,7 @@ def test_a_websocket_is_refused_and_the_emulators_start_is_its_own() -> None:
     async def send(message: MutableMapping[str, Any]) -> None:
         said.append(message)
 
-    gate = Gate(emulator, {HOST}, {}.get)
+    gate = SignatureGate(emulator, {HOST}, {}.get)
     asyncio.run(gate({"type": "websocket", "headers": [], "path": "/"}, receive, send))
     assert (said, emulator.reached) == ([{"type": "websocket.close", "code": 1008}], [])
     asyncio.run(gate({"type": "lifespan"}, receive, send))

@@ -13,7 +13,7 @@ from hypercorn.config import Config  # type: ignore[import-not-found]
 from ministack import app as ministack  # type: ignore[import-not-found]
 from ministack.core import iam_evaluator, tls  # type: ignore[import-not-found]
 
-from sedano.emulator.gate import Gate
+from sedano.emulator.gate import SignatureGate
 
 HOST = "127.0.0.1"
 ACCOUNT = "000000000000"
@@ -49,7 +49,7 @@ def main() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     port = int(os.environ["GATEWAY_PORT"])
-    gate = Gate(ministack.app, {f"{name}:{port}" for name in (HOST, "localhost")}, secrets_of(os.environ))
+    gate = SignatureGate(ministack.app, {f"{name}:{port}" for name in (HOST, "localhost")}, secrets_of(os.environ))
     asyncio.run(serve(gate, settings(port)))
 
 

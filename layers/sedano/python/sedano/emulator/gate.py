@@ -38,7 +38,7 @@ _SPEAK_XML = frozenset({"s3", "sts", "iam", "cloudformation", "sns", "ec2", "mon
 _LOG = logging.getLogger("sedano.gate")
 
 
-class Gate:
+class SignatureGate:
     """An ASGI application that hands over to *inner* what may pass; *secret_of* returns the secret of a key, None if it is unknown."""
 
     def __init__(
