@@ -82,7 +82,7 @@ class Sight(NamedTuple):
     since: Moment
 
 
-class Decision(NamedTuple):
+class LeaseDecision(NamedTuple):
     """Whether the lease may be taken, and otherwise after how many ms at the latest it is worth looking again."""
 
     free: bool
@@ -102,7 +102,7 @@ class Term(NamedTuple):
     wanted: str = ""
 
 
-FREE = Decision(True)
+FREE = LeaseDecision(True)
 
 
 def look(known: Sight | None, record: LeaseRecord | None, now: Moment) -> Sight:
@@ -112,7 +112,7 @@ def look(known: Sight | None, record: LeaseRecord | None, now: Moment) -> Sight:
     return Sight(record, now)
 
 
-def decide(sight: Sight, clock: Interval, now: Moment, asker: str) -> Decision:
+def decide(sight: Sight, clock: Interval, now: Moment, asker: str) -> LeaseDecision:
     """Return whether *asker* may take the lease; the write that follows is a compare-and-swap on exactly what was seen."""
     record = sight.record
     if record is None:
@@ -120,14 +120,14 @@ def decide(sight: Sight, clock: Interval, now: Moment, asker: str) -> Decision:
     if not record.held:
         reserved = record.want not in ("", asker) and clock.lo <= record.expires
         watched = HAND_OVER_MS * (1 + DRIFT) - least(sight.since, now)
-        return Decision(False, max(1.0, min(watched, record.expires - clock.lo + 1))) if reserved and watched > 0 else FREE
+        return LeaseDecision(False, max(1.0, min(watched, record.expires - clock.lo + 1))) if reserved and watched > 0 else FREE
     watched = record.duration * (1 + DRIFT) - least(sight.since, now)
     if watched <= 0:
         return FREE
     if clock.suspect:
-        return Decision(False, watched)
+        return LeaseDecision(False, watched)
     left = record.expires + GUARD_MS - clock.lo
-    return Decision(False, min(watched, left + 1)) if left >= 0 else FREE
+    return LeaseDecision(False, min(watched, left + 1)) if left >= 0 else FREE
 
 
 def grant(name: str, owner: str, nonce: str, duration: int, seen: LeaseRecord | None, clock: Interval) -> LeaseRecord:
