@@ -14,7 +14,7 @@ from sedano.engine.pauses import Pauses
 from sedano.engine.worker.claims import Claiming
 from sedano.engine.worker.pipeline import Worker
 from sedano.model.cluster.control_record import ControlRecord
-from sedano.model.ledger.claims import Decision
+from sedano.model.ledger.claims import ClaimDecision
 from sedano.model.ledger.records import Claim, ClaimAnswer, Claimed, TaskRecord
 from sedano.ports import Delivery, Ports
 from tests.simulation.campaign import Schedule, Stage
@@ -66,7 +66,7 @@ class TakesWhatIsPaused(Pauses):
 class TakesOverWhatIsMarked(Claiming):
     """Runs what was marked after it was seen and before it was taken over."""
 
-    def _stolen(self, held: Held, seen: TaskRecord, decision: Decision, batch: Batch) -> Held:
+    def _stolen(self, held: Held, seen: TaskRecord, decision: ClaimDecision, batch: Batch) -> Held:
         found = super()._stolen(held, seen, decision, batch)
         return found if seen.asked else found._replace(stillborn=held.job.stillborn)
 

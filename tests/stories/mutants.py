@@ -14,7 +14,7 @@ from sedano.engine.worker.follow_ups import Due, Following
 from sedano.engine.worker.pipeline import RecordedRun, Worker
 from sedano.errors import SedanoError
 from sedano.model.canvas.join import Arrival, Arrived
-from sedano.model.ledger.claims import Action, Decision
+from sedano.model.ledger.claims import Action, ClaimDecision
 from sedano.model.ledger.records import Claim, ClaimAnswer, Outcome, RecordAnswer, Recorded, TaskRecord
 from sedano.model.messages import codec
 from sedano.model.messages.message import Command
@@ -29,7 +29,7 @@ def _as(kind: type[Any], step: Any) -> Any:
 class AcknowledgesWhileRunning(Claiming):
     """Takes a message whose task is running elsewhere for done."""
 
-    def _refused(self, job: Job, record: TaskRecord | None, decision: Decision, batch: Batch) -> None:
+    def _refused(self, job: Job, record: TaskRecord | None, decision: ClaimDecision, batch: Batch) -> None:
         if decision.action is not Action.WAIT:
             super()._refused(job, record, decision, batch)
 

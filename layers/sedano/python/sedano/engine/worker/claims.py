@@ -18,7 +18,7 @@ from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals, states
 from sedano.model.canvas.place import ends_member
 from sedano.model.deferrals import SHORT_S, WAITED, waited
-from sedano.model.ledger.claims import Action, Decision, decide, is_another
+from sedano.model.ledger.claims import Action, ClaimDecision, decide, is_another
 from sedano.model.ledger.dedup_keys import is_of_another, keyed_by
 from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
 from sedano.model.messages.lamport import LamportClock
@@ -142,7 +142,7 @@ class Claiming(NamedTuple):
         except SedanoError as error:
             return error
 
-    def _stolen(self, held: Held, seen: TaskRecord, decision: Decision, batch: Batch) -> Held:
+    def _stolen(self, held: Held, seen: TaskRecord, decision: ClaimDecision, batch: Batch) -> Held:
         """Take over from the holder that was *seen*: run the task, or end it where it must not be tried again."""
         job = held.job
         now = self.ports.clock.now()
@@ -152,7 +152,7 @@ class Claiming(NamedTuple):
             return held._replace(stillborn=Stillborn(states.POISON, refusals.POISON, "taskid", decision.reason))
         return held
 
-    def _refused(self, job: Job, record: TaskRecord | None, decision: Decision, batch: Batch) -> None:
+    def _refused(self, job: Job, record: TaskRecord | None, decision: ClaimDecision, batch: Batch) -> None:
         if decision.action is Action.QUARANTINE:
             batch.park(job.delivery, refusals.QUARANTINE, "taskid", "there is no record of this task's earlier attempts")
             return
@@ -227,7 +227,7 @@ def _goes_on(claim: Claim, record: TaskRecord) -> bool:
     return record.message_id == claim.message_id and record.attempt > claim.attempt and record.state in (states.RETRY, states.RUNNING)
 
 
-def _takes_over(decision: Decision, command: Command, seen: TaskRecord) -> bool:
+def _takes_over(decision: ClaimDecision, command: Command, seen: TaskRecord) -> bool:
     """Return whether the claim that was *seen* is to be taken over: never by a message with other arguments under its key."""
     if decision.action in ENDS_COPIES and is_of_another(keyed_by(command), seen):
         return False

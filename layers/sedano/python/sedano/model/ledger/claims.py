@@ -40,7 +40,7 @@ class Action(Enum):
     REVOKE = "revoke"
 
 
-class Decision(NamedTuple):
+class ClaimDecision(NamedTuple):
     """An action, why, and for WAIT the seconds until the claim in the way ends."""
 
     action: Action
@@ -50,28 +50,28 @@ class Decision(NamedTuple):
 
 CUT_OFF = "the body takes longer than its function's time limit, or it ends its process"
 """The origins of an attempt that leaves no record."""
-RUN = Decision(Action.RUN, "granted")
+RUN = ClaimDecision(Action.RUN, "granted")
 
 
-def decide(claim: Claim, record: TaskRecord | None, now: float, most_claims: int) -> Decision:
+def decide(claim: Claim, record: TaskRecord | None, now: float, most_claims: int) -> ClaimDecision:
     """Return what follows when *claim* was refused by *record* at *now* (epoch seconds).
 
     *most_claims* is the number of claims of one attempt beyond which a task counts as poison: it keeps killing its worker.
     """
     if record is None:
-        return Decision(Action.QUARANTINE, "no record")
+        return ClaimDecision(Action.QUARANTINE, "no record")
     if record.state in states.TERMINAL:
         mine = record.message_id in ("", claim.message_id)
-        return Decision(Action.FOLLOW_AGAIN, "done") if mine else Decision(Action.ACKNOWLEDGE, "copy of a finished task")
+        return ClaimDecision(Action.FOLLOW_AGAIN, "done") if mine else ClaimDecision(Action.ACKNOWLEDGE, "copy of a finished task")
     if record.attempt > claim.attempt:
         mine = record.state == states.RETRY and record.message_id == claim.message_id
-        return Decision(Action.RETRY_AGAIN, "retried") if mine else Decision(Action.ACKNOWLEDGE, "a later attempt has begun")
+        return ClaimDecision(Action.RETRY_AGAIN, "retried") if mine else ClaimDecision(Action.ACKNOWLEDGE, "a later attempt has begun")
     if record.attempt < claim.attempt:
-        return Decision(Action.WAIT, "an earlier attempt is not recorded yet", 1.0)
+        return ClaimDecision(Action.WAIT, "an earlier attempt is not recorded yet", 1.0)
     if record.state != states.RUNNING and record.asked:
-        return Decision(Action.REVOKE, "revoked while it ran")
+        return ClaimDecision(Action.REVOKE, "revoked while it ran")
     if record.state != states.RUNNING:
-        return Decision(Action.WAIT, "its next try is not due, or the record changed meanwhile", max(0.0, record.not_before - now))
+        return ClaimDecision(Action.WAIT, "its next try is not due, or the record changed meanwhile", max(0.0, record.not_before - now))
     return _running(claim, record, now, most_claims)
 
 
@@ -102,13 +102,13 @@ def is_another(command: Command, record: TaskRecord) -> bool:
     return begun not in ("", command.id)
 
 
-def _running(claim: Claim, record: TaskRecord, now: float, most_claims: int) -> Decision:
+def _running(claim: Claim, record: TaskRecord, now: float, most_claims: int) -> ClaimDecision:
     if record.nonce == claim.nonce:
         return RUN
     if now <= record.expires:
-        return Decision(Action.WAIT, "running elsewhere", record.expires - now)
+        return ClaimDecision(Action.WAIT, "running elsewhere", record.expires - now)
     if record.asked:
-        return Decision(Action.REVOKE, "revoked while it ran, and the claim expired")
+        return ClaimDecision(Action.REVOKE, "revoked while it ran, and the claim expired")
     if record.claims >= most_claims:
-        return Decision(Action.POISON, f"{record.claims} claims of one attempt ended without a record; {CUT_OFF}")
-    return Decision(Action.STEAL, "the claim expired")
+        return ClaimDecision(Action.POISON, f"{record.claims} claims of one attempt ended without a record; {CUT_OFF}")
+    return ClaimDecision(Action.STEAL, "the claim expired")
