@@ -16,7 +16,7 @@ _PRIVATE = 0o700
 
 
 @dataclass(slots=True)
-class Slot:
+class LocalSlot:
     """A directory that no other stage uses until it is given back."""
 
     path: Path
@@ -29,7 +29,7 @@ class Slot:
             os.close(lock)
 
 
-def claim(directory: Path) -> Slot:
+def claim(directory: Path) -> LocalSlot:
     """Return the first place in *directory* that no running stage has.
 
     Raises:
@@ -44,5 +44,5 @@ def claim(directory: Path) -> Slot:
         except BlockingIOError:
             os.close(lock)
         else:
-            return Slot(path, lock)
+            return LocalSlot(path, lock)
     raise LocalStageError(f"{MOST} stages run in {directory}: stop one, or name another directory with --directory")
