@@ -18,7 +18,7 @@ from sedano.local import Endpoint, LocalStage, LocalStageError
 from sedano.local.deployment import deploy
 from sedano.local.stage import ENDPOINT_PYTHON
 from sedano.local.synthesis import ROOT
-from sedano.local.time_limits import Tail, notices
+from sedano.local.time_limits import LogTail, notices
 from tests.ctrl_c import HEARS_CTRL_C
 from tests.plugins.resources import APP, CODE, QUEUES, Resources
 
@@ -73,7 +73,7 @@ def test_the_log_of_the_endpoint_says_when_a_function_is_ended_at_its_time_limit
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "late.py").write_text(LATE)
     with Endpoint(ENDPOINT_PYTHON, tmp_path) as endpoint:
-        tail = Tail(endpoint.log)
+        tail = LogTail(endpoint.log)
         functions = endpoint.session().client("lambda", endpoint_url=endpoint.url)
         runtime = f"python{sys.version_info.major}.{sys.version_info.minor}"
         functions.create_function(

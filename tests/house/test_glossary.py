@@ -107,7 +107,7 @@ MACHINERY: dict[str, dict[str, str]] = {
 SHARED = {
     "Answers", "Arrived", "Call", "Change", "Check", "Control", "Declares", "Deployment", "Entry", "Exit", "Input", "Kept", "Leases",
     "Line", "Member", "Pause", "Plan", "Progress", "Project", "Published", "Publishes", "Reads", "Run", "Schedules", "Settings",
-    "State", "Step", "Tail", "Value", "Watch",
+    "State", "Step", "Value", "Watch",
 }  # fmt: skip
 """Public class names that still name several classes. Take a name out when it names one; no name may be added."""
 

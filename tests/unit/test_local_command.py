@@ -12,7 +12,7 @@ from infra.config import StageConfig
 from sedano.local import LocalStageError
 from sedano.local.command import DEPLOYED, arguments, settings
 from sedano.local.synthesis import ROOT
-from sedano.local.time_limits import VISIBILITY_FACTOR, Tail, notices
+from sedano.local.time_limits import VISIBILITY_FACTOR, LogTail, notices
 
 INTERRUPTED_AT = """
 import os, runpy, signal, sys
@@ -70,7 +70,7 @@ def test_a_function_that_is_ended_at_its_time_limit_is_announced_once(tmp_path: 
     log = tmp_path / "endpoint.log"
     line = "2026-11-22 21:00:00 WARNING [lambda_runtime] Lambda sedano-dev-core-Worker-1 timed out after 60s — killing worker\n"
     log.write_text(line)
-    tail = Tail(log)
+    tail = LogTail(log)
     assert tail.lines() == [], "of an earlier run"
     with log.open("a") as file:
         file.write(f"another line\n{line}{line[:40]}")

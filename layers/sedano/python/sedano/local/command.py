@@ -10,7 +10,7 @@ from typing import Any
 
 from sedano.local.failure import LocalStageError
 from sedano.local.stage import LocalStage, local_stage
-from sedano.local.time_limits import Tail, notices
+from sedano.local.time_limits import LogTail, notices
 
 DIRECTORY = Path("build") / "local"
 DEPLOYED = {"timeout": "60"}
@@ -54,7 +54,7 @@ def announce(stage: LocalStage, seconds: float) -> None:
 
 def watch(stage: LocalStage) -> int:
     """Says when a function is ended at its time limit; returns the endpoint's exit status when it ends without being asked to."""
-    tail = Tail(stage.endpoint.log)
+    tail = LogTail(stage.endpoint.log)
     status = None
     while status is None:
         status = stage.endpoint.wait(SECONDS_BETWEEN_LOOKS)

@@ -21,7 +21,7 @@ def notices(lines: Iterable[str]) -> Iterator[str]:
             )
 
 
-class Tail:
+class LogTail:
     """The lines that a file gained since the last look."""
 
     def __init__(self, path: Path) -> None:
