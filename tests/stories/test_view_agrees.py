@@ -10,7 +10,7 @@ from sedano import Breaker, Retry, Sedano, testing
 from sedano.cli import main
 from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.model import states
-from sedano.model.history.live_state import State
+from sedano.model.history.live_state import LiveState
 from sedano.model.history.watched import HELD, Watched
 from sedano.views.cluster import cluster
 from tests.stories import bakery
@@ -78,7 +78,7 @@ def test_a_call_of_a_batch_is_held_until_its_batch_ends_and_ends_with_it() -> No
 
 def states_in_history(world: testing.World) -> dict[str, str]:
     """What the tables of the history say of each task: the fold of its events, in any order."""
-    found = State()
+    found = LiveState()
     lines = [line for blob in world.ports.events.read("2026-01-01") for line in blob.splitlines()]
     random.Random(1).shuffle(lines)
     for line in lines:

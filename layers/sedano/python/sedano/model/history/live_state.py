@@ -18,7 +18,7 @@ from sedano.model.history.registers import Registers, Timeline, finalise, join, 
 SAID_OF_WORKERS = frozenset({ONLINE, HEARTBEAT, OFFLINE, WORKER_LOST})
 
 
-class State:
+class LiveState:
     """The known state of a cluster. `event` and `merge` may be called in any order."""
 
     __slots__ = ("tasks", "workers")
@@ -43,13 +43,13 @@ class State:
         if lifted is not None:
             self._learn(lifted)
 
-    def events(self, events: Iterable[Mapping[str, Any]]) -> State:
+    def events(self, events: Iterable[Mapping[str, Any]]) -> LiveState:
         """Take in *events* and return this state."""
         for event in events:
             self.event(event)
         return self
 
-    def merge(self, other: State) -> None:
+    def merge(self, other: LiveState) -> None:
         """Take in everything that *other* knows."""
         for registers in other.tasks.values():
             self._learn(registers)

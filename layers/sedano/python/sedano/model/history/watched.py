@@ -16,7 +16,7 @@ from typing import Any
 
 from sedano.model import states
 from sedano.model.history.event_order import Stamp, stamp
-from sedano.model.history.live_state import State
+from sedano.model.history.live_state import LiveState
 from sedano.model.history.registers import Timeline, finalise, lift
 
 HELD = "HELD"
@@ -27,7 +27,7 @@ class Watched:
 
     def __init__(self) -> None:
         """Know nothing yet."""
-        self.state = State()
+        self.state = LiveState()
         self._held: dict[str, tuple[Stamp, Mapping[str, Any]]] = {}
 
     def event(self, event: object) -> None:
