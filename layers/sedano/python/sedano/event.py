@@ -18,7 +18,7 @@ C = TypeVar("C")
 T = TypeVar("T", bound="Task[Any, Any]")
 
 
-class Declares(Protocol):
+class EventApp(Protocol):
     """The part of an app that an event needs."""
 
     @property
@@ -53,7 +53,7 @@ class DomainEvent:
 class EventType(Generic[C]):
     """One kind of domain event. Calling it makes a value of the class; `delay` publishes one; `subscribe` adds a task."""
 
-    def __init__(self, cls: type[C], app: Declares) -> None:
+    def __init__(self, cls: type[C], app: EventApp) -> None:
         """Declare *cls*, made a dataclass when it is none, as an event of *app*."""
         if not isinstance(cls, type):
             raise OptionError(f"an event is a class with annotated fields, not a {type(cls).__name__}")

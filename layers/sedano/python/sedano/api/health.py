@@ -43,7 +43,7 @@ L = TypeVar("L", bound=Look)
 W = TypeVar("W", bound=Callable[[Report], None])
 
 
-class Declares(Protocol):
+class HealthApp(Protocol):
     """The part of an app that a health check needs."""
 
     @property
@@ -58,7 +58,7 @@ class Declares(Protocol):
 class Check:
     """One health check. Used as a decorator it adds a function that looks."""
 
-    def __init__(self, app: Declares, kept: checking.Check) -> None:
+    def __init__(self, app: HealthApp, kept: checking.Check) -> None:
         """Refer to the check *kept* of *app*."""
         self._app, self._kept = app, kept
         self.name, self.states = kept.spec.name, kept.spec.states
@@ -127,7 +127,7 @@ class Check:
         return checking.known(self._app.outlet.ports, [self._kept])[self.name]
 
 
-def declared(app: Declares, name: str, states: Sequence[str] | None, every: float, shared: bool) -> Check:
+def declared(app: HealthApp, name: str, states: Sequence[str] | None, every: float, shared: bool) -> Check:
     """Declare a check of *app*; see `Sedano.health_check`."""
     spec = health.health_check(name, STATES if states is None else states, every, shared)
     registry = app.registry
@@ -147,7 +147,7 @@ def declared(app: Declares, name: str, states: Sequence[str] | None, every: floa
     return Check(app, kept)
 
 
-def app_queue(app: Declares) -> str:
+def app_queue(app: HealthApp) -> str:
     """Return the queue in which looks are asked for: the app's first."""
     queues: Sequence[str] = getattr(app, "queues", ("default",))
     return queues[0]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from sedano.errors import OptionError
 
 if TYPE_CHECKING:
-    from sedano.api.schedule_declaration import Declares
+    from sedano.api.schedule_declaration import ScheduleApp
     from sedano.api.schedules import Schedules
     from sedano.api.task_decorators import DeclaresPeriodic
     from sedano.api.task_options import TaskOptions
@@ -66,7 +66,7 @@ class PeriodicTasks:
         def declare(function: Callable[..., Any]) -> Any:
             from sedano.api import schedule_declaration as scheduling
 
-            return scheduling.declare(cast("Declares", self), function, timetable, schedule, (args, kwargs), asked, options)
+            return scheduling.declare(cast("ScheduleApp", self), function, timetable, schedule, (args, kwargs), asked, options)
 
         return declare
 
@@ -75,4 +75,4 @@ class PeriodicTasks:
         """The schedules of the deployment: list, add, edit, pause, resume, remove, next, backfill."""
         from sedano.api.schedules import Schedules
 
-        return Schedules(cast("Declares", self))
+        return Schedules(cast("ScheduleApp", self))

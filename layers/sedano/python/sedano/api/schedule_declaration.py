@@ -33,7 +33,7 @@ class PeriodicOptions(NamedTuple):
     moment: str | None = None
 
 
-class Declares(Protocol):
+class ScheduleApp(Protocol):
     """The part of an app that schedules need."""
 
     name: str
@@ -54,7 +54,7 @@ class Declares(Protocol):
 
 
 def declare(
-    app: Declares, function: Any, timetable: Timetable, name: str | None, arguments: tuple[Any, Any],
+    app: ScheduleApp, function: Any, timetable: Timetable, name: str | None, arguments: tuple[Any, Any],
     asked: tuple[int, int | None, bool, int | None, str | None], options: Mapping[str, Any],
 ) -> Task[Any, Any]:  # fmt: skip
     """Enter a periodic task into what *app* declares; see `Sedano.periodic`."""
@@ -69,7 +69,7 @@ def declare(
     return task
 
 
-def periodic_of(app: Declares, name: str, timetable: Timetable, signature: Signature, asked: PeriodicOptions) -> Periodic:
+def periodic_of(app: ScheduleApp, name: str, timetable: Timetable, signature: Signature, asked: PeriodicOptions) -> Periodic:
     """Return the periodic task *name* as it is kept, checked as far as this app knows its task; its state has not begun."""
     kinds: tuple[type, ...] = (Cron, Every, At)
     if not isinstance(timetable, kinds):
@@ -81,7 +81,7 @@ def periodic_of(app: Declares, name: str, timetable: Timetable, signature: Signa
     return Periodic(schedule, _call(app, signature, asked), State(0))
 
 
-def _call(app: Declares, signature: Signature, asked: PeriodicOptions) -> Call:
+def _call(app: ScheduleApp, signature: Signature, asked: PeriodicOptions) -> Call:
     """Return what each occurrence makes of *signature*, checked as far as this app knows its task."""
     options, spec = signature.options, app.registry.tasks.get(signature.task)
     _refuse(options)

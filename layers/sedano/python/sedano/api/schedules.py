@@ -18,7 +18,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sedano.api.schedule_declaration import Declares, PeriodicOptions, periodic_of
+from sedano.api.schedule_declaration import PeriodicOptions, ScheduleApp, periodic_of
 from sedano.canvas import Sig
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.errors import OptionError, UnknownOption, UnknownSchedule
@@ -56,7 +56,7 @@ class PeriodicTask(NamedTuple):
 class Schedules:
     """The periodic tasks of one deployment."""
 
-    def __init__(self, app: Declares) -> None:
+    def __init__(self, app: ScheduleApp) -> None:
         """Look at and change the deployment that *app* publishes to."""
         self._app = app
 

@@ -14,7 +14,7 @@ from sedano.model.sources.webhooks import NAME
 from sedano.task import Task
 
 
-class Declares(Protocol):
+class StreamApp(Protocol):
     """The part of an app that the declaration of a stream needs."""
 
     registry: Registry
@@ -34,7 +34,7 @@ def check_name(name: object) -> None:
         raise OptionError(f"stream: {name!r:.60} is not a valid name; write @app.stream('orders'): a-z, then a-z, 0-9, - and _, at most 40")
 
 
-def declare(app: Declares, name: str, operations: Sequence[str], task: object) -> None:
+def declare(app: StreamApp, name: str, operations: Sequence[str], task: object) -> None:
     """Subscribe *task* of *app* to the stream *name*; see `Sedano.stream`.
 
     Raises:

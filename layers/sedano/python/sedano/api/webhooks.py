@@ -20,7 +20,7 @@ from sedano.model.tasks.parameters import Parameters
 _SCHEMES = "hmac_sha256(…), secret_token(…), stripe(), slack(), standard_webhooks(), or unsigned() to let anybody in"
 
 
-class Declares(Protocol):
+class WebhookApp(Protocol):
     """The part of an app that the declaration of a webhook needs."""
 
     registry: Registry
@@ -30,7 +30,7 @@ class Declares(Protocol):
         """The declared webhooks, by name."""
 
 
-def declare(app: Declares, name: str, verify: Scheme, delivery: str | Callable[[WebhookRequest], str] | None, reader: Any) -> None:
+def declare(app: WebhookApp, name: str, verify: Scheme, delivery: str | Callable[[WebhookRequest], str] | None, reader: Any) -> None:
     """Declare the webhook *name* of *app*; see `Sedano.webhook`.
 
     Raises:

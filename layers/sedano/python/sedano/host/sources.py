@@ -22,7 +22,7 @@ from sedano.ports.webhook_secrets import SecretTexts
 _OF_A_TABLE = ":dynamodb:"
 
 
-class Reads(streams.Declares, Protocol):
+class Reads(streams.StreamApp, Protocol):
     """The part of an app that the stream reader needs."""
 
     name: str
@@ -32,7 +32,7 @@ class Reads(streams.Declares, Protocol):
         """The way out."""
 
 
-class Answers(webhooks.Declares, Protocol):
+class Answers(webhooks.WebhookApp, Protocol):
     """The part of an app that the webhook receiver needs."""
 
     name: str

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
 from sedano.engine.canvas.chord_results import HeaderFailed
-from sedano.engine.collection import Collecting
-from sedano.engine.collection import CollectionRequest
+from sedano.engine.collection import Collecting, CollectionRequest
 from sedano.engine.gate import Gate
 from sedano.engine.limits.concurrency import PermitRequest, Permitting
 from sedano.engine.limits.rate import Pacing, RateRequest
