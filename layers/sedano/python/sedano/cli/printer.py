@@ -12,14 +12,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from sedano.views.terminal_text import line as line
+
 Row = Sequence[str]
-
-
-def line(text: str) -> str:
-    """Return *text* as one line that a terminal shows as it is."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(one if one == "\t" or _is_plain(one) else _escaped(one) for one in text)
 
 
 def say(*lines: str, err: bool = False) -> None:
@@ -48,11 +43,3 @@ def table(head: Row, rows: Iterable[Row]) -> None:
     widths = [max(len(row[n]) for row in every) for n in range(len(head))]
     for row in every:
         say("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
-
-
-def _is_plain(one: str) -> bool:
-    return one.isprintable() or one == "\xa0" or one == "\u3000"
-
-
-def _escaped(one: str) -> str:
-    return {"\n": "\\n", "\r": "\\r"}.get(one) or ascii(one)[1:-1]
