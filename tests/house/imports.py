@@ -1,8 +1,8 @@
 """Rules about who may know whom: the floors of DESIGN §2, from the ground.
 
     errors < model (pure) < ports < memory, aws, sqlite, engine (these do not know one another) < result < canvas < task < event < api
-    < app < workflow < streams webhooks checks guards spark django fastapi flask < host < views < testing history < pytest_plugin < deploy
-    < cli local web < __main__
+    < app < workflow < streams webhooks checks guards spark django fastapi flask < host < views < testing history < pytest_plugin
+    < deploy dev < cli local web < __main__
 
 A module imports only floors below its own, and rooms of one floor do not know one another. glue_jobs may know the model and history,
 functions the host alone, infra nothing of the library, except for the command of a clone. An import inside a function counts like any
@@ -35,7 +35,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "views",
         "testing history",
         "pytest_plugin",
-        "deploy",
+        "deploy dev",
         "cli emulator local web",
         "__main__",
     )
@@ -47,6 +47,7 @@ LATE = {
     f"{LIBRARY}{path}": reason
     for path, reason in {
         "__init__.py": "`from sedano import Sedano` loads what an app needs and no more",
+        "api/connector.py": "only a program without a deployment looks for `sedano dev`",
         "api/exclusion.py": "a program loads locks, leaderships and partitions when it uses them",
         "api/leases.py": "only a program that awaits a lock loads an event loop",
         "api/limits.py": "only an app with a queue that keeps order loads the options of order",
@@ -105,6 +106,7 @@ BY_NAME = {
         "cli/history.py": "looks whether the history job is installed before it says how to install it",
         "cli/workflow.py": "the workflow is named on the command line, as module:Class",
         "deploy/toolset.py": "looks whether the CDK is installed, without loading it",
+        "dev/worker.py": "the app is named on the command line or in pyproject.toml",
     }.items()
 }
 """Which files load what users name. A module of ours is named by an import statement, everywhere (`ours_by_statement`)."""

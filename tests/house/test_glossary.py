@@ -17,6 +17,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "connector": "the function that is named in `connect=`",
         "control": "`app.control`, over many words",
         "declaration": "the check of the options of `@app.task`",
+        "dev_server": "the search of a program for `sedano dev`",
         "exclusion": "`app.lock` and its like, a mixin of the app",
         "inspection": "`app.control.inspect()`, over many words",
         "keys": "the keys of limits, tenants and singletons",

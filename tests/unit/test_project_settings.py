@@ -81,6 +81,10 @@ def test_a_table_is_taken_whole_or_refused_with_the_file_named(table: dict[str, 
         ({"zzz": 1}, "[tool.sedano] has the unknown setting 'zzz'; the settings are app, code, dev, ignore, profile, queues, region, re"),
         ({"stage": {"prod": {"memry": 1}}}, "[tool.sedano.stage.prod] has the unknown setting 'memry'; did you mean memory?"),
         ({"dev": {"prot": 1}}, "[tool.sedano.dev] has the unknown setting 'prot'; did you mean port?"),
+        ({"dev": {"timeout": 1}}, "[tool.sedano.dev] timeout: 1 is not valid; expected whole seconds from 2 to 900"),
+        ({"dev": {"secrets": 1}}, "[tool.sedano.dev.secrets]: 1 is not valid; expected a table"),
+        ({"dev": {"secrets": {"till": 1}}}, "[tool.sedano.dev.secrets] till must be a text, or a list of texts"),
+        ({"dev": {"secrets": {"till": []}}}, "[tool.sedano.dev.secrets] till must be a text, or a list of texts"),
         ({"dev": {"port": True}}, "[tool.sedano.dev] port: True is not valid; expected a port from 1 to 65535"),
         ({"app": "shop tasks"}, "[tool.sedano] app: 'shop tasks' is not valid; expected module:attribute, such as shop.tasks:app"),
         ({"stage": {"Prod": {}}}, "[tool.sedano.stage]: 'Prod' is not valid; expected a stage of at most 16 lower-case letters"),
@@ -105,3 +109,9 @@ def test_an_option_that_cannot_be_is_refused() -> None:
 def test_the_settings_of_a_stage_are_those_that_a_deployment_takes() -> None:
     assert {*DEPLOYMENT} == {one.name for one in fields(StageConfig)} - {"stage", "region", "local"}
     assert not {*DEPLOYMENT} & {*settings.OF_FILE, *VARIABLES}
+
+
+def test_secrets_of_webhooks_are_texts_and_none_of_the_settings_that_are_shown() -> None:
+    found = project({"dev": {"port": 8710, "secrets": {"till": ["a ", "b"], "git": "c"}}}, FILE)
+    assert settings.secrets(found) == {"till": ("a", "b"), "git": ("c",)}
+    assert {name for name in resolved({}, {}, found) if name.startswith("dev.")} == {"dev.port"}

@@ -223,13 +223,13 @@ class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
 
     def _connected(self) -> Outlet:
         """Return the way out over the ports that `connect` names, bounded in time, with a backlog where the host can keep one."""
-        from sedano.api.connector import brought
+        from sedano.api.connector import connected
         from sedano.engine.publisher.backlog import of
 
         with deadlines.chosen(self.call_timeout):
-            ports, patience = brought(self.connect), deadlines.patience()
+            (ports, may_spool), patience = connected(self.connect), deadlines.patience()
         self.registry.bind(ports)
-        return Outlet(self.name, self.registry, ports, self.queues, patience=patience, backlog=of(self.name))
+        return Outlet(self.name, self.registry, ports, self.queues, patience=patience, backlog=of(self.name) if may_spool else None)
 
     def attach(self, ports: Ports | None, *, backlog: Backlog | None = None) -> None:
         """Bind this app to *ports*; None unbinds it, so that the next use connects anew.

@@ -3,11 +3,47 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from sedano.errors import ConfigurationError
 from sedano.ports import Ports
+
+DEPLOYMENT = (
+    "AWS_LAMBDA_FUNCTION_NAME", "SEDANO_BLOBS_BUCKET", "SEDANO_CONTROL_TABLE", "SEDANO_EVENTS_QUEUE", "SEDANO_HISTORY_BUCKET",
+    "SEDANO_LEDGER_TABLE", "SEDANO_PARKED_QUEUE", "SEDANO_QUEUES", "SEDANO_RECORDS_QUEUE", "SEDANO_STAGE",
+)  # fmt: skip
+"""Variables that name a deployment on AWS: where one is set, the environment decides."""
+
+AWS = "sedano.aws.deployment:connect"
+"""The function that an app names unless it names another one: it connects to the deployment that the environment describes."""
+
+
+class Connected(NamedTuple):
+    """The ports of a program, and whether it may store on disk messages that their queues do not take."""
+
+    ports: Ports
+    may_spool: bool
+
+
+def connected(reference: str) -> Connected:
+    """Return the ports that the function *reference* brings to a program.
+
+    Where that is `AWS` and the environment does not name a deployment, the `sedano dev` of the working directory is used, if one runs. Its
+    queues are a file of this machine, so nothing is gained by a second file for messages that they do not take.
+
+    Raises:
+        ConfigurationError: there is no such function, it returns something else, or neither a deployment nor a `sedano dev` can be used.
+    """
+    if reference == AWS and not any(os.environ.get(name) for name in DEPLOYMENT):
+        from sedano.api import dev_server
+
+        ports = dev_server.ports_beside(os.environ, Path.cwd())
+        if ports is not None:
+            return Connected(ports, may_spool=False)
+    return Connected(brought(reference), may_spool=True)
 
 
 def connector(reference: str) -> Callable[[], Any]:

@@ -18,7 +18,7 @@ from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
 
 _HINT = (
     "the deployed functions have it from the stack; a client gets it from the stack's outputs, which `make variables` prints in a clone of "
-    "sedano; `make local` there runs a stage on this machine"
+    "sedano; without AWS, `sedano dev` in the project's folder runs it on this machine"
 )
 
 

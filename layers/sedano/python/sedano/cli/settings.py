@@ -6,19 +6,24 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sedano.errors import UsageError
-from sedano.model.settings import DEFAULT, Project, Value, project, resolved
+from sedano.model.settings import DEFAULT, Project, Value, project, resolved, secrets
 
 FILE = "pyproject.toml"
 
 
 class Settings(NamedTuple):
-    """Every setting with its source, and the *folder* of the pyproject.toml; the working directory where no file has the table."""
+    """Every setting with its source, and the *folder* of the pyproject.toml; the working directory where no file has the table.
+
+    *secrets* are those of webhooks, for `sedano dev`.
+    """
 
     values: Mapping[str, Value]
     folder: Path
+    secrets: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     @property
     def app(self) -> str | None:
@@ -47,7 +52,7 @@ def read(options: Mapping[str, str | None], directory: Path, environment: Mappin
     """
     file, found = _nearest(directory)
     values = resolved(options, environment, found, file.name if file is not None else FILE)
-    return Settings(values, file.parent if file is not None else directory)
+    return Settings(values, file.parent if file is not None else directory, secrets(found))
 
 
 def apply(settings: Settings, environment: MutableMapping[str, str] = os.environ) -> Callable[[], None]:

@@ -59,6 +59,14 @@ def config() -> Command:
 
 
 @verb
+def dev() -> Command:
+    """Run the app on this machine, and reload it when a file is saved."""
+    from sedano.cli.verbs.dev import command
+
+    return command
+
+
+@verb
 def discover() -> Command:
     """Show what an app declares and what a deployment creates for it."""
     from sedano.cli.verbs.discover import command

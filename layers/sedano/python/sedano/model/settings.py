@@ -44,7 +44,11 @@ LISTS = ("queues", "ignore")
 """The settings that are lists of texts."""
 OF_FILE = (*LISTS, "requirements")
 """The settings of ``[tool.sedano]`` that only the file gives."""
-DEV = ("port",)
+SECRETS = "secrets"
+"""The setting of `sedano dev` that has the secrets of webhooks; no command shows it."""
+DEV = ("port", SECRETS, "timeout")
+_NUMBERS = {"port": (1, 65_535, "a port"), "timeout": (2, 900, "whole seconds")}
+"""The numbers among the settings of `sedano dev`, with their least and largest values. A worker begins no task in a batch's last second."""
 DEPLOYMENT = (
     "account", "memory", "timeout", "batch", "concurrency", "queue_concurrency", "retention", "blob_days", "history_days", "most_reads",
     "most_writes", "most_budget", "production", "own_key", "empty_buckets", "tags", "permissions_boundary", "code_signing", "alarm_topic",
@@ -72,8 +76,13 @@ def project(table: Mapping[str, Any], file: str) -> Project:
         plain["stage"], given = given, {}
     dev, stages = _table(table.get("dev", {}), "[tool.sedano.dev]", file), _table(given, "[tool.sedano.stage]", file)
     _require_known(dev, DEV, "[tool.sedano.dev]", file)
-    if "port" in dev and (type(dev["port"]) is not int or not 1 <= dev["port"] <= 65_535):
-        raise _wrong(file, "[tool.sedano.dev] port", dev["port"], "a port from 1 to 65535")
+    for name, (least, most, kind) in _NUMBERS.items():
+        if name in dev and (type(dev[name]) is not int or not least <= dev[name] <= most):
+            raise _wrong(file, f"[tool.sedano.dev] {name}", dev[name], f"{kind} from {least} to {most}")
+    for name, secret in _table(dev.get(SECRETS, {}), "[tool.sedano.dev.secrets]", file).items():
+        texts = secret if isinstance(secret, list) else [secret]
+        if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
+            raise UsageError(f"{file}: [tool.sedano.dev.secrets] {name} must be a text, or a list of texts")
     for name, value in plain.items():
         _check(name, value, "[tool.sedano]", file)
     return Project(plain, dev, {name: _stage(name, values, file) for name, values in stages.items()})
@@ -90,9 +99,15 @@ def resolved(options: Mapping[str, str | None], environment: Mapping[str, str], 
     tables = {f"[tool.sedano.stage.{name}]": found.stages.get(name, {}), "[tool.sedano]": found.plain}
     settings = {one: stage if one == "stage" else _settled(one, options, environment, tables, file) for one in VARIABLES}
     settings |= {one: Value(found.plain[one], f"[tool.sedano] in {file}") for one in OF_FILE if one in found.plain}
-    settings |= {f"dev.{one}": Value(value, f"[tool.sedano.dev] in {file}") for one, value in found.dev.items()}
+    settings |= {f"dev.{one}": Value(value, f"[tool.sedano.dev] in {file}") for one, value in found.dev.items() if one != SECRETS}
     where = f"[tool.sedano.stage.{name}] in {file}"
     return settings | {one: Value(value, where) for one, value in found.stages.get(name, {}).items() if one not in VARIABLES}
+
+
+def secrets(found: Project) -> dict[str, tuple[str, ...]]:
+    """Return the secrets of webhooks for `sedano dev`, by the names of the webhooks."""
+    given: Mapping[str, str | list[str]] = found.dev.get(SECRETS, {})
+    return {name: tuple(text.strip() for text in ([one] if isinstance(one, str) else one)) for name, one in given.items()}
 
 
 def _settled(

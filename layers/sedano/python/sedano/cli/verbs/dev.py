@@ -1,0 +1,47 @@
+"""`sedano dev`: run the app of this project on this machine, and reload it when a file is saved.
+
+sedano dev
+sedano dev --app shop.tasks:app --port 8710 --fresh
+sedano dev --json
+"""
+
+from __future__ import annotations
+
+import click
+
+from sedano.cli.options import of_app, settings
+from sedano.errors import UsageError
+
+LONGEST_S, MOST_PORT = 900, 65_535
+HELP = """Run the app of this project on this machine, over one SQLite file in .sedano, without AWS.
+
+The app, the port and the secrets of webhooks are settings in pyproject.toml, below [tool.sedano] and [tool.sedano.dev]. Programs that are
+started in the project's folder find it without settings. Ctrl-C ends it after the running task."""
+
+
+@click.command(help=HELP)
+@of_app
+@click.option("--port", type=click.IntRange(0, MOST_PORT), metavar="N", help="Port of the webhooks; default: a free one.")
+@click.option("--timeout", type=click.IntRange(2, LONGEST_S), metavar="S", help="Seconds for a batch of tasks.")
+@click.option("--fresh", is_flag=True, help="Set the kept state aside and start with an empty one.")
+@click.option("--no-reload", is_flag=True, help="Do not reload the code when a file is saved.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON when it is ready, and everything else to stderr.")
+def command(port: int | None, timeout: int | None, fresh: bool, no_reload: bool, as_json: bool) -> int:
+    """Run until a signal asks for the end."""
+    from sedano.dev.command import run
+    from sedano.dev.settings import TIMEOUT_S, DevSettings
+
+    found = settings()
+    if found.app is None:
+        raise UsageError('which app? write app = "module:attribute" below [tool.sedano] in pyproject.toml, or give --app module:attribute')
+    code = found.code.resolve()
+    if not code.is_dir():
+        raise UsageError(f"--code: {code} is not a folder; give the one that has the modules of {found.app}")
+    own = {name: found.values[f"dev.{name}"].value for name in ("port", "timeout") if f"dev.{name}" in found.values}
+    own = {"port": 0, "timeout": TIMEOUT_S} | own | {name: one for name, one in (("port", port), ("timeout", timeout)) if one is not None}
+    return run(
+        DevSettings(
+            app=found.app, code=code, project=found.folder.resolve(), secrets=found.secrets, fresh=fresh, reload=not no_reload,
+            json=as_json, **own,
+        )
+    )  # fmt: skip

@@ -1,0 +1,55 @@
+"""The channel between the supervisor and a worker: a socket pair on which each side writes lines of JSON.
+
+The supervisor sends the arguments of the worker first, and asks it to stop. The worker reports that it is ready, and until when its batch
+lasts. The end of the channel means that the other process has ended, however it did.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections import deque
+from typing import Any
+
+GIVEN, READY, DEADLINE, STOP = "given", "ready", "deadline", "stop"
+
+
+class Channel:
+    """One end."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        """Use *connection*."""
+        self.connection = connection
+        self._rest = b""
+        self._rows: deque[dict[str, Any]] = deque()
+
+    def send(self, kind: str, **fields: Any) -> None:
+        """Send one line; nothing where the other process has ended."""
+        try:
+            self.connection.sendall(json.dumps({"kind": kind, **fields}, separators=(",", ":")).encode() + b"\n")
+        except OSError:
+            return
+
+    def arrived(self) -> list[dict[str, Any]] | None:
+        """Return the lines that have arrived, waiting for some; None when the other end is closed."""
+        try:
+            data = self.connection.recv(65_536)
+        except OSError:
+            return None
+        if not data:
+            return None
+        *rows, self._rest = (self._rest + data).split(b"\n")
+        return [json.loads(row) for row in rows]
+
+    def next(self) -> dict[str, Any] | None:
+        """Return the next line, waiting for it; None when the other end is closed."""
+        while not self._rows:
+            rows = self.arrived()
+            if rows is None:
+                return None
+            self._rows.extend(rows)
+        return self._rows.popleft()
+
+    def close(self) -> None:
+        """Close this end."""
+        self.connection.close()

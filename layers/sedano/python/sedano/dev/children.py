@@ -1,0 +1,98 @@
+"""Worker processes as the supervisor sees them: how one is started, its reports, and when it is overdue."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from sedano.dev.channel import DEADLINE, GIVEN, READY, STOP, Channel
+from sedano.dev.worker import DOES_NOT_LOAD, Given
+
+GRACE_S = 1.0
+"""How much longer than its deadline a batch may last: the engine ends a body at its own limit, with a record, before that."""
+LEAVE_S = 5.0
+"""How long a worker may take to leave when it has been asked to and works on nothing."""
+_ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
+"""Compiled files are recognised by their second and size, so a file that was saved twice in a second could run as it was before."""
+
+
+def backoff(deaths: int) -> float:
+    """Return the seconds before a worker is started again that has died *deaths* times in a row: 0, 0.5, 1, 2, 4, then 5."""
+    return 0.0 if deaths <= 1 else float(min(5.0, 0.5 * 2 ** (deaths - 2)))
+
+
+def overdue(deadline: float | None, asked_to_stop: float | None, now: float) -> bool:
+    """Return whether a worker must be ended at *now* (epoch s).
+
+    Its batch has lasted longer than until *deadline*, or it works on nothing (None) and has not left since it was asked to.
+    """
+    if deadline is not None:
+        return now > deadline + GRACE_S
+    return asked_to_stop is not None and now > asked_to_stop + LEAVE_S
+
+
+class Child:
+    """One worker process. *ready*: its report; None before it. *deadline*: until when its batch lasts; *stopping*: since when it stops."""
+
+    def __init__(self, given: Mapping[str, Any], listening: socket.socket, output: int, environment: Mapping[str, str]) -> None:
+        """Start it, in a session of its own: Ctrl-C in the terminal reaches the supervisor alone."""
+        ours, theirs = socket.socketpair()
+        asked = Given(**given, listening=listening.fileno(), output=output)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "sedano.dev.worker", str(theirs.fileno())], stdin=subprocess.DEVNULL,
+            stdout=output, stderr=output, pass_fds=(theirs.fileno(), listening.fileno(), output), env={**environment, **_ENVIRONMENT},
+            start_new_session=True,
+        )  # fmt: skip
+        theirs.close()
+        self.channel = Channel(ours)
+        self.channel.send(GIVEN, **asked._asdict())
+        self.ready: dict[str, Any] | None = None
+        self.deadline: float | None = None
+        self.stopping: float | None = None
+        self.was_ended = False
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self.process.pid
+
+    def heard(self, row: Mapping[str, Any]) -> None:
+        """Note a line of its channel."""
+        if row["kind"] == READY:
+            self.ready = {name: value for name, value in row.items() if name != "kind"}
+        elif row["kind"] == DEADLINE:
+            self.deadline = row["at"]
+
+    def stop(self, now: float) -> None:
+        """Ask it to receive nothing more and to finish the batch under way; end it where it has not begun to work."""
+        if self.stopping is None:
+            self.stopping = now
+            if self.ready is None:
+                self.end()
+            else:
+                self.channel.send(STOP)
+
+    def end(self) -> None:
+        """End it, and the processes that its tasks have started."""
+        self.was_ended = self.was_ended or self.process.returncode is None
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def ended(self) -> str:
+        """Wait until it has ended, which its channel reported; return how, or "" where it ended as it was asked to."""
+        try:
+            status = self.process.wait(timeout=LEAVE_S)
+        except subprocess.TimeoutExpired:
+            self.end()
+            status = self.process.wait()
+        self.channel.close()
+        if self.stopping is not None or status == DOES_NOT_LOAD:
+            return ""
+        self.end()  # the processes that its tasks have started: on AWS the sandbox ends with them
+        return f"signal {-status}" if status < 0 else f"exit status {status}"

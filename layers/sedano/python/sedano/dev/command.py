@@ -1,0 +1,97 @@
+"""The work of `sedano dev`: it takes the project's lock, prepares its database and its listening socket, and runs the supervisor."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sedano.dev.folder import DevFolder
+from sedano.dev.output import Console, wants_colour
+from sedano.dev.settings import DevSettings
+from sedano.dev.supervisor import Supervisor
+from sedano.errors import ConfigurationError, UsageError
+from sedano.sqlite.store import Store
+
+HOST = "127.0.0.1"
+BACKLOG = 128
+
+
+def run(settings: DevSettings, environment: Mapping[str, str] = os.environ) -> int:
+    """Run until a signal; return the exit status: 0 after SIGTERM, 130 after Ctrl-C.
+
+    Raises:
+        UsageError: the port is taken, or another `sedano dev` runs in this project.
+        ConfigurationError: the project's folder or database cannot be used.
+    """
+    stream = sys.stderr if settings.json else sys.stdout
+    stream.flush()
+    console = Console(stream.fileno(), wants_colour(stream, environment))
+    folder = DevFolder(settings.project)
+    folder.acquire()
+    try:
+        last = folder.last()
+        listening = listener(settings.port, _port_of(last.webhooks) if last is not None else 0)
+        with listening:
+            banner(console, settings, folder, folder.set_aside() if settings.fresh else None)
+            checked(folder)
+            supervisor = Supervisor(
+                settings, folder, listening, console, last=last, announced=_json if settings.json else _quiet, environment=environment
+            )  # fmt: skip
+            number = supervisor.run()
+    finally:
+        folder.release()
+    return 0 if number == signal.SIGTERM else 128 + number
+
+
+def listener(port: int, last: int) -> socket.socket:
+    """Return a listening socket on *port*; on a free one where that is 0, if possible the *last* one.
+
+    Raises:
+        UsageError: another program listens on *port*.
+    """
+    try:
+        return socket.create_server((HOST, port or last), backlog=BACKLOG)
+    except OSError as wrong:
+        if port:
+            raise UsageError(f"port {port}: {wrong.strerror}; give another one with --port, or 0 for a free one") from None
+    return socket.create_server((HOST, 0), backlog=BACKLOG)
+
+
+def checked(folder: DevFolder) -> None:
+    """Open the database.
+
+    Raises:
+        ConfigurationError: it cannot be used; the message names `--fresh`.
+    """
+    try:
+        Store(folder.database).rows("SELECT 1")
+    except ConfigurationError as wrong:
+        raise ConfigurationError(f"{wrong}; `sedano dev --fresh` sets the file aside and starts with an empty one") from wrong
+
+
+def banner(console: Console, settings: DevSettings, folder: DevFolder, aside: Path | None) -> None:
+    """Say what runs, and where its state is."""
+    console.say(f"sedano dev: {settings.app} in {settings.code}", "bold")
+    if aside is not None:
+        console.say(f"the earlier state is kept as {aside.name}", "dim")
+    console.say(f"state is kept in {folder.database}; --fresh starts with an empty one", "dim")
+
+
+def _port_of(url: str) -> int:
+    text = url.rpartition(":")[2]
+    return int(text) if text.isascii() and text.isdecimal() else 0
+
+
+def _json(report: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps(report) + "\n")
+    sys.stdout.flush()
+
+
+def _quiet(_: Mapping[str, Any]) -> None:
+    """Print nothing: the console has shown it."""

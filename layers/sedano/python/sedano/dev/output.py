@@ -1,0 +1,146 @@
+"""The lines that `sedano dev` writes: one line an event, with the time, in colour on a terminal.
+
+The supervisor and its workers write to one stream. A line is one `write`, so lines of two processes never mix. Control characters in texts
+from outside are escaped (`sedano.views.terminal_text`); of the colours that a task prints itself, those are kept that move no cursor.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import IO, Any
+
+from sedano.engine.context import CURRENT
+from sedano.views.terminal_text import line
+
+STYLES: Mapping[str, str] = {"dim": "2", "good": "32", "warning": "33", "bad": "31", "task": "36", "bold": "1"}
+_COLOUR = re.compile("(\x1b\\[[0-9;]*m)")
+_RESET = "\x1b[0m"
+
+
+def wants_colour(stream: IO[str], environment: Mapping[str, str]) -> bool:
+    """Return whether lines to *stream* are coloured: on a terminal, unless NO_COLOR is set; always with FORCE_COLOR."""
+    if environment.get("NO_COLOR"):
+        return False
+    return bool(environment.get("FORCE_COLOR")) or (stream.isatty() and environment.get("TERM") != "dumb")
+
+
+def label(task: str, task_id: str) -> str:
+    """Return how lines name a task: its name and the first characters of its id."""
+    return f"{task}[{task_id[:6]}]"
+
+
+class Console:
+    """Writes lines to the file descriptor *target*."""
+
+    def __init__(self, target: int, colour: bool, clock: Callable[[], str] = lambda: time.strftime("%H:%M:%S")) -> None:
+        """Write with *colour* or without; *clock* returns the time as text."""
+        self.target, self.colour, self._clock = target, colour, clock
+
+    def say(self, text: str, style: str = "", about: str = "") -> None:
+        """Write *text* as one line, after the time and the name of the task that it is *about*."""
+        parts = [self.painted(self._clock(), "dim"), self.painted(line(about), "task") if about else "", self.painted(line(text), style)]
+        self.write(" ".join(part for part in parts if part) + "\n")
+
+    def block(self, text: str, style: str = "dim") -> None:
+        """Write *text*, which has several lines, indented below the line before."""
+        rows = [self.painted(f"    {line(row)}", style) for row in text.rstrip("\n").split("\n")]
+        self.write("\n".join(rows) + "\n")
+
+    def painted(self, text: str, style: str) -> str:
+        """Return *text* in *style* where lines are coloured."""
+        return f"\x1b[{STYLES[style]}m{text}{_RESET}" if self.colour and style else text
+
+    def plain(self, text: str) -> str:
+        """Return one line that a task printed: its own colours are kept where lines are coloured, other control characters escaped."""
+        if not self.colour or "\x1b" not in text:
+            return line(text)
+        return "".join(part if _COLOUR.fullmatch(part) else line(part) for part in _COLOUR.split(text)) + _RESET
+
+    def write(self, text: str) -> None:
+        """Write *text* at once."""
+        data = text.encode("utf-8", "backslashreplace")
+        while data:
+            data = data[os.write(self.target, data) :]
+
+
+class WorkerConsole(Console):
+    """The console of a worker: its tasks go on when the reader of the lines has gone away."""
+
+    def write(self, text: str) -> None:
+        """Write *text*, where something reads it."""
+        with suppress(OSError):
+            super().write(text)
+
+
+class TaskStream:
+    """Replaces stdout or stderr in a worker: each line begins with the name of the task that printed it.
+
+    Lines are put together for each thread, and written whole.
+    """
+
+    def __init__(self, console: Console, under: IO[str]) -> None:
+        """Write to *console*; anything else is asked of *under*."""
+        self._console, self._under, self._own = console, under, threading.local()
+
+    def write(self, text: str) -> int:
+        """Write the whole lines of *text*; keep the rest until its line ends."""
+        rows = (getattr(self._own, "rest", "") + text).split("\n")
+        self._own.rest = rows.pop()
+        if rows:
+            running = CURRENT.get()
+            head = self._console.painted(label(running.task, running.id), "task") + " " if running is not None else ""
+            self._console.write("".join(f"{head}{self._console.plain(row)}\n" for row in rows))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        """Write *lines*."""
+        for one in lines:
+            self.write(one)
+
+    def flush(self) -> None:
+        """Do nothing: whole lines are written already."""
+
+    def end(self) -> None:
+        """Write a line that has no end yet."""
+        if getattr(self._own, "rest", ""):
+            self.write("\n")
+
+    def __getattr__(self, name: str) -> Any:
+        """Return anything else that a stream has."""
+        return getattr(self._under, name)
+
+
+class LogLines(logging.Handler):
+    """Shows the log records of the user's own loggers."""
+
+    def __init__(self, console: Console) -> None:
+        """Write to *console*."""
+        super().__init__(logging.INFO)
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write *record* as a line, and its traceback below."""
+        style = "bad" if record.levelno >= logging.ERROR else "warning" if record.levelno >= logging.WARNING else ""
+        running = CURRENT.get()
+        try:
+            text = f"{record.levelname.lower()} {record.name}: {record.getMessage()}"
+        except Exception as wrong:  # noqa: BLE001 - the arguments of a record are the user's
+            text = f"{record.levelname.lower()} {record.name}: {record.msg!r} ({type(wrong).__name__}: {wrong})"
+        self._console.say(text, style, label(running.task, running.id) if running is not None else "")
+        if record.exc_info and record.exc_info[0] is not None:
+            self._console.block(logging.Formatter().formatException(record.exc_info))
+
+
+def capture(console: Console) -> None:
+    """Let the prints and the log records of this process begin with the name of their task."""
+    sys.stdout, sys.stderr = TaskStream(console, sys.stdout), TaskStream(console, sys.stderr)
+    root = logging.getLogger()
+    root.addHandler(LogLines(console))
+    root.setLevel(logging.INFO)

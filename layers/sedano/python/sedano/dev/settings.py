@@ -1,0 +1,27 @@
+"""The settings of `sedano dev`. The verb reads them from options, the environment and the project's pyproject.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+TIMEOUT_S = 60
+
+
+class DevSettings(NamedTuple):
+    """How to run an app.
+
+    The *app* is module:attribute, *code* the folder of its modules, and *project* the folder that has `.sedano`. *port* is that of the
+    webhooks (0: a free one), *timeout* the seconds for a batch of tasks, and *secrets* are those of the webhooks by name.
+    """
+
+    app: str
+    code: Path
+    project: Path
+    port: int = 0
+    timeout: int = TIMEOUT_S
+    secrets: Mapping[str, tuple[str, ...]] = {}
+    fresh: bool = False
+    reload: bool = True
+    json: bool = False

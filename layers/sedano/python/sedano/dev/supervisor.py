@@ -1,0 +1,227 @@
+"""The supervisor of `sedano dev`: it keeps one worker process running on the code as it is now, and ends workers that are overdue.
+
+    starting ──ready──> working ──files changed──> stopping ──> ended
+        │                  └──died──> a new worker, later each time
+        └──does not load──> nothing runs, messages wait ──files changed──> a new worker
+
+When a file changes, the new worker starts at once, and the old one receives nothing more and finishes the batch under way. The database,
+the lock and the listening socket of the webhooks belong to the project or to the supervisor, so a reload loses nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from sedano.api.dev_server import DevServer
+from sedano.dev.children import Child, backoff, overdue
+from sedano.dev.folder import DevFolder
+from sedano.dev.output import Console
+from sedano.dev.settings import DevSettings
+from sedano.dev.watch import Watch
+from sedano.dev.worker import VISIBILITY_S
+from sedano.errors import SedanoError
+from sedano.host import one_file
+from sedano.ports import command_queue
+
+LOOK_S = 0.5
+"""The longest time between two looks at deadlines."""
+STEADY_S = 5.0
+"""A worker that lived for so long has not died in a row."""
+LOADS_LONG_S = 10.0
+"""After so many seconds the supervisor says that a worker still loads."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Supervisor:
+    """Runs the workers of one project."""
+
+    def __init__(
+        self, settings: DevSettings, folder: DevFolder, listening: socket.socket, console: Console,
+        last: DevServer | None, announced: Callable[[Mapping[str, Any]], None], environment: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        """Run *settings* in *folder*, on *listening*.
+
+        *last* is the server that ran here before; *announced* is called with the first report of a worker.
+        """
+        self._settings, self._folder, self._listening, self._console = settings, folder, listening, console
+        self._announced, self._environment = announced, environment
+        self._watch = Watch(settings.code) if settings.reload else None
+        self._selector = selectors.DefaultSelector()
+        self._children: list[Child] = []
+        self._current: Child | None = None
+        self._asked: list[int] = []
+        self._deaths, self._again, self._started, self._next_look = 0, 0.0, 0.0, 0.0
+        self._is_announced = self._is_slow = False
+        self._running = last
+
+    def run(self) -> int:
+        """Run until a signal asks for the end and all workers have ended; return the number of that signal."""
+        with self._signals() as woken:
+            self._selector.register(woken, selectors.EVENT_READ)
+            self._start()
+            while not self._asked:
+                self._turn(woken)
+                self._look_at_files(time.monotonic())
+                self._start_again(time.monotonic())
+            self._finish(woken)
+        return self._asked[0]
+
+    def _turn(self, woken: socket.socket) -> None:
+        """Hear the workers and the signals for a while, and end the workers that are overdue."""
+        for key, _ in self._selector.select(self._pause()):
+            if key.fileobj is woken:
+                with suppress(BlockingIOError):
+                    woken.recv(4096)
+            else:
+                self._hear(key.data)
+        if self._current is not None and self._current.ready is None and not self._is_slow and self._age() > LOADS_LONG_S:
+            self._is_slow = True
+            self._console.say(f"{self._settings.app} still loads after {LOADS_LONG_S:g} s; messages wait", "warning")
+        now = time.time()
+        for child in self._children:
+            if not child.was_ended and overdue(child.deadline, child.stopping, now):
+                self._end(child)
+
+    def _pause(self) -> float:
+        now = time.monotonic()
+        looks = [self._next_look - now] if self._watch is not None else []
+        starts = [self._again - now] if self._again else []
+        return max(0.0, min([LOOK_S, *looks, *starts]))
+
+    def _start(self) -> None:
+        given = {
+            "app": self._settings.app, "code": str(self._settings.code), "database": str(self._folder.database),
+            "timeout": self._settings.timeout, "secrets": dict(self._settings.secrets), "colour": self._console.colour,
+        }  # fmt: skip
+        self._again, self._started, self._is_slow = 0.0, time.monotonic(), False
+        self._current = Child(given, self._listening, self._console.target, self._environment)
+        self._children.append(self._current)
+        self._selector.register(self._current.channel.connection, selectors.EVENT_READ, self._current)
+
+    def _hear(self, child: Child) -> None:
+        rows = child.channel.arrived()
+        if rows is None:
+            self._selector.unregister(child.channel.connection)
+            self._children.remove(child)
+            self._ended(child, child.ended())
+            return
+        was_ready = child.ready
+        for row in rows:
+            child.heard(row)
+        if was_ready is None and child.ready is not None and child is self._current:
+            self._is_ready(child.ready)
+
+    def _is_ready(self, report: Mapping[str, Any]) -> None:
+        host, port = self._listening.getsockname()[:2]
+        url = f"http://{host}:{port}" if report["webhooks"] else ""
+        server = DevServer(
+            pid=os.getpid(), app=self._settings.app, database=str(self._folder.database), queues=tuple(report["queues"]), webhooks=url,
+            started=self._running.started if self._running is not None and self._is_announced else time.time(),
+        )  # fmt: skip
+        if server != self._running or not self._is_announced:
+            self._folder.announce(server)
+            self._running = server
+        parts = [f"{report['tasks']} tasks"] + [f"{report['periodic']} by a timetable"] * bool(report["periodic"])
+        self._console.say(f"ready in {self._age():.2f} s: {', '.join(parts)}", "bold")
+        for name in report["webhooks"]:
+            self._console.say(f"webhook {url}/{name}", "dim")
+        for name in report["streams"]:
+            self._console.say(f"stream {name}: not read here; only a deployed stage reads streams", "warning")
+        if not self._is_announced:
+            self._is_announced = True
+            self._announced({**report, **server._asdict(), "webhooks": {name: f"{url}/{name}" for name in report["webhooks"]}})
+
+    def _ended(self, child: Child, how: str) -> None:
+        """Decide what follows the end of a worker."""
+        if child is not self._current:
+            return
+        self._current = None
+        if child.ready is None:  # its code does not load: only a change helps
+            waiting = self._waiting()
+            if waiting:
+                self._console.say(f"{waiting} messages wait for code that loads", "warning")
+            if how:
+                words = f"the worker ended while it loaded {self._settings.app}: {how}"
+                self._console.say(f"{words}; messages wait until a file changes", "bad")
+            return
+        if child.stopping is not None:
+            return
+        self._deaths = self._deaths + 1 if self._age() < STEADY_S else 1
+        if not child.was_ended:
+            self._console.say(f"the worker ended: {how}; a new one starts, and its tasks run again within {VISIBILITY_S:g} s", "bad")
+        self._again = time.monotonic() + backoff(self._deaths)
+
+    def _age(self) -> float:
+        """Return for how long the current worker has existed."""
+        return time.monotonic() - self._started
+
+    def _waiting(self) -> int:
+        """Return how many messages wait in the command queues; 0 where that is not known."""
+        server = self._running
+        if server is None:
+            return 0
+        consumers = one_file.ports(self._folder.database, server.queues).consumers
+        with suppress(SedanoError):
+            return sum(consumers.load(command_queue(queue)).waiting for queue in server.queues)
+        return 0
+
+    def _end(self, child: Child) -> None:
+        child.end()
+        if child.deadline is not None:
+            words = f"a batch of tasks ran longer than {self._settings.timeout} s (timeout); its worker was ended, as on AWS"
+            self._console.say(f"{words}; its tasks run again within {VISIBILITY_S:g} s", "bad")
+
+    def _start_again(self, now: float) -> None:
+        if self._again and now >= self._again:
+            self._start()
+
+    def _look_at_files(self, now: float) -> None:
+        if self._watch is None or now < self._next_look:
+            return
+        changes = self._watch.changes()
+        self._next_look = now + self._watch.pause
+        if changes:
+            more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
+            self._console.say(f"{os.path.relpath(changes[0], self._settings.code)}{more} changed: reloading", "dim")
+            self._deaths = 0
+            if self._current is not None:
+                self._current.stop(time.time())
+            self._start()
+
+    def _finish(self, woken: socket.socket) -> None:
+        """Stop all workers, and wait for them; a second signal ends them."""
+        for child in self._children:
+            child.stop(time.time())
+        if any(child.deadline is not None for child in self._children):
+            self._console.say("stopping: the running task ends first; a second Ctrl-C ends it now", "dim")
+        asked = len(self._asked)
+        while self._children:
+            self._turn(woken)
+            if len(self._asked) > asked:
+                asked = len(self._asked)
+                for child in self._children:
+                    child.end()
+
+    @contextmanager
+    def _signals(self) -> Iterator[socket.socket]:
+        """Collect signals, which also wake the selector."""
+        woken, wakes = socket.socketpair()
+        woken.setblocking(False)
+        wakes.setblocking(False)
+        before = {number: signal.signal(number, lambda number, _: self._asked.append(number)) for number in SIGNALS}
+        descriptor = signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+        try:
+            yield woken
+        finally:
+            signal.set_wakeup_fd(descriptor)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            woken.close()
+            wakes.close()

@@ -1,0 +1,196 @@
+"""The worker process of `sedano dev`: it loads the app, runs its engine over the project's SQLite file, and ends when it is asked to.
+
+The supervisor starts it as `python -m sedano.dev.worker NUMBER`. The number is the file descriptor of its end of a channel, on which it
+receives its arguments: other users can read a command line, and the arguments have the secrets of webhooks. It ends with the supervisor:
+when the channel is closed it finishes the batch under way, at most until the batch's deadline.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sedano.app import Sedano, load
+from sedano.dev.channel import DEADLINE, READY, STOP, Channel
+from sedano.dev.output import Console, TaskStream, WorkerConsole, capture, label
+from sedano.dev.reports import Report, logged, report
+from sedano.dev.webhook_server import WebhookServer
+from sedano.engine.batch import Judged, Ran
+from sedano.errors import SedanoError
+from sedano.host import one_file
+from sedano.host.engine_process import EngineProcess, ProcessSettings
+
+VISIBILITY_S = 10.0
+"""For how long a received message is hidden unless its worker extends that: the tasks of a killed worker run again so much later."""
+DOES_NOT_LOAD = 3
+"""The exit status of a worker whose app does not load."""
+_FOREIGN = (str(Path(__file__).resolve().parent.parent), str(importlib.__file__), "<frozen")
+"""Where frames are that are not the user's: in this library, and in the import system."""
+
+
+class Given(NamedTuple):
+    """The arguments of a worker: file descriptors, the app, the folder of its code, the database, the seconds for a batch."""
+
+    listening: int
+    output: int
+    colour: bool
+    app: str
+    code: str
+    database: str
+    timeout: int
+    secrets: Mapping[str, tuple[str, ...]]
+
+
+class ShownTelemetry:
+    """Shows warnings and errors of the engine (`sedano.ports.Telemetry`); counts nothing."""
+
+    def __init__(self, console: Console) -> None:
+        """Write to *console*."""
+        self._console = console
+
+    def log(self, level: str, message: str, /, **fields: Any) -> None:
+        """Write a line where it is a warning or an error."""
+        show(self._console, logged(level, message, fields))
+
+    def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
+        """Count nothing."""
+
+    def calls(self) -> Mapping[str, int]:
+        """Return nothing: no call of AWS is made."""
+        return {}
+
+    def flush(self) -> None:
+        """Do nothing: a line is written when it is logged."""
+
+
+def show(console: Console, found: Report | None) -> None:
+    """Write a report, if there is one."""
+    if found is not None:
+        console.say(found.text, found.style, label(found.task, found.task_id) if found.task else "")
+        if found.traceback:
+            console.block(found.traceback)
+
+
+def user_traceback(error: BaseException) -> str:
+    """Return the traceback of *error* and of its causes, with the frames of the user's code alone."""
+    told = traceback.TracebackException.from_exception(error)
+    part: traceback.TracebackException | None = told
+    while part is not None:
+        users = [frame for frame in part.stack if not frame.filename.startswith(_FOREIGN)]
+        part.stack = traceback.StackSummary.from_list(users)
+        part = part.__cause__ or part.__context__
+    return "".join(told.format())
+
+
+def loaded(reference: str, code: str) -> Sedano:
+    """Return the app; raises whatever its module raises."""
+    sys.path[0] = code
+    importlib.import_module(reference.partition(":")[0])
+    return load(reference, "app")
+
+
+def run(given: Given, channel: Channel) -> int:
+    """Run the engine until it is stopped; return the exit status."""
+    os.set_inheritable(given.listening, False)
+    console = WorkerConsole(given.output, given.colour)
+    capture(console)
+    try:
+        app = loaded(given.app, given.code)
+        ports = one_file.ports(Path(given.database), app.queues, VISIBILITY_S, ShownTelemetry(console))
+        process, deadlines = _engine(app, ports, given, channel, console)
+        server = WebhookServer(app, given.secrets, socket.socket(fileno=given.listening)) if app.webhooks else None
+    except BaseException as error:  # noqa: BLE001 - the user's module may raise anything
+        console.say(f"{given.app} does not load; messages wait until it does: {type(error).__name__}: {error}", "bad")
+        if not isinstance(error, SedanoError) or error.__cause__ is not None:
+            console.block(user_traceback(error))
+        return DOES_NOT_LOAD
+    threading.Thread(target=_obey, args=(channel, process, deadlines, server), name="sedano-channel", daemon=True).start()
+    signal.signal(signal.SIGTERM, lambda *_: process.stop())
+    if server is not None:
+        server.begin()
+    _report(app, channel)
+    process.run()
+    if server is not None:
+        server.end()
+    app.close()
+    return 0
+
+
+class Deadlines:
+    """Until when the batch under way lasts (epoch s), as this process knows it and as the supervisor is informed."""
+
+    def __init__(self, channel: Channel) -> None:
+        """Inform the other end of *channel*."""
+        self._channel = channel
+        self.current: float | None = None
+
+    def __call__(self, deadline: float | None) -> None:
+        """Note that a batch lasts until *deadline*, or is over."""
+        self.current = deadline
+        self._channel.send(DEADLINE, at=deadline)
+
+
+def _engine(app: Sedano, ports: Any, given: Given, channel: Channel, console: Console) -> tuple[EngineProcess, Deadlines]:
+    deadlines = Deadlines(channel)
+
+    def heard(ran: Ran, judged: Judged | None) -> None:
+        show(console, report(ran, judged))
+
+    settings = ProcessSettings(seconds=given.timeout, visibility=VISIBILITY_S, deadline=deadlines, listener=heard)
+    return EngineProcess(app, ports, settings), deadlines
+
+
+def _obey(channel: Channel, process: EngineProcess, deadlines: Deadlines, server: WebhookServer | None) -> None:
+    """Stop *process* and *server* when the supervisor asks for it, or has ended.
+
+    The server stops first, and not after the batch under way: the next worker answers webhooks with the new code.
+    """
+    row: Mapping[str, Any] | None = {}
+    while row is not None:
+        row = channel.next()
+        if row is None or row["kind"] == STOP:
+            process.stop()
+            if server is not None:
+                server.end()
+    while (deadline := deadlines.current) is not None:  # the supervisor has ended, which would end an overdue batch
+        left = deadline - time.time()
+        if left < 0:
+            os.killpg(0, signal.SIGKILL)
+        time.sleep(min(left, 1.0))
+
+
+def _report(app: Sedano, channel: Channel) -> None:
+    own = [name for name in app.registry.tasks if not name.startswith("sedano.")]
+    channel.send(
+        READY, tasks=len(own), periodic=len(app.periodics), webhooks=sorted(app.webhooks), streams=sorted(app.streams),
+        queues=list(app.queues),
+    )  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    """Run with the arguments that arrive on the channel."""
+    descriptor = int(arguments[0])
+    os.set_inheritable(descriptor, False)
+    channel = Channel(socket.socket(fileno=descriptor))
+    row = channel.next()
+    if row is None:  # the supervisor has ended
+        return 0
+    secrets = {name: tuple(texts) for name, texts in row["secrets"].items()}
+    status = run(Given(**{name: row[name] for name in Given._fields if name != "secrets"}, secrets=secrets), channel)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TaskStream):
+            stream.end()
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,38 @@
+"""The page about development: its project runs under `sedano dev`, and its commands print what it says."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from sedano.model.settings import DEV
+from tests.docs.pages import page
+from tests.stories.dev_project import SECONDS, DevProject
+
+PAGE = page("development.md")
+PROMPT = "$ "
+
+
+def test_the_project_of_the_page_runs_and_its_commands_print_what_it_says(tmp_path: Path) -> None:
+    project = DevProject(tmp_path)
+    (settings,) = re.findall(r"```toml\n(.*?)```", PAGE.text, re.DOTALL)
+    (tmp_path / "pyproject.toml").write_text(settings)
+    (tmp_path / "shop.py").write_text(PAGE.blocks[0])
+    (starts,), (asks, *printed) = (block.strip().splitlines() for block in re.findall(r"```console\n(.*?)```", PAGE.text, re.DOTALL))
+    assert starts == f"{PROMPT}sedano dev"
+    report = project.start()
+    assert report["webhooks"].keys() == {"till"}
+    program, *arguments = shlex.split(asks.removeprefix(PROMPT))
+    assert program == "python"
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=tmp_path, env=project.environment, text=True, capture_output=True, check=False, timeout=SECONDS,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == printed, done.stderr
+    project.said(r"shop.receipt\[\w{6}\] a receipt for 17$")
+    project.said(r'shop.receipt\[\w{6}\] SUCCESS in .*"receipt 17"$')
+    assert project.end() == 0
+
+
+def test_the_page_names_every_setting() -> None:
+    assert {*re.findall(r"`dev\.(\w+)`", PAGE.text)} == {*DEV}
