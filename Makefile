@@ -17,6 +17,7 @@ UV := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --gener
 SOURCES ?=
 FILES ?= 300
 PIPELINE ?= tests/pipeline
+DJANGO := layers/sedano/python/sedano/cli/templates/django
 APP ?= examples.census.tasks:app
 SET ?=
 CDK ?=
@@ -110,6 +111,7 @@ destroy: setup ## the stage away, with all it remembers unless it is production 
 
 pins: setup ## pin what requirements/*.in ask for to today's versions
 	@cd requirements && for set in build layer dev deploy docs ministack bench spark35; do ../$(UV) $$set.in -o $$set.txt; done
+	@$(UV) $(DJANGO)/requirements.in.tmpl -o $(DJANGO)/requirements.txt.tmpl
 
 dist: setup ## the wheel and the sdist in dist/, the same bytes from the same commit
 	@rm -rf dist

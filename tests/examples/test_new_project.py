@@ -1,6 +1,7 @@
 """A project that `sedano new` makes: its tests pass with the plugin, linters and mypy find nothing, and its app is discovered."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,10 @@ from sedano.cli.projects import TEMPLATES, files
 from tests.plugins.pytest_runs import LIBRARY, ROOT, Elsewhere
 
 EACH = pytest.mark.parametrize("template", TEMPLATES)
-QUEUES = {"minimal": "shop: queues default", "events": "shop: queues default"}
+TASKS = {
+    "minimal": ["shop.tasks.greet"], "events": ["shop.tasks.receipt", "shop.tasks.report"], "fastapi": ["shop.tasks.price"],
+    "django": ["shop.tasks.confirm"],
+}  # fmt: skip
 HOUSE = ("--config", str(ROOT / "pyproject.toml"), "--config", "lint.isort.known-first-party=[]")
 
 
@@ -55,4 +59,5 @@ def test_mypy_finds_nothing_when_it_is_strict(elsewhere: Elsewhere, cache: Path,
 @EACH
 def test_its_app_is_discovered_from_its_folder(elsewhere: Elsewhere, template: str) -> None:
     elsewhere.write(files("shop", template))
-    assert QUEUES[template] in said(elsewhere.folder, "sedano", "discover")
+    declared = said(elsewhere.folder, "sedano", "discover")
+    assert re.findall(r"^(shop\.tasks\.\w+) +default", declared, re.MULTILINE) == TASKS[template]

@@ -30,6 +30,16 @@ def test_every_template_has_all_that_a_project_needs_under_its_own_name(template
     assert not [path for path, text in made.items() if "$" in text.replace("${{", "") or "PACKAGE" in path or path.endswith(".tmpl")]
 
 
+@EACH
+def test_packages_that_are_deployed_are_pinned_with_their_hashes(template: str) -> None:
+    made = files("shop", template)
+    wanted = {line.partition(">")[0] for line in made["requirements.in"].splitlines() if line and not line.startswith("#")}
+    pinned = [line for line in made["requirements.txt"].splitlines() if line and not line.startswith((" ", "#"))]
+    assert wanted <= {line.partition("==")[0] for line in pinned}
+    assert made["requirements.txt"].count("--hash=sha256:") >= len(pinned)
+    assert all(line.endswith("\\") for line in pinned)
+
+
 @pytest.mark.parametrize(("name", "expected"), [("shop", "shop"), ("my-shop", "my_shop"), ("shop2_eu", "shop2_eu"), ("a" * 40, "a" * 40)])
 def test_a_name_becomes_a_package(name: str, expected: str) -> None:
     assert package(name) == expected

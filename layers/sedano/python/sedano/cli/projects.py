@@ -24,6 +24,8 @@ from sedano.errors import FolderExists, UsageError
 TEMPLATES = {
     "minimal": "one task and its test",
     "events": "a webhook, an event and a schedule",
+    "fastapi": "a FastAPI program that publishes tasks",
+    "django": "a Django project whose tasks use its models",
 }
 """The templates that a project is made from, each in a few words."""
 LONGEST_NAME = 40

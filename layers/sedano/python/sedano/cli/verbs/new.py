@@ -15,7 +15,7 @@ import click
 
 @click.command(help="Make a project in the folder NAME: an app, its tests, its settings and a file for CI.")
 @click.argument("name", metavar="NAME")
-@click.option("--template", default="minimal", show_default=True, metavar="TEMPLATE", help="minimal, or events: webhook, event, schedule.")
+@click.option("--template", default="minimal", show_default=True, metavar="TEMPLATE", help="minimal, events, fastapi or django.")
 def command(name: str, template: str) -> None:
     """Make the project; list its files and the next two commands."""
     from sedano.cli.printer import say
