@@ -19,6 +19,7 @@ from sedano.aws.queues import SqsQueues
 from sedano.errors import SedanoError
 from sedano.model import states
 from sedano.model.ledger.records import Claim, ClaimAnswer, Claimed, Outcome, RecordAnswer, Recorded, TaskRecord
+from sedano.model.queues import SQS
 from sedano.ports import Outgoing, Ports
 
 _GRANTED = Claimed(True, TaskRecord("task", states.RUNNING, fence=1, claims=1))
@@ -41,6 +42,8 @@ class GrantingLedger(memory.MemoryLedger):
 
 class SwallowingQueues:
     """Takes every message and delivers none."""
+
+    bounds = SQS
 
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         """Take all."""

@@ -10,14 +10,16 @@ from sedano import memory
 from sedano.cli import main
 from sedano.engine.batch import Batch
 from sedano.engine.chronicle import Chronicle, Host
-from sedano.engine.parked.lot import BODY_BYTES, ParkingLot
+from sedano.engine.parked.lot import ATTRIBUTES_BYTES, ParkingLot
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command
+from sedano.model.queues import SQS
 from sedano.ports import PARKED, Delivery, Ports
 from tests.conformance.worlds import COMMANDS, World
 from tests.stories import bakery
 
+BODY_BYTES = SQS.max_bytes - ATTRIBUTES_BYTES
 APP = ["--app", "tests.stories.bakery:app"]
 KNOWN = Command("m-1", "t-1", "bakery.gone", "test", 1_767_225_600.0, 1)
 

@@ -41,6 +41,8 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
     )
 )
 KNOW_BOTH = ("sedano.host",)
+KNOW_SQS = ("sedano.aws", "sedano.memory", "sedano.sqlite")
+FIGURES = {"SQS", "MAX_BYTES", "MAX_ENTRIES", "MAX_DELAY_S", "MAX_HOLD_S", "HOLD_MOST_S", "CLAIM_CHECK_BYTES"}
 DOOR = "the package itself"  # sedano/__init__.py hands on names of every floor up to the app, and stands below whoever uses the package
 
 LATE = {
@@ -73,7 +75,7 @@ LATE = {
         "engine/publisher/backlog.py": "a program whose messages all get through never loads a database",
         "engine/publisher/drafting.py": "canvases and order keys are loaded by the programs that use them",
         "engine/publisher/publisher.py": "leases are loaded by the programs that take them",
-        "engine/publisher/sender.py": "only a program that delays a message by more than 900 s loads timers",
+        "engine/publisher/sender.py": "only a program that delays a message for longer than its queue can loads timers",
         "engine/worker/body_lanes.py": "only a worker whose app has budgets for its bodies loads them",
         "engine/worker/execution.py": "only a worker whose tasks have time limits, or that puts one off, loads what that takes",
         "engine/worker/gates.py": "a worker loads the gates that its app's tasks need",
@@ -194,6 +196,14 @@ def one_room_knows_engine_and_aws(source: Source) -> list[str]:
     """Only the host, and the command line's tools above it, import both the engine and AWS."""
     both = {"engine", "aws"} <= entered(source) and not source.module.startswith(KNOW_BOTH)
     return [f"{source.path}: only sedano.host may know both engine and aws"] if both else []
+
+
+def queues_say_their_bounds(source: Source) -> list[str]:
+    """Only adapters know the figures of SQS; everything else asks `ports.queues.bounds`."""
+    if source.module.startswith(KNOW_SQS):
+        return []
+    found = {name for module, names in imported(source) if module == "sedano.model.queues" for name in names}
+    return [f"{source.path}: {name} is a figure of SQS; ask ports.queues.bounds" for name in sorted(found & FIGURES)]
 
 
 def visitors_use_their_door(source: Source) -> list[str]:

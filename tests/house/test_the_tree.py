@@ -27,6 +27,7 @@ EVERY_LIBRARY_MODULE: list[Rule] = [
     shape.records_name_their_fields,
     imports.only_floors_below,
     imports.one_room_knows_engine_and_aws,
+    imports.queues_say_their_bounds,
     imports.by_name_only_where_allowed,
     imports.frameworks_in_their_rooms,
 ]

@@ -66,6 +66,8 @@ class Away:
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         """Return the operation, which may be away."""
         method = getattr(self._port, operation)
+        if not callable(method):
+            return method  # type: ignore[no-any-return]
 
         def called(*args: Any, **kwargs: Any) -> Any:
             if any(begin <= self._now() < end for begin, end in self._windows):

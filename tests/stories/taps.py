@@ -60,6 +60,8 @@ class Tap:
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         """Return the port's operation, watched."""
         method = getattr(self._port, operation)
+        if not callable(method):
+            return method  # type: ignore[no-any-return]
 
         def watched(*args: Any, **kwargs: Any) -> Any:
             number = self._watch.number(f"{self._name}.{operation}")

@@ -67,7 +67,7 @@ class AwayFor:
 
     def __init__(self, ports: Ports, calls: int) -> None:
         """Refuse so many *calls* of send."""
-        self.queues, self.calls = ports.queues, calls
+        self.queues, self.calls, self.bounds = ports.queues, calls, ports.queues.bounds
 
     def send(self, queue: str, messages: list[Outgoing]) -> list[SedanoError | None]:
         """Refuse, or send."""

@@ -47,6 +47,8 @@ class Away:
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         """Return the operation, which may be away."""
         method = getattr(self._port, operation)
+        if not callable(method):
+            return method  # type: ignore[no-any-return]
 
         def called(*args: Any, **kwargs: Any) -> Any:
             self._weather.check()

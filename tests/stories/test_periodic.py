@@ -21,6 +21,7 @@ from sedano.errors import (
 from sedano.memory import START
 from sedano.model import states
 from sedano.model.messages.lamport import LamportClock
+from sedano.model.queues import SQS
 from sedano.model.schedules.agenda import agenda_of
 from sedano.testing import world
 from tests.stories.diary import BEGAN, Diary
@@ -28,6 +29,8 @@ from tests.stories.diary import BEGAN, Diary
 
 class Refusing:
     """Queues that take nothing, for one reason."""
+
+    bounds = SQS
 
     def __init__(self, why: SedanoError) -> None:
         self.why = why

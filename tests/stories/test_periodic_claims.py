@@ -9,6 +9,7 @@ from sedano import every
 from sedano.engine.schedules.scheduler import Scheduler, SchedulerRound
 from sedano.errors import Unavailable
 from sedano.model.messages.lamport import LamportClock
+from sedano.model.queues import SQS
 from sedano.model.schedules.agenda import HOLD_S
 from sedano.testing import World
 from tests.stories.diary import Diary
@@ -55,6 +56,8 @@ class Watched:
 
 class Away:
     """Queues that do not answer."""
+
+    bounds = SQS
 
     def send(self, queue: str, messages: Sequence[object]) -> list[Unavailable]:
         """Refuse each."""

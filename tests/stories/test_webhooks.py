@@ -19,6 +19,7 @@ from sedano.engine.sources.webhooks import Webhooks
 from sedano.errors import OptionError, SedanoError, Unavailable
 from sedano.host.sources import answering
 from sedano.memory import MemorySecretTexts
+from sedano.model.queues import SQS
 from sedano.model.sources.webhooks import MAX_BODY_BYTES, Answer, Arrived
 from sedano.ports import EVENTS, PARKED, Outgoing
 from sedano.webhooks import WebhookRequest, unsigned
@@ -191,13 +192,15 @@ def test_a_parked_request_of_a_webhook_that_is_no_more_stays_parked(world: world
 class Away:
     """Queues that do not answer."""
 
+    bounds = SQS
+
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         """Take nothing."""
         raise Unavailable(f"{queue} is away")
 
 
 def test_when_the_queue_is_away_the_sender_is_asked_to_come_again(world: worlds.World) -> None:
-    away: Any = Away()  # of queues, publishing and parking ask this one thing
+    away: Any = Away()  # of queues, publishing and parking ask this and the bounds
     ports, secrets = replace(world.ports, queues=away), MemorySecretTexts(world.secrets)
     without = Webhooks(app.webhooks, ports, Host("away", 1), app.outlet.lamport, secrets)
     for body in (closed(5), BAD):

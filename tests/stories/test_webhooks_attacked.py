@@ -172,7 +172,7 @@ class Filling:
 
     def __init__(self, queues: Queues, room: int) -> None:
         """Take *room* messages for *queues*."""
-        self._queues, self._room = queues, room
+        self._queues, self._room, self.bounds = queues, room, queues.bounds
 
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         """Take what there is room for."""
@@ -185,7 +185,7 @@ class Filling:
 def test_what_was_published_in_part_is_published_whole_when_it_comes_again_and_nothing_twice(world: worlds.World, room: int) -> None:
     body = closed(0, "many", numbers=list(range(25)))
     arrived = Arrived("POST", "/github", github(body, "72d3162e"), body)
-    queues: Any = Filling(world.ports.queues, room)  # of queues, publishing asks this one thing
+    queues: Any = Filling(world.ports.queues, room)  # of queues, publishing asks this and the bounds
     filling = Webhooks(
         app.webhooks, replace(world.ports, queues=queues), Host("x", 1), app.outlet.lamport, MemorySecretTexts(world.secrets)
     )

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from sedano import memory
 from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
-from sedano.engine.drafts import CLAIM_CHECK_BYTES, CommandDraft, Composer
+from sedano.engine.drafts import CommandDraft, Composer
 from sedano.errors import ConfigurationError, MessageRefused
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import TIMER_OPENING, Command
+from sedano.model.queues import CLAIM_CHECK_BYTES
 from sedano.model.timers import EARLY_S, Timer, opened, sealed, timer_name
 
 texts = st.text(min_size=1)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sedano import Sedano, memory
 from sedano.errors import SedanoError, Unavailable
+from sedano.model.queues import SQS
 from sedano.ports import Outgoing, Ports
 
 app = Sedano("shelf", connect="tests.stories.programs.shelf:connect")
@@ -21,6 +22,8 @@ def keep(what: str) -> str:
 
 class Shelf:
     """Keeps what was sent in the file `sent`, unless there is a file `away` beside it."""
+
+    bounds = SQS
 
     def __init__(self, folder: Path) -> None:
         """Keep it in *folder*."""

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 
 from sedano import memory
-from sedano.engine.drafts import CLAIM_CHECK_BYTES, CommandDraft, Composer
+from sedano.engine.drafts import CommandDraft, Composer
 from sedano.errors import Unserialisable
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import Lineage
 from sedano.model.messages.message import Command, Event
+from sedano.model.queues import CLAIM_CHECK_BYTES
 from sedano.ports import EVENTS, Blobs
 from tests.unit import generated
 

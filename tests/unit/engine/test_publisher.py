@@ -19,6 +19,7 @@ from sedano.errors import (
     Unavailable,
     UnknownQueue,
 )
+from sedano.model.queues import SQS
 from sedano.ports import Outgoing
 
 QUEUE = "commands:default"
@@ -33,6 +34,8 @@ def taken(bodies: list[str]) -> list[SedanoError | None]:
 
 class Gate:
     """Queues whose calls are noted and wait until the gate is open."""
+
+    bounds = SQS
 
     def __init__(self, answer: Answer = taken) -> None:
         """Answer each call by *answer*; open at first."""
@@ -143,6 +146,14 @@ def test_what_arrives_while_all_lanes_are_busy_is_the_next_batch() -> None:
     assert [future.exception() for future in crowd(gate, line, 25)] == [None] * 26
     assert [len(call) for call in gate.calls] == [1, 10, 10, 5]
     assert len({body for call in gate.calls for body in call}) == 26
+
+
+def test_a_batch_is_as_large_as_the_queues_take() -> None:
+    gate = Gate()
+    gate.bounds = SQS._replace(max_batch=4)
+    line, _, _ = publisher(gate, lanes=1)
+    crowd(gate, line, 9)
+    assert [len(call) for call in gate.calls] == [1, 4, 4, 1]
 
 
 def test_a_lane_that_was_handed_over_is_free_in_the_end() -> None:

@@ -12,6 +12,7 @@ from sedano import Sedano, memory
 from sedano.engine.drafts import Addressed
 from sedano.engine.publisher.sender import Publisher, _Line, _Ticket
 from sedano.errors import BacklogFull, ConfigurationError, OptionError, PublishError, SedanoError, TooLarge
+from sedano.model.queues import SQS
 from sedano.ports import Outgoing, deadlines
 from tests.unit.engine.test_publisher import AWAY, QUEUE, Gate, Kept, message, publisher, waiting
 
@@ -90,6 +91,8 @@ def test_a_backlog_that_cannot_be_read_fails_no_publication_that_got_through() -
 
 def test_what_keeps_order_is_not_stored_but_refused() -> None:
     class Fifo:
+        bounds = SQS
+
         def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
             return [AWAY] * len(messages)
 
@@ -211,7 +214,7 @@ def test_a_thread_whose_deadline_comes_while_it_waits_leaves_the_line_to_the_oth
 
 
 def test_a_thread_that_was_to_lead_and_left_hands_the_batch_on() -> None:
-    line = _Line(1)
+    line = _Line(1, 10)
     line.free = 0
     gone, stays = _Ticket(Outgoing("gone")), _Ticket(Outgoing("stays"))
     gone.gone = True

@@ -238,6 +238,7 @@ class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
 
         Raises:
             PortMissing: *ports* lack an optional port that something declared in this app needs.
+            QueueUnfit: their queues cannot do what something declared in this app needs.
         """
         with self._lock:
             self.registry.bind(ports)

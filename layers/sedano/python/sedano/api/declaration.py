@@ -10,7 +10,7 @@ from typing import Any
 
 from sedano.api.singletons import Singleton, key_of
 from sedano.engine.origins import module_of
-from sedano.engine.registry import OnBusy, TaskSpec
+from sedano.engine.registry import DELAY, ORDER, OnBusy, TaskSpec
 from sedano.errors import OptionError, UnknownOption
 from sedano.model.messages.attributes import is_id, is_name
 from sedano.model.messages.message import TimeLimits
@@ -78,14 +78,17 @@ class Declaration:
 
     @property
     def needs(self) -> dict[str, str]:
-        """The optional ports that the options need, each with the option."""
+        """The optional ports, and what of the queues, that the options need, each with the option."""
         counted = [name for name in COUNTED if getattr(self, name) is not None]
         found = {"limits": counted[0]} if counted else {}
         if self.singleton is not False:
             found["leases"] = "singleton"
         if getattr(self.circuit, "shared", False):
             found["memos"] = "circuit"
-        return found
+        if self.serial_key is not None:
+            found[ORDER] = "serial_key"
+        stepping = [name for name in STEPPING if getattr(self, name) is not None]
+        return found | ({DELAY: stepping[0]} if stepping else {})
 
     def spec(self, function: Callable[..., Any], default: Retry) -> TaskSpec:
         """Return the task that *function* is under these options; *default* is the policy of tasks that declare none.
@@ -134,6 +137,8 @@ LIMITS = (
 """Options that `sedano.api.limits` reads, which only those apps load that give one."""
 COUNTED = ("rate", "concurrency", "debounce", "batch")
 """Those of them that the store of limits counts."""
+STEPPING = ("rate", "debounce")
+"""The options for which the worker sends a call anew with a delay."""
 OPTIONS = tuple(f.name for f in fields(Declaration))
 _LAMBDA = "<lambda>"
 LONGEST_APP = 128

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sedano.api.declaration import declared
 from sedano.engine.cluster.control import Controlling
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import DELAY, Registry, TaskSpec, require_of
 from sedano.errors import MessageRefused, OptionError
 from sedano.model.cluster.control_record import with_limits
 from sedano.model.limits import rate as rates
@@ -56,6 +56,7 @@ class LimitControl(ABC):
             Unavailable: the store did not answer; asking again is safe.
         """
         self._limitable(task)
+        require_of(self._ports, DELAY, f"a rate of the task {task}")
         if rate is not None and is_fifo(self._registry.tasks[task].queue):
             raise OptionError(f"task: {task!r} keeps order and cannot step aside for a slot; limit how many run at a time, or pause it")
         paces = () if rate is None else rates.paces(rate, burst)

@@ -20,7 +20,7 @@ from typing import Any
 from sedano.aws.client.error_codes import LATER, MINE, class_of, is_known
 from sedano.aws.client.faults import AWS_ERRORS, code_of, fault, meaning_of, verdict
 from sedano.errors import ConfigurationError, NotAccepted, SedanoError, Unavailable
-from sedano.model.queues import HOLD_MOST_S, MAX_ENTRIES, batches, is_fifo, misplaced, objection, unknown_queue, weigh
+from sedano.model.queues import HOLD_MOST_S, MAX_ENTRIES, SQS, batches, is_fifo, misplaced, objection, unknown_queue, weigh
 from sedano.ports import Delivery, Outgoing
 
 POLL_S = 5
@@ -39,6 +39,8 @@ class SqsQueues:
         urls: each queue's URL by its key, such as `commands:default`.
         monotonic: seconds that never run backwards; measures how long `receive` has waited.
     """
+
+    bounds = SQS
 
     def __init__(self, client: Any, urls: Mapping[str, str], monotonic: Callable[[], float] = time.monotonic) -> None:
         """Use the queues at *urls*; no call is made yet."""

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals
-from sedano.model.messages.strict_json import MAX_DEPTH, load
-from sedano.model.queues import MAX_BYTES
+from sedano.model.messages.strict_json import MAX_BYTES, MAX_DEPTH, load
 
 VERSION = 1
 SUCCEEDED, FAILED, RETRIED, REVOKED = "task-succeeded", "task-failed", "task-retried", "task-revoked"
@@ -64,6 +63,19 @@ class Chronicle:
             return None
         packed = {"v": VERSION, "host": self.host.hostname, "pid": self.host.pid, "rows": self.rows, "lines": self.lines}
         return _write(packed)
+
+    def packs(self, most: int) -> list[str]:
+        """Return everything as the bodies of messages of at most *most* bytes each; a row or line that is longer has a body of its own."""
+        whole, count = self.pack(), len(self.rows) + len(self.lines)
+        if whole is None:
+            return []
+        if len(whole) <= most or count == 1:  # what `_write` writes is ASCII
+            return [whole]
+        first, second, middle = Chronicle(self.host), Chronicle(self.host), count // 2
+        first.rows, second.rows = self.rows[:middle], self.rows[middle:]
+        in_lines = max(0, middle - len(self.rows))
+        first.lines, second.lines = self.lines[:in_lines], self.lines[in_lines:]
+        return first.packs(most) + second.packs(most)
 
     def unpacked(self) -> list[dict[str, Any]]:
         """Return the lines as `unpack` would, for one that writes the history itself."""

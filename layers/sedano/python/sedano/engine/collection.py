@@ -23,6 +23,7 @@ from sedano.engine.canvas.chord_results import HeaderFailed
 from sedano.engine.containment import contain
 from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.publisher.requeue import Requeued, resend
+from sedano.engine.publisher.sender import send
 from sedano.errors import SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.collection import MOST_BASKET_BYTES, MOST_PARTS, RUNS, Fetched, Latest, overdue, slice_of, written
@@ -218,7 +219,7 @@ class Collecting:
             ignore_result=job.task.ignore_result or None, stamps=job.command.stamps,
         )  # fmt: skip
         message = self._composer.compose(CommandDraft(job.task.queue, command, delay=delay))
-        (error,) = self.ports.queues.send(message.queue, [message.outgoing])
+        (error,) = send(self.ports.queues, self.ports.timers, self.ports.clock, message.queue, [message.outgoing])
         if error is not None:
             raise Unavailable(f"the command that runs a batch of {task} was not sent: {error}")
 

@@ -3,7 +3,8 @@
 
 A crash between the two leaves two copies of one message, with one id, which their claim absorbs. A message of a queue that keeps order
 would lose its place, so it is hidden instead and stays in flight: SQS counts one message in flight for each key that waits, so at most
-120 000 keys of a FIFO queue wait at once. A message that the queue does not take anew is hidden too, for longer each time.
+120 000 keys of a FIFO queue wait at once. A message that the queue does not take anew is hidden too, for longer each time, and so is one
+whose queue cannot delay a message at all.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from sedano.engine.batch import Batch, Deferral
 from sedano.engine.worker.redelivery_credit import Spared
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals
-from sedano.model.deferrals import HIDDEN_MOST_S, KEPT, LONGEST_S, WAITED, Waited, hidden, patience, waited, written
+from sedano.model.deferrals import HIDDEN_MOST_S, KEPT, WAITED, Waited, hidden, patience, waited, written
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command
@@ -24,6 +25,8 @@ DAY_S = 86_400.0
 LONGER_S = 3.0
 """How much longer what keeps its place is hidden each time at least: so it is received fewer than 900 times in 13 days, and SQS counts to
 a thousand."""
+ANEW_AFTER = 4
+"""Receipts after which what is hidden, because its queue can delay no message, is sent anew: fewer than end a task without a claim."""
 REASON_CHARACTERS = 300
 HELD = "message-held"
 """The history's line about it: of the message, because the task may have begun, or ended, before what follows from it could not be sent."""
@@ -41,7 +44,9 @@ def settle(ports: Ports, lamport: LamportClock, spared: Spared, batch: Batch) ->
             batch.given_back[:] = [delivery for delivery in batch.given_back if delivery.message_id != one.delivery.message_id]
             continue
         _tell(ports, lamport, one, batch)
-        if one.delivery.serial_key is None:
+        if _is_hidden(ports, one):
+            _hide(ports, one.delivery, one.seconds if one.seconds is not None else _outlasting(ports, one))
+        elif one.delivery.serial_key is None:
             by_queue.setdefault(one.delivery.queue, []).append(one)
         else:
             _hide(ports, one.delivery, max(_seconds(ports, one), LONGER_S * one.delivery.receives))
@@ -84,6 +89,18 @@ def tenant_of(body: str) -> str | None:
     return found.tenant if isinstance(found, Command) else None
 
 
+def _is_hidden(ports: Ports, one: Deferral) -> bool:
+    """Return whether *one* is hidden because its queue can delay no message; it is sent anew before the queue counts too many receipts."""
+    if ports.queues.bounds.max_delay or one.delivery.serial_key is not None:
+        return False
+    return one.delivery.receives < ANEW_AFTER and one.seconds != 0.0
+
+
+def _outlasting(ports: Ports, one: Deferral) -> float:
+    """Return for how long *one* is hidden that cannot be sent anew."""
+    return max(hidden(one.delivery.receives, ports.clock.now() - one.delivery.sent), _seconds(ports, one))
+
+
 def _send(ports: Ports, spared: Spared, queue: str, some: Sequence[Deferral], batch: Batch) -> None:
     try:
         answers: Sequence[SedanoError | None] = ports.queues.send(queue, [_outgoing(ports, spared, one) for one in some])
@@ -95,18 +112,19 @@ def _send(ports: Ports, spared: Spared, queue: str, some: Sequence[Deferral], ba
             sent.add(one.delivery.message_id)
             continue
         ports.telemetry.log("warning", "waiting message not sent anew", message_id=one.delivery.message_id, error=str(error))
-        age = ports.clock.now() - one.delivery.sent
-        _hide(ports, one.delivery, max(hidden(one.delivery.receives, age), _seconds(ports, one)))
+        _hide(ports, one.delivery, _outlasting(ports, one))
     batch.given_back[:] = [delivery for delivery in batch.given_back if delivery.message_id not in sent]
 
 
 def _outgoing(ports: Ports, spared: Spared, one: Deferral) -> Outgoing:
     delivery = one.delivery
     before = waited(delivery.attributes)
-    runs = before.runs + max(0, delivery.receives - 1 - spared.count(delivery)) + one.ran
+    times, runs = 1, max(0, delivery.receives - 1 - spared.count(delivery))
+    if not ports.queues.bounds.max_delay:  # its earlier receipts were waits
+        times, runs = delivery.receives, 0
     attributes = {name: value for name, value in delivery.attributes.items() if name.startswith(KEPT)}
-    attributes[WAITED] = written(Waited(before.times + 1, runs))
-    delay = min(-int(-_seconds(ports, one) // 1), int(LONGEST_S))
+    attributes[WAITED] = written(Waited(before.times + times, before.runs + runs + one.ran))
+    delay = min(-int(-_seconds(ports, one) // 1), ports.queues.bounds.max_delay)
     return Outgoing(delivery.body, delay, tenant_of(delivery.body), attributes)
 
 

@@ -1,7 +1,7 @@
 """A draft is a message that was asked for and is not stamped yet: its content and where it goes, no clock, no ancestry.
 
-`Composer` stamps drafts: the logical clock, the lineage, a fresh message id; data beyond 60 KB goes to the blob store and the message
-carries its claim check (Hohpe and Woolf, Claim Check; CloudEvents `dataref`).
+`Composer` stamps drafts: the logical clock, the lineage, a fresh message id; data beyond what the queue takes (`QueueBounds.inline_bytes`:
+60 KB on SQS) goes to the blob store and the message carries its claim check (Hohpe and Woolf, Claim Check; CloudEvents `dataref`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import ROOT, Lineage
 from sedano.model.messages.message import BlobRef, Command, Event
 from sedano.ports import EVENTS, Outgoing, Ports, command_queue
-
-CLAIM_CHECK_BYTES = 60_000
-"""Data longer than this travels through the blob store: SQS bills each started 64 KB."""
 
 
 class CommandDraft(NamedTuple):
@@ -64,13 +61,14 @@ class Addressed(NamedTuple):
 class Composer:
     """Stamps and encodes drafts on behalf of *source*."""
 
-    __slots__ = ("_lamport", "_ports", "source")
+    __slots__ = ("_lamport", "_most", "_ports", "source")
 
     def __init__(self, source: str, lamport: LamportClock, ports: Ports) -> None:
         """Name the publisher (*source*) and the ports that stamping needs."""
         self.source = source
         self._lamport = lamport
         self._ports = ports
+        self._most = ports.queues.bounds.inline_bytes
 
     def compose(self, draft: Draft, lineage: Lineage = ROOT, message_id: str = "") -> Addressed:
         """Return *draft* as a message; raise `Unserialisable` or `TooLarge` when its data cannot travel.
@@ -85,7 +83,7 @@ class Composer:
     def payload(self, draft: CommandDraft) -> str:
         """Return what names the arguments of *draft* under its deduplication key, as its worker will read them."""
         task_id, data = draft.command.task_id, codec.encode_data(draft.command.args, draft.command.kwargs)
-        if len(data) > CLAIM_CHECK_BYTES:
+        if len(data) > self._most:
             return keyed.payload(task_id, (), {}, BlobRef(sha256(data).hexdigest(), len(data)))
         read = json.loads(data)
         return keyed.payload(task_id, read.get("args", ()), read.get("kwargs", {}))
@@ -96,12 +94,12 @@ class Composer:
         Raises:
             TooLarge: it is longer than what any worker reads.
         """
-        if _short(args) and not kwargs:
+        if self._most >= SHORT_BYTES and _short(args) and not kwargs:
             return None
         data = codec.encode_data(args, kwargs)
         if len(data) > codec.MAX_DATA_BYTES:
             raise TooLarge(f"data: {len(data)} bytes; arguments may have {codec.MAX_DATA_BYTES} together")
-        return self._ports.blobs.put(data) if len(data) > CLAIM_CHECK_BYTES else None
+        return self._ports.blobs.put(data) if len(data) > self._most else None
 
     def _command(self, draft: CommandDraft, lineage: Lineage, message_id: str) -> Addressed:
         asked = draft.command
@@ -119,7 +117,7 @@ class Composer:
         now, clock = self._ports.clock.now(), self._lamport.forward()
         event = draft._replace(source=self.source, time=now, clock=clock, lineage=marked(self._ports, lineage, draft.id, draft.name))
         body = codec.encode(event)
-        if len(body) > CLAIM_CHECK_BYTES:
+        if len(body) > self._most:
             ref = self._ports.blobs.put(codec.encode_event_data(draft.data))
             body = codec.encode(event._replace(data={}, data_ref=ref))
         return Addressed(EVENTS, Outgoing(body, 0, draft.tenant))
@@ -130,4 +128,6 @@ def _short(args: Sequence[Any]) -> bool:
     return len(args) < 8 and all(type(a) in _SCALARS or (type(a) is str and len(a) < 1_000) for a in args)
 
 
+SHORT_BYTES = 48_000
+"""More bytes than the arguments have that `_short` calls short."""
 _SCALARS = frozenset({int, float, bool, type(None)})

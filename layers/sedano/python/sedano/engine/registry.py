@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sedano.engine.context import CURRENT
-from sedano.errors import ArgumentError
+from sedano.errors import ArgumentError, QueueUnfit
 from sedano.model.messages.attributes import LONGEST_TENANT, is_tenant
 from sedano.model.messages.message import COLLECT, ELECT, LAUNCH, Command, TimeLimits
 from sedano.model.retry import DEFAULT, Retry
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sedano.ports import Ports
 
 OnBusy = Literal["wait", "drop", "raise"]
+ORDER, DELAY = "order", "delay"
+"""Needs of an app beside the optional ports: queues that keep order, and queues that can delay a message."""
 
 
 def alone(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
@@ -148,8 +150,8 @@ class WorkerSettings(NamedTuple):
 class Registry:
     """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health
     checks by name, the budgets by queue, those of the threads and the coroutines of each worker, and which tasks of a batch begin first
-    (*prefer*). *origins*: where each name was declared (`sedano.engine.origins`). *needs*: the optional ports that the app needs, each with
-    what needs it. *bound*: the ports that the app is connected to.
+    (*prefer*). *origins*: where each name was declared (`sedano.engine.origins`). *needs*: the optional ports that the app needs, and
+    `ORDER` or `DELAY` of the queues, each with what needs it. *bound*: the ports that the app is connected to.
 
     Filled while the user's module is imported, then only read.
     """
@@ -166,27 +168,46 @@ class Registry:
     needs: dict[str, str] = field(default_factory=dict)
     bound: Ports | None = None
 
-    def need(self, port: str, user: str) -> None:
-        """Note that *user*, something that the app declares, needs the optional *port*.
+    def need(self, what: str, user: str) -> None:
+        """Note that *user*, something that the app declares, needs *what*: an optional port, or something of the queues.
 
         Raises:
-            PortMissing: the app is connected to a deployment without it.
+            PortMissing: the app is connected to a deployment without that port.
+            QueueUnfit: the queues of that deployment cannot do it.
         """
         if self.bound is not None:
-            require(getattr(self.bound, port), user)
-        self.needs.setdefault(port, user)
+            require_of(self.bound, what, user)
+        self.needs.setdefault(what, user)
 
     def check(self, ports: Ports) -> None:
         """Check that *ports* have what the app needs.
 
         Raises:
             PortMissing: they lack a port.
+            QueueUnfit: their queues cannot do it.
         """
-        for port, user in self.needs.items():
-            require(getattr(ports, port), user)
+        for what, user in self.needs.items():
+            require_of(ports, what, user)
 
     def bind(self, ports: Ports | None) -> None:
         """Connect the app to *ports*, or to none; raises what `check` raises."""
         if ports is not None:
             self.check(ports)
         self.bound = ports
+
+
+def require_of(ports: Ports, need: str, user: str) -> None:
+    """Raise where *ports* lack the *need* of *user*: an optional port by its name, or `ORDER` or `DELAY` of the queues.
+
+    Raises:
+        PortMissing: the port is absent.
+        QueueUnfit: the queues cannot do it.
+    """
+    if need == ORDER:
+        if not ports.queues.bounds.ordered:
+            raise QueueUnfit("keep no order", "bounds.ordered", user)
+    elif need == DELAY:
+        if not ports.queues.bounds.max_delay:
+            raise QueueUnfit("cannot delay a message", "a bounds.max_delay above 0", user)
+    else:
+        require(getattr(ports, need), user)

@@ -1,8 +1,12 @@
-"""Delays beyond what a queue can hold back: sent as timers, received early, and finished by the queue to the second.
+"""Delays beyond what a queue can delay a message: sent as timers, received early, and finished by the queue to the second.
 
 A timer fires a minute and a half early, because EventBridge Scheduler keeps to the minute. Its message is an envelope around the command
 (`sedano.model.timers`). A worker that receives it too early sends the command itself, with the remaining seconds as its delay, and
 acknowledges the envelope; a crash in between leaves two copies, which their claim absorbs. Loaded only where there is a timer.
+
+A deployment without timers waits in steps: the envelope goes to the queue itself with the queue's longest delay, and a worker that
+receives it early sends it on. Only delays of the engine's own do so, such as the pause before the next attempt of a task (at most a day); a
+call with such a countdown is refused. In a queue that cannot delay a message at all the envelope is hidden instead.
 """
 
 from __future__ import annotations
@@ -17,10 +21,10 @@ from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals
 from sedano.model.messages import codec
 from sedano.model.messages.message import TIMER_OPENING, Command
-from sedano.model.queues import MAX_DELAY_S
 from sedano.model.tasks.signature import MAX_DELAY_S as LONGEST_S
-from sedano.model.timers import Timer, opened, timer_name
+from sedano.model.timers import Timer, opened, sealed, timer_name
 from sedano.ports import Clock, Delivery, Outgoing, Ports, Queues, Timers
+from sedano.ports.absent import has
 
 DAY_S = 86_400.0
 MOST_AHEAD_S = LONGEST_S + DAY_S
@@ -28,10 +32,15 @@ MOST_AHEAD_S = LONGEST_S + DAY_S
 
 
 def send(queues: Queues, timers: Timers, clock: Clock, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
-    """Send *messages* to *queue*, those that are delayed by more than 900 s as timers; answer None for each that was accepted."""
-    soon = [message for message in messages if message.delay <= MAX_DELAY_S]
+    """Send *messages* to *queue*, those that it cannot delay for so long as timers, or in steps where there are no timers; answer None for
+    each that was accepted.
+    """
+    most = queues.bounds.max_delay
+    if not has(timers):
+        return queues.send(queue, [m if m.delay <= most else _step(clock, queue, m, most) for m in messages])
+    soon = [message for message in messages if message.delay <= most]
     answers = iter(queues.send(queue, soon) if soon else ())
-    return [next(answers) if message.delay <= MAX_DELAY_S else _set(timers, clock, queue, message) for message in messages]
+    return [next(answers) if message.delay <= most else _set(timers, clock, queue, message) for message in messages]
 
 
 class Envelopes(Gate):
@@ -70,7 +79,7 @@ def _due(ports: Ports, delivery: Delivery, batch: Batch) -> list[Delivery]:
     body = _dated(timer)
     if left <= 0:
         return [delivery._replace(body=body)]
-    if delivery.serial_key is not None:
+    if delivery.serial_key is not None or not ports.queues.bounds.max_delay:
         hold_back(ports, delivery, left, batch)
     elif not _sent_on(ports, delivery, Outgoing(body, -int(-left // 1), timer.tenant)):
         batch.give_back(delivery)
@@ -80,12 +89,21 @@ def _due(ports: Ports, delivery: Delivery, batch: Batch) -> list[Delivery]:
 def _set(timers: Timers, clock: Clock, queue: str, message: Outgoing) -> SedanoError | None:
     """Set the timer of a message; a copy of an existing one changes nothing."""
     try:
-        command = codec.decode(message.body)
-        name = timer_name(command.task_id, command.attempt) if isinstance(command, Command) else timer_name(command.id, 0)
-        timers.set(Timer(name, clock.now() + message.delay, queue, message.body, message.tenant))
+        timers.set(_timer(clock, queue, message))
     except SedanoError as error:
         return error
     return None
+
+
+def _step(clock: Clock, queue: str, message: Outgoing, most: int) -> Outgoing:
+    """Return the envelope of *message*, delayed by the *most* that its queue can."""
+    return Outgoing(sealed(_timer(clock, queue, message)), most, message.tenant)
+
+
+def _timer(clock: Clock, queue: str, message: Outgoing) -> Timer:
+    command = codec.decode(message.body)
+    name = timer_name(command.task_id, command.attempt) if isinstance(command, Command) else timer_name(command.id, 0)
+    return Timer(name, clock.now() + message.delay, queue, message.body, message.tenant)
 
 
 def _dated(timer: Timer) -> str:
@@ -103,8 +121,9 @@ def _dated(timer: Timer) -> str:
 def _sent_on(ports: Ports, early: Delivery, message: Outgoing) -> bool:
     """Send the command with the remaining delay, or the envelope again when a queue cannot hold it for so long; return whether it was
     sent."""
-    if message.delay > MAX_DELAY_S:
-        message = Outgoing(early.body, MAX_DELAY_S, message.tenant)
+    most = ports.queues.bounds.max_delay
+    if message.delay > most:
+        message = Outgoing(early.body, most, message.tenant)
     try:
         (error,) = ports.queues.send(early.queue, [message])
     except SedanoError as away:

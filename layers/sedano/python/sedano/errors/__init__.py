@@ -54,6 +54,15 @@ class NotAllowed(ConfigurationError):
         self.action = action
 
 
+class QueueUnfit(ConfigurationError):
+    """The queues of this deployment cannot do something that is needed; the message names it, its user, and the remedy."""
+
+    def __init__(self, lack: str, bound: str, user: str) -> None:
+        """Name the *lack*, the *bound* of the queues that says so (`sedano.model.queues.QueueBounds`) and its *user*."""
+        others = f"connect to a deployment whose Queues port has {bound}, as sedano.aws and sedano.memory do"
+        super().__init__(f"the queues of this deployment {lack}: required by {user}; {others}, or remove that use")
+
+
 class UsageError(ConfigurationError):
     """The command line is wrong; the message names the word that is, and says what to write instead. The command exits with 2."""
 

@@ -29,6 +29,7 @@ from sedano.memory.stores import MemoryBlobs, MemoryEvents, MemoryMembers
 from sedano.memory.telemetry import MemoryTelemetry
 from sedano.memory.timers import MemoryTimers
 from sedano.memory.webhook_secrets import MemorySecretTexts
+from sedano.model.queues import SQS, QueueBounds
 from sedano.ports import EVENTS, PARKED, RECORDS, Ports, command_queue
 from sedano.ports.seals import Seals
 
@@ -72,6 +73,7 @@ def ports(
     start: float = START,
     visibility: float = 30.0,
     max_receives: int = 5,
+    bounds: QueueBounds = SQS,
 ) -> Ports:
     """Return a whole deployment in memory.
 
@@ -81,9 +83,10 @@ def ports(
         start: what the virtual clock shows first, in seconds since the epoch.
         visibility: seconds for which a received message stays invisible.
         max_receives: receipts after which a message goes to its queue's dead letters.
+        bounds: what the queues take, as those of SQS unless you ask for others.
     """
     clock, telemetry = VirtualClock(start), MemoryTelemetry()
-    ledger, own_queues = MemoryLedger(clock), MemoryQueues(clock, queue_keys(queues), visibility, max_receives)
+    ledger, own_queues = MemoryLedger(clock), MemoryQueues(clock, queue_keys(queues), visibility, max_receives, bounds)
     return Ports(
         ledger=ledger,
         queues=own_queues,
@@ -100,7 +103,5 @@ def ports(
         timers=MemoryTimers(clock, own_queues),
         schedules=MemorySchedules(),
         seals=Seals(MemoryKeyStore(), clock, SeededEntropy(seed), telemetry),
-        clock=clock,
-        entropy=SeededEntropy(seed),
-        telemetry=telemetry,
-    )
+        clock=clock, entropy=SeededEntropy(seed), telemetry=telemetry,
+    )  # fmt: skip

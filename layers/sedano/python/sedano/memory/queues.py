@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from sedano.errors import SedanoError
 from sedano.model.budgets import Load
 from sedano.model.order import MAX_RECEIVES
-from sedano.model.queues import HOLD_MOST_S, MAX_ENTRIES, MAX_HOLD_S, is_fifo, misplaced, objection, unknown_queue
+from sedano.model.queues import HOLD_MOST_S, MAX_HOLD_S, SQS, QueueBounds, is_fifo, misplaced, objection, unknown_queue
 from sedano.ports import PARKED, Clock, Delivery, Outgoing
 
 POLL_S = 0.1
@@ -54,10 +54,14 @@ class MemoryQueues:
         visibility: seconds for which a received message stays invisible.
         max_receives: receipts after which the next one puts the message aside (see `dead`); the parked queue keeps its
             messages, and FIFO queues hand them out as often as they can (`sedano.model.order`).
+        bounds: what the queues take: as SQS, unless a test asks for other queues.
     """
 
-    def __init__(self, clock: Clock, keys: Sequence[str], visibility: float = 30.0, max_receives: int = 5) -> None:
+    def __init__(
+        self, clock: Clock, keys: Sequence[str], visibility: float = 30.0, max_receives: int = 5, bounds: QueueBounds = SQS
+    ) -> None:  # fmt: skip
         """Make empty queues."""
+        self.bounds = bounds
         self._clock = clock
         self._queues: Mapping[str, _Queue] = {key: _Queue(fifo=is_fifo(key)) for key in keys}
         self._visibility = visibility
@@ -72,8 +76,8 @@ class MemoryQueues:
         answers: list[SedanoError | None] = []
         with self._lock:
             for message in messages:
-                refused = objection(message.body, message.delay, message.tenant, message.attributes) or misplaced(
-                    queue, message.delay, message.serial_key, message.once
+                refused = objection(message.body, message.delay, message.tenant, message.attributes, self.bounds) or misplaced(
+                    queue, message.delay, message.serial_key, message.once, self.bounds
                 )
                 if refused is None and not (target.fifo and _is_copy(target, message, now)):
                     self._add(target, message, now)
@@ -103,7 +107,7 @@ class MemoryQueues:
             now = self._clock.now()
             with self._lock:
                 take = self._take_in_order if source.fifo else self._take
-                found = take(queue, source, min(most, MAX_ENTRIES), now)
+                found = take(queue, source, min(most, self.bounds.max_batch), now)
             if found or now >= until:
                 return found
             self._clock.sleep(min(POLL_S, until - now))

@@ -24,7 +24,7 @@ KEPT = "sedano-"
 SHORT_S = 30.0
 """The longest wait that a claimed task may spend in flight: beyond that it is sent anew."""
 LONGEST_S = 900.0
-"""The longest wait: as long as a queue can delay a message."""
+"""The longest wait; a queue with a shorter longest delay delivers the message earlier."""
 FIRST_S = 5.0
 """The first wait for a service that did not answer; each later one is twice as long."""
 HIDDEN_S, HIDDEN_MOST_S, SOON, LONGER = 60.0, 43_200.0, 2, 5.0

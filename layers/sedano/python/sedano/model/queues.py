@@ -1,23 +1,24 @@
-"""What a queue takes: the limits of SQS as pure functions, the same for memory and for AWS.
+"""The rules of a queue, as pure functions of its bounds. `SQS` are those of SQS, and of memory unless a test gives others.
 
-A message weighs its body and its attributes in UTF-8 bytes (names, types and values); one message and one batch of ten
-may weigh at most 1 MiB. A body is XML-legal Unicode, because SQS speaks of it in XML: ours are ASCII JSON, so the check
-is one pass in C.
+The engine asks the port (`ports.queues.bounds`) and knows no figure of SQS. A message weighs its body and its attributes in UTF-8 bytes
+(names, types and values). A body is XML-legal Unicode, because SQS speaks of it in XML: ours are ASCII JSON, so the check is one pass in C.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from sedano.errors import MessageRefused, OptionError, SedanoError, TooLarge, UnknownQueue
 from sedano.model import refusals
 
 MAX_BYTES = 1_048_576
-"""The most bytes of one message, and of one batch."""
+"""The most bytes of one message, and of one batch, of SQS."""
 MAX_ENTRIES = 10
-"""The most messages of one batch."""
+"""The most messages of one batch of SQS."""
 MAX_DELAY_S = 900
+"""The most seconds for which SQS delays a message."""
 MAX_HOLD_S = 43_200
 """The most seconds, from its receipt, that a message can be kept invisible."""
 HOLD_MOST_S = MAX_HOLD_S - 900 - 300 - 60
@@ -32,9 +33,39 @@ FIFO = ".fifo"
 COMMANDS = "commands:"
 """How the key of a command queue begins: an app's queue *q* is `commands:q` to the ports."""
 
+LEAST_BYTES = 8_192
+"""The least that `QueueBounds.max_bytes` may be: room for a message whose data lies in the blob store, inside the envelope of a timer."""
+CLAIM_CHECK_BYTES = 60_000
+"""Data longer than this travels through the blob store wherever the queue would take it: SQS bills each started 64 KB."""
+
 _TYPE_BYTES = len("String")
 _ILLEGAL = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """What no queue takes. Compiled when a text first needs it, which a cold start does not."""
+
+
+class QueueBounds(NamedTuple):
+    """The bounds of one deployment's queues.
+
+    Args:
+        max_bytes: the most bytes of one message with its attributes, and of one batch; at least `LEAST_BYTES`.
+        max_batch: the most messages of one call, sent or received.
+        max_delay: the most whole seconds for which a message can be delayed; 0: messages cannot be delayed.
+        ordered: whether a queue whose name ends in `FIFO` keeps order within a key.
+    """
+
+    max_bytes: int = MAX_BYTES
+    max_batch: int = MAX_ENTRIES
+    max_delay: int = MAX_DELAY_S
+    ordered: bool = True
+
+    @property
+    def inline_bytes(self) -> int:
+        """The longest data that travels in its message: inside the envelope of a timer a message is at most twice as long."""
+        return min(CLAIM_CHECK_BYTES, self.max_bytes // 4)
+
+
+SQS = QueueBounds()
+"""The bounds of SQS."""
 
 
 def weigh(body: str, attributes: Mapping[str, str]) -> int:
@@ -49,17 +80,19 @@ def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def objection(body: str, delay: int, tenant: str | None, attributes: Mapping[str, str]) -> SedanoError | None:
-    """Return why a queue would refuse this message, or None: looked at before sending, so one bad message costs no call."""
+def objection(
+    body: str, delay: int, tenant: str | None, attributes: Mapping[str, str], bounds: QueueBounds = SQS
+) -> SedanoError | None:  # fmt: skip
+    """Return why a queue of these *bounds* would refuse this message, or None; it is looked at before the call."""
     size = weigh(body, attributes)
-    if size > MAX_BYTES:
-        return TooLarge(f"body: {size} bytes with its attributes; a message may have {MAX_BYTES}")
+    if size > bounds.max_bytes:
+        return TooLarge(f"body: {size} bytes with its attributes; a message may have {bounds.max_bytes}")
     if not body:
         return MessageRefused(refusals.MALFORMED, "body", "is empty")
     if not (body.isascii() and body.isprintable()) and (bad := re.search(_ILLEGAL, body)):
         return MessageRefused(refusals.MALFORMED, "body", f"U+{ord(bad[0]):04X} at {bad.start()} is not legal in a queue")
-    if not 0 <= delay <= MAX_DELAY_S:
-        return OptionError(f"delay: {delay} is not between 0 and {MAX_DELAY_S} seconds")
+    if not 0 <= delay <= bounds.max_delay:
+        return OptionError(f"delay: {delay} is not between 0 and {bounds.max_delay} seconds")
     if tenant is not None and not _is_tenant(tenant):
         return OptionError(f"tenant: {tenant[:40]!r} is not 1 to 128 printable ASCII characters without spaces")
     return _attributes(attributes) if attributes else None
@@ -113,8 +146,10 @@ def is_fifo(queue: str) -> bool:
     return queue.endswith(FIFO)
 
 
-def misplaced(queue: str, delay: int, serial_key: str | None, once: str = "") -> SedanoError | None:
+def misplaced(queue: str, delay: int, serial_key: str | None, once: str = "", bounds: QueueBounds = SQS) -> SedanoError | None:
     """Return why *queue* cannot keep the order that was asked of it, or tell copies apart by *once*, or None."""
+    if not bounds.ordered and is_fifo(queue):
+        return OptionError(f"queue: {queue} is to keep order, and the queues of this deployment keep none")
     if not is_fifo(queue):
         found = OptionError(f"serial_key: {queue} keeps no order; the name of a queue that does ends in {FIFO}")
         return found if serial_key is not None else None
@@ -125,11 +160,11 @@ def misplaced(queue: str, delay: int, serial_key: str | None, once: str = "") ->
     return OptionError(f"delay: {queue} keeps order and holds no message back by itself; give no countdown and no eta") if delay else None
 
 
-def batches(weights: Sequence[int]) -> Iterator[range]:
-    """Yield runs of positions, each at most ten messages and together at most 1 MiB; one message is never split."""
+def batches(weights: Sequence[int], bounds: QueueBounds = SQS) -> Iterator[range]:
+    """Yield runs of positions, each one batch within *bounds*; one message is never split."""
     start, total = 0, 0
     for position, weight in enumerate(weights):
-        if position - start == MAX_ENTRIES or (position > start and total + weight > MAX_BYTES):
+        if position - start == bounds.max_batch or (position > start and total + weight > bounds.max_bytes):
             yield range(start, position)
             start, total = position, 0
         total += weight

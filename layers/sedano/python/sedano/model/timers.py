@@ -1,4 +1,4 @@
-"""A timer: a message that is sent at a moment beyond what a queue can hold back (900 s), up to a year away.
+"""A timer: a message that is sent at a moment beyond what a queue can hold back (900 s on SQS), up to a year away.
 
 EventBridge Scheduler keeps to the minute, so a timer fires early (`EARLY_S`) and its message travels in an envelope that says the moment.
 The worker that receives the envelope lets the queue hold the message back for the seconds that are left: that is exact to a second.
@@ -16,9 +16,8 @@ from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.messages.attributes import LONGEST_TENANT, is_tenant
 from sedano.model.messages.message import TIMER_OPENING
-from sedano.model.messages.strict_json import load, shown
+from sedano.model.messages.strict_json import MAX_BYTES, load, shown
 from sedano.model.messages.timestamps import LAST_SECOND
-from sedano.model.queues import MAX_BYTES
 
 EARLY_S = 90
 """Seconds before its moment at which a timer is to fire: Scheduler takes up to 60 of them, and a queue and a function some."""

@@ -18,6 +18,7 @@ from sedano.model.cluster.members import MemberRecord as MemberRecord
 from sedano.model.ledger.records import Claim, ClaimAnswer, Extension, Outcome, RecordAnswer, TaskRecord
 from sedano.model.messages.lineage import DEFAULT_BUDGET
 from sedano.model.messages.message import NOTHING, BlobRef
+from sedano.model.queues import QueueBounds
 from sedano.model.queues import command_queue as command_queue
 from sedano.ports.absent import absent
 from sedano.ports.machine import Clock as Clock
@@ -42,7 +43,9 @@ EVENTS, RECORDS, PARKED = "events", "records", "parked"
 
 
 class Outgoing(NamedTuple):
-    """A message to send: *body* (≤ 1 MiB), *delay* (0 to 900 s), *tenant* for fairness, *attributes*; *serial_key*, *once*: see Queues."""
+    """A message to send: *body*, *delay* in whole seconds (both within `Queues.bounds`), *tenant* for fairness, *attributes*; *serial_key*,
+    *once*: see Queues.
+    """
 
     body: str
     delay: int = 0
@@ -114,15 +117,23 @@ class Ledger(Protocol):
 class Queues(Protocol):
     """Send, receive, delete, hold back. Keys of queues are looked up in the deployment; an unknown one raises `UnknownQueue`.
 
-    A FIFO queue (`transport.is_fifo`) keeps order within a *serial_key*: while a message of it is out, none of it is given to another
-    receiver; what follows one that was not accepted now is answered the same. Copies are known, and dropped, by *once*, else by the body.
+    A message beyond the *bounds* is refused before it is sent (`sedano.model.queues.objection`, `misplaced`). The engine keeps to them: it
+    gives longer delays to timers and longer data to the blob store.
+
+    A FIFO queue (`sedano.model.queues.is_fifo`) keeps order within a *serial_key*: while a message of it is out, none of it is given to
+    another receiver; what follows one that was not accepted now is answered the same. Copies are known, and dropped, by *once*, else by the
+    body.
     """
 
+    @property
+    def bounds(self) -> QueueBounds:
+        """The bounds of each queue of the deployment."""
+
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
-        """Send all, ten to a call and within the byte limit; answer None for each that was accepted."""
+        """Send all, in batches within the bounds; answer None for each that was accepted."""
 
     def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Delivery]:
-        """Return up to *most* (≤ 10) messages, waiting up to *wait* seconds for the first."""
+        """Return up to *most* messages, at most a batch, waiting up to *wait* seconds for the first."""
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
         """Acknowledge these messages of one queue."""

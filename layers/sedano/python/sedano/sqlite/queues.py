@@ -21,7 +21,7 @@ from typing import Any
 
 from sedano.errors import SedanoError
 from sedano.model.order import MAX_RECEIVES
-from sedano.model.queues import HOLD_MOST_S, MAX_ENTRIES, MAX_HOLD_S, is_fifo, misplaced, objection, unknown_queue
+from sedano.model.queues import HOLD_MOST_S, MAX_HOLD_S, SQS, is_fifo, misplaced, objection, unknown_queue
 from sedano.ports import PARKED, Clock, Delivery, Outgoing
 from sedano.sqlite.store import Store
 from sedano.sqlite.sweeping import Sweeper
@@ -72,6 +72,9 @@ class SqliteQueues:
             FIFO queues hand them out as often as they can (`sedano.model.order`).
     """
 
+    bounds = SQS
+    """As SQS, though the file would take more: so that an app that works over a file works on AWS."""
+
     def __init__(self, store: Store, clock: Clock, keys: Sequence[str], visibility: float = 30.0, max_receives: int = 25) -> None:
         """Use *store*; nothing is opened yet."""
         self._store, self._clock, self._keys = store, clock, frozenset(keys)
@@ -83,8 +86,8 @@ class SqliteQueues:
         """Send all in one transaction; answer None for each that was accepted."""
         self.require(queue)
         answers = [
-            objection(message.body, message.delay, message.tenant, message.attributes)
-            or misplaced(queue, message.delay, message.serial_key, message.once)
+            objection(message.body, message.delay, message.tenant, message.attributes, self.bounds)
+            or misplaced(queue, message.delay, message.serial_key, message.once, self.bounds)
             for message in messages
         ]
         fit = [message for message, answer in zip(messages, answers, strict=True) if answer is None]
@@ -105,7 +108,7 @@ class SqliteQueues:
         while True:
             now = self._clock.now()
             self._set_back(now)
-            found = self._receive(queue, min(most, MAX_ENTRIES), now) if self._shows(queue, now) else []
+            found = self._receive(queue, min(most, self.bounds.max_batch), now) if self._shows(queue, now) else []
             left = until - self._clock.monotonic()
             if found or left <= 0:
                 return found

@@ -48,7 +48,7 @@ from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import DEFAULT_BUDGET
 from sedano.model.messages.message import LAUNCH, NOTHING, Command, Event
-from sedano.model.queues import MAX_DELAY_S, is_fifo
+from sedano.model.queues import is_fifo
 from sedano.model.sources.webhooks import Answer, Arrived
 from sedano.model.timers import opened
 from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Delivery, Outgoing, Ports, command_queue
@@ -117,7 +117,7 @@ class SentQueues(MemoryQueues):
         answers = super().send(queue, messages)
         if self._twice and queue != PARKED and not is_fifo(queue):
             accepted = [m for m, refused in zip(messages, answers, strict=True) if refused is None]
-            super().send(queue, [m._replace(delay=min(m.delay + COPY_S, MAX_DELAY_S)) for m in accepted])
+            super().send(queue, [m._replace(delay=min(m.delay + COPY_S, self.bounds.max_delay)) for m in accepted])
         return answers
 
     def later(self, queue: str, message: Outgoing, seconds: float) -> str:

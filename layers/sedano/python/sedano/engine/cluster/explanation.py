@@ -23,10 +23,9 @@ from sedano.model.ledger.records import RECORD_LIFETIME_S, TaskRecord
 from sedano.model.memos import CIRCUIT, memo_name
 from sedano.model.messages import codec
 from sedano.model.messages.message import Command
-from sedano.model.messages.strict_json import MAX_DEPTH, load
+from sedano.model.messages.strict_json import MAX_BYTES, MAX_DEPTH, load
 from sedano.model.messages.timestamps import LAST_SECOND, shown
 from sedano.model.pauses import QUEUE, in_force
-from sedano.model.queues import MAX_BYTES
 from sedano.model.timers import Timer
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import Ports, command_queue

@@ -96,10 +96,10 @@ class Invocations:
 
         Without a history in the deployment it sends nothing, because no function would receive it.
         """
-        packed = chronicle.pack() if has(self._ports.events) else None
-        if packed is None:
+        packed = chronicle.packs(self._ports.queues.bounds.max_bytes) if has(self._ports.events) else []
+        if not packed:
             return
-        records = [*self._untold, packed]
+        records = [*self._untold, *packed]
         try:
             answers = self._ports.queues.send(RECORDS, [Outgoing(record) for record in records])
         except SedanoError as away:

@@ -16,10 +16,8 @@ from sedano.errors import SedanoError
 from sedano.model.messages.lamport import LamportClock
 from sedano.ports import PARKED, Outgoing, Ports
 
-BODY_BYTES = 1_040_000
-"""A body up to this length leaves room for the attributes within SQS's 1 MiB; a longer one is kept in the blob store."""
-
-
+ATTRIBUTES_BYTES = 8_576
+"""The room that is kept for the attributes in what the queue takes; a body that does not fit beside them is kept in the blob store."""
 SEAL = "seal"
 """The attribute of a parked message that holds its mark."""
 SEALED = ("queue", "message_id", "reason", "field", "detail", "serial_key", "blob")
@@ -66,7 +64,7 @@ class ParkingLot(NamedTuple):
         }  # fmt: skip
         if parking.delivery.serial_key is not None:
             attributes["serial_key"] = parking.delivery.serial_key
-        if len(body.encode("utf-8", "surrogatepass")) > BODY_BYTES:
+        if len(body.encode("utf-8", "surrogatepass")) > self.ports.queues.bounds.max_bytes - ATTRIBUTES_BYTES:
             ref = self.ports.blobs.put(body.encode("utf-8", "surrogatepass"))
             body, attributes["blob"] = f"blob:{ref.digest}", f"{ref.digest} {ref.size}"
         mark = self.ports.seals.mark(PARKED, *proof(body, attributes))

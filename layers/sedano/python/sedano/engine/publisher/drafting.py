@@ -12,7 +12,7 @@ from sedano.errors import OptionError
 from sedano.model.messages.lineage import dedup_id, derived_id
 from sedano.model.messages.message import Command, TimeLimits
 from sedano.model.messages.stamps import joined
-from sedano.model.queues import MAX_DELAY_S, is_fifo
+from sedano.model.queues import is_fifo
 from sedano.model.tasks.signature import Options, Signature, delay_of, expiry_of, time_limits_of
 from sedano.ports import Ports
 from sedano.ports.absent import require
@@ -43,15 +43,15 @@ class Drafting:
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
         traceparent, tracestate = trace(context, options.traceparent, options.tracestate)
         queue, delay = options.queue or (spec.queue if spec is not None else "default"), delay_of(options, now)
-        if delay > MAX_DELAY_S:
-            require(self.ports.timers, f"a delay of {delay} s, which is more than the {MAX_DELAY_S} s that a queue can delay a message")
+        if delay > (most := self.ports.queues.bounds.max_delay):
+            require(self.ports.timers, f"a delay of {delay} s, which is more than the {most} s that a queue can delay a message")
         command = Command(
             id="", task_id=task_id, task=signature.task, args=signature.args, kwargs=signature.kwargs,
             expires=expiry_of(options, spec.expires if spec is not None else None, now),
             tenant=options.tenant or _tenant(spec, signature) or tenant, traceparent=traceparent, ignore_result=ignore,
             time_limits=_time_limits(spec, options), stamps=joined(stamps, options.stamps), tracestate=tracestate,
         )  # fmt: skip
-        return CommandDraft(queue, command, delay, serial_key=_serial_key(spec, signature, queue, delay))
+        return CommandDraft(queue, command, delay, serial_key=self._serial_key(spec, signature, queue, delay))
 
     def draft(self, signature: Signature, task_id: str) -> CommandDraft:
         """Return *signature*, a task of a canvas, as a draft under *task_id*; its arguments have to be complete."""
@@ -86,6 +86,14 @@ class Drafting:
         ref = self._composer.check(draft.command.args, draft.command.kwargs)
         return draft.asking(args=(), kwargs={}, data_ref=ref) if ref is not None else draft
 
+    def _serial_key(self, spec: TaskSpec | None, signature: Signature, queue: str, delay: int) -> str | None:
+        """Return the key within which *queue* keeps order; None where nothing asks for order."""
+        if signature.options.serial_key is None and (spec is None or spec.serial_key is None) and not is_fifo(queue):
+            return None
+        from sedano.engine.publisher.order_keys import key_for
+
+        return key_for(self.ports, spec, signature, queue, delay)
+
     def fresh_id(self) -> str:
         """Return the id of the next publication: derived inside a task, so that a second run of it finds the same one."""
         context = CURRENT.get()
@@ -115,15 +123,6 @@ def trace(context: TaskContext | None, traceparent: str | None, tracestate: str 
 def _tenant(spec: TaskSpec | None, signature: Signature) -> str | None:
     """Return who a call is for by its arguments, where its task says how to find that."""
     return spec.tenant_of(signature.args, signature.kwargs) if spec is not None else None
-
-
-def _serial_key(spec: TaskSpec | None, signature: Signature, queue: str, delay: int) -> str | None:
-    """Return the key within which *queue* keeps order; None where nothing asks for order."""
-    if signature.options.serial_key is None and (spec is None or spec.serial_key is None) and not is_fifo(queue):
-        return None
-    from sedano.engine.publisher.order_keys import key_for
-
-    return key_for(spec, signature, queue, delay)
 
 
 def _unordered(draft: CommandDraft, who: str) -> CommandDraft:

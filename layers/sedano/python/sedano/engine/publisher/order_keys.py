@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from sedano.engine.registry import TaskSpec
+from sedano.engine.registry import ORDER, TaskSpec, require_of
 from sedano.errors import ArgumentError, OptionError
 from sedano.model.order import APART, group_of
 from sedano.model.queues import FIFO, is_fifo
 from sedano.model.tasks.signature import Signature
+from sedano.ports import Ports
 
 
-def key_for(spec: TaskSpec | None, signature: Signature, queue: str, delay: int) -> str:
+def key_for(ports: Ports, spec: TaskSpec | None, signature: Signature, queue: str, delay: int) -> str:
     """Return the key within which *queue* keeps the order of *signature*, a call of *spec* (None: a task that this app does not know).
 
     Raises:
         OptionError: the queue keeps no order, or an option contradicts it.
         ArgumentError: its arguments have no such key.
+        QueueUnfit: the queues of this deployment keep no order.
     """
     options = signature.options
     if not is_fifo(queue):
         if options.serial_key is None:
             raise OptionError(f"queue: {signature.task} is declared with serial_key=, and {queue!r} keeps no order; leave the queue out")
         raise OptionError(f"serial_key: the queue {queue!r} keeps no order; the name of one that does ends in {FIFO}")
+    require_of(ports, ORDER, f"a call on the queue {queue!r}")
     if spec is not None and spec.serial_key is None:
         raise OptionError(f"queue: {queue!r} keeps order, and {spec.name} is declared without serial_key=; declare it with such a queue")
     if delay:

@@ -15,7 +15,7 @@ from sedano.engine.canvas.chord_results import Gathering
 from sedano.engine.context import CURRENT, TaskContext, must_not_hold_up
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, weight_of
 from sedano.engine.publisher.drafting import Drafting, trace
-from sedano.engine.publisher.sender import BATCH, Backlog, Publisher
+from sedano.engine.publisher.sender import Backlog, Publisher
 from sedano.engine.registry import Registry
 from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, KeyReused, SedanoError, UnknownQueue
 from sedano.model.ledger import dedup_keys as keyed
@@ -179,7 +179,7 @@ class Outlet:
         pending = _BATCH.get()
         if pending is not None:
             pending.extend(messages)
-            if len(pending) >= BATCH:
+            if len(pending) >= self.ports.queues.bounds.max_batch:
                 self._publisher.publish_or_keep(_taken(pending))
         elif len(messages) == 1:
             self._publisher.publish(messages[0])

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job
 from sedano.errors import SedanoError
-from sedano.model.queues import MAX_DELAY_S
 from sedano.ports import Outgoing, Ports
 
 
@@ -25,7 +24,7 @@ class Requeued(NamedTuple):
 
 
 def resend(ports: Ports, waiting: Sequence[Requeued], batch: Batch) -> None:
-    """Send all of *waiting* anew; what the queue does not take is given back. More than 900 s are waited in stretches of 900 s."""
+    """Send all of *waiting* anew; what the queue does not take is given back. The queue's longest delay bounds each wait."""
     by_queue: dict[str, list[Requeued]] = {}
     for later in waiting:
         by_queue.setdefault(later.job.delivery.queue, []).append(later)
@@ -36,7 +35,7 @@ def resend(ports: Ports, waiting: Sequence[Requeued], batch: Batch) -> None:
 def _resend(ports: Ports, queue: str, waiting: Sequence[Requeued], batch: Batch) -> None:
     now = ports.clock.now()
     try:
-        answers = ports.queues.send(queue, [_outgoing(later, now) for later in waiting])
+        answers = ports.queues.send(queue, [_outgoing(later, now, ports.queues.bounds.max_delay) for later in waiting])
     except SedanoError as away:
         answers = [away] * len(waiting)
     for later, error in zip(waiting, answers, strict=True):
@@ -58,7 +57,7 @@ def _resend(ports: Ports, queue: str, waiting: Sequence[Requeued], batch: Batch)
         )
 
 
-def _outgoing(later: Requeued, now: float) -> Outgoing:
-    delay = min(max(0, -int(-(later.at - now) // 1)), MAX_DELAY_S)
+def _outgoing(later: Requeued, now: float, most: int) -> Outgoing:
+    delay = min(max(0, -int(-(later.at - now) // 1)), most)
     delivery = later.job.delivery
     return Outgoing(delivery.body, delay, later.job.command.tenant, {**delivery.attributes, **later.attributes})

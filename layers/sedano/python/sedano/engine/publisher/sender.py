@@ -23,13 +23,12 @@ from typing import NoReturn, Protocol
 
 from sedano.engine.drafts import Addressed
 from sedano.errors import BacklogFull, NotCalled, PublishError, SedanoError, Unavailable
-from sedano.model.queues import MAX_DELAY_S, is_fifo
+from sedano.model.queues import is_fifo
 from sedano.ports import Clock, Entropy, Outgoing, Queues, Telemetry, Timers, deadlines
 
-BATCH = 10
 PAUSES = (0.1, 0.4, 1.6)
 """Seconds before each retry of a send; jitter halves them at most."""
-DRAINED = 10 * BATCH
+DRAINED = 100
 """How many stored messages follow one publication that got through, at most."""
 _LATE = "no lane was free, or no answer arrived, before the deadline"
 
@@ -82,10 +81,10 @@ class _Ticket:
 class _Line:
     """The messages that wait for one queue, and how many lanes are free."""
 
-    __slots__ = ("free", "lock", "waiting")
+    __slots__ = ("free", "lock", "most", "waiting")
 
-    def __init__(self, lanes: int) -> None:
-        self.lock = threading.Lock()
+    def __init__(self, lanes: int, most: int) -> None:
+        self.lock, self.most = threading.Lock(), most
         self.waiting: deque[_Ticket] = deque()
         self.free = lanes
 
@@ -93,7 +92,7 @@ class _Line:
         """Let the first thread of *batch* that still waits send it; free the lane when no thread waits. Under the lock."""
         staying = [ticket for ticket in batch if not ticket.gone]
         if not staying and self.waiting:
-            staying = [self.waiting.popleft() for _ in range(min(BATCH, len(self.waiting)))]
+            staying = [self.waiting.popleft() for _ in range(min(self.most, len(self.waiting)))]
         self.free += not staying
         if staying:
             staying[0].batch = staying
@@ -107,11 +106,12 @@ class Publisher:
         self, queues: Queues, timers: Timers, clock: Clock, entropy: Entropy, telemetry: Telemetry, lanes: int = 4,
         backlog: Backlog | None = None,
     ) -> None:  # fmt: skip
-        """Send over *queues* with at most *lanes* calls under way for each queue; a message that does not get through is stored in
-        *backlog*. One with a longer delay than a queue allows (900 s) becomes one of *timers*.
+        """Send over *queues* with at most *lanes* calls under way for each queue; the rest is stored in *backlog*.
+
+        A delay beyond the queue's longest becomes one of *timers*; without timers the message waits in steps.
         """
         self._queues, self._timers, self._clock, self._entropy, self._telemetry = queues, timers, clock, entropy, telemetry
-        self._lines: dict[str, _Line] = defaultdict(lambda: _Line(lanes))
+        self._lines: dict[str, _Line] = defaultdict(lambda: _Line(lanes, queues.bounds.max_batch))
         self._backlog = backlog
         self._stored = False
         self._interrupted: deque[Addressed] = deque()
@@ -297,13 +297,18 @@ class Publisher:
 
     def _try(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         try:
-            if any(message.delay > MAX_DELAY_S for message in messages):
-                from sedano.engine import timers as timing
-
-                return timing.send(self._queues, self._timers, self._clock, queue, messages)
-            return self._queues.send(queue, messages)
+            return send(self._queues, self._timers, self._clock, queue, messages)
         except SedanoError as error:
             return [error] * len(messages)
+
+
+def send(queues: Queues, timers: Timers, clock: Clock, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+    """Send *messages* to *queue*, those that it cannot delay for so long by *timers*; answer None for each that was accepted."""
+    if any(message.delay > queues.bounds.max_delay for message in messages):
+        from sedano.engine import timers as timing
+
+        return timing.send(queues, timers, clock, queue, messages)
+    return queues.send(queue, messages)
 
 
 def _refuse(error: SedanoError, why: str) -> NoReturn:

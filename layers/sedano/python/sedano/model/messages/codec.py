@@ -20,8 +20,7 @@ from __future__ import annotations
 from sedano.model.messages.attributes import MAX_DATA_BYTES, MAX_DATA_DEPTH, MAX_VALUE_DEPTH
 from sedano.model.messages.decoder import decode, decode_data, decode_event_data, decode_value
 from sedano.model.messages.encoder import encode, encode_data, encode_event_data, encode_value
-from sedano.model.messages.strict_json import MAX_DEPTH
-from sedano.model.queues import MAX_BYTES
+from sedano.model.messages.strict_json import MAX_BYTES, MAX_DEPTH
 
 __all__ = [
     "MAX_BYTES",

@@ -14,8 +14,7 @@ from sedano.model.messages import attributes as wire
 from sedano.model.messages import fast_decoder as canonical
 from sedano.model.messages.lineage import DEFAULT_BUDGET, ROOT, Lineage
 from sedano.model.messages.message import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Gather, Member, Message, Place
-from sedano.model.messages.strict_json import MAX_DEPTH, load
-from sedano.model.queues import MAX_BYTES
+from sedano.model.messages.strict_json import MAX_BYTES, MAX_DEPTH, load
 
 Found = dict[str, Any]
 

@@ -27,6 +27,8 @@ from typing import Any, NoReturn
 from sedano.errors import MessageRefused
 from sedano.model import refusals
 
+MAX_BYTES = 1_048_576
+"""The most bytes of a message; a queue may take fewer (`sedano.model.queues.QueueBounds`)."""
 MAX_DEPTH = 64
 """The most containers inside one another in a message, its envelope included."""
 MAX_DIGITS = 4300
