@@ -5,13 +5,14 @@ from itertools import pairwise
 from typing import Any
 
 from glue_jobs.pipeline.report.charts import Band, ribbons
+from glue_jobs.pipeline.report.style import FAILED, LEFT_OUT
 from glue_jobs.pipeline.report.words import count, safe, share
-from sedano.model.states import EXPIRED, FAILURE, PENDING, POISON, RECEIVED, REJECTED, RETRY, REVOKED, STARTED, SUCCESS
+from sedano.model.states import PENDING, RECEIVED, REJECTED, RETRY, STARTED, SUCCESS
 
 Told = dict[str, Any]
 
 #: The states from the top to the bottom: what went well above what did not; any other state comes last.
-ORDER = (SUCCESS, STARTED, RECEIVED, PENDING, RETRY, REVOKED, EXPIRED, REJECTED, FAILURE, POISON)
+ORDER = (SUCCESS, STARTED, RECEIVED, PENDING, RETRY, *LEFT_OUT, REJECTED, *FAILED)
 GAP = 0.05
 LABEL = 0.125
 _COLUMNS = ((0.0, "published"), (0.36, "received"), (0.7, "started"))

@@ -2,6 +2,17 @@
 
 from typing import Final
 
+from sedano.model.states import FAILURE, REJECTED, REVOKED, ROWS
+
+#: The ends of tasks that were left out, and of those that failed: each new state is one of them by its row.
+LEFT_OUT: Final = tuple(state for state, row in ROWS.items() if row.dependents == REVOKED)
+FAILED: Final = tuple(state for state, row in ROWS.items() if row.dependents == FAILURE)
+
+
+def _ribbons(*states: str) -> str:
+    return ",".join(f".ribbon.{state}" for state in states)
+
+
 STYLE: Final = """
 :root{--bg:#f6f7f4;--card:#fff;--ink:#1d2a24;--soft:#5d6b64;--rule:#e3e7e2;--leaf:#2f7d4f;--leaf2:#8cc3a0;--sky:#2c6fad;--amber:#d9952b;
 --red:#c8463c;--violet:#7a5ba8;--shadow:0 1px 2px #0f1f1712,0 4px 16px #0f1f170d}
@@ -34,8 +45,8 @@ svg path{vector-effect:non-scaling-stroke}.rule{stroke:var(--rule);stroke-width:
 .line{stroke:var(--sky);stroke-width:1.6;fill:none;stroke-linejoin:round}
 .curves .succeeded{fill:var(--leaf2)}.curves .retried{fill:var(--amber)}.curves .failed{fill:var(--red)}
 .heat rect{fill:var(--leaf)}.session{fill:var(--soft);opacity:.5}.busy{fill:var(--leaf)}svg .failed{fill:var(--red)}
-.ribbon{fill:var(--leaf);opacity:.34}.ribbon.FAILURE,.ribbon.POISON,.ribbon.REJECTED{fill:var(--red)}.ribbon.RETRY{fill:var(--amber)}
-.ribbon.REVOKED,.ribbon.EXPIRED{fill:var(--violet)}.ribbon.PENDING,.ribbon.RECEIVED,.ribbon.STARTED{fill:var(--sky)}.ribbon.other{fill:var(--soft)}
+.ribbon{fill:var(--leaf);opacity:.34}FAILED{fill:var(--red)}.ribbon.RETRY{fill:var(--amber)}
+LEFT_OUT{fill:var(--violet)}.ribbon.PENDING,.ribbon.RECEIVED,.ribbon.STARTED{fill:var(--sky)}.ribbon.other{fill:var(--soft)}
 .flowbox{position:relative;padding:0 118px 0 0}
 .flowbox .node{position:absolute;font-size:13px;line-height:1.2;transform:translateY(-50%);white-space:nowrap}
 .flowbox .node b{display:block;font-weight:620}.flowbox .node span{color:var(--soft);font-size:12px}
@@ -75,4 +86,4 @@ section{padding:14px}
 .lanes .row .draw,.path .row .track{grid-column:1/-1;grid-row:2}
 .bar{grid-template-columns:minmax(0,1fr) auto}.bar .track{grid-column:1/-1;grid-row:2}.flowbox{padding-right:96px}svg.flow{height:260px}}
 @media print{body{background:#fff}section,.tile{break-inside:avoid;box-shadow:none}}
-"""
+""".replace("FAILED", _ribbons(*FAILED, REJECTED)).replace("LEFT_OUT", _ribbons(*LEFT_OUT))

@@ -10,9 +10,10 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar, cast
 
+from sedano import errors
 from sedano.engine.canvas.chord_results import Gathering
 from sedano.engine.registry import Registry
-from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout, TaskExpired, TaskRevoked
+from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout, TaskRevoked
 from sedano.model import states
 from sedano.model.ledger.records import TaskRecord
 from sedano.ports import Clock, Ports
@@ -21,7 +22,9 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 FIRST_PAUSE_S, MOST_PAUSE_S, GROWTH = 0.05, 2.0, 1.5
-UNRUN = {error.__name__: error for error in (TaskRevoked, TaskExpired)}
+UNRUN: Mapping[str, type[TaskRevoked]] = {
+    row.error_type: getattr(errors, row.error_type, TaskRevoked) for row in states.ROWS.values() if row.dependents == states.REVOKED
+}
 """The errors of tasks that never ran because they, or what they needed, were revoked or expired: by name, as a record holds them."""
 READ_AT_ONCE = 100
 """The most records of one read."""

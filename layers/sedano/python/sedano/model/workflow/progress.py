@@ -239,7 +239,7 @@ class Progress:
 
 
 STOPPED = WINDING_UP | {FAILED, CANCELLED}
-STOPPABLE = frozenset({states.REVOKED, states.EXPIRED})
+STOPPABLE = frozenset(state for state, row in states.ROWS.items() if row.dependents == states.REVOKED)
 """How a task ends that ran out of the time that its step has."""
 
 
