@@ -49,6 +49,7 @@ from sedano.ports import (
     Ledger,
     Members,
     Memos,
+    Ports,
     Queues,
     Schedules,
     Timers,
@@ -99,31 +100,14 @@ class World:
 
 def in_memory() -> World:
     """Everything over dicts. No network, so there is no answer to lose: the write is simply made twice."""
-    clock = memory.VirtualClock(memory.START)
-    ledger = memory.MemoryLedger(clock)
-    blobs = memory.MemoryBlobs()
-    queues = memory.MemoryQueues(clock, memory.queue_keys(QUEUES), max_receives=5)
-    return World(
-        name="memory",
-        ledger=ledger,
-        queues=queues,
-        blobs=blobs,
-        events=memory.MemoryEvents(),
-        members=memory.MemoryMembers(),
-        leases=memory.MemoryLeases(clock),
-        control=memory.MemoryControl(),
-        elections=memory.MemoryElections(ledger),
-        flow_runs=memory.MemoryFlowRuns(),
-        memos=memory.MemoryMemos(),
-        limits=memory.MemoryLimits(),
-        consumers=memory.MemoryConsumers(queues),
-        timers=memory.MemoryTimers(clock, queues),
-        schedules=memory.MemorySchedules(),
-        losing=lambda _: nullcontext(),
-        damage=blobs.damage,
-        concurrent=True,
-        max_receives=5,
-    )
+    ports = memory.ports(QUEUES)
+    blobs: Any = ports.blobs
+    return World(name="memory", losing=lambda _: nullcontext(), damage=blobs.damage, concurrent=True, max_receives=5, **own(ports))
+
+
+def own(ports: Ports) -> dict[str, Any]:
+    """The ports of a world, by name."""
+    return {port.name: getattr(ports, port.name) for port in fields(World) if hasattr(ports, port.name)}
 
 
 def on_one_file(folder: Path) -> World:
@@ -138,8 +122,7 @@ def on_one_file(folder: Path) -> World:
             else:
                 database.execute("UPDATE blob SET data = ? WHERE digest = ?", (data, ref.digest))
 
-    own = {port.name: getattr(ports, port.name) for port in fields(World) if hasattr(ports, port.name)}
-    return World(name="sqlite", losing=lambda _: nullcontext(), damage=damage, concurrent=True, max_receives=5, **own)
+    return World(name="sqlite", losing=lambda _: nullcontext(), damage=damage, concurrent=True, max_receives=5, **own(ports))
 
 
 def over_aws(resources: Resources) -> World:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.errors import PortMissing
 from sedano.ports import Ports, command_queue
-from sedano.ports.absent import REQUIRED_BY, absent
+from sedano.ports.absent import REQUIRED_BY, absent, has
+from sedano.sqlite.deployment import connect
 
 CORE = {"ledger", "queues", "blobs", "clock", "entropy", "telemetry"}
 OPTIONAL = sorted(one.name for one in fields(Ports) if one.name not in CORE and one.name not in ("most_budget", "store_time"))
@@ -113,6 +115,12 @@ REFUSED: dict[str, dict[str, Call]] = {
 def test_the_optional_ports_are_those_with_a_default_and_each_has_words_and_calls() -> None:
     named = {one.name for one in fields(Ports) if one.default is not MISSING} - {"most_budget", "store_time"}
     assert named == set(OPTIONAL) == set(REQUIRED_BY) == set(REFUSED)
+
+
+def test_memory_and_one_file_have_every_port(tmp_path: Path) -> None:
+    given = memory.ports()
+    on_file = connect(tmp_path / "sedano.db", ("default",), given.clock, given.entropy, given.telemetry)
+    assert [name for ports in (given, on_file) for name in OPTIONAL if not has(getattr(ports, name))] == []
 
 
 @pytest.mark.parametrize(("port", "name"), [(port, name) for port, calls in REFUSED.items() for name in calls])

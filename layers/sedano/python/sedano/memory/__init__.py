@@ -29,8 +29,9 @@ from sedano.memory.stores import MemoryBlobs, MemoryEvents, MemoryMembers
 from sedano.memory.telemetry import MemoryTelemetry
 from sedano.memory.timers import MemoryTimers
 from sedano.memory.webhook_secrets import MemorySecretTexts
+from sedano.model.messages.lineage import DEFAULT_BUDGET
 from sedano.model.queues import SQS, QueueBounds
-from sedano.ports import EVENTS, PARKED, RECORDS, Ports, command_queue
+from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Ports, Telemetry, command_queue
 from sedano.ports.seals import Seals
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "MemoryTimers",
     "SeededEntropy",
     "VirtualClock",
+    "over",
     "ports",
     "queue_keys",
 ]
@@ -85,11 +87,16 @@ def ports(
         max_receives: receipts after which a message goes to its queue's dead letters.
         bounds: what the queues take, as those of SQS unless you ask for others.
     """
-    clock, telemetry = VirtualClock(start), MemoryTelemetry()
-    ledger, own_queues = MemoryLedger(clock), MemoryQueues(clock, queue_keys(queues), visibility, max_receives, bounds)
+    clock = VirtualClock(start)
+    return over(clock, MemoryQueues(clock, queue_keys(queues), visibility, max_receives, bounds), MemoryTelemetry(), seed)
+
+
+def over(clock: Clock, queues: MemoryQueues, telemetry: Telemetry, seed: int = 0, most_budget: int = DEFAULT_BUDGET) -> Ports:
+    """Return a whole deployment in memory over these *queues*, on *clock*; *most_budget*: see `sedano.ports.Ports`."""
+    ledger = MemoryLedger(clock)
     return Ports(
         ledger=ledger,
-        queues=own_queues,
+        queues=queues,
         blobs=MemoryBlobs(),
         events=MemoryEvents(),
         members=MemoryMembers(),
@@ -99,9 +106,12 @@ def ports(
         flow_runs=MemoryFlowRuns(),
         memos=MemoryMemos(),
         limits=MemoryLimits(),
-        consumers=MemoryConsumers(own_queues),
-        timers=MemoryTimers(clock, own_queues),
+        consumers=MemoryConsumers(queues),
+        timers=MemoryTimers(clock, queues),
         schedules=MemorySchedules(),
         seals=Seals(MemoryKeyStore(), clock, SeededEntropy(seed), telemetry),
-        clock=clock, entropy=SeededEntropy(seed), telemetry=telemetry,
-    )  # fmt: skip
+        clock=clock,
+        entropy=SeededEntropy(seed),
+        telemetry=telemetry,
+        most_budget=most_budget,
+    )

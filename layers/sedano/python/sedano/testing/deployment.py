@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
+from sedano import memory
 from sedano.app import Sedano
 from sedano.engine.chronicle import Host
 from sedano.engine.context import CURRENT
@@ -20,29 +21,7 @@ from sedano.engine.worker.gates import GATES
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.errors import MessageRefused, SedanoError
 from sedano.host.sources import answering, reading
-from sedano.memory import (
-    START,
-    MemoryBlobs,
-    MemoryConsumers,
-    MemoryControl,
-    MemoryElections,
-    MemoryEvents,
-    MemoryFlowRuns,
-    MemoryKeyStore,
-    MemoryLeases,
-    MemoryLedger,
-    MemoryLimits,
-    MemoryMembers,
-    MemoryMemos,
-    MemoryQueues,
-    MemorySchedules,
-    MemorySecretTexts,
-    MemoryTelemetry,
-    MemoryTimers,
-    SeededEntropy,
-    VirtualClock,
-    queue_keys,
-)  # fmt: skip
+from sedano.memory import START, MemoryQueues, MemorySecretTexts, MemoryTelemetry, VirtualClock, queue_keys
 from sedano.memory.stream_records import kinesis_record, table_record
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
@@ -51,8 +30,7 @@ from sedano.model.messages.message import LAUNCH, NOTHING, Command, Event
 from sedano.model.queues import is_fifo
 from sedano.model.sources.webhooks import Answer, Arrived
 from sedano.model.timers import opened
-from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Delivery, Outgoing, Ports, command_queue
-from sedano.ports.seals import Seals
+from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Delivery, Outgoing, command_queue
 from sedano.testing.crash_points import Died, Watch
 
 INVOCATION_S = 900.0
@@ -150,15 +128,7 @@ class World:
         self.telemetry = MemoryTelemetry()
         self.secrets: dict[str, str] = {}
         self._told = self._deaths = 0
-        ledger = MemoryLedger(self.clock)
-        self.ports = Ports(
-            ledger=ledger, queues=self.queues, blobs=MemoryBlobs(), events=MemoryEvents(), members=MemoryMembers(),
-            leases=MemoryLeases(self.clock), control=MemoryControl(), elections=MemoryElections(ledger), flow_runs=MemoryFlowRuns(),
-            memos=MemoryMemos(), limits=MemoryLimits(), consumers=MemoryConsumers(self.queues),
-            timers=MemoryTimers(self.clock, self.queues), schedules=MemorySchedules(),
-            seals=Seals(MemoryKeyStore(), self.clock, SeededEntropy(seed), self.telemetry), clock=self.clock, entropy=SeededEntropy(seed),
-            telemetry=self.telemetry, most_budget=most_budget,
-        )  # fmt: skip
+        self.ports = memory.over(self.clock, self.queues, self.telemetry, seed, most_budget)
         for process in (WORKER, ROUTER, RECORDER, SCHEDULER):
             self._start(process)
         self._owners = {command_queue(q): WORKER for q in app.queues} | {EVENTS: ROUTER, RECORDS: RECORDER}
