@@ -2,14 +2,19 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from threading import Barrier
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from sedano import Sedano
 from sedano.django import configured_app
+from sedano.django.backend import SedanoBackend
 from sedano.django.interface import TaskResultDoesNotExist, TaskResultStatus, task_enqueued, task_finished, task_started
+from sedano.django.runner import Runner, runner_of
 from sedano.errors import RemoteError
 from sedano.model.queues import command_queue
 from sedano.testing import World
@@ -105,6 +110,23 @@ def test_what_cannot_be_honoured_is_refused_where_it_is_written(
 ) -> None:
     with pytest.raises(Exception, match=words):
         declare(project)
+
+
+def test_threads_share_what_a_backend_knows_and_declare_it_once(project: ModuleType, stage: World) -> None:
+    app, together = Sedano("threads"), Barrier(8)
+
+    def made(_: int) -> Runner:
+        together.wait(60)
+        return runner_of(app, "default", None, SedanoBackend)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(made, range(8)))) == 1
+
+    def found() -> Any:
+        return project.add.get_result(project.add.enqueue(1).id).status
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(found).result() == TaskResultStatus.READY
 
 
 def test_a_message_cannot_name_a_function_that_is_no_task(project: ModuleType, stage: World) -> None:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from inspect import iscoroutinefunction
 from os import getpid
 from platform import node
+from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -36,14 +37,16 @@ from sedano.model.retry import Retry
 DIGEST = 12
 """Characters of an id that name its task."""
 _RUNNERS: WeakKeyDictionary[Sedano, dict[str, Runner]] = WeakKeyDictionary()
+_DECLARING = Lock()
 
 
 def runner_of(app: Sedano, alias: str, retry: Retry | bool | None, sender: type) -> Runner:
     """Return the runner of the backend *alias* in *app*, declared at the first call: Django makes a backend in each thread."""
-    runners = _RUNNERS.setdefault(app, {})
-    if alias not in runners:
-        runners[alias] = Runner(app, alias, retry, sender)
-    return runners[alias]
+    with _DECLARING:
+        runners = _RUNNERS.setdefault(app, {})
+        if alias not in runners:
+            runners[alias] = Runner(app, alias, retry, sender)
+        return runners[alias]
 
 
 def digest_of(path: str) -> str:
