@@ -53,7 +53,7 @@ def wrong_with(arn: object, region: str | None) -> str | None:
 
 def _stream_of(table: str) -> str:
     return (
-        f"the ARN of the table's stream, which `aws dynamodb describe-table --table-name {table} --query Table.LatestStreamArn` tells; if "
+        f"the ARN of the table's stream, which `aws dynamodb describe-table --table-name {table} --query Table.LatestStreamArn` prints; if "
         f"that is null, `aws dynamodb update-table --table-name {table} --stream-specification "
         "StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES` turns one on"
     )

@@ -12,10 +12,10 @@ KEEPERS = ("dynamodb", "s3", "sqs")
 class Key(Construct):
     """One key for all tables, buckets and queues of a stage, renewed each year, and never deleted with its stack.
 
-    Who may use it is said as AWS says it of the keys that it manages itself: everybody in the account, through a service that keeps
-    something with it and lets him at that. So no role needs a grant of its own for it, nor does a publisher; no principal can decrypt with
-    it directly. Outside the partition `aws` the names of services end as the partition's addresses do, such as `amazonaws.com.cn`; both
-    endings are named, because AWS documents the first one for all partitions.
+    Its users are those of AWS's own managed keys: every principal of the account, through a service that keeps data with it and permits
+    this. So no role needs a grant of its own for it, nor does a publisher; no principal can decrypt with it directly. Outside the partition
+    `aws` the names of services end as the partition's addresses do, such as `amazonaws.com.cn`; both endings are named, because AWS
+    documents the first one for all partitions.
     """
 
     def __init__(self, scope: Construct, name: str, *, stage: str) -> None:

@@ -1,6 +1,6 @@
 """How new code of a function is let in: a tenth of the work for five minutes, then all of it, and back if it does worse.
 
-What is compared is the share of invocations that fail, of the new version and of the one before it, minute by minute. So a fix is let in
+The comparison is of the share of invocations that fail, of the new version and of the one before it, minute by minute. So a fix is let in
 while the old version fails, and one invocation that ran out of memory in a busy minute takes nothing back.
 
 The metrics are those of AWS's own example of a gradual deployment (AWS SAM, "Deploying serverless applications gradually"): the dimension

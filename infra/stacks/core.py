@@ -1,4 +1,4 @@
-"""What a stage runs: the queues, the three functions that consume them, and the scheduler of periodic tasks.
+"""The running part of a stage: the queues, the three functions that consume them, and the scheduler of periodic tasks.
 
     command queues -> worker -> command queues, events, records, parked
     events         -> router -> command queues, records, parked

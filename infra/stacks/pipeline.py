@@ -1,4 +1,5 @@
-"""What turns a stage's history into tables: one Spark job on Glue, off until it is started or scheduled; EMR Serverless if asked for.
+"""The job that turns a stage's history into tables: one Spark job on Glue, off until it is started or scheduled; EMR Serverless if asked
+for.
 
     history bucket events/  ->  job (build, then compact)  ->  history bucket history/
 

@@ -3,7 +3,7 @@
     with local_stage(app="shop.tasks:app", code=Path("src"), directory=Path("build/local")) as stage:
         os.environ.update(stage.environment)
 
-What runs is what is deployed: the CDK app is synthesised, CloudFormation creates its stacks, and functions start from
+The stage is what a deployment makes: the CDK app is synthesised, CloudFormation creates its stacks, and functions start from
 their layers in processes of their own. Only the endpoint is not AWS, and it listens on 127.0.0.1 alone.
 """
 
@@ -23,7 +23,7 @@ __all__ = ["Endpoint", "LocalStage", "LocalStageError", "local_stage"]
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Return what *name* stands for, loaded when it is first asked for: the command hears Ctrl-C before it loads an AWS client."""
+        """Return the object called *name*, loaded at its first use: the command handles Ctrl-C before it loads an AWS client."""
         home = _home(name)
         if home is None:
             raise AttributeError(f"module 'sedano.local' has no attribute {name!r}")

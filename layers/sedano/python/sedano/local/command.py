@@ -1,4 +1,4 @@
-"""What `python -m sedano.local` does once it is loaded: a stage on this machine until Ctrl-C."""
+"""The program of `python -m sedano.local`: a stage on this machine until Ctrl-C."""
 
 import argparse
 import shlex

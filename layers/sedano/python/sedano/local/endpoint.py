@@ -104,12 +104,12 @@ class Endpoint:
 
     @property
     def certificate(self) -> Path | None:
-        """What clients must trust, when it speaks TLS."""
+        """The certificate that clients must trust, when it uses TLS."""
         return self._scratch / "ministack-tls" / "server.crt" if self._enforce_iam else None
 
     @property
     def environment(self) -> dict[str, str]:
-        """What makes every AWS client of a process use this endpoint."""
+        """The variables that make every AWS client of a process use this endpoint."""
         direct = [os.environ[name] for name in ("NO_PROXY", "no_proxy") if name in os.environ][:1]
         trust = {"AWS_CA_BUNDLE": str(self.certificate)} if self.certificate else {}
         return {
@@ -153,7 +153,7 @@ class Endpoint:
         return False
 
     def _is_healthy(self) -> bool:
-        """Whether it is this endpoint that answers, and not another that took the port first."""
+        """Whether this endpoint answers, and not another that took the port first."""
         try:
             connection, asked = self._connection(), AWSRequest("GET", f"{self.url}{_HEALTH}")
             SigV4Auth(self._credentials, "ministack", REGION).add_auth(asked)

@@ -1,7 +1,7 @@
-"""What goes wrong on this machine before anything of the user's runs."""
+"""Failures on this machine before anything of the user's runs."""
 
 from sedano.errors import SedanoError
 
 
 class LocalStageError(SedanoError):
-    """The local stage cannot run; the message says what is missing and what to do."""
+    """The local stage cannot run; the message names the missing part and the remedy."""

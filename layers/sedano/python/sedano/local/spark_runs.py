@@ -22,7 +22,7 @@ WORDS = 2_000
 
 
 class LocalRuns:
-    """Processes of this machine; *jobs* tells the module of each job, such as ``{"history": "glue_jobs.history"}``."""
+    """Processes of this machine; *jobs* names the module of each job, such as ``{"history": "glue_jobs.history"}``."""
 
     def __init__(self, folder: Path, jobs: Mapping[str, str]) -> None:
         """Keep what is known of the runs in *folder*."""

@@ -70,7 +70,7 @@ def _deployed(endpoint: Endpoint, assembly: Path) -> LocalStage:
 
 
 def _write(stage: LocalStage) -> None:
-    """Write the stage's file anew, so that nobody else has it open and its mode is right from the first byte."""
+    """Write the stage's file anew, so that no other process has it open and its mode is right from the first byte."""
     stage.file.unlink(missing_ok=True)
     with os.fdopen(os.open(stage.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(stage.exports)

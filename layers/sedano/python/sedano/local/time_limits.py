@@ -1,4 +1,4 @@
-"""What a developer is told when the local stage ends a function at its time limit: on AWS it stands in the function's log alone."""
+"""The notice to a developer when the local stage ends a function at its time limit: on AWS it is only in the function's log."""
 
 import re
 from collections.abc import Iterable, Iterator
