@@ -140,7 +140,7 @@ def test_a_look_that_is_not_answered_lets_the_body_run() -> None:
             row.next.delay(1)
         replace_ledger(world, Away(world.ports.ledger))
         world.step()
-        assert "revocations not read; what was known holds" in world.telemetry.messages("warning")
+        assert "revocations not read; the last known state holds" in world.telemetry.messages("warning")
     assert row.ran == [1]
 
 

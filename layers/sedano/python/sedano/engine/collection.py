@@ -1,15 +1,15 @@
 """Calls that wait for others: of a debounced task the last of a quiet period runs; those of a batched task run together as one call.
 
-Debounce. Each call is noted where it is received, the latest by its publisher's logical clock, and sent anew to come when it has been quiet
-for long enough. Only then is it asked whether it still is the latest; an earlier one ends as REVOKED. The latest one's message is never
-acknowledged before its copy is in the queue, so no crash loses it. When its quiet is over counts only with the mark of one of the stage's
-keys (`sedano.ports.seals`): otherwise the call is noted as if it had just been published. Where a worker has no keys, a call that is the
-latest and was published for long enough runs.
+Debounce. Each call is noted where it is received, the latest by its publisher's logical clock, and sent anew with a delay until it may have
+been quiet for long enough. Only then is it asked whether it still is the latest; an earlier one ends as REVOKED. The latest one's message
+is never acknowledged before its copy is in the queue, so no crash loses it. When its quiet is over counts only with the mark of one of the
+stage's keys (`sedano.ports.seals`): otherwise the call is noted as if it had just been published. Where a worker has no keys, a call that
+is the latest and was published for long enough runs.
 
 Batch. Calls go into a basket, one for each slice of time and key. A worker sends the command that runs a basket before it puts anything
-into it, to come when the slice is over; whichever of these copies comes first shuts the basket, the others meet its claim. So whatever is
-in a basket has somebody who comes for it. A call whose worker died between putting it in and acknowledging it may be in two baskets: calls
-are received at least once.
+into it, with a delay until the slice is over; the first of these copies shuts the basket, the others meet its claim. So every basket has a
+command that runs it. A call whose worker died between putting it in and acknowledging it may be in two baskets: calls are received at least
+once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sedano.ports import Ports
 MARGIN_S = 1.0
 """A basket is fetched so much later than its slice is over, so that clocks may differ a little."""
 WHOLE_S = 1.0
-"""A queue delays by whole seconds, so what is sent for a basket may come so much later still."""
+"""A queue delays by whole seconds, so the command of a basket may arrive later by so much."""
 ALONE_BYTES = MOST_BASKET_BYTES // 4
 """A call that is longer than this runs in a basket of its own, without one."""
 MOST_SENT = 1_000
@@ -51,7 +51,7 @@ class CollectionRequest(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What calls of the same task and key have in common."""
+        """The common data of calls of one task and key."""
         return f"{self.job.task.name}/{self.key}"
 
 
@@ -178,7 +178,7 @@ class Collecting:
         return found
 
     def _tell(self, job: Job, collected: Collected | None, batch: Batch) -> None:
-        """Note in the history that *job* was collected, for whoever asks why it has not run: it leaves no record of its own."""
+        """Note in the history that *job* was collected, for `explain`: it leaves no record of its own."""
         batch.move(job.delivery)
         batch.count("CallsCollected", job.task.name)
         if collected is not None:
@@ -212,7 +212,7 @@ class Collecting:
         _remember(self._sent, basket, None)
 
     def _run(self, job: Job, calls: str | Sequence[str], name: str, delay: int) -> None:
-        """Send the command that runs *calls*, or what is in the basket of that name."""
+        """Send the command that runs *calls*, or the calls in the basket of that name."""
         task = job.task.name + RUNS
         command = Command(
             id="", task_id=_runner(name), task=task, args=[calls], tenant=job.command.tenant,

@@ -1,12 +1,12 @@
 """Containment: the last resort of each engine. An exception that no rule foresaw costs the one message that caused it, and no other.
 
 What can be foreseen is refused by a parser with a code of the closed list. This module is for the rest: a defect of ours, a strategy or a
-policy of the user's that raises, an answer of a service that is not an answer. The message is set aside as `unexpected`, with the type of
-the exception and the places it came through, and never with a value, because values may be secrets.
+policy of the user's that raises, an answer of a service that is not an answer. The message is parked as `unexpected`, with the type of the
+exception and the frames of its traceback, and never with a value, because values may be secrets.
 
 Why this is safe. A message ends by its acknowledgement, and the other two ends repeat it: a message that is given back is delivered again,
-a message that is set aside is sent again by `sedano parked redrive`, with the same body and so with the same ids. The record of its
-task tells what is left to do (`sedano.model.ledger.claims`):
+a parked message is sent again by `sedano parked redrive`, with the same body and so with the same ids. The record of its task lists the
+remaining work (`sedano.model.ledger.claims`):
 
 - nothing is claimed yet: the task has not begun; the copy claims and runs it.
 - claimed, not begun: the claim is released, and the copy claims it again.
@@ -16,13 +16,12 @@ task tells what is left to do (`sedano.model.ledger.claims`):
   claims and joins absorb those that were sent before.
 
 Where a step for the whole batch raises, it is repeated for each message alone, so that only the guilty one raises again. The steps allow
-that: claims bear their nonces, arrivals are members of sets, follow-ups have derived ids. What a message was before it (given back, set
-aside, sent anew) it stays (`Batch.is_decided`).
+that: claims have their nonces, arrivals are members of sets, follow-ups have derived ids. An earlier decision about a message (given back,
+parked, sent anew) stays (`Batch.is_decided`).
 
 An exception out of an AWS adapter may be the service's fault (a page of HTML with status 200): such a message is given back first and set
-aside at its fourth receipt. `MemoryError` passes, like `SystemExit` and `KeyboardInterrupt`: it says something about this process, and what
-it leaves behind is not to be trusted. The queue then delivers the batch again, each message by itself
-(`sedano.engine.worker.pipeline.rounds`).
+aside at its fourth receipt. `MemoryError` passes, like `SystemExit` and `KeyboardInterrupt`: it concerns this process, whose state cannot
+be trusted any more. The queue then delivers the batch again, each message alone (`sedano.engine.worker.pipeline.rounds`).
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def unexpected(telemetry: Telemetry, error: Exception) -> SedanoError:
 
 
 def is_unexpected(error: SedanoError | None) -> bool:
-    """Tell whether *error* is the refusal that `unexpected` made of an exception."""
+    """Return whether *error* is the refusal that `unexpected` made of an exception."""
     return isinstance(error, MessageRefused) and error.code == refusals.UNEXPECTED
 
 
@@ -82,7 +81,7 @@ def settle(telemetry: Telemetry, answer: SedanoError, delivery: Delivery, batch:
 
 
 def is_early(refused: MessageRefused, delivery: Delivery) -> bool:
-    """Tell whether *refused* came out of an adapter and *delivery* so seldom that the service may be the cause."""
+    """Return whether *refused* is from an adapter and *delivery* was received so seldom that the service may be the cause."""
     return is_unexpected(refused) and refused.field.startswith(ADAPTERS) and delivery.receives < RECEIVES
 
 
@@ -103,7 +102,7 @@ def stumbled(telemetry: Telemetry, step: str, error: Exception) -> None:
 
 
 def answers_of(telemetry: Telemetry, call: Callable[[Sequence[I]], Sequence[R]], items: Sequence[I]) -> list[R | SedanoError]:
-    """Return what *call* answers for each of *items*. Where it raises what nobody foresaw, it is made for each item alone."""
+    """Return what *call* answers for each of *items*. If it raises an unforeseen exception, it is made for each item alone."""
     try:
         return list(call(items))
     except SedanoError as error:
@@ -133,7 +132,7 @@ def apart(
 
 
 def places_of(error: BaseException) -> list[str]:
-    """Return the places in the library that *error* came through, the innermost first; where there is none, the innermost of all."""
+    """Return the library's frames in the traceback of *error*, the innermost first; without any, the innermost of all."""
     places: list[str] = []
     last, frames = "?", error.__traceback__
     while frames is not None:

@@ -1,6 +1,6 @@
 """The task that is running now: its identity for the user, and its outbox for what it publishes.
 
-What a task publishes while it runs is not sent at once: it is kept in the outbox, recorded together with the outcome and sent before the
+A publication of a running task is not sent at once: it is kept in the outbox, recorded together with the outcome and sent before the
 message is acknowledged (the transactional outbox). So a crash never leaves half of it, and an attempt that will be retried sends nothing.
 """
 
@@ -33,9 +33,10 @@ class Replaced(Exception):
 class TaskContext:
     """The running task. *deadline* is when its claim ends (epoch s); *fence* rises with every claim: hand it to what you write to.
 
-    *added*: what it adds to the chord that it is a member of. *before*: attempts of what it stands in for. *token*: the fencing token of
-    a singleton, or of a permit, which rises with each run under it; 0 for other tasks. *permit*: the number of the permit, from 0. *over*:
-    the body has ended; what was taken for it (a lease) is void from then on. *again*: begins its time limits anew, for a map's next call.
+    *added*: what it adds to the chord that it is a member of. *before*: attempts of the task that it replaces. *token*: the fencing token
+    of a singleton, or of a permit, which rises with each run under it; 0 for other tasks. *permit*: the number of the permit, from 0.
+    *over*: the body has ended; what was taken for it (a lease) is void from then on. *again*: begins its time limits anew, for a map's next
+    call.
     """
 
     __slots__ = (
@@ -78,7 +79,7 @@ class TaskContext:
 
     @property
     def attempt(self) -> int:
-        """The number of this attempt, from 0; those of a task that this one stands in for are not counted."""
+        """The number of this attempt, from 0; those of a task that this one replaces are not counted."""
         return self.command.attempt - self.before
 
     @property
@@ -93,12 +94,12 @@ class TaskContext:
 
     @property
     def tenant(self) -> str | None:
-        """Who this task is run for."""
+        """The tenant of this task."""
         return self.command.tenant
 
     @property
     def stamps(self) -> Mapping[str, str]:
-        """The stamps that this task bears, by name; all that it causes inherits them."""
+        """The stamps of this task, by name; all that it causes inherits them."""
         return read(self.command.stamps)
 
     @property
@@ -144,7 +145,7 @@ def must_not_hold_up() -> None:
 
 
 def must_not_stop_loop(instead: str) -> None:
-    """Let pass who may block this thread; who may not is told what to write *instead*.
+    """Return if the caller may block this thread; otherwise raise an error that says what to write *instead*.
 
     Raises:
         WaitInsideLoop: an event loop runs on this thread, and nothing else on it would go on meanwhile.
@@ -156,7 +157,7 @@ def must_not_stop_loop(instead: str) -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise WaitInsideLoop(f"an event loop runs here and would stand still meanwhile; write {instead}")
+    raise WaitInsideLoop(f"this would block the running event loop; write {instead}")
 
 
 def current() -> TaskContext:

@@ -33,7 +33,7 @@ HELD = "message-held"
 
 
 def settle(ports: Ports, lamport: LamportClock, spared: Spared, batch: Batch) -> None:
-    """Send what *batch* deferred anew; what was sent is not given back any more."""
+    """Send the deferred messages of *batch* anew; a sent one is not given back any more."""
     deferred, batch.deferred = batch.deferred, {}
     back = {delivery.message_id for delivery in batch.given_back}
     by_queue: dict[str, list[Deferral]] = {}
@@ -140,7 +140,7 @@ def _hide(ports: Ports, delivery: Delivery, seconds: float) -> None:
     try:
         ports.queues.hold(delivery, seconds)
     except SedanoError as error:
-        ports.telemetry.log("warning", "message not held back; it comes again sooner", message_id=delivery.message_id, error=str(error))
+        ports.telemetry.log("warning", "message not held back; it is redelivered sooner", message_id=delivery.message_id, error=str(error))
 
 
 def _tell(ports: Ports, lamport: LamportClock, one: Deferral, batch: Batch) -> None:

@@ -43,11 +43,11 @@ class CommandDraft(NamedTuple):
 
 
 Draft = CommandDraft | Event
-"""What is asked for. An event needs nothing beside itself: all go to one queue."""
+"""The content of a draft. An event needs nothing beside itself: all go to one queue."""
 
 
 def weight_of(drafts: Sequence[Draft]) -> int:
-    """Return how many tasks *drafts* cause at the expense of whoever publishes them: none for those with an ancestry of their own."""
+    """Return how many tasks *drafts* cause at the expense of their publisher: 0 for those with an ancestry of their own."""
     return sum((draft.weight if draft.lineage is None else 0) if isinstance(draft, CommandDraft) else 1 for draft in drafts)
 
 
@@ -124,7 +124,7 @@ class Composer:
 
 
 def _short(args: Sequence[Any]) -> bool:
-    """Tell, without encoding, that *args* are a few scalars."""
+    """Return, without encoding, whether *args* are a few scalars."""
     return len(args) < 8 and all(type(a) in _SCALARS or (type(a) is str and len(a) < 1_000) for a in args)
 
 

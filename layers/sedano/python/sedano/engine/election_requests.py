@@ -1,4 +1,4 @@
-"""Holding an election: what `sedano.api.elections` hands over to when somebody asks for one."""
+"""Holding an election: the code behind `sedano.api.elections`, loaded with the first request."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sedano.ports.absent import has, require
 
 
 def hold(outlet: Outlet, election_id: str, topic: str, signature: Signature, task_id: str, *, mode: Mode, timeout: int) -> bool:
-    """Hold the election *election_id*, which dispatches *signature* as the task *task_id*; tell whether that task keeps a result.
+    """Hold the election *election_id*, which dispatches *signature* as the task *task_id*; return whether that task keeps a result.
 
     Raises:
-        OptionError: *mode* or *timeout* (whole seconds) is none.
+        OptionError: *mode* or *timeout* (whole seconds) is not valid.
         PortMissing: the deployment has no elections.
     """
     if mode not in ("faithful", "fast"):

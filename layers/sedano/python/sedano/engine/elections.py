@@ -1,14 +1,14 @@
 """Elections among workers that come and go: acknowledging, closing, dispatching, and waiting for a winner.
 
-Whoever asks for an election sends one command, whatever the number of workers. The worker that runs it opens the election, and calls the
-workers as its follow-ups: one command for each member that was alive, whoever receives it, and one that comes when the election's time is
-over. So an asker that dies has asked, or has not; an election that is open has its calls on the way. Each worker that runs a call registers
-itself, once; the one that completes the election, or runs the last call, closes it and publishes what it is about as its own follow-up. The
-task that closed is named in the election, so when its worker dies before the publication, the same message comes again and publishes again,
-under the same id.
+The caller of an election sends one command, for any number of workers. The worker that runs it opens the election, and calls the
+workers as its follow-ups: one command for each member that was alive, for any receiver, and one for the end of the election's time. So an
+asker that dies has asked, or has not; an election that is open has its calls on the way. Each worker that runs a call registers itself,
+once; the one that completes the election, or runs the last call, closes it and publishes the elected task as its own follow-up. The task
+that closed is named in the election, so when its worker dies before the publication, the same message is delivered again and publishes
+again, under the same id.
 
-Only the holder of a call's claim closes in its name: a worker from which the call was taken over, and ended without a close, would close
-what nobody publishes then (found by simulation, 5 of 1 000 000).
+Only the holder of a call's claim closes in its name: a worker from which the call was taken over, and ended without a close, would close an
+election that no worker publishes then (found by simulation, 5 of 1 000 000).
 
 All these commands are claimed: two copies of one call must not both take part, for the one that closes answers for the dispatch, and the
 other, finished earlier, would let its copy be discarded (found by simulation).
@@ -64,7 +64,7 @@ def calls(election: Election, queue: str, timeout: int, parent: str) -> list[Com
 
 
 def sudden(election: Election, queue: str, task_id: str) -> CommandDraft:
-    """Return the one command of a `fast` election, which carries it: whoever writes it down first has won."""
+    """Return the one command of a `fast` election, which carries it: the first worker to write it down has won."""
     args = (election.election_id, True, election.topic, election.task_id, election.draft)
     return CommandDraft(queue, _elect(task_id, args))
 
@@ -79,7 +79,7 @@ def written(draft: CommandDraft) -> str:
 
 
 def _draft(text: str) -> CommandDraft:
-    """Return the draft that `written` wrote; a text that is none fails the task that bears it for good."""
+    """Return the draft that `written` wrote; another text fails its task for good."""
     with poisonous():
         return draft_of(parse_draft(text))
 
@@ -94,7 +94,7 @@ class Gossip(Gate):
     def vote(self, context: TaskContext, election_id: str, last: bool, about: Sequence[Any] = ()) -> None:
         """Do what the running command asks for: open an election, snap it up (*last*, and what it is *about*), or take part in it.
 
-        *last*: its time is over, close it with whoever has registered.
+        *last*: its time is over, close it with the registered workers.
         """
         with poisonous():  # anyone may write a command: what asks nothing is not asked again
             asked = question(about) if about else None
@@ -125,7 +125,7 @@ class Gossip(Gate):
         return [job for job in jobs if job.task.name not in self.registry.led or job.stillborn is not None or self._leads(job, batch)]
 
     def _open(self, context: TaskContext, election_id: str, asked: Question) -> None:
-        """Open the election where there is none yet, and call the workers as long as it is not closed."""
+        """Open the election unless it exists, and call the workers as long as it is not closed."""
         queue = _draft(asked.draft).queue
         new = Election(election_id, asked.topic, asked.task_id, asked.draft, self.ports.entropy.nonce(), need=asked.need)
         standing = self.ports.elections.open(new, self.ports.clock.now()).election or new

@@ -8,7 +8,7 @@ A gate answers about a delivery in one of four ways:
 - **hold** it: it gives the message back or defers it in the batch, and leaves it out of what it returns; before a body, it returns `Later`;
 - **park** it without a record: `Batch.park`, and it leaves it out.
 
-A gate overrides the moments at which it has something to say. In the life of a batch they come in this order:
+A gate overrides the moments at which it has an answer. In the life of a batch they occur in this order:
 
     sift → open → turns → admit → (claim) → begin → (body) → note → (record) → learn → (follow) → release
 

@@ -69,5 +69,5 @@ def _stopped(places: dict[str, int], batch: Batch) -> dict[str, Delivery]:
 def _wait(ports: Ports, job: Job, head: Delivery, batch: Batch) -> None:
     """Defer *job* until its turn, which begins when *head* has ended."""
     batch.count("TasksHeld", job.task.name)
-    tell_held(ports, job, f"its turn comes after message {head.message_id}, of the same serial key {head.serial_key}", 0.0, batch)
+    tell_held(ports, job, f"it waits for its turn after message {head.message_id}, of the same serial key {head.serial_key}", 0.0, batch)
     hold_back(ports, job.delivery, 0.0, batch)

@@ -1,8 +1,8 @@
 """Paused queues: a worker that knows of the pause gives their messages back without a look, until it learns that they go on.
 
-What waits is sent anew with a delay and acknowledged (`sedano.engine.deferrals`): it is not in flight while it waits, its receipts are
-never counted out, and a pause may last for any time. After the pause a message arrives at the latest after as long again as it has waited,
-900 s at most. Only a claimed task's wait of at most 30 s, and a message that waits to be woken, stays in flight.
+A waiting message is sent anew with a delay and acknowledged (`sedano.engine.deferrals`): it is not in flight while it waits, its receipts
+are never counted out, and a pause may last for any time. After the pause a message arrives at the latest after as long again as it has
+waited, 900 s at most. Only a claimed task's wait of at most 30 s, and a message that waits to be woken, stays in flight.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _REFUSED, _CANCELLED = "ConditionalCheckFailedException", "TransactionCanceledEx
 
 
 class HasToken(Protocol):
-    """A lease, or whatever else bears a fencing token."""
+    """A lease, or another object with a fencing token."""
 
     @property
     def token(self) -> int:
@@ -35,7 +35,7 @@ class Proves(Protocol):
 
 
 Holder = HasToken | int
-"""Who writes: a lease, or a token as it is (`current().fence`, which rises with each claim of one task)."""
+"""The writer: a lease, or a token as it is (`current().fence`, which rises with each claim of one task)."""
 
 
 def token_of(holder: Holder) -> int:
@@ -61,7 +61,8 @@ def put_item(client: Any, holder: Holder, **call: Any) -> Mapping[str, Any]:
 
 
 def fence_in(client: Any, holder: Holder, *, TableName: str, Key: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: N803 - as boto3 says
-    """Shut earlier holders out of an item and return it: what a new holder does first, so that nobody changes what it has read.
+    """Shut earlier holders out of an item and return it: the first step of a new holder, so that no other writer changes the item that it
+    has read.
 
     Raises:
         FencedOff: a later holder has written.

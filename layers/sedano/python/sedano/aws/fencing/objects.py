@@ -1,12 +1,12 @@
 """Guards for a user's own objects in S3: each remembers the token of its writer, and a write names the object that it replaces.
 
-S3 cannot compare numbers, so the comparison happens here and the write is bound to what was compared (`If-Match`, `If-None-Match`): a
-writer that comes in between changes the ETag, and the comparison is made again.
+S3 cannot compare numbers, so the comparison happens here and the write is bound to what was compared (`If-Match`, `If-None-Match`): another
+write in between changes the ETag, and the comparison is made again.
 
-An ETag tells contents apart, not writes: who looked, slept, and finds the very bytes again that it saw is not refused, whoever wrote them
-since (the ABA problem of compare-and-swap). So what a holder reads before it writes, and what may return to an earlier content, goes below
-a prefix of its term (`scoped`), which no other term writes to, and one pointer is turned to it (`point`). A pointer's own content bears the
-token, so no two terms write the same one. Readers follow it (`pointed`), so what a late writer leaves behind is never seen.
+An ETag distinguishes contents, not writes: a writer that looked, slept, and finds the same bytes again is not refused, even if they were
+written since (the ABA problem of compare-and-swap). So data that a holder reads before it writes, or that may return to an earlier content,
+goes below a prefix of its term (`scoped`), which no other term writes to, and one pointer is turned to it (`point`). A pointer's own
+content has the token, so no two terms write the same one. Readers follow it (`pointed`), so what a late writer leaves behind is never seen.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _ABSENT = _Seen({"IfNoneMatch": "*"}, 0, None)
 def put_object(client: Any, holder: Holder, *, Bucket: str, Key: str, Body: bytes, **more: Any) -> None:  # noqa: N803 - as boto3 says
     """Put an object where no later holder has put one.
 
-    A late writer is not refused when the object holds exactly the bytes that it saw before it slept: for contents that may come back, and
-    for what is read before it is written, use a pointer (`fence_in_pointer`, `point`).
+    A late writer is not refused when the object holds exactly the bytes that it saw before it slept: for contents that may recur, and for
+    data that is read before it is written, use a pointer (`fence_in_pointer`, `point`).
 
     Raises:
         FencedOff: a later holder has written; nothing was changed.
@@ -121,7 +121,7 @@ def _look(operation: Any, bucket: str, key: str) -> _Seen:
 
 
 def _put(client: Any, call: Mapping[str, Any]) -> bool:
-    """Tell whether the object was put; it is not when another write came in between."""
+    """Return whether the object was put; it is not when another write was made in between."""
     try:
         client.put_object(**call)
     except ClientError as error:

@@ -125,7 +125,7 @@ def _waits(task_id: str, timer: Timer, now: float) -> Explanation:
 
 
 def _held(ports: Ports, task_id: str, now: float) -> dict[str, Any] | None:
-    """Return what a worker told last of holding it back; None when none did since yesterday, or there is no history."""
+    """Return a worker's last report of holding it back; None if there is none since yesterday, or no history."""
     if not has(ports.events):
         return None
     since = datetime.fromtimestamp(now - DAYS_S, UTC).strftime("%Y-%m-%d")
@@ -138,7 +138,7 @@ def _held(ports: Ports, task_id: str, now: float) -> dict[str, Any] | None:
 
 
 def _held_line(line: bytes, task_id: str) -> dict[str, Any] | None:
-    """Return the event of a *line* that tells that *task_id* was held back; None for any other, and for one that no worker writes."""
+    """Return the event of a *line* that reports that *task_id* was held back; None for any other, and for one that no worker writes."""
     try:
         event = load(line, MAX_BYTES, MAX_DEPTH)
     except MessageRefused:
@@ -152,7 +152,7 @@ def _held_line(line: bytes, task_id: str) -> dict[str, Any] | None:
 
 
 def _collected(ports: Ports, queues: Sequence[str], task_id: str, told: Mapping[str, Any], now: float) -> Explanation:
-    """Tell of a call that is run with others: that it waits for them, or what is known of the task that runs them."""
+    """Explain a call that is run with others: it waits for them, or a task runs them."""
     batch, since, until = str(told["batch"]), float(told["since"]), float(told["until"])
     evidence = {"name": told["name"], "batch": batch, "since": since, "until": until, "hostname": told["hostname"]}
     if until > now and batch not in ports.ledger.read([batch]):
@@ -179,7 +179,7 @@ def _held_back(ports: Ports, task_id: str, told: Mapping[str, Any], now: float) 
 
 
 def _stopped(ports: Ports, queues: Sequence[str], task_id: str, now: float) -> Iterator[Explanation]:
-    """Tell what an operator stopped and would stop this task too, as far as its id alone says."""
+    """Explain by a pause that would stop this task too, as far as its id alone shows."""
     control = ports.control.read() if has(ports.control) else ControlRecord()
     pauses = in_force(control.paused, now)
     by_id = next((pause for pause in pauses if pause.name == task_id), None)
@@ -195,7 +195,7 @@ def _stopped(ports: Ports, queues: Sequence[str], task_id: str, now: float) -> I
 
 
 def _set_aside(ports: Ports, queues: Sequence[str], task_id: str) -> Iterator[Explanation]:
-    """Tell what a worker, or its queue, set aside."""
+    """Explain by the parked queue and the dead letters."""
     some = parked(ports, lambda one: one.is_named(task_id))
     give_back(ports, some)
     for one in some[-1:]:

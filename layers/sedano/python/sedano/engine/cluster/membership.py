@@ -2,7 +2,7 @@
 
 The hello is one read of the control record (the cluster's clock, revoked headers, paused queues). It is read
 again with each heartbeat: one write and one read in an interval, only while there is work. A heartbeat names the claimed tasks that its
-invocation took, so that whoever looks can tell an idle worker from a dead one (`sedano.model.cluster.members`).
+invocation took, so that a reader can distinguish an idle worker from a dead one (`sedano.model.cluster.members`).
 
 A deployment without a control record pauses and revokes nothing by header; one without members has workers that do not know of one another.
 
@@ -42,8 +42,8 @@ class Membership:
     def hello(self) -> None:
         """Read the control record when this worker starts, again when a heartbeat is due, and each time while something is paused.
 
-        A message that is put off waits for up to 900 s, so none is put off for a pause that is over.
-        Due is what either clock says: the wall clock can be set back, and the monotonic one stands still while a sandbox is frozen.
+        A deferred message waits for up to 900 s, so no message is deferred for a pause that is over.
+        Due is what either clock says: the wall clock can be set back, and the monotonic one stops while a sandbox is frozen.
         """
         clock = self._ports.clock
         self._due = max(clock.now() - self._last, clock.monotonic() - self._ticked) >= self._every
@@ -58,7 +58,7 @@ class Membership:
         return bool(in_force(self.control.paused, now))
 
     def look(self) -> None:
-        """Read the control record; what was known of it holds when it is not answered."""
+        """Read the control record; without an answer the last known one holds."""
         if not has(self._ports.control):
             return
         try:
@@ -71,7 +71,7 @@ class Membership:
             self._ports.telemetry.log("warning", "the cluster's clock was not taken over", error=str(ahead))
 
     def beat(self, in_flight: int, jobs: Sequence[Job], chronicle: Chronicle) -> None:
-        """Write the heartbeat when it is due: *in_flight* messages, of which *jobs* were let in."""
+        """Write the heartbeat when it is due: *in_flight* messages, with *jobs* admitted."""
         if not self._due:
             return
         now = self._ports.clock.now()
@@ -92,7 +92,7 @@ class Membership:
             chronicle.line(OFFLINE, self._lamport.forward(), now)
 
     def lose(self, held: Held, batch: Batch, lapsed: float, owner: str) -> None:
-        """Tell that *owner* is lost: the claim that it held until *lapsed* (epoch s) ran out, and was taken over as *held*."""
+        """Report that *owner* is lost: the claim that it held until *lapsed* (epoch s) ran out, and was taken over as *held*."""
         if not owner or owner == self.name or not has(self._ports.members):
             return
         try:

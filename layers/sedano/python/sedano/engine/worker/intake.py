@@ -57,7 +57,7 @@ class Intake(NamedTuple):
     def echo(self, batch: Batch) -> None:
         """Let each exact copy within *batch* share the fate of the first: discard it when that was finished, else give it back.
 
-        Discarding it earlier loses the task: two workers may hold both copies, each in another order, and finish neither.
+        Discarding it earlier loses the task: two workers may hold both copies, each in another order, and finish none of them.
         """
         for command, delivery in batch.echoes:
             if command.id in self.window:

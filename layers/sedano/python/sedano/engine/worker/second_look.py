@@ -40,9 +40,8 @@ class SecondLook:
         self._revoked: set[str] = set()
 
     def begin(self, ready: Sequence[tuple[Held, Arguments]]) -> None:
-        """Begin with what was *ready* to run just now.
-
-        What the control record said at an earlier look of the batch holds for its later rounds too: their messages were let in before it.
+        """Begin with the jobs that were *ready* to run just now. The control record of an earlier look of the batch holds for its later
+        rounds too: their messages were let in before it.
         """
         control = self._membership.control
         self._fresh = self._fresh and bool(control.paused or control.revoked)
@@ -50,7 +49,7 @@ class SecondLook:
         self._revoked.clear()
 
     def due(self, now: float) -> bool:
-        """Tell whether the stores are to be asked before a body begins at *now*."""
+        """Return whether the stores must be asked before a body begins at *now*."""
         return not 0.0 <= now - self._looked < LOOK_S
 
     def ask(self, now: float) -> None:
@@ -65,7 +64,7 @@ class SecondLook:
                 named = [held.job.command.task_id for held, _ in self._ready if held.job.mode != "at_least_once"]
                 records = self._ports.ledger.read(named) if named else {}
             except SedanoError as error:
-                self._ports.telemetry.log("warning", "revocations not read; what was known holds", error=str(error))
+                self._ports.telemetry.log("warning", "revocations not read; the last known state holds", error=str(error))
                 return
             self._revoked = {task_id for task_id, record in records.items() if record.asked or record.state == states.REVOKED}
 

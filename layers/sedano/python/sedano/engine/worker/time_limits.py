@@ -5,9 +5,9 @@
 - **hard**: the body is ended by what ``except Exception`` does not catch, again every second until it goes; an async one is cancelled once
   more. The task has failed for good (`TimeLimitExceeded`), whatever the body returns afterwards; what it published is not sent.
 - A body that does not yield, because it is in a long call of C, cannot be ended without the process and the tasks beside it. A second after
-  its hard limit the failure is recorded from beside it, under its claim: who waits hears of it in time, and the fence refuses what the body
-  records later. What follows from the failure is published when the body ends, or when its message comes back because Lambda ended the
-  process.
+  its hard limit the failure is recorded from beside it, under its claim: callers that wait see it in time, and the fence refuses a later
+  record of the body. The follow-ups of the failure are published when the body ends, or when its message is delivered again because Lambda
+  ended the process.
 
 How a thread is met: the main one by a signal, which also ends what waits for the system (a sleep, a socket); any other by an asynchronous
 exception, which it meets at its next step of Python code, so that a long wait ends before it does. Loaded with the first limit.
@@ -124,7 +124,7 @@ def _raise_in(thread: int, what: type[BaseException] | None) -> None:
 
 
 class Limited:
-    """Keeps one body within its *limits*. *late* is told of the run of one that did not go, from beside it."""
+    """Keeps one body within its *limits*. *late* gets the run of a body that did not end, from another thread."""
 
     hard_limit = HardLimit
 
@@ -136,7 +136,7 @@ class Limited:
         context.checkpoint, context.again = self._check, self.again
 
     def run(self, body: Callable[[], Run]) -> Run:
-        """Return what *body*, which runs on this thread, comes to within its limits."""
+        """Return the run of *body*, on this thread, within its limits."""
         try:
             try:
                 self._watch.begin()
@@ -167,7 +167,7 @@ class Limited:
         return Run(error=ErrorRecord(SoftTimeLimitExceeded.__name__, str(error or SoftTimeLimitExceeded())))
 
     def settled(self, run: Run) -> Run:
-        """Return *run* as it counts: what a body comes to after its hard limit is a failure."""
+        """Return *run* as it counts: an end after the hard limit is a failure."""
         return self.ended() if self._is_over() else run
 
     def _is_over(self) -> bool:
@@ -190,5 +190,5 @@ class Limited:
 
 
 def _failure(limits: TimeLimits) -> Run:
-    """Return the run of a body that did not end within its hard limit, whatever it came to."""
+    """Return the run of a body that did not end within its hard limit, regardless of its end."""
     return Run(error=ErrorRecord("TimeLimitExceeded", f"the task ran longer than its hard time limit of {limits.hard:g} s"), poisonous=True)
