@@ -1,11 +1,7 @@
 """`sedano call`, `result` and `show`: a task from the command line to its value, on a terminal, in a pipe and as JSON."""
 
 import json
-import os
-import pty
-import sys
 from collections.abc import Iterator
-from contextlib import redirect_stdout
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +10,7 @@ import pytest
 from sedano import Sedano, testing
 from sedano.cli import main
 from sedano.cli.exits import Exit
+from tests.stories.terminals import on_terminal
 
 app = Sedano("counter", queues=("default", "slow"))
 APP = ("--app", "tests.stories.test_call_command:app")
@@ -70,6 +67,7 @@ def test_a_task_is_published_and_its_id_alone_is_printed(world: testing.World, c
     world.drain()
     assert called(capsys, "result", task_id) == ("5\n", "")
     assert called(capsys, "result", task_id, "--wait") == ("5\n", "")
+    assert json.loads(called(capsys, "call", "test_call_command.add", "2", "--task-id", "mine", "--json")[0]) == {"id": "mine"}
 
 
 def test_to_wait_prints_the_value_and_nothing_else_on_stdout(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,25 +170,8 @@ def test_a_task_that_was_never_published_is_not_found(world: testing.World, caps
     assert out.startswith("never is PENDING: ")
 
 
-def on_terminal(*arguments: str) -> str:
-    """What a verb writes to a terminal."""
-    reader, writer = pty.openpty()
-    with open(writer, "w") as terminal, redirect_stdout(terminal):  # noqa: PTH123 - a file descriptor
-        assert sys.stdout.isatty()
-        assert main(arguments) == 0
-    with open(reader, "rb", buffering=0) as there:  # noqa: PTH123
-        written = b""
-        try:
-            while part := there.read(4_096):
-                written += part
-        except OSError:  # Linux says so where the other end was closed
-            pass
-    return written.decode().replace("\r\n", "\n")
-
-
 def test_a_terminal_and_a_pipe_get_the_same(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
     called(capsys, "call", "say", NASTY, "--task-id", "t-1")
     world.drain()
     for verb in ("result", "show"):
-        assert on_terminal(verb, "t-1", *APP) == called(capsys, verb, "t-1")[0]
-    assert os.environ.get("SEDANO_STAGE") is None
+        assert on_terminal([verb, "t-1", *APP]) == called(capsys, verb, "t-1")[0]

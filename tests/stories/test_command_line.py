@@ -62,7 +62,7 @@ def test_an_unknown_verb_is_named_with_the_one_that_was_meant(capsys: pytest.Cap
     assert main(["clustr"]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.endswith("sedano: 'clustr' is not a verb; did you mean cluster? (sedano --help shows the options)\n")
+    assert said.err.endswith("sedano: 'clustr' is not a verb; did you mean cluster? (sedano --help lists the verbs)\n")
 
 
 def test_the_wheel_brings_the_command_of_which_messages_speak() -> None:

@@ -5,8 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import aws_lambda_powertools
 import pytest
+import typing_extensions
 
+from infra.discovery import DiscoveryError, discovered
 from sedano.cli.verb_table import VERBS
 from sedano.cli.verbs import cluster, parked
 from sedano.engine.parked import redrive
@@ -24,6 +27,15 @@ status = main(sys.argv[1:])
 heavy = [name for name in sys.modules if name.startswith(("boto3", "botocore", "sedano.app", "sedano.engine", "sedano.aws", "asyncio"))]
 print(status, heavy, file=sys.stderr)
 """
+PANTRY = """
+try:
+    import click
+except ImportError:
+    from sedano import Sedano
+
+app = Sedano("pantry")
+"""
+"""An app that is one only where click is not installed."""
 SPENT = "import resource, sys; used = resource.getrusage(resource.RUSAGE_SELF); print(used.ru_utime + used.ru_stime, file=sys.stderr)"
 
 
@@ -55,6 +67,18 @@ def test_help_costs_little_more_than_click(verb: str) -> None:
 
 def test_the_numbers_in_the_help_are_those_of_the_view() -> None:
     assert (cluster.LATEST, cluster.DAYS, parked.MOST) == (cluster_view.LATEST, cluster_view.DAYS, redrive.MOST)
+
+
+def test_the_synthesis_discovers_an_app_where_click_is_not_installed(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "pantry.py").write_text(PANTRY)
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "aws_lambda_powertools").symlink_to(Path(aws_lambda_powertools.__file__).parent)
+    (tmp_path / "packages" / "typing_extensions.py").symlink_to(typing_extensions.__file__)
+    places = [LIBRARY, tmp_path / "packages"]
+    assert discovered("pantry:app", tmp_path / "app", places)["name"] == "pantry"
+    with pytest.raises(DiscoveryError, match="has no attribute 'gone'; expected module:attribute of a Sedano app"):
+        discovered("pantry:gone", tmp_path / "app", places)
 
 
 def test_without_click_the_command_says_what_to_install(tmp_path: Path) -> None:

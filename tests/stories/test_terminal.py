@@ -36,6 +36,8 @@ VERBS = (
     ["explain"], ["explain", "--json"], ["cluster"], ["cluster", "--json"], ["parked", "list"], ["parked", "list", "--json"],
     ["parked", "redrive", "--all"], ["workflow", "list"], ["workflow", "list", "--json"], ["discover"], ["discover", "--json"],
     ["timers", "foreign"], ["timers", "foreign", "--json"], ["timers", "foreign", "--delete"],
+    ["list"], ["list", "--json"], ["failures"], ["failures", "--json"], ["workers"], ["workers", "--json"], ["queues"], ["schedules"],
+    ["show"], ["show", "--json"], ["result"], ["redrive", "--all", "--dry-run"],
 )  # fmt: skip
 
 
@@ -54,7 +56,7 @@ def test_no_verb_writes_what_a_terminal_acts_on(capsys: pytest.CaptureFixture[st
         target = {"Arn": text, "RoleArn": text, "Input": text, text: text}
         leave(world, {"Name": text, "State": text, "ScheduleExpression": text, "Target": target})
         for verb, *more in VERBS:
-            named = [failed.id] if verb == "explain" else []
+            named = [failed.id] if verb in ("explain", "show", "result") else []
             status = main([verb, *more[:1], *APP, *more[1:]] if verb in ("parked", "timers", "workflow") else [verb, *named, *APP, *more])
             out, err = capsys.readouterr()
             assert status in (0, 1), (verb, more, err)

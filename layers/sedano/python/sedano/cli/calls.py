@@ -20,13 +20,14 @@ from sedano.result import AsyncResult
 
 
 class Asked(NamedTuple):
-    """The call on the command line: the task's *name*, its arguments as texts, whether each has to be JSON, and the options."""
+    """The call on the command line: the task's *name*, its arguments as texts (JSON alone if *is_strict*), and the options."""
 
     name: str
     args: Sequence[str]
     kwargs: Sequence[str]
     is_strict: bool
     options: Mapping[str, Any]
+    as_json: bool = False
 
 
 def call(app: Sedano, asked: Asked, *, dry_run: bool, wait: bool, timeout: float | None) -> Exit:
@@ -44,7 +45,7 @@ def call(app: Sedano, asked: Asked, *, dry_run: bool, wait: bool, timeout: float
     except (ArgumentError, OptionError) as wrong:
         raise UsageError(str(wrong)) from wrong
     if not wait:
-        say(published.id)
+        say_json({"id": published.id}) if asked.as_json else say(published.id)
         app.close()
         return Exit.DONE
     say(f"sedano call: {published.id}", err=True)

@@ -90,7 +90,8 @@ def _wrong(wrong: click.ClickException, context: click.Context) -> int:
         say_text(wrong.format_message(), err=True)
         return Exit.USAGE
     say_text(at.get_usage(), err=True)
-    say(f"{at.command_path}: {wrong.format_message()} ({at.command_path} --help shows the options)", err=True)
+    parts = "verbs" if isinstance(at.command, click.Group) else "options"
+    say(f"{at.command_path}: {wrong.format_message()} ({at.command_path} --help lists the {parts})", err=True)
     return Exit.USAGE
 
 

@@ -25,8 +25,9 @@ class Exit(IntEnum):
     USAGE = 2, "The command line or a setting is wrong, or the command needs `--yes` because there is no terminal to ask on."
     NOT_FOUND = 3, "The task, run, queue, schedule, message or lock that you named does not exist."
     NOT_ALLOWED = 4, "The credentials lack a permission; the message names the IAM action."
-    REFUSED = 5, (
-        "The current state does not allow it: the task has ended, a lock is held, a run has another state, a folder exists, you said no."
+    REFUSED = (
+        5,
+        ("The current state does not allow it: the task has ended, a lock is held, a run has another state, a folder exists, you said no."),
     )
     PROBLEMS = 6, "The command ran and found problems."
     UNREACHABLE = 69, "AWS did not answer; try again later."

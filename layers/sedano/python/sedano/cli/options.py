@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from sedano.app import Sedano
+    from sedano.cli.consent import Consent
     from sedano.cli.settings import Settings
 
 _SPAN = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smhd]?)")
@@ -26,6 +27,12 @@ _OF_APP: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--profile", {"metavar": "NAME", "help": "AWS profile with the credentials."}),
 )
 """The options for the app and the stage. `sedano config` shows what they are without an option."""
+_OF_CHANGES: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (("--dry-run",), {"is_flag": True, "help": "Print what would change, and change nothing."}),
+    (("-y", "--yes"), {"is_flag": True, "help": "Do not ask; needed where there is no terminal."}),
+    (("--json", "as_json"), {"is_flag": True, "help": "Print JSON."}),
+    (("--reason",), {"metavar": "TEXT", "help": "Why; it is written to the log line of the change."}),
+)
 
 
 def whole(least: int) -> Callable[[str], int]:
@@ -80,6 +87,23 @@ def the_app() -> Sedano:
     found = settings()
     click.get_current_context().find_root().call_on_close(apply(found))
     return app_of(found.app, found.code)
+
+
+def changes(command: F) -> F:
+    """Let a command that changes the stage take `--dry-run`, `--yes`, `--json` and `--reason`; `consent` reads them."""
+    for names, attributes in reversed(_OF_CHANGES):
+        command = click.option(*names, expose_value=False, callback=_remember, **attributes)(command)
+    return command
+
+
+def consent() -> Consent:
+    """Return what the options say about the change."""
+    from sedano.cli.consent import Consent
+
+    return Consent(
+        dry_run=bool(chosen("dry_run")), yes=bool(chosen("yes")), reason=str(chosen("reason") or ""), as_json=bool(chosen("as_json")),
+        stage=settings().stage,
+    )  # fmt: skip
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

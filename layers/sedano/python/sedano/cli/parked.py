@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano
+from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json, say_text, table
 from sedano.engine.parked.redrive import Going, Parked, give_back, parked, planned, redrive, whole_body
@@ -16,7 +17,7 @@ from sedano.model.messages.timestamps import shown
 from sedano.model.sources.streams import QUEUE as STREAM
 from sedano.model.sources.webhooks import QUEUE as WEBHOOK
 from sedano.model.sources.webhooks import read_back
-from sedano.ports import Ports
+from sedano.ports import Ports, command_queue
 from sedano.views.parked import reasons
 
 
@@ -89,6 +90,33 @@ def send_again(app: Sedano, meant: Meant, *, foreign: bool, dry_run: bool, most:
         elif not dry_run:
             say(f"{named} sent to {queue}")
     return Exit.FAILED if any(answers) else Exit.DONE
+
+
+def redrive_asked(app: Sedano, queue: str | None, why: str | None, most: int, consent: Consent) -> Exit:
+    """Send the messages again that came from *queue* and were parked for *why*, if the user agrees."""
+    ports = app.outlet.ports
+    key = None if queue is None else command_queue(queue)
+    some = parked(ports, lambda one: key in (None, one.queue) and why in (None, one.reason), most)
+    if not some:
+        say("sedano redrive: nothing parked is meant; `sedano parked list` shows the reasons", err=True)
+        return Exit.NOT_FOUND
+    going = planned(ports, some, app.registry)
+    counted = Counter((one.one.name or "unreadable", one.queue) for one in going if one.error is None)
+    plan = [f"send {sum(counted.values())} parked messages again, of {len(some)}"]
+    plan += [f"{number} of {name} to {to}" for (name, to), number in sorted(counted.items())]
+    refused = refusal("redrive", plan, consent)
+    if refused is not None:
+        give_back(ports, some)
+        return refused
+    answers = redrive(ports, going, answering(app).again, reading(app).again)
+    for (one, to, _), error in zip(going, answers, strict=True):
+        named = one.task_id or one.message_id
+        if error is None:
+            consent.done(f"{named} sent to {to}", id=named, queue=to)
+        else:
+            say_text(f"sedano redrive: {named} stays parked: {error}", err=True)
+    note(app, "redrive", f"{queue or 'every queue'} {why or 'every reason'}", consent)
+    return Exit.REFUSED if any(answers) else Exit.DONE
 
 
 def _show_plan(going: Sequence[Going]) -> None:

@@ -35,6 +35,14 @@ def call() -> Command:
 
 
 @verb
+def circuits() -> Command:
+    """Show circuits: open or closed, since when, and the cause."""
+    from sedano.cli.verbs.circuits import command
+
+    return command
+
+
+@verb
 def cluster() -> Command:
     """Show the workers and the latest tasks."""
     from sedano.cli.verbs.cluster import command
@@ -83,6 +91,14 @@ def explain() -> Command:
 
 
 @verb
+def failures() -> Command:
+    """Show failed tasks by task and error."""
+    from sedano.cli.verbs.failures import command
+
+    return command
+
+
+@verb
 def history() -> Command:
     """Build tables and a report from the event history, with Spark."""
     from sedano.cli.verbs.history import command
@@ -94,6 +110,30 @@ def history() -> Command:
 def keys() -> Command:
     """List, make, rotate and revoke the keys that mark a stage's messages."""
     from sedano.cli.verbs.keys import command
+
+    return command
+
+
+@verb
+def limit() -> Command:
+    """Change how often and how many at a time a task runs."""
+    from sedano.cli.verbs.limit import command
+
+    return command
+
+
+@verb
+def list_() -> Command:
+    """Show the latest tasks of the event history."""
+    from sedano.cli.verbs.list import command
+
+    return command
+
+
+@verb
+def locks() -> Command:
+    """Show who holds a lock."""
+    from sedano.cli.verbs.locks import command
 
     return command
 
@@ -115,9 +155,73 @@ def parked() -> Command:
 
 
 @verb
+def pause() -> Command:
+    """Pause a queue, task, tenant, circuit or schedule."""
+    from sedano.cli.verbs.pause import command
+
+    return command
+
+
+@verb
+def purge() -> Command:
+    """Delete the messages that wait in a queue."""
+    from sedano.cli.verbs.purge import command
+
+    return command
+
+
+@verb
+def queues() -> Command:
+    """Show the queues: messages that wait and run, paused or not."""
+    from sedano.cli.verbs.queues import command
+
+    return command
+
+
+@verb
+def redrive() -> Command:
+    """Send parked messages again, by queue or reason."""
+    from sedano.cli.verbs.redrive import command
+
+    return command
+
+
+@verb
 def result() -> Command:
     """Print the result of a task."""
     from sedano.cli.verbs.result import command
+
+    return command
+
+
+@verb
+def resume() -> Command:
+    """Take back a pause."""
+    from sedano.cli.verbs.resume import command
+
+    return command
+
+
+@verb
+def retry() -> Command:
+    """Run parked tasks and failed workflow runs again."""
+    from sedano.cli.verbs.retry import command
+
+    return command
+
+
+@verb
+def revoke() -> Command:
+    """Revoke tasks by id or by header."""
+    from sedano.cli.verbs.revoke import command
+
+    return command
+
+
+@verb
+def schedules() -> Command:
+    """Show periodic tasks and their next moments."""
+    from sedano.cli.verbs.schedules import command
 
     return command
 
@@ -150,6 +254,14 @@ def timers() -> Command:
 def version() -> Command:
     """Show the versions of sedano, Python and the AWS client."""
     from sedano.cli.verbs.version import command
+
+    return command
+
+
+@verb
+def workers() -> Command:
+    """Show the workers and the tasks that they hold."""
+    from sedano.cli.verbs.workers import command
 
     return command
 

@@ -11,7 +11,7 @@ from datetime import datetime
 
 import click
 
-from sedano.cli.options import of_app, seconds, the_app
+from sedano.cli.options import as_json, of_app, seconds, the_app
 
 HELP = """Publish a task and print its id.
 
@@ -32,9 +32,10 @@ the task wants one."""
 @click.option("--timeout", type=seconds, default="30", metavar="SPAN", help="Wait at most so long; default: 30.")
 @click.option("--dry-run", is_flag=True, help="Check the arguments and print the call; publish nothing.")
 @of_app
+@as_json
 def command(
     name: str, args: tuple[str, ...], kwargs: tuple[str, ...], json_args: bool, countdown: float | None, eta: str | None,
-    queue: str | None, task_id: str | None, wait: bool, timeout: float, dry_run: bool,
+    queue: str | None, task_id: str | None, wait: bool, timeout: float, dry_run: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Publish a task."""
     if eta and countdown is not None:
@@ -43,7 +44,7 @@ def command(
     from sedano.cli import calls
 
     options = {option: value for option, value in given.items() if value is not None}
-    asked = calls.Asked(name=name, args=args, kwargs=kwargs, is_strict=json_args, options=options)
+    asked = calls.Asked(name=name, args=args, kwargs=kwargs, is_strict=json_args, options=options, as_json=as_json)
     return calls.call(the_app(), asked, dry_run=dry_run, wait=wait, timeout=timeout)
 
 

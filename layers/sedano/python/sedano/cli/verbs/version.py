@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-from importlib import metadata
-
 import click
 
 from sedano import __version__
@@ -18,6 +15,8 @@ PACKAGES = ("boto3", "botocore", "aws-lambda-powertools", "click")
 @as_json
 def command(as_json: bool) -> None:
     """Show the versions."""
+    import platform
+
     found = {"sedano": __version__, "python": platform.python_version(), **{name: _installed(name) for name in PACKAGES}}
     if as_json:
         say_json(found)
@@ -27,6 +26,8 @@ def command(as_json: bool) -> None:
 
 
 def _installed(package: str) -> str | None:
+    from importlib import metadata
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

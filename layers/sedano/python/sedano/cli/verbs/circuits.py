@@ -1,0 +1,17 @@
+"""`sedano circuits`: the circuits of the app's tasks."""
+
+from __future__ import annotations
+
+import click
+
+from sedano.cli.options import as_json, of_app, the_app
+
+
+@click.command(help="Show the circuits of the app's tasks: open or closed, since when, and the cause.")
+@of_app
+@as_json
+def command(as_json: bool) -> None:
+    """Show the circuits of the app's tasks."""
+    from sedano.cli import listings
+
+    listings.circuits(the_app(), as_json)

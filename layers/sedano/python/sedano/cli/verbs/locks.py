@@ -1,0 +1,26 @@
+"""`sedano locks NAME...`: who holds a lock, with its fencing token.
+
+sedano locks nightly-report
+sedano locks singleton/shop.tidy/ leader/mailer
+"""
+
+from __future__ import annotations
+
+import click
+
+from sedano.cli.options import as_json, of_app, the_app
+
+HELP = """Show locks: held or not, owner, fencing token, end of the lease.
+
+NAME is a lock's name, or the full name of another lease: singleton/TASK/KEY, leader/NAME. The store has no list of all locks."""
+
+
+@click.command(help=HELP)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@of_app
+@as_json
+def command(names: tuple[str, ...], as_json: bool) -> int:
+    """Show locks."""
+    from sedano.cli import listings
+
+    return listings.locks(the_app(), names, as_json)

@@ -1,0 +1,18 @@
+"""`sedano purge QUEUE`: deletes the messages that wait in a queue."""
+
+from __future__ import annotations
+
+import click
+
+from sedano.cli.options import changes, consent, of_app, the_app
+
+
+@click.command(help="Delete the messages that wait in a queue; parked is the queue of the messages that were set aside.")
+@click.argument("queue")
+@changes
+@of_app
+def command(queue: str) -> int:
+    """Delete the messages of a queue."""
+    from sedano.cli import operations
+
+    return operations.purge(the_app(), queue, consent())

@@ -1,0 +1,34 @@
+"""`sedano revoke ID...`: tasks that shall not run, by id or by header."""
+
+from __future__ import annotations
+
+import click
+
+from sedano.cli.options import changes, consent, of_app, the_app
+
+HELP = """Revoke tasks by id, or all tasks with a header, such as --header tenant=acme.
+
+A task that waits does not run; one that runs is not tried again. Exits with 5 if one had ended before."""
+
+
+@click.command(help=HELP)
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.option("--terminate", is_flag=True, help="A running task ends at its next check.")
+@click.option("--header", metavar="NAME=VALUE", help="All tasks with this header, now and later: tenant, task, queue, root_id, a stamp.")
+@click.option("--restore", is_flag=True, help="Take back the revocation of a header.")
+@changes
+@of_app
+def command(ids: tuple[str, ...], terminate: bool, header: str | None, restore: bool) -> int:
+    """Revoke tasks."""
+    name, separator, value = (header or "").partition("=")
+    if bool(ids) == bool(header):
+        raise click.UsageError("revoke what? give ids, or --header NAME=VALUE")
+    if header and not (name and separator and value):
+        raise click.UsageError(f"--header: {header}: write NAME=VALUE")
+    if restore and not header:
+        raise click.UsageError("--restore takes back the revocation of a header; a revoked id stays revoked")
+    from sedano.cli import operations
+
+    if header:
+        return operations.revoke_by_header(the_app(), name, value, restore, consent())
+    return operations.revoke(the_app(), ids, terminate, consent())

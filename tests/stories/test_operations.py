@@ -1,0 +1,301 @@
+"""Mutations from the command line: each says what it will do with a count, asks on a terminal, and is refused without one."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Never
+
+import pytest
+
+from sedano import Breaker, Sedano, every, testing
+from sedano.cli import main
+from sedano.cli.exits import Exit
+from sedano.errors import NotAllowed
+from sedano.ports import PARKED, command_queue
+from tests.stories import bakery
+from tests.stories.terminals import typed
+
+app = Sedano("ops", queues=("default", "mail"))
+APP = ("--app", "tests.stories.test_operations:app")
+NASTY = "\x1b[2J\u202e"
+HARMLESS = "\\x1b[2J\\u202e"
+ran: list[int] = []
+BROKEN: set[str] = set()
+
+
+@app.task(name="ops.send", queue="mail", circuit=Breaker(failures=1, shared=True), retry=False)
+def send(n: int) -> None:
+    """Send one mail."""
+    if BROKEN:
+        raise RuntimeError("no server")
+    ran.append(n)
+
+
+@app.periodic(every(3_600), name="ops.tidy")
+def tidy() -> None:
+    """Tidy up."""
+
+
+@pytest.fixture
+def world() -> Iterator[testing.World]:
+    """The app in memory."""
+    ran.clear()
+    BROKEN.clear()
+    with testing.world(app) as world:
+        yield world
+
+
+class Ran:
+    """Runs verbs and keeps what they write."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Read the output from *capsys*."""
+        self.capsys = capsys
+
+    def __call__(self, *arguments: str, code: int = Exit.DONE) -> tuple[str, str]:
+        """Run a verb without a terminal; return its stdout and stderr."""
+        verb, *rest = arguments
+        status = main([verb, *APP, *rest])
+        said = self.capsys.readouterr()
+        assert status == code, said
+        return said
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Ran:
+    """What runs a verb."""
+    return Ran(capsys)
+
+
+MUTATIONS: list[tuple[list[str], str]] = [
+    (["revoke", "t-1", "t-2"], "sedano revoke: revoke 2 tasks: 2 PENDING"),
+    (["revoke", "--header", "tenant=acme"], "sedano revoke: revoke every task with tenant=acme, now and later, until --restore;"),
+    (["pause", "mail"], "sedano pause: pause 1 queue: mail until `sedano resume` (2 wait, 0 run); running tasks go on"),
+    (["pause", "ops.send"], "sedano pause: pause 1 task: ops.send until"),
+    (["pause", "acme", "--kind", "tenant", "--for", "2h"], "sedano pause: pause 1 tenant: acme for 7200 s; running"),
+    (["pause", "ops.tidy", "--kind", "schedule"], "sedano pause: pause 1 schedule: ops.tidy until"),
+    (["limit", "ops.send", "--rate", "10/m"], "sedano limit: limits of 1 task, ops.send: rate 10/m; workers"),
+    (["purge", "mail"], "sedano purge: delete every message that waits in 1 queue: mail (2 wait, 0 run)\nsedano purge: their"),
+]
+
+
+def state(world: testing.World) -> Any:
+    """Everything that a mutation may change."""
+    control = world.ports.control.read()
+    waiting = [len(world.queues.peek(command_queue("mail"))), len(world.queues.peek(PARKED))]
+    paused = [one.paused for one in app.schedules.list()]
+    return control.paused, control.revoked, dict(control.limits), waiting, paused, world.ports.ledger.read(["t-1", "t-2"])
+
+
+@pytest.mark.parametrize(("arguments", "plan"), MUTATIONS, ids=[" ".join(arguments[:2]) for arguments, _ in MUTATIONS])
+def test_a_mutation_says_what_it_will_do_and_does_it_only_when_it_may(
+    arguments: list[str], plan: str, world: testing.World, run: Ran, capsys: pytest.CaptureFixture[str]
+) -> None:
+    send.apply_async((1,), task_id="t-1")
+    send.apply_async((2,), task_id="t-2")
+    before = state(world)
+    verb = arguments[0]
+    out, err = run(*arguments, code=Exit.USAGE)
+    assert (out, err.startswith(plan)) == ("", True), err
+    assert err.endswith(f"sedano {verb}: there is no terminal to ask on; nothing was changed; add --yes to make the change\n")
+    out, err = run(*arguments, "--dry-run")
+    assert (out, err.startswith(plan), err.endswith("nothing was changed (--dry-run)\n")) == ("", True, True)
+    for answer in ("n\n", "\n"):
+        with typed(answer):
+            assert main([verb, *APP, *arguments[1:]]) == Exit.REFUSED
+        assert f"sedano {verb}: change the stage dev? Type y for yes\n" in capsys.readouterr().err
+    assert state(world) == before, "nothing of this changes anything"
+    with typed("y\n"):
+        assert main([verb, *APP, *arguments[1:]]) == Exit.DONE
+    assert state(world) != before
+    capsys.readouterr()
+
+
+def test_what_is_revoked_does_not_run_and_what_ended_before_is_refused(world: testing.World, run: Ran) -> None:
+    send.apply_async((1,), task_id="t-1")
+    world.drain()
+    send.apply_async((2,), task_id="t-2")
+    out, err = run("revoke", "t-1", "t-2", "--yes", "--reason", "bad deploy", code=Exit.REFUSED)
+    assert out == "t-1 SUCCESS\nt-2 REVOKED\n"
+    assert err == "sedano revoke: revoke 2 tasks: 1 PENDING, 1 SUCCESS\nsedano revoke: 1 of 2 tasks had ended before\n"
+    world.drain()
+    assert ran == [1]
+    assert run("revoke", NASTY, "--yes")[0] == f"{HARMLESS} REVOKED\n"
+
+
+def test_a_header_is_revoked_and_restored(world: testing.World, run: Ran) -> None:
+    assert run("revoke", "--header", "tenant=acme", "--yes")[0] == "tenant=acme\n"
+    send.apply_async((1,), tenant="acme")
+    world.drain()
+    assert ran == []
+    assert run("revoke", "--header", "tenant=acme", "--restore", "--yes")[0] == ""
+    world.clock.advance(120)  # a running worker learns of it with its next heartbeat
+    send.apply_async((2,), tenant="acme")
+    world.drain()
+    assert ran == [2]
+    assert "did you mean tenant?" in run("revoke", "--header", "tenent=acme", "--yes", code=Exit.USAGE)[1]
+
+
+def test_a_queue_is_paused_shown_and_resumed(world: testing.World, run: Ran) -> None:
+    assert run("pause", "mail", "--yes")[0] == "queue mail paused\n"
+    send.delay(1)
+    (default, mail) = map(json.loads, run("queues", "--json")[0].splitlines())
+    assert (default["paused"], mail["paused"], mail["wait"]) == (False, True, 1)
+    assert run("resume", "mail", "--yes") == ("queue mail resumed\n", "sedano resume: resume 1 queue: mail (1 wait, 0 run)\n")
+    assert run("resume", "mail", "--yes", code=Exit.REFUSED)[1] == "sedano resume: the queue mail is not paused\n"
+    world.drain()
+    assert ran == [1]
+
+
+def test_a_program_gets_each_change_as_json(world: testing.World, run: Ran) -> None:
+    app.send_task("ops.gone", task_id="lost", queue="mail")
+    world.drain()
+
+    def printed(*arguments: str) -> list[dict[str, object]]:
+        return [json.loads(line) for line in run(*arguments, "--yes", "--json")[0].splitlines()]
+
+    assert printed("pause", "mail") == [{"kind": "queue", "name": "mail", "state": "paused"}]
+    assert printed("resume", "mail") == [{"kind": "queue", "name": "mail", "state": "resumed"}]
+    assert printed("revoke", "t-1", "t-2") == [{"id": "t-1", "state": "REVOKED"}, {"id": "t-2", "state": "REVOKED"}]
+    assert printed("revoke", "--header", "tenant=acme") == [{"header": "tenant=acme"}]
+    assert printed("limit", "ops.send", "--restore") == [{"task": "ops.send", "limits": "as declared"}]
+    assert printed("retry", "lost") == [{"id": "lost", "queue": command_queue("mail")}]
+    world.drain()
+    assert printed("redrive", "--all") == [{"id": "lost", "queue": command_queue("mail")}]
+    assert printed("purge", "mail") == [{"queue": "mail", "deleted": 1}]
+
+
+def test_a_pause_ends_by_the_clock(world: testing.World, run: Ran) -> None:
+    run("pause", "ops.send", "--for", "2h", "--yes")
+    send.delay(1)
+    world.step()
+    assert ran == []
+    world.clock.advance(7_200)
+    world.drain()
+    assert ran == [1]
+
+
+def test_a_circuit_that_is_open_is_shown_and_closed(world: testing.World, run: Ran) -> None:
+    BROKEN.add("server")
+    send.delay(1)
+    world.step()
+    (found,) = map(json.loads, run("circuits", "--json")[0].splitlines())
+    assert (found["name"], found["open"], found["tasks"]) == ("ops.send", True, ["ops.send"])
+    head, row = run("circuits")[0].splitlines()
+    assert (head.split()[:2], row.split()[:2]) == (["CIRCUIT", "STATE"], ["ops.send", "open"])
+    assert run("resume", "ops.send", "--yes")[0] == "circuit ops.send resumed\n"
+    assert json.loads(run("circuits", "--json")[0])["open"] is False
+
+
+def test_a_schedule_is_paused_and_its_next_moments_are_shown(world: testing.World, run: Ran) -> None:
+    (found,) = map(json.loads, run("schedules", "--json")[0].splitlines())
+    assert (found["schedule"], found["when"], found["paused"]) == ("ops.tidy", "every 3600 s", False)
+    moments = run("schedules", "ops.tidy", "--next", "2")[0].splitlines()
+    assert len(moments) == 2
+    run("pause", "ops.tidy", "--kind", "schedule", "--yes")
+    head, row = run("schedules")[0].splitlines()
+    assert head.split() == ["SCHEDULE", "TASK", "WHEN", "NEXT", "PAUSED", "MISSED"]
+    assert row.split()[-3:] == ["-", "yes", "0"]
+    assert run("schedules", "ops.tidy")[0] == ""
+    run("resume", "ops.tidy", "--kind", "schedule", "--yes")
+    assert run("schedules", "ops.tidy", "--next", "2")[0].splitlines() == moments
+
+
+def test_limits_are_changed_and_restored(world: testing.World, run: Ran) -> None:
+    assert run("limit", "ops.send", "--concurrency", "0", "--yes")[0].startswith("ops.send ")
+    assert "ops.send" in world.ports.control.read().limits
+    assert run("limit", "ops.send", "--restore", "--yes")[0] == "ops.send as declared\n"
+    assert not world.ports.control.read().limits
+    assert "'-1/s'" in run("limit", "ops.send", "--rate", "-1/s", "--yes", code=Exit.USAGE)[1]
+    run("limit", "ops.send", "--concurrency", "x", "--yes", code=Exit.USAGE)
+
+
+def test_a_queue_is_purged(world: testing.World, run: Ran) -> None:
+    for n in range(25):
+        send.delay(n)
+    assert run("purge", "mail", "--yes")[0] == "25 deleted\n"
+    world.drain()
+    assert ran == []
+
+
+def test_parked_messages_are_sent_again_by_queue_and_by_reason(world: testing.World, run: Ran) -> None:
+    app.send_task("ops.gone", task_id=f"lost-{NASTY[:0]}1", queue="mail")
+    world.drain()
+    assert len(world.queues.peek(PARKED)) == 1
+    out, err = run("redrive", "--queue", "default", "--yes", code=Exit.NOT_FOUND)
+    assert (out, "nothing parked" in err) == ("", True)
+    assert "send 1 parked messages again" in run("redrive", "--why", "unknown-task", code=Exit.USAGE)[1]
+    assert "send 1 parked messages again" in run("redrive", "--all", "--dry-run")[1]
+    assert len(world.queues.peek(PARKED)) == 1
+    assert run("redrive", "--queue", "mail", "--yes")[0] == f"lost-1 sent to {command_queue('mail')}\n"
+    assert len(world.queues.peek(PARKED)) == 0
+    world.drain()
+    assert run("retry", "lost-1", "--yes")[0] == f"lost-1 sent to {command_queue('mail')}\n"
+
+
+def test_only_what_can_run_again_is_retried(world: testing.World, run: Ran) -> None:
+    BROKEN.add("server")
+    send.apply_async((1,), task_id="failed")
+    world.drain()
+    out, err = run("retry", "failed", NASTY, "--yes", code=Exit.NOT_FOUND)
+    assert out == ""
+    assert err.splitlines() == [
+        "sedano retry: failed ended as FAILURE and its arguments are not kept; publish it again: sedano call ops.send …",
+        f"sedano retry: {HARMLESS} is not a parked message, a run of a workflow or a recorded task; `sedano explain {HARMLESS}` looks",
+    ]
+    assert run("retry", "failed", "--yes", code=Exit.REFUSED)[0] == ""
+
+
+def test_a_run_of_a_workflow_is_retried(capsys: pytest.CaptureFixture[str]) -> None:
+    bakery.BROKEN.add("oven")
+    of_bakery = ("--app", "tests.stories.bakery:app")
+    with testing.world(bakery.app) as world:
+        assert main(["workflow", "start", "tests.stories.bakery:Bread", *of_bakery, "--run-id", "r-1"]) == 0
+        world.drain()
+        bakery.BROKEN.clear()
+        capsys.readouterr()
+        assert main(["retry", "r-1", *of_bakery, "--yes"]) == 0
+        assert capsys.readouterr() == ("r-1 RUNNING\n", "sedano retry: send 0 parked messages again, retry 1 runs of workflows\n")
+        world.drain()
+        assert main(["retry", "r-1", *of_bakery, "--yes"]) == Exit.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["pause", "mial"], Exit.NOT_FOUND, "mial: the app has no queue, task, circuit or schedule of this name; did you mean mail?"),
+        (["pause", "a b", "--kind", "tenant", "--yes"], Exit.USAGE, "tenant: 'a b' is not 1 to 256 characters without spaces"),
+        (["pause", NASTY], Exit.NOT_FOUND, f"{HARMLESS}: the app has no queue"),
+        (["limit", "mail", "--rate", "1/s"], Exit.NOT_FOUND, "mail: the app has no task of this name"),
+        (["limit", "ops.send"], Exit.USAGE, "limit what? give --rate or --concurrency, or --restore"),
+        (["pause", "ops.tidy"], Exit.USAGE, "ops.tidy is the name of a task and of a schedule; add --kind"),
+        (["purge", NASTY], Exit.NOT_FOUND, f"{HARMLESS}: the app has no queue of this name; it has default, mail"),
+        (["revoke"], Exit.USAGE, "revoke what? give ids, or --header NAME=VALUE"),
+        (["revoke", "--header", "x"], Exit.USAGE, "--header: x: write NAME=VALUE"),
+        (["redrive"], Exit.USAGE, "redrive what? give --queue or --why, or --all"),
+        (["pause", "ops.tidy", "--kind", "schedule", "--for", "1h"], Exit.USAGE, "--for: a schedule is paused until"),
+        (["schedules", NASTY], Exit.NOT_FOUND, f"{HARMLESS}: the app has no schedule of this name"),
+    ],
+)
+def test_a_mutation_of_nothing_is_refused(arguments: list[str], code: int, said: str, world: testing.World, run: Ran) -> None:
+    out, err = run(*arguments, code=code)
+    assert (out, said in err) == ("", True), err
+
+
+class Forbidden:
+    """A control table that the role may not write."""
+
+    def __init__(self, inner: Any) -> None:
+        """Read from *inner*."""
+        self.read = inner.read
+
+    def change(self, *arguments: object) -> Never:
+        """Refuse as IAM does."""
+        raise NotAllowed("dynamodb.UpdateItem: AccessDeniedException: no", "dynamodb:UpdateItem")
+
+
+def test_a_role_without_a_right_is_told_the_action(world: testing.World, run: Ran) -> None:
+    app.attach(replace(world.ports, control=Forbidden(world.ports.control)))
+    out, err = run("pause", "mail", "--yes", code=Exit.NOT_ALLOWED)
+    assert out == ""
+    assert err.splitlines()[-1] == "sedano pause: the missing IAM action is dynamodb:UpdateItem"
