@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -61,3 +62,20 @@ def test_its_app_is_discovered_from_its_folder(elsewhere: Elsewhere, template: s
     elsewhere.write(files("shop", template))
     declared = said(elsewhere.folder, "sedano", "discover")
     assert re.findall(r"^(shop\.tasks\.\w+) +default", declared, re.MULTILINE) == TASKS[template]
+
+
+@EACH
+def test_it_runs_on_this_machine_without_further_settings(elsewhere: Elsewhere, template: str) -> None:
+    elsewhere.write(files("shop", template))
+    environment = {"PATH": os.environ["PATH"], "HOME": str(elsewhere.folder), "PYTHONPATH": str(LIBRARY)}
+    command = [sys.executable, "-P", "-m", "sedano", "dev", "--json"]
+    with (elsewhere.folder / "dev.log").open("w") as log:
+        running = subprocess.Popen(command, cwd=elsewhere.folder, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
+    try:
+        assert running.stdout is not None
+        ready = running.stdout.readline()
+        assert ready, (elsewhere.folder / "dev.log").read_text()
+        assert ("till" in ready) == (template == "events"), ready
+    finally:
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)

@@ -17,11 +17,11 @@ import click
 @click.argument("name", metavar="NAME")
 @click.option("--template", default="minimal", show_default=True, metavar="TEMPLATE", help="minimal, events, fastapi or django.")
 def command(name: str, template: str) -> None:
-    """Make the project; list its files and the next two commands."""
+    """Make the project; list its files and the next commands."""
     from sedano.cli.printer import say
     from sedano.cli.projects import files, write
 
     made = files(name, template)
     write(made, Path(name))
     say(*(f"{name}/{path}" for path in made))
-    say("", "Next:", f"  cd {name}", "  pip install . --group dev && pytest", err=True)
+    say("", "Next:", f"  cd {name}", "  pip install . --group dev && pytest", "  sedano dev", err=True)
