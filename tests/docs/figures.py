@@ -31,7 +31,8 @@ UNIT = (
 )
 FIGURE = re.compile(rf"(?<![\w.,:/-])(?P<dollar>\$)?(?P<number>{NUMBER})(?![\w:]|\.\d|-\d)(?P<unit>\s?(?:{UNIT}))?")
 #: What looks like a figure and is none: the version of a program.
-VERSION = re.compile(r"\b(?:Python|Spark|Sparks|Glue|EMR|Celery|Java|PySpark|Lambda's|Design|CC BY)(?:\s\d[\d.]*,?(?:\s(?:or|and|to))?)+")
+PROGRAM = r"(?:Python|Django|Spark|Sparks|Glue|EMR|Celery|Java|PySpark|Lambda's|Design|CC BY)"
+VERSION = re.compile(rf"\b{PROGRAM}(?:\s\d[\d.]*,?(?:\s(?:or|and|to))?)+")
 
 
 class Entry(NamedTuple):
