@@ -78,9 +78,8 @@ class CoreStack(StageStack):
         environment = {**self._environment(), **{name: state.output(output) for name, output in SETTINGS.items()}}
         #: The settings by which a program finds the stage.
         self.variables: Mapping[str, str] = environment
-        self._add_worker(environment)
-        self._add_router(environment)
-        self._add_recorder(environment)
+        for add in (self._add_worker, self._add_router, self._add_recorder):
+            add(environment)
         self._add_what_is_declared(environment, application.declared)
         self._add_outputs()
 
