@@ -26,7 +26,7 @@ def main() -> int:
     nag.check(app)
     try:
         asked = from_context(app.node.get_all_context())
-        made = SedanoStacks(app, app=asked.app, code=asked.code, config=asked.config, requirements=asked.requirements)
+        made = SedanoStacks(app, app=asked.app, code=asked.code, config=asked.config, requirements=asked.requirements, ignore=asked.ignore)
     except (ConfigError, AssetError, DiscoveryError) as error:
         sys.stderr.write(f"sedano: {error}\n")
         return 2

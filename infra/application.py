@@ -12,6 +12,7 @@ from typing import Any
 
 from . import assets, discovery, ignored, native
 from .config import LONGEST_TIMEOUT, StageConfig, require
+from .ignored import Ignored
 from .packages import MODULES, here, is_compiled, library_packages, packages_for
 from .pins import LAMBDA, Platform
 from .places import library
@@ -64,18 +65,21 @@ class Application:
     package: str | None
     packages: Path | None
     declared: Declared
+    ignore: tuple[str, ...] = ()
 
     @property
     def content(self) -> str:
         """The hash of the code that is deployed."""
-        return assets.digest(self.code, and_bytes=(self.package or "").encode(), ignored=ignored.of(self.code))
+        return assets.digest(self.code, and_bytes=(self.package or "").encode(), ignored=ignored.of(self.code, self.ignore))
 
     def copy(self, target: Path) -> None:
         """Copy the code to *target*, as it is imported there."""
-        assets.copy(self.code, target / self.package if self.package else target, ignored.of(self.code))
+        assets.copy(self.code, target / self.package if self.package else target, ignored.of(self.code, self.ignore))
 
 
-def application(app: str, code: Path, config: StageConfig, requirements: Path | None = None) -> Application:
+def application(
+    app: str, code: Path, config: StageConfig, requirements: Path | None = None, ignore: tuple[str, ...] = ()
+) -> Application:
     """Look at the application *app* (`module:attribute`).
 
     Args:
@@ -83,6 +87,7 @@ def application(app: str, code: Path, config: StageConfig, requirements: Path | 
         code: the directory that holds its modules, or the package itself.
         config: the stage that it is for.
         requirements: the packages that it pins; by default `requirements.txt` in *code*, if there is one.
+        ignore: lines as in `.sedanoignore`, which has the last word.
 
     Raises:
         ConfigError: a path or a name cannot be used.
@@ -93,14 +98,15 @@ def application(app: str, code: Path, config: StageConfig, requirements: Path | 
     code = code.resolve()
     package = _package(code, app)
     on = here() if config.local else LAMBDA
-    _require_that_it_runs(code, on)
+    unwanted = ignored.of(code, ignore)
+    _require_that_it_runs(code, on, unwanted)
     pinned = _pinned(code, requirements)
     packages = _packages(pinned, on)
     importable = packages
     if packages is not None and on.tags and is_compiled(packages):
         importable = _packages(pinned, here())
     declared = _discover(app, code.parent if package else code, importable)
-    _require_deployed(code, declared)
+    _require_deployed(code, declared, unwanted)
     _require_time(declared, config)
     _require_begun(declared, config)
     for name in declared.queues:
@@ -110,12 +116,11 @@ def application(app: str, code: Path, config: StageConfig, requirements: Path | 
     for name in config.queue_concurrency:
         require(name in declared.queues, "queue_concurrency", name, f"one of the queues of {app}: {', '.join(declared.queues)}")
     _require_connected(app, declared, config)
-    return Application(app, code, package, packages, declared)
+    return Application(app, code, package, packages, declared, ignore)
 
 
-def _require_deployed(code: Path, declared: Declared) -> None:
+def _require_deployed(code: Path, declared: Declared, unwanted: Ignored) -> None:
     """Refuse a module that the application imports and that is left out of what is deployed: each function would fail to begin."""
-    unwanted = ignored.of(code)
     for file in declared.files:
         path = Path(file)
         line = unwanted.reason(path.relative_to(code).as_posix()) if path.is_relative_to(code) else None
@@ -162,9 +167,8 @@ def _package(code: Path, app: str) -> str | None:
     return package
 
 
-def _require_that_it_runs(code: Path, on: Platform) -> None:
+def _require_that_it_runs(code: Path, on: Platform, unwanted: Ignored) -> None:
     """Refuse compiled code among the modules that does not run where they are deployed, and more than Lambda takes."""
-    unwanted = ignored.of(code)
     assets.require_that_it_fits(code, unwanted)
     if on.tags:
         remedy = f"leave it out of {code} and pin the package that it belongs to in requirements.txt"

@@ -46,7 +46,7 @@ def main(given: Sequence[str]) -> int:
         wanted = from_context(context)
         declared = None
         if asked.verb not in OF_THE_ACCOUNT:
-            declared = application(wanted.app, wanted.code, wanted.config, wanted.requirements).declared
+            declared = application(wanted.app, wanted.code, wanted.config, wanted.requirements, wanted.ignore).declared
         return synthesise(context) if asked.verb == "synth" else _act(asked.verb, context, wanted, declared, further)
     except (ConfigError, AssetError, DiscoveryError, AccountError) as error:
         sys.stderr.write(f"sedano: {error}\n")
@@ -71,7 +71,8 @@ def _act(verb: str, context: Mapping[str, str], wanted: Deployment, declared: De
     if verb == "bootstrap":
         return _cdk(verb, [f"aws://{where.account}/{where.region}", *further], where.region)
     if verb == "variables":
-        sys.stdout.write("".join(f"{line}\n" for line in exports(variables(session, where, config.stage, MAKE))))
+        cloudformation = session.client("cloudformation", region_name=where.region)
+        sys.stdout.write("".join(f"{line}\n" for line in exports(variables(cloudformation, where, config.stage, MAKE))))
         return 0
     _require_ready(verb, session, where, wanted, declared)
     if failed := synthesise(context):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .config import StageConfig, require
 
-_WHAT = ("app", "code", "requirements", "replace")
+_WHAT = ("app", "code", "requirements", "replace", "ignore")
 #: The one setting of the CDK itself whose name is made as ours are.
 _CDKS_OWN = "acknowledged-issue-numbers"
 #: For whoever works on the infrastructure itself: `accepted=false` lists the findings that have a reason as well.
@@ -26,7 +26,7 @@ _LOCAL = {"timeout": 6, "concurrency": 4}
 class Deployment(NamedTuple):
     """The deployed code (`module:attribute`, its directory, its requirements file or None to look there), and its stage.
 
-    *replace*: it may take the place of another application, and of queues in which messages wait.
+    *ignore*: lines as in `.sedanoignore`. *replace*: it may take the place of another application, and of queues in which messages wait.
     """
 
     app: str
@@ -34,6 +34,7 @@ class Deployment(NamedTuple):
     requirements: Path | None
     config: StageConfig
     replace: bool = False
+    ignore: tuple[str, ...] = ()
 
 
 def from_context(context: Mapping[str, object]) -> Deployment:
@@ -51,8 +52,9 @@ def from_context(context: Mapping[str, object]) -> Deployment:
     if read.get("local"):
         read = {**_LOCAL, **read}
     requirements = given.get("requirements")
+    ignore = tuple(line.strip() for line in given.get("ignore", "").split(",") if line.strip())
     replace = _flag("replace", given.get("replace", "false"))
-    return Deployment(given["app"], Path(given["code"]), Path(requirements) if requirements else None, StageConfig(**read), replace)
+    return Deployment(given["app"], Path(given["code"]), Path(requirements) if requirements else None, StageConfig(**read), replace, ignore)
 
 
 def _require_known(given: Mapping[str, str]) -> None:

@@ -54,10 +54,10 @@ class Ignored:
         return next((rule.line for path, folder in above if (rule := self.rule(path, folder=folder)) is not None), None)
 
 
-def of(directory: Path) -> Ignored:
-    """Return what is left out of the application in *directory*."""
+def of(directory: Path, more: Iterable[str] = ()) -> Ignored:
+    """Return the rules of the application in *directory*: the defaults, *more* lines of the project's settings, then its file."""
     file = directory / FILE
-    return Ignored([*DEFAULTS, *(file.read_text(encoding="utf-8").splitlines() if file.is_file() else ())])
+    return Ignored([*DEFAULTS, *more, *(file.read_text(encoding="utf-8").splitlines() if file.is_file() else ())])
 
 
 def _rules(lines: Iterable[str]) -> Iterator[Rule]:

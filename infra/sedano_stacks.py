@@ -6,6 +6,7 @@ State remembers, Core runs, Observability watches, Pipeline turns the history in
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +42,7 @@ class SedanoStacks(Construct):
         code: str | Path,
         config: StageConfig | None = None,
         requirements: str | Path | None = None,
+        ignore: Sequence[str] = (),
     ) -> None:
         """Compose them.
 
@@ -51,6 +53,7 @@ class SedanoStacks(Construct):
             code: the directory that holds its modules, or the package itself.
             config: what the stage is like.
             requirements: the packages that it pins; by default `requirements.txt` in `code`, if there is one.
+            ignore: files that are not deployed, as lines of a `.sedanoignore`, whose own lines have the last word.
 
         Raises:
             ConfigError: a setting cannot be used; the message begins with its name.
@@ -62,7 +65,7 @@ class SedanoStacks(Construct):
         for flag, value in FLAGS.items():
             self.node.set_context(flag, value)
         #: What the application declares, and what of it is deployed.
-        self.application = application(app, Path(code), config, Path(requirements) if requirements else None)
+        self.application = application(app, Path(code), config, Path(requirements) if requirements else None, tuple(ignore))
         config = self._timed(config)
         #: What is remembered.
         self.state = StateStack(self, config=config)

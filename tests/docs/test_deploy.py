@@ -121,7 +121,7 @@ def test_every_setting_that_is_given_is_understood() -> None:
 
 def test_the_list_of_settings_is_complete() -> None:
     listed = {name for row in re.findall(r"^\| (`.*?) \|", README, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
-    assert listed == {"app", "code", "requirements"} | {field.name for field in fields(StageConfig)}
+    assert listed == {"app", "code", "requirements", "ignore"} | {field.name for field in fields(StageConfig)}
 
 
 def test_the_app_of_ones_own_composes_what_is_installed() -> None:

@@ -107,7 +107,7 @@ MACHINERY: dict[str, dict[str, str]] = {
 """Each file or folder of a floor that is not a word of the glossary, and its subject."""
 SHARED = {
     "Answers", "Arrived", "Call", "Change", "Check", "Control", "Deployment", "Entry", "Exit", "Input", "Kept", "Leases", "Line",
-    "Member", "Pause", "Plan", "Progress", "Project", "Published", "Publishes", "Reads", "Run", "Schedules", "Settings", "Step",
+    "Member", "Pause", "Plan", "Progress", "Published", "Publishes", "Reads", "Run", "Schedules", "Settings", "Step",
     "Value", "Watch",
 }  # fmt: skip
 """Public class names that still name several classes. Take a name out when it names one; no name may be added."""

@@ -6,6 +6,7 @@ import pytest
 
 from infra.application import application
 from infra.config import ConfigError, StageConfig
+from infra.context import from_context
 from infra.ignored import Ignored
 
 TREE = (
@@ -42,6 +43,14 @@ def test_what_sedanoignore_names_is_not_deployed(code: Path, tmp_path: Path) -> 
     assert _deployed(code, tmp_path / "target") == {
         "shop/__init__.py", "shop/tasks.py", "shop/prices.csv", "shop/drafts.py", "contest.py", "conftest.py",
     }  # fmt: skip
+
+
+def test_a_line_of_the_projects_settings_holds_until_the_file_says_otherwise(code: Path, tmp_path: Path) -> None:
+    ignore = from_context({"app": "shop.tasks:app", "code": str(code), "stage": "dev", "ignore": "*.csv, notebooks/"}).ignore
+    (code / ".sedanoignore").write_text("!prices.csv\n")
+    application("shop.tasks:app", code, StageConfig(), ignore=ignore).copy(tmp_path / "target")
+    found = {path.relative_to(tmp_path / "target").as_posix() for path in (tmp_path / "target").rglob("*") if path.is_file()}
+    assert found == {"shop/__init__.py", "shop/tasks.py", "shop/prices.csv", "shop/drafts.py", "drafts.py", "contest.py"}
 
 
 def test_a_changed_test_publishes_nothing_anew(code: Path) -> None:

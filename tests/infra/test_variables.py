@@ -27,7 +27,7 @@ def _session(*stacks: tuple[str, str]) -> boto3.Session:
 @mock_aws
 def test_they_are_what_a_program_needs_and_a_shell_understands() -> None:
     session = _session(("sedano-dev-state", STATE), ("sedano-dev-core", CORE))
-    found = exports(variables(session, WHERE, "dev"))
+    found = exports(variables(session.client("cloudformation"), WHERE, "dev"))
     script = "\n".join([*found, 'echo "$SEDANO_LEDGER_TABLE|$SEDANO_QUEUES|$AWS_REGION|$AWS_DEFAULT_REGION"; env'])
     said = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True, env={}).stdout
     assert said.splitlines()[0] == """ledger|{"default": "https://it's here"}|eu-central-1|eu-central-1"""
@@ -37,4 +37,4 @@ def test_they_are_what_a_program_needs_and_a_shell_understands() -> None:
 @mock_aws
 def test_of_a_stage_that_is_not_deployed_there_are_none() -> None:
     with pytest.raises(AccountError, match=r"the stage prod is not deployed in account 123456789012 in eu-central-1: run `make deploy`"):
-        variables(_session(("sedano-dev-state", STATE)), WHERE, "prod", MAKE)
+        variables(_session(("sedano-dev-state", STATE)).client("cloudformation"), WHERE, "prod", MAKE)

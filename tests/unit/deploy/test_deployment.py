@@ -15,7 +15,7 @@ from sedano.deploy.account import Target
 from sedano.deploy.assembly import BOOTSTRAPPED, stacks
 from sedano.deploy.changes import Change
 from sedano.deploy.clients import Clients
-from sedano.deploy.deployment import Deployment, Planned
+from sedano.deploy.deployment import Deployment, Planned, is_prepared
 from sedano.deploy.failure import DeployError
 from sedano.deploy.removal import planned, remove
 from tests.unit.deploy.assemblies import template, write
@@ -117,7 +117,9 @@ def test_an_account_that_is_not_prepared_or_too_old_is_refused_with_the_command(
     ssm.put_parameter(Name=BOOTSTRAPPED, Value="5", Type="String", Overwrite=True)
     with pytest.raises(DeployError, match=r"has version 5, and 6 is needed: run `sedano bootstrap`"):
         account.deployment(("a",), ("b",)).plan()
+    assert is_prepared(account.clients)
     ssm.delete_parameter(Name=BOOTSTRAPPED)
+    assert not is_prepared(account.clients)
     with pytest.raises(DeployError, match=r"is not prepared for deployments: run `sedano bootstrap` once"):
         account.deployment(("a",), ("b",)).plan()
 

@@ -27,6 +27,14 @@ def verb(load: Callable[[], Command]) -> Callable[[], Command]:
 
 
 @verb
+def bootstrap() -> Command:
+    """Prepare an AWS account and Region for deployments, once."""
+    from sedano.cli.verbs.bootstrap import command
+
+    return command
+
+
+@verb
 def call() -> Command:
     """Publish a task and print its id, or its result."""
     from sedano.cli.verbs.call import command
@@ -67,9 +75,33 @@ def config() -> Command:
 
 
 @verb
+def deploy() -> Command:
+    """Deploy the app to a stage on AWS."""
+    from sedano.cli.verbs.deploy import command
+
+    return command
+
+
+@verb
+def destroy() -> Command:
+    """Delete a stage with all it holds."""
+    from sedano.cli.verbs.destroy import command
+
+    return command
+
+
+@verb
 def dev() -> Command:
     """Run the app on this machine, and reload it when a file is saved."""
     from sedano.cli.verbs.dev import command
+
+    return command
+
+
+@verb
+def diff() -> Command:
+    """Show the changes and the cost of a deployment."""
+    from sedano.cli.verbs.diff import command
 
     return command
 
@@ -139,9 +171,25 @@ def locks() -> Command:
 
 
 @verb
+def logs() -> Command:
+    """Print or follow the log lines of a stage's functions."""
+    from sedano.cli.verbs.logs import command
+
+    return command
+
+
+@verb
 def new() -> Command:
     """Make a project: an app, its tests, its settings and a file for CI."""
     from sedano.cli.verbs.new import command
+
+    return command
+
+
+@verb
+def outputs() -> Command:
+    """Print the variables by which a program finds a stage."""
+    from sedano.cli.verbs.outputs import command
 
     return command
 

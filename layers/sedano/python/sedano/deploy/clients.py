@@ -11,6 +11,8 @@ from botocore.exceptions import ClientError
 from sedano.deploy.account import Target
 
 Say = Callable[[str], None]
+#: The role of the bootstrap for deployments.
+DEPLOY_ROLE = "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/cdk-hnb659fds-deploy-role-${AWS::AccountId}-${AWS::Region}"
 _SESSION = "sedano-deploy"
 
 

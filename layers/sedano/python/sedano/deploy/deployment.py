@@ -15,7 +15,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from sedano.deploy import changes, states
-from sedano.deploy.assembly import StackFiles
+from sedano.deploy.assembly import BOOTSTRAPPED, StackFiles
 from sedano.deploy.changes import StackChanges
 from sedano.deploy.clients import Clients, Say
 from sedano.deploy.failure import DeployError
@@ -26,6 +26,10 @@ from sedano.deploy.publishing import publish, template_url
 #: CloudFormation's words for a change set without a change.
 _NOTHING = ("didn't contain changes", "No updates are to be performed")
 _CAPABILITIES = ["CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
+
+
+class NotPrepared(DeployError):
+    """The account was never prepared for deployments; the message names the command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,16 +208,25 @@ class Deployment:
         return body if isinstance(body, str) else json.dumps(body)
 
 
+def is_prepared(clients: Clients) -> bool:
+    """Return whether the account is prepared for deployments; true for a caller without the right to look."""
+    try:
+        bootstrap_version(clients, BOOTSTRAPPED)
+    except NotPrepared:
+        return False
+    return True
+
+
 def bootstrap_version(clients: Clients, name: str) -> int | None:
     """Return the version that the bootstrap noted in the parameter *name*; None for a caller without the right to read it.
 
     Raises:
-        DeployError: the account was never prepared.
+        NotPrepared: the account was never prepared.
     """
     try:
         return int(clients.client("ssm").get_parameter(Name=name)["Parameter"]["Value"])
     except ClientError as error:
         if error.response["Error"]["Code"] == "ParameterNotFound":
             place = f"account {clients.where.account} in {clients.where.region}"
-            raise DeployError(f"{place} is not prepared for deployments: run `sedano bootstrap` once") from error
+            raise NotPrepared(f"{place} is not prepared for deployments: run `sedano bootstrap` once") from error
         return None

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from sedano.deploy.clients import Clients
+from sedano.deploy.clients import DEPLOY_ROLE, Clients
 from sedano.deploy.failure import DeployError
 from sedano.deploy.following import described
 
@@ -45,7 +45,7 @@ def groups(clients: Clients, stage: str) -> dict[str, str]:
     Raises:
         DeployError: the stage is not deployed.
     """
-    cloudformation, name = clients.client("cloudformation"), f"sedano-{stage}-core"
+    cloudformation, name = clients.client("cloudformation", DEPLOY_ROLE), f"sedano-{stage}-core"
     if described(cloudformation, name) is None:
         place = f"account {clients.where.account} in {clients.where.region}"
         raise DeployError(f"the stage {stage} is not deployed in {place}: give --stage the name of one that is")

@@ -13,13 +13,11 @@ from typing import Any, NamedTuple
 from sedano.deploy import states
 from sedano.deploy.account import STACKS
 from sedano.deploy.buckets import emptied
-from sedano.deploy.clients import Clients, Say
+from sedano.deploy.clients import DEPLOY_ROLE, Clients, Say
 from sedano.deploy.failure import DeployError
 from sedano.deploy.following import described, follow, newest
 from sedano.deploy.progress import Progress
 
-#: The role of the bootstrap for deployments.
-DEPLOY_ROLE = "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/cdk-hnb659fds-deploy-role-${AWS::AccountId}-${AWS::Region}"
 _BUCKET = "AWS::S3::Bucket"
 _KEEPS = ("Retain", "RetainExceptOnCreate")
 

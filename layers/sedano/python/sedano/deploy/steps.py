@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sedano.deploy.account import opened, require_room, target
-from sedano.deploy.assembly import stacks
+from sedano.deploy.assembly import BOOTSTRAPPED, stacks
 from sedano.deploy.clients import Clients, Say
-from sedano.deploy.deployment import Deployment, Planned
+from sedano.deploy.deployment import Deployment, Planned, bootstrap_version
 from sedano.deploy.standing import require_empty, require_free, require_same, standing
 from sedano.deploy.synthesis import Facts, synthesise
 from sedano.deploy.toolset import constructs, toolset
@@ -26,15 +26,15 @@ class Prepared(NamedTuple):
     plan: list[Planned]
 
 
-def clients_for(settings: Mapping[str, str], say: Say) -> Clients:
-    """Return clients for the account and Region of a stage with these *settings*.
+def clients_for(stage: str, region: str | None, account: str | None, say: Say) -> Clients:
+    """Return clients for the account and Region of *stage*: its own ones, else those of the credentials.
 
     Raises:
         AccountError: the credentials do not lead to the account of the stage.
     """
     session = opened()
-    where = target(session, settings["stage"], settings.get("region"), settings.get("account"))
-    say(f"account {where.account}, {where.region}, stage {settings['stage']}")
+    where = target(session, stage, region, account)
+    say(f"account {where.account}, {where.region}, stage {stage}")
     return Clients(session, where, say)
 
 
@@ -53,9 +53,11 @@ def prepare(settings: Mapping[str, str], root: Path, clients: Clients, say: Say)
 
     Raises:
         UsageError: a setting or the code cannot be deployed.
+        NotPrepared: the account was never prepared for deployments.
         DeployError: another application has the stage, a queue with messages would be deleted, the account has no room for it, or a
             stack cannot be updated.
     """
+    bootstrap_version(clients, BOOTSTRAPPED)
     found = constructs()
     tools = toolset(found, say)
     folder = assembly_folder(root, settings["stage"])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-import boto3
 from botocore.exceptions import ClientError
 
 from sedano.deploy.account import AccountError, Target
@@ -15,13 +15,12 @@ from sedano.deploy.spelling import VERBS, Spelling
 _STACKS = ("state", "core")
 
 
-def variables(session: boto3.Session, where: Target, stage: str, spelled: Spelling = VERBS) -> dict[str, str]:
-    """Return the variables of *stage*, and those that name its Region.
+def variables(cloudformation: Any, where: Target, stage: str, spelled: Spelling = VERBS) -> dict[str, str]:
+    """Return the variables of *stage*, as the client *cloudformation* finds them, and those that name its Region.
 
     Raises:
         AccountError: the stage is not deployed there, or these credentials may not look.
     """
-    cloudformation = session.client("cloudformation", region_name=where.region)
     found: dict[str, str] = {}
     for part in _STACKS:
         try:

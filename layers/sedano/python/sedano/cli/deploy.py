@@ -1,0 +1,210 @@
+"""The verbs `bootstrap`, `diff`, `deploy`, `destroy`, `outputs` and `logs`, called with the options that were read."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from sedano.cli.exits import Exit
+from sedano.cli.printer import say, say_json
+from sedano.cli.settings import Settings
+from sedano.deploy import bootstrap as account_bootstrap
+from sedano.deploy import changes, logs, removal, smoke, steps
+from sedano.deploy.clients import DEPLOY_ROLE, Clients
+from sedano.deploy.context import context
+from sedano.deploy.deployment import is_prepared
+from sedano.deploy.failure import aws_errors
+from sedano.deploy.variables import exports, variables
+from sedano.errors import UsageError
+
+
+class StageOptions(NamedTuple):
+    """The options of every verb: the settings of the project, those of the stage that were *given*, whether to ask, and how to print."""
+
+    settings: Settings
+    given: Mapping[str, str]
+    yes: bool = False
+    is_json: bool = False
+
+    @property
+    def stage(self) -> str:
+        """The name of the stage."""
+        return self.settings.stage
+
+
+@aws_errors()
+def bootstrap(asked: StageOptions, policies: Sequence[str]) -> int:
+    """Prepare the account, or update an older preparation."""
+    _require_answer(asked)
+    clients = _clients(asked)
+    before = account_bootstrap.deployed_version(clients)
+    if before is None and not _agreed(asked, _question(clients, policies)):
+        return _nothing()
+    version = account_bootstrap.bootstrap(clients, policies, _note)
+    if asked.is_json:
+        say_json({"account": clients.where.account, "region": clients.where.region, "version": version})
+    return Exit.DONE
+
+
+@aws_errors()
+def diff(asked: StageOptions, every: bool) -> int:
+    """Show the changes that a deployment would make."""
+    settings, clients = _context(asked), _clients(asked)
+    prepared = steps.prepare(settings, asked.settings.folder, clients, _note)
+    prepared.deployment.forget(prepared.plan)
+    plan = [one.found for one in prepared.plan]
+    if asked.is_json:
+        cost = {"sentence": prepared.facts.cost, "idle_month_usd": prepared.facts.idle_month_usd}
+        say_json({"stage": asked.stage, "stacks": changes.as_data(plan), "cost": cost})
+    else:
+        say(*changes.lines(plan, every=every), *([prepared.facts.cost] if prepared.facts.cost else []))
+    return Exit.DONE
+
+
+@aws_errors()
+def deploy(asked: StageOptions, try_it: bool) -> int:
+    """Deploy the stage after asking; at the end run a task on it, unless *try_it* is false."""
+    _require_answer(asked)
+    settings, clients = _context(asked), _clients(asked)
+    if not is_prepared(clients):
+        if not _agreed(asked, _question(clients, ())):
+            return _nothing()
+        account_bootstrap.bootstrap(clients, (), _note)
+    prepared = steps.prepare(settings, asked.settings.folder, clients, _note)
+    plan = [one.found for one in prepared.plan]
+    try:
+        _note(*changes.lines(plan), *([prepared.facts.cost] if prepared.facts.cost else []))
+        goes_on = changes.is_empty(plan) or _agreed(asked, f"Deploy the stage {asked.stage}?")
+    except BaseException:
+        prepared.deployment.forget(prepared.plan)
+        raise
+    if not goes_on:
+        prepared.deployment.forget(prepared.plan)
+        return _nothing()
+    try:
+        prepared.deployment.apply(prepared.plan)
+    except KeyboardInterrupt:
+        _note("CloudFormation completes the stack that it works on; the stacks after it are unchanged")
+        raise
+    return _deployed(asked, clients, plan, try_it=try_it)
+
+
+@aws_errors()
+def destroy(asked: StageOptions) -> int:
+    """Delete the stage after asking."""
+    _require_answer(asked)
+    clients = _clients(asked)
+    found = removal.planned(clients, asked.stage)
+    _note(*(f"deletes {name}" for name in found.stacks), *(f"empties {name}" for name in found.buckets))
+    _note(*(f"keeps {name}" for name in found.kept))
+    if not _agreed(asked, f"Destroy the stage {asked.stage} with all it holds?"):
+        return _nothing()
+    removal.remove(clients, found, _note)
+    if asked.is_json:
+        say_json({"stage": asked.stage, "deleted": found.stacks, "emptied": found.buckets, "kept": found.kept})
+    return Exit.DONE
+
+
+@aws_errors()
+def outputs(asked: StageOptions) -> int:
+    """Print the variables by which a program finds the stage."""
+    clients = _clients(asked)
+    _print(asked, _variables(asked, clients))
+    return Exit.DONE
+
+
+@aws_errors()
+def show_logs(asked: StageOptions, since: str, follow: bool, functions: Sequence[str]) -> int:
+    """Print the log lines of the stage's functions."""
+    try:
+        begin = time.time() - logs.seconds(since)
+    except ValueError as error:
+        raise UsageError(f"--since: {error}") from error
+    clients = _clients(asked)
+    groups = logs.groups(clients, asked.stage)
+    if unknown := [name for name in functions if name not in groups]:
+        raise UsageError(f"--function: {unknown[0]!r} is not a function of the stage; choose one of {', '.join(groups)}")
+    chosen = {name: group for name, group in groups.items() if not functions or name in functions}
+    for line in logs.lines(clients, chosen, begin, follow=follow):
+        if asked.is_json:
+            say_json(line._asdict())
+        else:
+            say(f"{datetime.fromtimestamp(line.at, UTC):%Y-%m-%dT%H:%M:%S}Z {line.function}  {line.text}")
+        sys.stdout.flush()
+    return Exit.DONE
+
+
+def _clients(asked: StageOptions) -> Clients:
+    """Return clients of the stage's account."""
+    values = asked.settings.values
+    account = asked.given.get("account") or (values["account"].value if "account" in values else None)
+    return steps.clients_for(asked.stage, asked.given.get("region"), account, _note)
+
+
+def _context(asked: StageOptions) -> dict[str, str]:
+    """Return the settings of the stage for the constructs."""
+    found = asked.settings
+    return context({name: one.value for name, one in found.values.items()}, found.app, found.code, found.folder, asked.given)
+
+
+def _deployed(asked: StageOptions, clients: Clients, plan: Sequence[changes.StackChanges], *, try_it: bool) -> int:
+    """Print the variables of the stage that was deployed, and run a task on it."""
+    found = _variables(asked, clients)
+    queue = smoke.queue_of(found) if try_it and "SEDANO_CONNECT" not in found else None
+    seconds = None
+    if queue is not None:
+        _note(f"running a task on {queue}")
+        seconds = smoke.round_trip(found, queue)
+        _note(f"the task succeeded after {seconds:.1f} s")
+    if asked.is_json:
+        trial = None if seconds is None else round(seconds, 3)
+        say_json({"stage": asked.stage, "stacks": changes.as_data(plan), "outputs": found, "task_s": trial})
+    else:
+        _print(asked, found)
+    return Exit.DONE
+
+
+def _variables(asked: StageOptions, clients: Clients) -> dict[str, str]:
+    return variables(clients.client("cloudformation", DEPLOY_ROLE), clients.where, asked.stage)
+
+
+def _print(asked: StageOptions, found: Mapping[str, str]) -> None:
+    say(json.dumps(found)) if asked.is_json else say(*exports(found))
+
+
+def _question(clients: Clients, policies: Sequence[str]) -> str:
+    rights = ", ".join(clients.where.filled(one) for one in policies or [account_bootstrap.ADMINISTRATOR])
+    place = f"Account {clients.where.account} in {clients.where.region}"
+    return f"{place} is not prepared for deployments. Create the stack {account_bootstrap.STACK} there, whose deployments have {rights}?"
+
+
+def _require_answer(asked: StageOptions) -> None:
+    """Refuse, before anything costs time, a command that would ask without a terminal.
+
+    Raises:
+        UsageError: there is no terminal, and `--yes` was not given.
+    """
+    if not asked.yes and not sys.stdin.isatty():
+        raise UsageError("this changes an AWS account and asks before, and there is no terminal to ask on: give --yes")
+
+
+def _agreed(asked: StageOptions, question: str) -> bool:
+    if asked.yes:
+        return True
+    sys.stderr.write(f"{question} (y/n) ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _nothing() -> int:
+    _note("Nothing was changed.")
+    return Exit.REFUSED
+
+
+def _note(*lines: str) -> None:
+    say(*lines, err=True)
+    sys.stderr.flush()

@@ -1,0 +1,21 @@
+"""`sedano outputs`: prints the variables by which a program finds a stage.
+
+    eval "$(sedano outputs --stage dev)"
+"""
+
+from __future__ import annotations
+
+import click
+
+from sedano.cli.options import as_json
+from sedano.cli.verbs.staged import asked, of_stage
+
+
+@click.command(help="Print the variables by which a program finds a stage, as commands of a shell.")
+@of_stage
+@as_json
+def command(given: tuple[str, ...], as_json: bool) -> int:
+    """Print the variables."""
+    from sedano.cli import deploy
+
+    return deploy.outputs(asked(given, as_json=as_json))

@@ -1,0 +1,50 @@
+"""The options that the verbs of a deployment share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sedano.cli.options import of_app, settings
+
+if TYPE_CHECKING:
+    from sedano.cli.deploy import StageOptions
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+yes = click.option("--yes", is_flag=True, help="Do not ask.")
+"""The option `--yes`."""
+
+
+def of_stage(command: F) -> F:
+    """Let a command take the options that name an app and a stage, and settings of the stage."""
+    return of_app(click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A setting of the stage: memory=1024.")(command))
+
+
+def asked(given: tuple[str, ...], *, yes: bool = False, as_json: bool = False) -> StageOptions:
+    """Return the options of a command; from here on, AWS clients use the region and the profile that it names."""
+    from sedano.cli.deploy import StageOptions
+    from sedano.cli.settings import apply
+
+    found = settings()
+    click.get_current_context().find_root().call_on_close(apply(found))
+    return StageOptions(found, _pairs(given), yes, as_json)
+
+
+def _pairs(given: tuple[str, ...]) -> dict[str, str]:
+    """Return the settings of the command line by name.
+
+    Raises:
+        BadParameter: one of them is not NAME=VALUE, or was given twice.
+    """
+    found: dict[str, str] = {}
+    for setting in given:
+        name, sign, value = setting.partition("=")
+        if not sign or not name:
+            raise click.BadParameter(f"--set {setting}: write NAME=VALUE, such as memory=1024")
+        if name in found:
+            raise click.BadParameter(f"--set {setting}: {name} is {found[name]!r} already")
+        found[name] = value
+    return found
