@@ -4,7 +4,10 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from sedano.model.settings import DEV
 from tests.docs.pages import page
@@ -14,8 +17,15 @@ PAGE = page("development.md")
 PROMPT = "$ "
 
 
-def test_the_project_of_the_page_runs_and_its_commands_print_what_it_says(tmp_path: Path) -> None:
-    project = DevProject(tmp_path)
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[DevProject]:
+    """A project on which nothing runs afterwards."""
+    made = DevProject(tmp_path)
+    yield made
+    made.close()
+
+
+def test_the_project_of_the_page_runs_and_its_commands_print_what_it_says(project: DevProject, tmp_path: Path) -> None:
     (settings,) = re.findall(r"```toml\n(.*?)```", PAGE.text, re.DOTALL)
     (tmp_path / "pyproject.toml").write_text(settings)
     (tmp_path / "shop.py").write_text(PAGE.blocks[0])

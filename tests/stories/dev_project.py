@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from sedano.api import dev_server
 
 SECONDS = 120.0
 """How long anything may take: the machine may be busy."""
+LEAVE_S = 5.0
 CODE = """
 import logging, os, subprocess, time
 from sedano import Retry, Sedano
@@ -165,6 +167,14 @@ class DevProject:
         for reader in self._readers if number != signal.SIGKILL else ():
             reader.join(SECONDS)
         return status
+
+    def close(self) -> None:
+        """End it where a test that failed has left it: the second signal ends the task that runs."""
+        for _ in range(2):
+            if self.process is not None and self.process.poll() is None:
+                self.process.send_signal(signal.SIGTERM)
+                with suppress(subprocess.TimeoutExpired):
+                    self.process.wait(LEAVE_S)
 
     def worker(self) -> int:
         """The process id of the worker that runs a task now."""

@@ -25,14 +25,15 @@ SECRET = b"open sesame"
 def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevProject]:
     """A project on which `sedano dev` runs."""
     project = DevProject(tmp_path_factory.mktemp("shop"))
-    report = project.start()
-    assert report["tasks"] == 7
-    assert report["database"] == str(project.folder / ".sedano" / "dev.db")
     try:
+        report = project.start()
+        assert report["tasks"] == 7
+        assert report["database"] == str(project.folder / ".sedano" / "dev.db")
         yield project
-    finally:
         assert project.end() == 0
         assert not (project.folder / ".sedano" / "dev.json").exists()
+    finally:
+        project.close()
 
 
 def post(project: DevProject, number: str, secret: bytes = SECRET, **headers: str) -> int:

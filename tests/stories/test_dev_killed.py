@@ -1,6 +1,7 @@
 """A killed supervisor of `sedano dev` loses nothing, and a file that it left is recognised; `--fresh` keeps the earlier state."""
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from tests.stories.dev_project import SECONDS, DevProject, until
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> DevProject:
-    """A project on which nothing runs yet."""
-    return DevProject(tmp_path)
+def project(tmp_path: Path) -> Iterator[DevProject]:
+    """A project on which nothing runs yet, and nothing afterwards."""
+    made = DevProject(tmp_path)
+    yield made
+    made.close()
 
 
 def test_the_next_one_runs_what_a_killed_supervisor_left(project: DevProject) -> None:
