@@ -161,15 +161,16 @@ def test_a_signal_stops_it_after_the_body_that_runs(app: Sedano, ports: Ports) -
 
 
 class Away(Delegating):
-    """Queues that do not answer the first receive."""
+    """Queues that fail the first two receives, one in each loop, with *fault*."""
 
+    fault: Exception
     asked = 0
 
     def receive(self, *given: Any) -> Sequence[Delivery]:
-        """Receive, from the second time on."""
+        """Receive, from the third time on."""
         self.asked += 1
-        if self.asked == 1:
-            raise Unavailable("no answer")
+        if self.asked <= 2:
+            raise self.fault
         found: Sequence[Delivery] = self.inner.receive(*given)
         return found
 
@@ -186,10 +187,12 @@ class Hurried(SystemClock):
         self.waited.append(seconds)
 
 
-def test_a_queue_that_does_not_answer_is_asked_again(app: Sedano, ports: Ports, telemetry: MemoryTelemetry) -> None:
+@pytest.mark.parametrize("fault", [Unavailable("no answer"), ValueError("a bug in an adapter")], ids=["away", "a bug"])
+def test_a_queue_that_does_not_answer_is_asked_again(fault: Exception, app: Sedano, ports: Ports, telemetry: MemoryTelemetry) -> None:
     app.task(name="one")(lambda: 1)
-    clock = Hurried()
-    process = EngineProcess(app, replace(ports, queues=Away(ports.queues), clock=clock), ProcessSettings())
+    clock, queues = Hurried(), Away(ports.queues)
+    queues.fault = fault
+    process = EngineProcess(app, replace(ports, queues=queues, clock=clock), ProcessSettings())
     result = app.send_task("one")
     app.attach(ports)
     assert played(process, lambda: result.get(timeout=SECONDS)) == 1

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from sedano.api.shared_tasks import SharedTasks
     from sedano.app import Sedano
-    from sedano.canvas import Sig, chain, chord, chunks, fork, group, signature
+    from sedano.canvas import Sig, chain, chord, chunks, fork, group
+    from sedano.canvas.signature import signature  # the module has the function's name: by way of the package mypy sees both
     from sedano.engine.context import TaskContext, current
     from sedano.engine.registry import WorkerSettings
     from sedano.engine.sections import optional, poisonous, retry

@@ -128,7 +128,8 @@ class Supervisor:
         if server != self._running or not self._is_announced:
             self._folder.announce(server)
             self._running = server
-        parts = [f"{report['tasks']} tasks"] + [f"{report['periodic']} by a timetable"] * bool(report["periodic"])
+        number = report["tasks"]
+        parts = [f"{number} task{'s' * (number != 1)}"] + [f"{report['periodic']} by a timetable"] * bool(report["periodic"])
         self._console.say(f"ready in {self._age():.2f} s: {', '.join(parts)}", "bold")
         for name in report["webhooks"]:
             self._console.say(f"webhook {url}/{name}", "dim")

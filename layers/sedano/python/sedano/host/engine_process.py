@@ -27,7 +27,6 @@ from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.worker.overtime import Overtime
 from sedano.engine.worker.pipeline import Listener, Worker
-from sedano.errors import SedanoError
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports, command_queue
 from sedano.ports.absent import has
 from sedano.workflow.built_in_tasks import enlist
@@ -157,8 +156,8 @@ class EngineProcess:
         while not self._is_stopped:
             try:
                 seconds = 0.0 if consumer.turn() else REST_S
-            except SedanoError as error:
-                telemetry.log("warning", "a queue did not answer; it is asked again", error=str(error))
+            except Exception as error:  # noqa: BLE001 - a fault of an adapter must not end the loop while the process goes on
+                telemetry.log("warning", "a queue did not answer; it is asked again", error=f"{type(error).__name__}: {error}")
                 seconds = FAULT_S
             if seconds:
                 clock.sleep(seconds)
