@@ -66,8 +66,10 @@ class Counting:
         self._port, self._cost = port, cost
 
     def __getattr__(self, operation: str) -> Any:
-        """Return the port's operation, counted."""
+        """Return the port's operation, counted; or a value of the port."""
         method = getattr(self._port, operation)
+        if not callable(method):
+            return method
 
         def counted(*args: Any, **kwargs: Any) -> Any:
             self._count(operation, args)
