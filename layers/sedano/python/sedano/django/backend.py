@@ -109,7 +109,7 @@ def class_path(error: Exception) -> str:
     """Return the path of the class that the worker raised: its traceback names it in full, unless it is built in."""
     if not isinstance(error, RemoteError):
         return f"{type(error).__module__}.{type(error).__qualname__}"
-    named = re.findall(rf"^((?:\w+\.)+(?:\w+\.)*?{re.escape(error.type_name)})(?::|$)", error.traceback, re.MULTILINE)
+    named = re.findall(rf"^((?:\w+\.)+{re.escape(error.type_name)})(?::|$)", error.traceback, re.MULTILINE)
     return str(named[-1]) if named else f"builtins.{error.type_name}"
 
 
