@@ -69,7 +69,7 @@ class Folder(NamedTuple):
         finally:
             os.close(ours)
             os.close(theirs)
-        assert "Deploy the stage dev? (y/n)" in done.stderr
+        assert "Deploy the stage dev? Type y for yes" in done.stderr
         return done.returncode
 
 

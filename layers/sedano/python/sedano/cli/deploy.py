@@ -188,15 +188,14 @@ def _require_answer(asked: StageOptions) -> None:
     Raises:
         UsageError: there is no terminal, and `--yes` was not given.
     """
-    if not asked.yes and not sys.stdin.isatty():
+    if not asked.yes and (sys.stdin is None or not sys.stdin.isatty()):
         raise UsageError("this changes an AWS account and asks before, and there is no terminal to ask on: give --yes")
 
 
 def _agreed(asked: StageOptions, question: str) -> bool:
     if asked.yes:
         return True
-    sys.stderr.write(f"{question} (y/n) ")
-    sys.stderr.flush()
+    _note(f"{question} Type y for yes")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
