@@ -139,7 +139,7 @@ def test_a_cold_function_whose_secret_is_out_of_reach_asks_its_sender_to_come_ag
             answer = handler(url_event("/github", closed(5).decode(), github(closed(5), str(number))), Remaining())
             assert (answer["statusCode"], answer["headers"]["retry-after"]) == (503, "30")
     assert Refusing.asked == asked, "one request asks, as often as the client tries, and the next two do not"
-    lines = [line for line in caplog.records if "come again" in line.getMessage()]
+    lines = [line for line in caplog.records if "send again" in line.getMessage()]
     assert len(lines) == 1
     assert said in str(vars(lines[0]))
 

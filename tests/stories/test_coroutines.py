@@ -200,7 +200,7 @@ def test_what_is_awaited_cancelled_and_raised_in_a_timed_body_is_what_it_was() -
         return "slept"
 
     async def cancelled() -> Any:
-        stepped = asyncio.ensure_future(_awaited(Stepped(body(), VirtualClock(START))))
+        stepped = asyncio.ensure_future(_awaited(Stepped(body, VirtualClock(START))))
         await asyncio.sleep(0)
         stepped.cancel()
         return await stepped
@@ -210,7 +210,7 @@ def test_what_is_awaited_cancelled_and_raised_in_a_timed_body_is_what_it_was() -
         raise KeyError("x")
 
     assert asyncio.run(cancelled()) == Run("tidied up")
-    error = asyncio.run(_awaited(Stepped(failing(), VirtualClock(START)))).error
+    error = asyncio.run(_awaited(Stepped(failing, VirtualClock(START)))).error
     assert error is not None
     assert (error.type_name, error.message) == ("KeyError", "'x'")
     assert "in __await__" not in error.traceback

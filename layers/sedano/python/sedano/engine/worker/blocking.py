@@ -6,7 +6,7 @@ one `await` to the next, is timed by two looks at the monotonic clock. Tasks tha
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
 from sedano.engine.context import TaskContext
@@ -22,19 +22,22 @@ BLOCKS = "an async task blocked the event loop, and all others of its batch stop
 class Stepped:
     """Awaits a body, returns its run, and times its steps."""
 
-    __slots__ = ("_body", "_clock", "longest")
+    __slots__ = ("_call", "_clock", "longest")
 
-    def __init__(self, body: Awaitable[Any], clock: Clock) -> None:
-        """Await *body*."""
-        self._body, self._clock, self.longest = body, clock, 0.0
+    def __init__(self, call: Callable[[], Awaitable[Any]], clock: Clock) -> None:
+        """Await the answer of *call*. It is called at the first step: nothing of ours can fail between a coroutine and that step."""
+        self._call, self._clock, self.longest = call, clock, 0.0
 
     def __await__(self) -> Generator[Any, Any, Run]:
         """Await the body and return its run; awaited objects, thrown exceptions and a cancellation pass unchanged."""
-        steps, now = self._body.__await__(), self._clock.monotonic
+        steps: Generator[Any, Any, Any] | None = None
         raised: BaseException | None = None
+        now = self._clock.monotonic
         while True:
             began = now()
             try:
+                if steps is None:
+                    steps = self._call().__await__()
                 waits_for = next(steps) if raised is None else steps.throw(raised)
             except StopIteration as ended:
                 return Run(ended.value)

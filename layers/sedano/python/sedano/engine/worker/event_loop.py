@@ -112,7 +112,7 @@ async def _call(held: Held, arguments: Arguments, context: TaskContext, ports: P
     """Run the body; a cancellation that it did not get from here is a failure of its own."""
     body: Stepped | None = None
     try:
-        body = Stepped(held.job.task.function(*arguments[0], **arguments[1]), ports.clock)
+        body = Stepped(lambda: held.job.task.function(*arguments[0], **arguments[1]), ports.clock)
         return await body
     except Exception as error:  # noqa: BLE001 - a body may raise anything; its answer is a value
         return failed(error)
