@@ -1,0 +1,89 @@
+"""What hangs ends: a run of several processes names the test, says where it stood, and goes on."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.plugins.elapsed import LONG_S, Rooms
+
+ROOT = Path(__file__).parents[2]
+CONFTEST = """
+pytest_plugins = ["tests.plugins.last_resort"]
+from tests.plugins import last_resort
+last_resort.GRACE_S = last_resort.FINISH_S = 0.5
+"""
+HANGS = """
+import signal, threading
+import pytest
+
+def hang_where_no_signal_is_met():
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    threading.Event().wait()
+
+@pytest.mark.timeout(0.5)
+def test_that_hangs():
+    hang_where_no_signal_is_met()
+
+@pytest.fixture
+def unclean():
+    yield
+    hang_where_no_signal_is_met()
+
+@pytest.mark.timeout(0.5)
+def test_whose_clean_up_hangs_after_it_failed(unclean):
+    assert unclean
+
+def test_that_passes():
+    pass
+"""
+HANGS_AT_THE_END = """
+import threading
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workerinput"):
+        threading.Event().wait()
+"""
+
+
+def _ran(folder: Path, conftest: str, tests: str) -> tuple[int, str]:
+    (folder / "conftest.py").write_text(conftest)
+    (folder / "test_it.py").write_text(tests)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    command = [sys.executable, "-m", "pytest", "-n1", "-p", "no:cacheprovider", "test_it.py"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment.pop("PYTEST_ADDOPTS", None)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_test_that_no_signal_ends_is_named_and_the_others_run(tmp_path: Path) -> None:
+    code, said = _ran(tmp_path, CONFTEST, HANGS)
+    assert code == 1, said
+    assert "crashed while running 'test_it.py::test_that_hangs'" in said
+    assert "crashed while running 'test_it.py::test_whose_clean_up_hangs_after_it_failed'" in said
+    assert said.count("in hang_where_no_signal_is_met") >= 2, "where each of them stood"
+    assert "1 passed" in said
+
+
+def test_a_process_that_does_not_end_after_its_tests_is_ended(tmp_path: Path) -> None:
+    _, said = _ran(tmp_path, CONFTEST + HANGS_AT_THE_END, "def test_that_passes():\n    pass\n")
+    assert "1 passed" in said
+    assert "in pytest_sessionfinish" in said
+
+
+class _Config:
+    pluginmanager = type("None", (), {"get_plugin": staticmethod(lambda _name: None)})
+
+
+def test_a_test_that_runs_for_minutes_is_named_and_named_again_after_twice_as_long() -> None:
+    rooms = Rooms(_Config())  # type: ignore[arg-type]  # it asks for the terminal, and there is none
+    rooms.pytest_runtest_logstart("tests/unit/test_a.py::test_b")
+    began = time.monotonic()
+    assert rooms.long(began + LONG_S - 1) == []
+    assert rooms.long(began + LONG_S) == ["tests/unit/test_a.py::test_b: running for 2.0 min"]
+    assert rooms.long(began + 1.5 * LONG_S) == []
+    assert rooms.long(began + 2 * LONG_S) == ["tests/unit/test_a.py::test_b: running for 4.0 min"]
+    rooms.pytest_runtest_logfinish("tests/unit/test_a.py::test_b")
+    assert rooms.long(began + 100 * LONG_S) == []
