@@ -12,7 +12,7 @@ from sedano.ports import Ports
 
 Side = Literal["before", "after"]
 SIDES: tuple[Side, ...] = ("before", "after")
-ALL = frozenset(f.name for f in fields(Ports)) - {"most_budget", "store_time"}
+ALL = frozenset(f.name for f in fields(Ports)) - {"most_budget", "store_time", "looks"}
 OUTSIDE = frozenset({"ledger", "queues", "blobs", "events", "members", "leases", "control", "elections", "flow_runs"})
 """The ports whose calls leave something behind when a process dies; the others only read a clock or draw a number."""
 

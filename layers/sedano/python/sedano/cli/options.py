@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sedano.errors import UsageError
+
 if TYPE_CHECKING:
     from sedano.app import Sedano
     from sedano.cli.consent import Consent
@@ -19,14 +21,17 @@ _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-_OF_APP: tuple[tuple[str, dict[str, Any]], ...] = (
+_OF_CODE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--app", {"metavar": "MODULE:NAME", "help": "The app."}),
     ("--code", {"metavar": "DIR", "help": "Directory of the app's modules."}),
+)
+"""The options for the app alone."""
+_OF_STAGE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--stage", {"metavar": "NAME", "help": "The deployed stage; default: dev."}),
     ("--region", {"metavar": "NAME", "help": "AWS region of the stage."}),
     ("--profile", {"metavar": "NAME", "help": "AWS profile with the credentials."}),
 )
-"""The options for the app and the stage. `sedano config` shows what they are without an option."""
+"""The options for a deployed stage. `sedano config` shows what these and those for the app are without an option."""
 _OF_CHANGES: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--dry-run",), {"is_flag": True, "help": "Print what would change, and change nothing."}),
     (("-y", "--yes"), {"is_flag": True, "help": "Do not ask; needed where there is no terminal."}),
@@ -66,9 +71,27 @@ def chosen(name: str) -> Any:
 
 def of_app(command: F) -> F:
     """Let a command take the options that say which app and which stage are meant."""
-    for names, attributes in reversed(_OF_APP):
+    for names, attributes in reversed(_OF_CODE + _OF_STAGE):
         command = shared(names, **attributes)(command)
     return command
+
+
+def of_code(command: F) -> F:
+    """Let a command that reaches no deployed stage take the options that say which app is meant; `refuse_stage` refuses the others."""
+    for names, attributes in reversed(_OF_CODE):
+        command = shared(names, **attributes)(command)
+    return command
+
+
+def refuse_stage(verb: str) -> None:
+    """Refuse the options for a deployed stage, which can be given before the *verb*.
+
+    Raises:
+        UsageError: one was given.
+    """
+    for option, _ in _OF_STAGE:
+        if chosen(option.removeprefix("--")) is not None:
+            raise UsageError(f"{option}: `sedano {verb}` runs on this machine and reaches no deployed stage; leave the option out")
 
 
 def settings() -> Settings:

@@ -42,6 +42,17 @@ EVENTS, RECORDS, PARKED = "events", "records", "parked"
 """The queues that every deployment has, besides its command queues (`command_queue`)."""
 
 
+class LookPauses(NamedTuple):
+    """The pauses (s) between two looks at a result that a program waits for: the *first* one, and the longest."""
+
+    first: float = 0.05
+    most: float = 2.0
+
+
+AWS_LOOKS = LookPauses()
+"""The pauses where a look is a request that costs money."""
+
+
 class Outgoing(NamedTuple):
     """A message to send: *body*, *delay* in whole seconds (both within `Queues.bounds`), *tenant* for fairness, *attributes*; *serial_key*,
     *once*: see Queues.
@@ -304,7 +315,7 @@ class Ports:
 
     With the six alone a deployment publishes tasks, works them off and returns their results. *most_budget*: the largest budget that it
     takes from a message without a mark. *store_time*: the store's clock as known without a call; None: unknown, so this machine's clock is
-    used.
+    used. *looks*: how soon a waiting program looks for its result again, by the price of a look.
     """
 
     ledger: Ledger
@@ -327,3 +338,4 @@ class Ports:
     seals: Seals = absent("seals")
     most_budget: int = DEFAULT_BUDGET
     store_time: Callable[[], Interval | None] = clock_unknown
+    looks: LookPauses = AWS_LOOKS

@@ -16,12 +16,14 @@ from sedano.engine.registry import Registry
 from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout, TaskRevoked
 from sedano.model import states
 from sedano.model.ledger.records import TaskRecord
-from sedano.ports import Clock, Ports
+from sedano.ports import AWS_LOOKS, Clock, Ports
 
 R = TypeVar("R")
 T = TypeVar("T")
 
-FIRST_PAUSE_S, MOST_PAUSE_S, GROWTH = 0.05, 2.0, 1.5
+FIRST_PAUSE_S, MOST_PAUSE_S = AWS_LOOKS
+"""The pauses over ports that name no others (`Ports.looks`)."""
+GROWTH = 1.5
 UNRUN: Mapping[str, type[TaskRevoked]] = {
     row.error_type: getattr(errors, row.error_type, TaskRevoked) for row in states.ROWS.values() if row.dependents == states.REVOKED
 }
@@ -126,19 +128,20 @@ class Patience:
         self._clock = outlet.ports.clock
         self._timeout = timeout
         self._until = None if timeout is None else self._clock.monotonic() + timeout
-        self._pause = FIRST_PAUSE_S
+        self._looks = outlet.ports.looks
+        self._pause = self._looks.first
 
     def rest(self, missing: str, task_id: str, why: str = "") -> Pause:
         """Return the next pause; raise `ResultTimeout`, which says what is *missing* and *why*, *task_id* of it, when no time is left."""
         if self._until is not None and self._clock.monotonic() >= self._until:
             raise ResultTimeout(f"{missing} within {self._timeout} s{why}; app.control.explain({task_id!r}) shows why")
         seconds = self._pause if self._until is None else max(0.0, min(self._pause, self._until - self._clock.monotonic()))
-        self._pause = min(MOST_PAUSE_S, self._pause * GROWTH)
+        self._pause = min(self._looks.most, self._pause * GROWTH)
         return Pause(self._clock, seconds)
 
     def soon(self) -> None:
         """Begin again with short pauses: something has happened."""
-        self._pause = FIRST_PAUSE_S
+        self._pause = self._looks.first
 
 
 class Line:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Entropy, Ports, Telemetry, command_queue
+from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Entropy, LookPauses, Ports, Telemetry, command_queue
 from sedano.ports.seals import Seals
 from sedano.sqlite.blobs import SqliteBlobs
 from sedano.sqlite.consumers import SqliteConsumers
@@ -28,6 +28,9 @@ VISIBILITY_S = 60.0
 """For how long a received message stays invisible: longer than a worker may work on a batch."""
 MAX_RECEIVES = 25
 """Receipts after which a message is a dead letter, as on AWS: beyond the engine's own limits."""
+
+LOOKS = LookPauses(first=0.002, most=0.05)
+"""A look at a record is a read of a file: a result arrives when its worker has recorded it, and looking takes below 1 % of a core."""
 
 
 def queue_keys(queues: Sequence[str]) -> tuple[str, ...]:
@@ -71,4 +74,5 @@ def connect(
         clock=clock,
         entropy=entropy,
         telemetry=telemetry,
+        looks=LOOKS,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import of_app, settings
+from sedano.cli.options import of_code, refuse_stage, settings
 from sedano.errors import UsageError
 
 LONGEST_S, MOST_PORT = 900, 65_535
@@ -20,7 +20,7 @@ started in the project's folder find it without settings. Ctrl-C ends it after t
 
 
 @click.command(help=HELP)
-@of_app
+@of_code
 @click.option("--port", type=click.IntRange(0, MOST_PORT), metavar="N", help="Port of the webhooks; default: a free one.")
 @click.option("--timeout", type=click.IntRange(2, LONGEST_S), metavar="S", help="Seconds for a batch of tasks.")
 @click.option("--fresh", is_flag=True, help="Set the kept state aside and start with an empty one.")
@@ -31,6 +31,7 @@ def command(port: int | None, timeout: int | None, fresh: bool, no_reload: bool,
     from sedano.dev.command import run
     from sedano.dev.settings import TIMEOUT_S, DevSettings
 
+    refuse_stage("dev")
     found = settings()
     if found.app is None:
         raise UsageError('which app? write app = "module:attribute" below [tool.sedano] in pyproject.toml, or give --app module:attribute')
