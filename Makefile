@@ -28,6 +28,7 @@ EVENTS ?= 1000000 5000000
 SEED ?= 20261120
 JOBS ?= 2
 MINUTES ?=
+VERSION ?=
 TARGET ?=
 ifeq ($(SEED),random)
 override SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
@@ -37,7 +38,7 @@ TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requir
 named = $(if $(filter file,$(origin $(1))),,$($(1)))
 ON_AWS = $(RUN) -m infra.command $@ --app "$(call named,APP)" --code "$(call named,CODE)" --stage "$(STAGE)" $(SET) $(if $(CDK),-- $(CDK))
 
-.PHONY: names-app help demo test check fuzz mutants test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins dist docs clean setup setup-all
+.PHONY: names-app help demo test check fuzz mutants test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins dist release docs clean setup setup-all
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -110,12 +111,16 @@ destroy: setup ## the stage away, with all it remembers unless it is production 
 	@$(ON_AWS)
 
 pins: setup ## pin what requirements/*.in ask for to today's versions
-	@cd requirements && for set in build layer dev deploy docs ministack bench spark35; do ../$(UV) $$set.in -o $$set.txt; done
+	@cd requirements && for set in build layer dev deploy docs ministack bench release spark35; do ../$(UV) $$set.in -o $$set.txt; done
 	@$(UV) $(DJANGO)/requirements.in.tmpl -o $(DJANGO)/requirements.txt.tmpl
 
 dist: setup ## the wheel and the sdist in dist/, the same bytes from the same commit
 	@rm -rf dist
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) .venv/bin/python -m hatchling build -d dist
+
+release: setup ## build and check a release; with VERSION=0.1.0 also date the changelog, commit and tag it (nothing is pushed)
+	@$(SETUP) release
+	@.venv/bin/python -m requirements.release $(VERSION)
 
 docs: ## the documentation as a site with search, in build/docs/index.html; it needs no server and no network to be read
 	@$(SETUP) docs

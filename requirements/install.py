@@ -41,6 +41,7 @@ ENVIRONMENTS = {
     "bench": Environment(".venv-bench", "the peers of the benchmarks", ("bench.txt",), False),
     "spark35": Environment(".venv-spark35", "Spark 3.5, as Glue 5.1 and EMR 7 have it", ("build.txt", "spark35.txt"), False),
     "docs": Environment(".venv-docs", "what builds the documentation's site", ("docs.txt",), True),
+    "release": Environment(".venv-release", "what checks the packages of a release", ("release.txt",), False),
     "ministack": Environment(".venv-ministack", "the local AWS endpoint", ("ministack.txt",), False),
 }
 

@@ -1,113 +1,197 @@
-"""New code is let in when it does no worse than the code before it: also while that fails, and also when one invocation is killed."""
+"""A release is made whole or not at all, from what is committed, with a dated changelog and packages that are the same bytes again."""
 
-import re
-from typing import Any
+import datetime as dt
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
-from infra.config import ConfigError, StageConfig
-from sedano.local.stage import stage_context
-from sedano.local.synthesis import synthesise
-from tests.infra.template import Templates, read, target
-from tests.plugins.resources import APP, CODE
+from requirements import changelog, release
+from requirements.release import Packages, ReleaseError
+
+DAY = dt.date(2026, 11, 23)
+TOOLS = {"hatchling": Path(sys.executable), "twine": Path(sys.executable)}
+OURS = f"3.{sys.version_info.minor}"
+LOG = "# Changelog\n\n## Unreleased\n\n### Added\n- Tasks.\n\n## 0.0.9 - 2026-01-02\n\n- Nothing.\n"
+PROJECT = f"""
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "sedano"
+version = "0.1.0"
+classifiers = ["Programming Language :: Python :: {OURS}"]
+
+[tool.hatch.build]
+only-include = ["sedano"]
+"""
 
 
-class Figure:
-    """A number of CloudWatch's metric math, which may be missing: what is worked out from nothing, or divided by zero, is missing too."""
-
-    def __init__(self, number: float | None) -> None:
-        self.number = number
-
-    def _with(self, other: Any, work: Any) -> "Figure":
-        right = other.number if isinstance(other, Figure) else other
-        return Figure(None if self.number is None or right is None else work(self.number, right))
-
-    def __sub__(self, other: Any) -> "Figure":
-        return self._with(other, lambda one, two: one - two)
-
-    def __rmul__(self, factor: float) -> "Figure":
-        return self._with(factor, lambda one, two: one * two)
-
-    def __truediv__(self, other: Any) -> "Figure":
-        return self._with(other, lambda one, two: one / two if two else None)
-
-    def __gt__(self, other: float) -> bool:
-        return self.number is not None and self.number > other
+def git(repository: Path, *words: str) -> str:
+    """Run git and return its output."""
+    return subprocess.run(["git", *words], cwd=repository, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _fill(figure: Figure, instead: float) -> Figure:
-    return Figure(instead) if figure.number is None else figure
+def commit(repository: Path, **files: str) -> None:
+    """Write *files*, whose names have _ for the dot, and commit."""
+    for name, text in files.items():
+        (repository / name.replace("_", ".")).write_text(text)
+    git(repository, "add", "--all")
+    git(repository, "commit", "--quiet", "--message", "a change")
 
 
-def _rings(templates: Templates, **counted: float | None) -> bool:
-    """Whether the worker's release goes back at these counts of one minute."""
-    alarm = _alarm(templates)
-    (expression,) = [one["Expression"] for one in alarm["Metrics"] if "Expression" in one]
-    assert set(re.findall(r"\b[a-z]\w+", expression)) == {one["Id"] for one in alarm["Metrics"] if "MetricStat" in one}
-    figures = {name: Figure(counted.get(name)) for name in ("newCalls", "newErrors", "calls", "errors")}
-    found = eval(expression, {"IF": lambda which, one, two: one if which else two, "FILL": _fill, **figures})  # noqa: S307 - our own text
-    number = found.number if isinstance(found, Figure) else found
-    return number is not None and number >= alarm["Threshold"]
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A clone with a package, a changelog and an author."""
+    root = tmp_path / "repository"
+    (root / "sedano").mkdir(parents=True)
+    (root / "sedano" / "__init__.py").write_text("")
+    git(root, "init", "--quiet", "--initial-branch", "main")
+    git(root, "config", "user.name", "Anna")
+    git(root, "config", "user.email", "anna@example.org")
+    commit(root, pyproject_toml=PROJECT, CHANGELOG_md=LOG, _gitignore="dist/\n")
+    return root
 
 
-def _alarm(templates: Templates) -> Any:
-    (alarm,) = [one for name, one in templates.of_type("CloudWatch::Alarm").items() if name.startswith("FailuresWorker")]
-    return alarm
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """A PATH with this Python, below the name of its version."""
+    folder = tmp_path / "pythons"
+    folder.mkdir()
+    (folder / f"python{OURS}").symlink_to(sys.executable)
+    return str(folder)
 
 
-@pytest.mark.parametrize(
-    ("what", "counted", "back"),
-    [
-        ("nothing runs", {}, False),
-        ("nothing reached the new version yet", {"calls": 90, "errors": 90}, False),
-        ("the new version is a fix, and the old one fails", {"newCalls": 10, "newErrors": 0, "calls": 100, "errors": 90}, False),
-        ("both fail at the same messages", {"newCalls": 10, "newErrors": 10, "calls": 100, "errors": 100}, False),
-        ("one invocation of many ran out of memory", {"newCalls": 60, "newErrors": 1, "calls": 600, "errors": 1}, False),
-        ("the new version does not import", {"newCalls": 10, "newErrors": 10, "calls": 100, "errors": 10}, True),
-        ("the new version does not import, and nothing else runs", {"newCalls": 1, "newErrors": 1, "calls": 1, "errors": 1}, True),
-        ("one in ten fails that did not before", {"newCalls": 10, "newErrors": 1, "calls": 100, "errors": 1}, True),
-    ],
-    ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else "",
-)
-def test_a_release_goes_back_when_the_new_version_does_worse(production: Templates, what: str, counted: Any, back: bool) -> None:
-    assert _rings(production, **counted) is back, what
+class Checks:
+    """Notes what it was asked to check; fails when it is told to."""
+
+    def __init__(self, fails: bool = False) -> None:
+        self.fails = fails
+        self.seen: list[tuple[str, ...]] = []
+
+    def __call__(self, packages: Packages, twine: Path, pythons: Mapping[str, Path], folder: Path, version: str) -> None:
+        """Check."""
+        assert all(package.is_file() for package in packages)
+        self.seen.append((*pythons, version))
+        if self.fails:
+            raise ReleaseError("it does not import")
 
 
-def test_the_alarm_tells_the_new_version_from_the_old_one(production: Templates) -> None:
-    versions = {one["Id"]: _executed(one) for one in _alarm(production)["Metrics"] if "MetricStat" in one}
-    assert {name: production.resources[version]["Type"] for name, version in versions.items() if version} == {
-        "newCalls": "AWS::Lambda::Version",
-        "newErrors": "AWS::Lambda::Version",
-    }
-    assert [name for name, version in versions.items() if version is None] == ["calls", "errors"]
+def state(repository: Path) -> tuple[str, str, str]:
+    """The commit, the tags, and the changes of the tree."""
+    return git(repository, "rev-parse", "HEAD"), git(repository, "tag"), git(repository, "status", "--porcelain")
 
 
-def _executed(metric: Any) -> str | None:
-    dimensions = {one["Name"]: one["Value"] for one in metric["MetricStat"]["Metric"]["Dimensions"]}
-    assert {"FunctionName", "Resource"} <= set(dimensions)
-    return target(dimensions["ExecutedVersion"]) if "ExecutedVersion" in dimensions else None
+def test_a_release_dates_the_changelog_tags_and_keeps_the_packages(repository: Path, path: str) -> None:
+    checks = Checks()
+    release.release(repository, "0.1.0", TOOLS, DAY, path, checks)
+    assert checks.seen == [(OURS, "0.1.0")]
+    assert "## Unreleased\n\n## 0.1.0 - 2026-11-23\n\n### Added\n- Tasks.\n" in (repository / "CHANGELOG.md").read_text()
+    assert git(repository, "rev-parse", "v0.1.0^{commit}") == git(repository, "rev-parse", "HEAD")
+    assert git(repository, "tag", "--list", "--format=%(contents)", "v0.1.0") == "sedano 0.1.0\n\n### Added\n- Tasks."
+    assert git(repository, "log", "-1", "--format=%an %s") == "Anna release: 0.1.0"
+    assert git(repository, "status", "--porcelain") == ""
+    assert sorted(one.suffix for one in (repository / "dist").iterdir()) == [".gz", ".whl"]
+    with pytest.raises(ReleaseError, match=r"the tag v0\.1\.0 exists"):
+        release.release(repository, "0.1.0", TOOLS, DAY, path, checks)
 
 
-def test_each_version_has_an_alarm_that_never_rang(production: Templates) -> None:
-    """CodeDeploy begins no release while an alarm of its group rings: the alarm of the last version must not be that of the next."""
-    versions = [name for name in production.of_type("Lambda::Version") if name.startswith("Worker")]
-    assert [name for name in production.of_type("CloudWatch::Alarm") if name.startswith("FailuresWorker")] == [f"Failures{versions[0]}"]
+def test_without_a_version_everything_is_checked_and_nothing_changes(
+    repository: Path, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, checks = state(repository), Checks()
+    release.release(repository, None, TOOLS, DAY, path, checks)
+    assert (checks.seen, state(repository)) == ([(OURS, "0.1.0")], before)
+    assert not (repository / "dist").exists()
+    said = capsys.readouterr().out
+    assert "`make release VERSION=0.1.0` makes it" in said
+    assert f"python3.{sys.version_info.minor + 1}: not checked" in said
 
 
-def test_the_version_before_is_there_to_go_back_to(production: Templates) -> None:
-    versions = [one for one in production.resources.values() if one["Type"] == "AWS::Lambda::Version"]
-    assert {(one["DeletionPolicy"], one["UpdateReplacePolicy"]) for one in versions} == {("Retain", "Retain")}
+def test_a_check_that_fails_leaves_no_commit_and_no_tag(repository: Path, path: str) -> None:
+    before = state(repository)
+    with pytest.raises(ReleaseError, match="it does not import"):
+        release.release(repository, "0.1.0", TOOLS, DAY, path, Checks(fails=True))
+    assert state(repository) == before
 
 
-def test_a_fix_that_must_not_wait_is_let_in_at_once(tmp_path_factory: pytest.TempPathFactory) -> None:
-    context = {**stage_context(APP, CODE), "local": "false", "stage": "prod", "release": "all-at-once"}
-    templates = read(synthesise(context, tmp_path_factory.mktemp("at-once") / "cdk.out"))
-    groups = templates.of_type("CodeDeploy::DeploymentGroup").values()
-    assert {group["DeploymentConfigName"] for group in groups} == {"CodeDeployDefault.LambdaAllAtOnce"}
-    assert not [group for group in groups if group["AlarmConfiguration"]["Enabled"]]
-    assert not [name for name in templates.of_type("CloudWatch::Alarm") if name.startswith("Failures")]
+def test_a_tree_with_changes_is_refused_by_their_names(repository: Path, path: str) -> None:
+    (repository / "new.py").write_text("")
+    with pytest.raises(ReleaseError, match=r"not committed(.|\n)*new\.py"):
+        release.release(repository, "0.1.0", TOOLS, DAY, path, Checks())
 
 
-def test_a_way_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^release: 'fast' cannot be used; expected one of canary, all-at-once"):
-        StageConfig(release="fast")
+def test_another_version_than_that_of_the_package_is_refused(repository: Path, path: str) -> None:
+    with pytest.raises(ReleaseError, match=r"VERSION=0\.2\.0, and pyproject\.toml says 0\.1\.0"):
+        release.release(repository, "0.2.0", TOOLS, DAY, path, Checks())
+
+
+def test_a_python_of_the_classifiers_that_is_missing_is_refused(repository: Path, tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match=rf"no python{OURS} on PATH"):
+        release.release(repository, "0.1.0", TOOLS, DAY, str(tmp_path), Checks())
+
+
+def test_a_commit_that_was_made_meanwhile_ends_the_release_without_a_tag(repository: Path, path: str) -> None:
+    def another(*_: object) -> None:
+        commit(repository, notes_txt="meanwhile")
+
+    with pytest.raises(ReleaseError, match="merge"):
+        release.release(repository, "0.1.0", TOOLS, DAY, path, another)
+    assert git(repository, "tag") == ""
+
+
+def test_a_shim_without_its_python_is_passed_over(tmp_path: Path, path: str) -> None:
+    shims = tmp_path / "shims"
+    shims.mkdir()
+    shim = shims / f"python{OURS}"
+    shim.write_text("#!/bin/sh\nexit 127\n")
+    shim.chmod(0o755)
+    found = release.interpreters([f"Programming Language :: Python :: {OURS}"], os.pathsep.join([str(shims), path]))
+    assert found.found == {OURS: Path(path) / f"python{OURS}"}
+
+
+def test_the_pythons_of_a_release_are_those_of_the_classifiers_in_order() -> None:
+    classifiers = ["Typing :: Typed", *(f"Programming Language :: Python :: {each}" for each in ("3", "3.9", "3.13", "3.11"))]
+    assert release.required(classifiers) == ["3.9", "3.11", "3.13"]
+
+
+def test_a_wheel_that_depends_on_more_than_the_sources_is_refused(repository: Path, path: str) -> None:
+    hook = "\n[tool.hatch.build.targets.wheel.hooks.custom]\npath = 'hook.py'\n[tool.hatch.build.targets.sdist]\ninclude = ['hook.py']\n"
+    code = """import os
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+class Where(BuildHookInterface):
+    def initialize(self, version, build_data):
+        with open("sedano/where.py", "w") as file:
+            file.write(f"PLACE = {os.getcwd()!r}")
+"""
+    commit(repository, pyproject_toml=PROJECT.replace('["sedano"]', '["sedano", "hook.py"]') + hook, hook_py=code)
+    with pytest.raises(ReleaseError, match="from the sdist has other bytes"):
+        release.release(repository, "0.1.0", TOOLS, DAY, path, Checks())
+
+
+def test_a_changelog_that_does_not_fit_is_refused_with_what_to_write() -> None:
+    empty = "# Changelog\n\n## Unreleased\n\n## 0.0.9 - 2026-01-02\n"
+    newer = LOG.replace("0.0.9 -", "0.1.0 -")
+    undated = empty.replace("0.0.9 - 2026-01-02", "0.1.0")
+    for text, words in (
+        (empty, "has no changes below Unreleased"), (newer, "raise the version"), (undated, "write `## 0.1.0 - 2026-11-23`"),
+        ("# Changelog\n", "has no section Unreleased"),
+    ):  # fmt: skip
+        with pytest.raises(changelog.ChangelogError, match=words):
+            changelog.dated(text, "0.1.0", DAY)
+
+
+def test_a_section_that_has_its_date_keeps_it() -> None:
+    text = "## Unreleased\n\n## 0.1.0 - 2026-10-01\n\n- Tasks.\n"
+    assert changelog.dated(text, "0.1.0", DAY) == text
+    assert changelog.date_of(text, "0.1.0") == dt.date(2026, 10, 1)
+
+
+def test_the_changelog_of_this_repository_has_a_place_for_changes() -> None:
+    text = (release.ROOT / "CHANGELOG.md").read_text()
+    assert changelog.section(text, changelog.UNRELEASED) is not None
