@@ -37,7 +37,8 @@ def run(ports: Ports, store: KeyStore, capsys: pytest.CaptureFixture[str]) -> Ru
 
     def run(*arguments: str) -> tuple[int, str, str]:
         before = store.read() or ""
-        status = main(["keys", *arguments, "--app", "tests.stories.bakery:app"])
+        agreed = ["--yes"] if arguments[0] != "list" else []
+        status = main(["keys", *arguments, *agreed, "--app", "tests.stories.bakery:app"])
         said = capsys.readouterr()
         for secret in re.findall("[0-9a-fA-F]{32,}", before + (store.read() or "")):
             assert secret not in said.out + said.err
@@ -77,7 +78,7 @@ def test_a_stage_without_keys_is_shown_as_one(run: Run) -> None:
 
 
 def test_init_makes_the_first_key_and_makes_no_second(run: Run, store: KeyStore) -> None:
-    assert run("init") == (0, "k1 made\n", "")
+    assert run("init") == (0, "k1 made\n", "sedano keys: make the first key\n")
     text = store.read()
     status, out, err = run("init")
     assert (status, out) == (1, "")
@@ -113,7 +114,10 @@ def test_rotate_waits_until_every_process_knows_the_new_key(run: Run, ports: Por
     status, out, err = run("rotate")
     assert status == 0
     assert ports.clock.now() - began == pytest.approx(KEPT_S, abs=1.0)
-    assert err == "sedano keys: k2 added; it signs in 300 s, when every process knows it\n"
+    assert err.splitlines() == [
+        "sedano keys: add 1 key", "sedano keys: wait 300 s, then let 1 new key sign in place of k1",
+        "sedano keys: k2 added; it signs in 300 s, when every process knows it",
+    ]  # fmt: skip
     assert out.startswith("k2 signs; processes use it within 300 s; k1 holds until ")
     assert states(run) == {"k1": "holds", "k2": "signs"}
     other = seals_of(ports, store)
@@ -126,7 +130,7 @@ def test_rotate_waits_until_every_process_knows_the_new_key(run: Run, ports: Por
 def test_rotate_does_one_step_at_a_time_and_goes_on_where_it_was_interrupted(run: Run, ports: Ports) -> None:
     run("init")
     status, out, err = run("rotate", "--no-wait")
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, "sedano keys: add 1 key\nsedano keys: k1 goes on signing\n")
     assert out.startswith("k2 added, k1 signs; call `sedano keys rotate` again at 2")
     assert states(run) == {"k1": "signs", "k2": "coming"}
     wait(ports, 100)
@@ -148,7 +152,10 @@ def test_the_old_key_holds_for_fourteen_days_and_the_next_rotation_drops_it(run:
     assert states(run) == {"k1": "holds", "k2": "signs", "k3": "coming"}
     wait(ports, OLD_S - 14 * 86_400)
     status, _, err = run("rotate", "--no-wait")
-    assert (status, err) == (0, "sedano keys: k1 dropped: nothing that it marked is under way any more\n")
+    assert (status, err.splitlines()) == (0, [
+        "sedano keys: drop 1 old keys: k1", "sedano keys: let k3 sign in place of k2",
+        "sedano keys: k1 dropped: nothing that it marked is under way any more",
+    ])  # fmt: skip
     assert states(run) == {"k2": "holds", "k3": "signs"}
     assert not seals_of(ports, store).is_marked(mark, "parked", "1")
 
@@ -159,7 +166,8 @@ def test_a_key_that_others_know_is_gone_at_once(run: Run, ports: Ports, store: K
     began = ports.clock.now()
     assert run("rotate", "--at-once")[0] == 0
     assert ports.clock.now() - began < 1.0
-    assert run("revoke", "k1", "--at-once") == (0, "k1 dropped; processes forget it within 300 s\n", "")
+    plan = "sedano keys: drop 1 key of 2: k1; parked messages that it marked become foreign\n"
+    assert run("revoke", "k1", "--at-once") == (0, "k1 dropped; processes forget it within 300 s\n", plan)
     assert states(run) == {"k2": "signs"}
     assert not seals_of(ports, store).is_marked(mark, "parked", "1")
 
@@ -176,7 +184,7 @@ def test_what_is_still_needed_is_not_revoked_by_mistake(run: Run, ports: Ports, 
     assert "parked messages may bear its mark until 20" in err
     assert "give --at-once" in err
     wait(ports, OLD_S + 1)
-    assert run("revoke", "k1") == (0, "k1 dropped; processes forget it within 300 s\n", "")
+    assert run("revoke", "k1") == (0, "k1 dropped; processes forget it within 300 s\n", "sedano keys: drop 1 key of 2: k1\n")
 
 
 def test_a_key_that_never_signed_is_revoked_without_more(run: Run) -> None:

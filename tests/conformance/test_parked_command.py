@@ -76,23 +76,23 @@ def test_it_shows_one_message_whole_also_a_long_one(ports: Ports, capsys: pytest
     assert codec.encode(KNOWN) in out
     assert len(ran(capsys, "show", "long-1")[1]) > BODY_BYTES
     status, _, err = ran(capsys, "show", "nobody")
-    assert (status, "nothing parked is called nobody; `python -m sedano parked list`" in err) == (3, True)
+    assert (status, "nothing parked is called nobody; `sedano parked list`" in err) == (3, True)
 
 
 def test_it_sends_messages_again_to_the_queue_that_they_came_from(ports: Ports, capsys: pytest.CaptureFixture[str]) -> None:
     park(ports, codec.encode(KNOWN), "unknown-task")
     park(ports, codec.encode(KNOWN._replace(id="m-2", task_id="t-2")), "arguments", queue="commands:bulk")
-    assert ran(capsys, "redrive", "t-1") == (0, f"t-1 sent to {COMMANDS}\n", f"sedano parked: 1 of bakery.gone to {COMMANDS}\n")
+    assert ran(capsys, "redrive", "t-1", "--yes") == (0, f"t-1 sent to {COMMANDS}\n", f"sedano parked: 1 of bakery.gone to {COMMANDS}\n")
     assert bodies(ports, COMMANDS) == [codec.encode(KNOWN)]
-    assert ran(capsys, "redrive", "--reason", "unknown-task")[0] == 3
-    assert ran(capsys, "redrive", "--all")[1] == "t-2 sent to commands:bulk\n"
+    assert ran(capsys, "redrive", "--why", "unknown-task")[0] == 3
+    assert ran(capsys, "redrive", "--all", "--yes")[1] == "t-2 sent to commands:bulk\n"
     assert ran(capsys, "list")[2] == "nothing is parked\n"
 
 
 def test_what_cannot_be_sent_again_stays_and_says_why(ports: Ports, capsys: pytest.CaptureFixture[str]) -> None:
     park(ports, "{", "malformed", queue="", message_id="lost-1")
     park(ports, "{", "malformed", queue="commands:gone", message_id="gone-1")
-    status, out, err = ran(capsys, "redrive", "--all")
+    status, out, err = ran(capsys, "redrive", "--all", "--yes")
     assert (status, out) == (1, "")
     assert "lost-1 stays parked: it does not say which queue it came from" in err
     assert "gone-1 stays parked: queue: 'gone' is not known to this deployment, which has 'bulk', 'default', 'orders.fifo';" in err
@@ -102,7 +102,7 @@ def test_what_cannot_be_sent_again_stays_and_says_why(ports: Ports, capsys: pyte
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("redrive",), "redrive what? give ids, or --reason R, or --all"), (("redrive", "--all", "t"), "redrive what?"),
+        (("redrive",), "redrive what? give ids, or --why CODE, or --all"), (("redrive", "--all", "t"), "redrive what?"),
         (("--most", "0", "list"), "Invalid value for '--most': 0: give a whole number, 1 or more"),
     ],
 )  # fmt: skip

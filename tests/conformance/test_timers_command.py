@@ -97,10 +97,13 @@ def test_what_recurs_among_the_timers_is_shown_with_everything_that_no_timer_has
 def test_all_are_deleted_and_the_timers_stay(run: Run, world: World) -> None:
     for name in ("beacon", "beacon.2"):
         leave(world, name)
-    status, out, err = run("foreign", "--delete")
+    status, out, err = run("foreign", "--delete", "--yes")
     assert status == 0
     assert [line.split()[0] for line in out.splitlines()] == ["NAME", "beacon", "beacon.2"]
-    assert err == "sedano timers: beacon deleted\nsedano timers: beacon.2 deleted\n"
+    assert err.splitlines() == [
+        "sedano timers: delete 2 foreign schedules: beacon, beacon.2; timers stay",
+        "sedano timers: beacon deleted", "sedano timers: beacon.2 deleted",
+    ]  # fmt: skip
     assert run("foreign")[1] == ""
     assert names(world) == {"t-1", "t-2"}
 
@@ -108,7 +111,7 @@ def test_all_are_deleted_and_the_timers_stay(run: Run, world: World) -> None:
 def test_one_is_deleted_by_its_name_and_a_timer_never_is(run: Run, world: World) -> None:
     for name in ("beacon", "other"):
         leave(world, name)
-    status, out, err = run("foreign", "other", "t-1", "--delete")
+    status, out, err = run("foreign", "other", "t-1", "--delete", "--yes")
     assert status == 3
     assert [line.split()[0] for line in out.splitlines()] == ["NAME", "other"]
     assert "no foreign schedule is called t-1" in err
@@ -122,7 +125,7 @@ def test_a_group_of_several_pages_is_looked_at_whole(run: Run, world: World) -> 
         world.timers.set(Timer(f"more-{number}", LATER, COMMANDS, "{}"))
         leave(world, f"beacon-{number}")
     assert len(run("foreign", "--json")[1].splitlines()) == 40
-    assert run("foreign", "--delete")[0] == 0
+    assert run("foreign", "--delete", "--yes")[0] == 0
     assert len(names(world)) == 42
 
 
@@ -151,9 +154,9 @@ def test_what_cannot_be_deleted_is_named_and_the_others_are(run: Run, world: Wor
             return cancel(name)
 
     bakery.app.attach(replace(ports, timers=Held()))
-    status, _, err = run("foreign", "--delete")
-    assert (status, err.splitlines()[0]) == (1, "sedano timers: beacon deleted")
-    assert err.splitlines()[1].startswith("sedano timers: held stays: scheduler.DeleteSchedule: \\x1b]52")
+    status, _, err = run("foreign", "--delete", "--yes")
+    assert (status, err.splitlines()[1]) == (1, "sedano timers: beacon deleted")
+    assert err.splitlines()[2].startswith("sedano timers: held stays: scheduler.DeleteSchedule: \\x1b]52")
 
 
 @pytest.mark.parametrize("words", [(), ("foreign", "--what"), ("sweep",)])

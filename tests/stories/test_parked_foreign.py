@@ -54,7 +54,7 @@ def request(number: int) -> str:
 
 def test_a_planted_command_does_not_run_and_is_named(world: testing.World, sedano: Run) -> None:
     plant(world, command(world, "wipe", 7, "p1"), queue=SECRET, reason="unknown-task", field="subject", detail="-", message_id="m1")
-    for asked in (("--all",), ("--reason", "unknown-task"), ("p1",), ("m1",)):
+    for asked in (("--all",), ("--why", "unknown-task"), ("p1",), ("m1",)):
         status, out, err = sedano("redrive", *asked)
         assert (status, out) == (1, "")
         assert "p1 stays parked: nothing proves that a function of this stage parked it; look at it with `sedano parked show" in err
@@ -75,7 +75,7 @@ def test_a_planted_request_of_a_webhook_makes_no_event_whatever_is_asked(world: 
 def test_a_foreign_message_that_is_asked_for_goes_to_the_queue_of_its_task_alone(world: testing.World, sedano: Run) -> None:
     """Its attribute names the queue of another trust zone."""
     plant(world, command(world, "look", 7, "p1"), queue=SECRET, message_id="m1")
-    status, out, err = sedano("redrive", "--foreign", "p1")
+    status, out, err = sedano("redrive", "--foreign", "p1", "--yes")
     assert (status, out, err) == (0, f"p1 sent to {DEFAULT}\n", f"sedano parked: 1 of look to {DEFAULT}\n")
     assert (len(world.queues.peek(DEFAULT)), len(world.queues.peek(SECRET))) == (1, 0)
     world.drain()
@@ -105,7 +105,7 @@ def test_what_a_function_parked_goes_back_and_what_is_sent_is_said_before(world:
     assert (status, out) == (1, "")
     assert err.startswith(f"sedano parked: 3 of unreadable to {SECRET}\n")
     assert len(world.parked()) == 4
-    status, out, err = sedano("redrive", "--all")
+    status, out, err = sedano("redrive", "--all", "--yes")
     assert (status, out.count(f"sent to {SECRET}\n"), err.count("stays parked")) == (1, 3, 1)
     assert [message.body.count('"arg"') for message in world.queues.peek(SECRET)] == [1, 1, 1]
 
@@ -196,7 +196,7 @@ def test_hostile_parked_messages_end_neither_show_nor_redrive(world: testing.Wor
         assert status == 0
         assert all(letter == "\n" or letter.isprintable() for letter in out)
         assert json.loads(sedano("show", f"m{n}", "--json")[1].splitlines()[0])["message_id"] == f"m{n}"
-    status, out, err = sedano("redrive", "--all")
+    status, out, err = sedano("redrive", "--all", "--yes")
     assert f"{honest_id} sent to {SECRET}\n" in out
     assert all(f"m{n} " in out + err for n in range(len(hostile)))
 
@@ -215,7 +215,8 @@ def test_no_parked_message_ends_the_look_at_the_others(
         if marked:
             said[SEAL] = world.ports.seals.mark(PARKED, *(said.get(name, "") for name in SEALED), body)
         world.queues.send(PARKED, [Outgoing(body, attributes=said)])
-        for arguments in (("list",), ("show", "--", said.get("message_id", "x")), ("redrive", "--all"), ("redrive", "--foreign", "x")):
+        redrives = (("redrive", "--all", "--yes"), ("redrive", "--foreign", "x", "--yes"))
+        for arguments in (("list",), ("show", "--", said.get("message_id", "x")), *redrives):
             status, out, err = sedano(*arguments)
             assert status in (0, 1, 3)
             assert all(letter in "\n\t" or letter.isprintable() for letter in (out + err).replace("\xa0", "").replace("\u3000", ""))

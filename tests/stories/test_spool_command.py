@@ -54,7 +54,7 @@ def test_what_waits_for_a_stage_that_is_gone_is_dropped_by_its_number_alone(caps
     name = json.loads(capsys.readouterr().out)["spool"]
     assert main(["spool", "drop", name, "--count", "3"]) == 1
     assert "2 messages are in" in capsys.readouterr().err
-    assert main(["spool", "drop", name, "--count", "2"]) == 0
+    assert main(["spool", "drop", name, "--count", "2", "--yes"]) == 0
     assert capsys.readouterr().out == "2 dropped\n"
     assert main(["spool", "drop", "nothing", "--count", "2"]) == 3
     assert "no spool is called nothing; `sedano spool list`" in capsys.readouterr().err
@@ -62,11 +62,15 @@ def test_what_waits_for_a_stage_that_is_gone_is_dropped_by_its_number_alone(caps
 
 def test_what_waits_for_this_stage_is_sent_and_what_waits_for_another_is_not(stage: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keep("shelf", '{"mine": 1}', '{"mine": 2}')
+    asked = ["spool", "send", "--app", "tests.stories.programs.shelf:app"]
+    assert [main(asked), main([*asked, "--dry-run"])] == [2, 0]
+    assert "sedano spool: send 2 messages that wait on this machine for shelf\n" in capsys.readouterr().err
+    assert not (stage / "sent").exists()
     (stage / "away").touch()
-    assert main(["spool", "send", "--app", "tests.stories.programs.shelf:app"]) == 1
+    assert main(["spool", "send", "--yes", "--app", "tests.stories.programs.shelf:app"]) == 1
     assert capsys.readouterr().out == "0 sent, 2 left\n"
     (stage / "away").unlink()
-    assert main(["spool", "send", "--app", "tests.stories.programs.shelf:app"]) == 0
+    assert main(["spool", "send", "--yes", "--app", "tests.stories.programs.shelf:app"]) == 0
     assert capsys.readouterr().out == "2 sent, 0 left\n"
     assert (stage / "sent").read_text().splitlines() == ['{"mine": 1}', '{"mine": 2}']
 

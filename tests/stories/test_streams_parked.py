@@ -65,14 +65,14 @@ def test_a_record_without_the_key_of_a_call_is_set_aside_and_called_when_it_has_
     (found,) = world.parked()
     assert "serial_key" in found.attributes["detail"]
     assert told == [], "of the calls of a record all are published or none"
-    assert main(["parked", "redrive", "--reason", "stream", "--app", APP]) == 1
+    assert main(["parked", "redrive", "--why", "stream", "--yes", "--app", APP]) == 1
     assert "stays parked: stream: call: " in capsys.readouterr().err
     spec = app.registry.tasks[follow.name]
     app.registry.tasks[follow.name] = spec._replace(serial_key=lambda args, kwargs: "any")
     try:
         assert main(["parked", "list", "--app", APP]) == 0
         assert "stream:orders" in capsys.readouterr().out
-        assert main(["parked", "redrive", "--reason", "stream", "--app", APP]) == 0
+        assert main(["parked", "redrive", "--why", "stream", "--yes", "--app", APP]) == 0
     finally:
         app.registry.tasks[follow.name] = spec
     assert "sent to stream:orders" in capsys.readouterr().out
@@ -91,7 +91,7 @@ def test_the_command_line_shows_a_record_whole_and_says_where_it_is_taken_once_m
     assert json.loads(body) == unreadable
     forge.attach(world.ports)
     try:
-        assert main(["parked", "redrive", "--all", "--app", "tests.stories.forge:app"]) == 1
+        assert main(["parked", "redrive", "--all", "--yes", "--app", "tests.stories.forge:app"]) == 1
     finally:
         forge.attach(None)
     assert "stays parked: stream orders: this app declares none of the name; name the app that does with --app" in capsys.readouterr().err

@@ -34,8 +34,8 @@ def leave(world: testing.World, schedule: dict[str, Any]) -> None:
 
 VERBS = (
     ["explain"], ["explain", "--json"], ["cluster"], ["cluster", "--json"], ["parked", "list"], ["parked", "list", "--json"],
-    ["parked", "redrive", "--all"], ["workflow", "list"], ["workflow", "list", "--json"], ["discover"], ["discover", "--json"],
-    ["timers", "foreign"], ["timers", "foreign", "--json"], ["timers", "foreign", "--delete"],
+    ["parked", "redrive", "--all", "--yes"], ["workflow", "list"], ["workflow", "list", "--json"], ["discover"], ["discover", "--json"],
+    ["timers", "foreign"], ["timers", "foreign", "--json"], ["timers", "foreign", "--delete", "--yes"],
     ["list"], ["list", "--json"], ["failures"], ["failures", "--json"], ["workers"], ["workers", "--json"], ["queues"], ["schedules"],
     ["show"], ["show", "--json"], ["result"], ["redrive", "--all", "--dry-run"],
 )  # fmt: skip

@@ -143,13 +143,13 @@ def test_the_command_line_takes_it_once_more_and_says_so(world: worlds.World, ca
     named = ("--app", "tests.stories.forge:app")
     assert main(["parked", "list", *named]) == 0
     assert "webhook:github" in capsys.readouterr().out
-    assert main(["parked", "redrive", "--reason", "webhook", *named]) == 1
+    assert main(["parked", "redrive", "--why", "webhook", "--yes", *named]) == 1
     assert "stays parked: webhook: body: " in capsys.readouterr().err
     other = Sedano("other")
     other.attach(world.ports)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tests.stories.forge.other", other, raising=False)
-        assert main(["parked", "redrive", "--all", "--app", "tests.stories.forge:other"]) == 1
+        assert main(["parked", "redrive", "--all", "--yes", "--app", "tests.stories.forge:other"]) == 1
     assert "this app declares none of the name; name the app that does with --app" in capsys.readouterr().err
     assert len(world.parked()) == 1
 

@@ -28,8 +28,8 @@ class Consent(NamedTuple):
             say(text)
 
 
-def refusal(verb: str, plan: Sequence[str], consent: Consent) -> Exit | None:
-    """Print the *plan* to stderr and ask; return None when the change may be made, else the exit code."""
+def refusal(verb: str, plan: Sequence[str], consent: Consent, question: str = "") -> Exit | None:
+    """Print the *plan* to stderr and ask the *question*; return None when the change may be made, else the exit code."""
     for line in plan:
         say(f"sedano {verb}: {line}", err=True)
     if consent.dry_run:
@@ -40,7 +40,8 @@ def refusal(verb: str, plan: Sequence[str], consent: Consent) -> Exit | None:
     if sys.stdin is None or not sys.stdin.isatty():
         say(f"sedano {verb}: there is no terminal to ask on; nothing was changed; add --yes to make the change", err=True)
         return Exit.USAGE
-    say(f"sedano {verb}: change the stage {consent.stage}? Type y for yes", err=True)
+    asked = question or f"change the stage {consent.stage}?"
+    say(f"sedano {verb}: {asked} Type y for yes", err=True)
     if sys.stdin.readline().strip().lower() in ("y", "yes"):
         return None
     say(f"sedano {verb}: nothing was changed", err=True)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sedano.app import Sedano
+from sedano.cli.consent import Consent, note, refusal
+from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json, table
 from sedano.errors import OptionError
 from sedano.model.messages.timestamps import shown
@@ -24,26 +27,40 @@ def show_all(ports: Ports, as_json: bool) -> None:
     _show(key_set.read(text), ports, as_json)
 
 
-def init(ports: Ports, replace: bool, as_json: bool) -> None:
-    """Make the first key, or *replace* all keys."""
+def init(app: Sedano, replace: bool, consent: Consent) -> Exit:
+    """Make the first key, or *replace* all keys, after asking."""
+    ports = app.outlet.ports
     store, now = ports.seals.store, ports.clock.now()
     text = store.read()
+    _refuse_second(text, replace)
+    plan = "make the first key" if text is None else "replace every key by 1 new key; what the old ones marked becomes foreign"
+    refused = refusal("keys", [plan], consent)
+    if refused is not None:
+        return refused
     if text is None:
         fresh = key_set.first(_secret(ports), now)
         if store.create(key_set.written(fresh)):
-            return _done(fresh, ports, as_json, f"{fresh.sign} made")
+            return _done(fresh, app, consent, f"{fresh.sign} made")
         text = store.read() or ""
-    if not replace:
-        raise OptionError(
-            "init: this stage has keys already; `sedano keys rotate` lets a new one sign, `sedano keys init --replace` drops them all"
-        )
+        _refuse_second(text, replace)
     fresh = key_set.instead(text, _secret(ports), now)
     store.replace(key_set.written(fresh))
-    return _done(fresh, ports, as_json, f"{fresh.sign} made in place of what was there; {_SOON}, and what was marked before is foreign")
+    return _done(fresh, app, consent, f"{fresh.sign} made in place of what was there; {_SOON}, and what was marked before is foreign")
 
 
-def rotate(ports: Ports, *, no_wait: bool, at_once: bool, as_json: bool) -> None:
-    """Add a key and let it sign."""
+def rotate(app: Sedano, *, no_wait: bool, at_once: bool, consent: Consent) -> Exit:
+    """Add a key and let it sign, after asking."""
+    ports = app.outlet.ports
+    now = ports.clock.now()
+    keys = key_set.current(_read(ports), now)
+    if key_set.coming(keys) is None:
+        key_set.added(keys, _secret(ports), now)  # refuses a fifth key before the question
+    refused = refusal("keys", _rotation(_read(ports), now, no_wait=no_wait, at_once=at_once), consent)
+    return _rotated(app, no_wait=no_wait, at_once=at_once, consent=consent) if refused is None else refused
+
+
+def _rotated(app: Sedano, *, no_wait: bool, at_once: bool, consent: Consent) -> Exit:
+    ports = app.outlet.ports
     now = ports.clock.now()
     keys = _current(ports, now)
     fresh = key_set.coming(keys)
@@ -56,7 +73,7 @@ def rotate(ports: Ports, *, no_wait: bool, at_once: bool, as_json: bool) -> None
     if left > 0 and not at_once:
         if no_wait:
             ready = shown(now + left)
-            return _done(keys, ports, as_json, f"{fresh} added, {keys.sign} signs; call `sedano keys rotate` again at {ready} or later")
+            return _done(keys, app, consent, f"{fresh} added, {keys.sign} signs; call `sedano keys rotate` again at {ready} or later")
         say(f"sedano keys: {fresh} added; it signs in {left:.0f} s, when every process knows it", err=True)
         ports.clock.sleep(left)
         keys = _current(ports, now)
@@ -64,18 +81,46 @@ def rotate(ports: Ports, *, no_wait: bool, at_once: bool, as_json: bool) -> None
     keys = key_set.signing(keys, fresh, ports.clock.now())
     _write(ports, keys)
     until = key_set.kept_until(keys, old)
-    return _done(keys, ports, as_json, f"{fresh} signs; {_SOON}; {old} holds until {shown(until or 0)} for what it marked")
+    return _done(keys, app, consent, f"{fresh} signs; {_SOON}; {old} holds until {shown(until or 0)} for what it marked")
 
 
-def revoke(ports: Ports, key: str, at_once: bool, as_json: bool) -> None:
-    """Drop the *key* with this id."""
+def revoke(app: Sedano, key: str, at_once: bool, consent: Consent) -> Exit:
+    """Drop the *key* with this id, after asking."""
+    ports = app.outlet.ports
     keys = _read(ports)
     left, until = key_set.without(keys, key), key_set.kept_until(keys, key)
-    if not at_once and key != key_set.coming(keys) and (until is None or until > ports.clock.now()):
+    marked = key != key_set.coming(keys) and (until is None or until > ports.clock.now())
+    if not at_once and marked:
         when = "for an unknown time" if until is None else f"until {shown(until)}"
         raise OptionError(f"{key}: parked messages may bear its mark {when}, and would be foreign; if others know the key, give --at-once")
+    plan = f"drop 1 key of {len(keys.keys)}: {key}" + ("; parked messages that it marked become foreign" if marked else "")
+    refused = refusal("keys", [plan], consent)
+    if refused is not None:
+        return refused
     _write(ports, left)
-    return _done(left, ports, as_json, f"{key} dropped; processes forget it within 300 s")
+    return _done(left, app, consent, f"{key} dropped; processes forget it within 300 s")
+
+
+def _refuse_second(text: str | None, replace: bool) -> None:
+    if text is not None and not replace:
+        raise OptionError(
+            "init: this stage has keys already; `sedano keys rotate` lets a new one sign, `sedano keys init --replace` drops them all"
+        )
+
+
+def _rotation(keys: KeySet, now: float, *, no_wait: bool, at_once: bool) -> list[str]:
+    """Return what `rotate` will do to *keys* at *now*, a line each."""
+    over, fresh = keys.keys.keys() - key_set.current(keys, now).keys.keys(), key_set.coming(keys)
+    plan = [f"drop {len(over)} old keys: {', '.join(sorted(over))}"] if over else []
+    left = KEPT_S if fresh is None else min(keys.times[fresh].made + KEPT_S - now, KEPT_S)
+    named = fresh or "1 new key"
+    if fresh is None:
+        plan.append("add 1 key")
+    if at_once:
+        return [*plan, f"let {named} sign at once; processes that do not know it yet count its marks as foreign for up to {KEPT_S:.0f} s"]
+    if left <= 0:
+        return [*plan, f"let {named} sign in place of {keys.sign}"]
+    return [*plan, f"{keys.sign} goes on signing" if no_wait else f"wait {left:.0f} s, then let {named} sign in place of {keys.sign}"]
 
 
 def _read(ports: Ports) -> KeySet:
@@ -102,12 +147,14 @@ def _secret(ports: Ports) -> str:
     return ports.entropy.nonce() + ports.entropy.nonce()
 
 
-def _done(keys: KeySet, ports: Ports, as_json: bool, what: str) -> None:
-    """Show *keys* to a program, or say to a person *what* was done."""
-    if as_json:
-        _show(keys, ports, as_json)
+def _done(keys: KeySet, app: Sedano, consent: Consent, what: str) -> Exit:
+    """Show *keys* to a program, or say to a person *what* was done; write it to the log."""
+    if consent.as_json:
+        _show(keys, app.outlet.ports, consent.as_json)
     else:
         say(what)
+    note(app, "keys", what, consent)
+    return Exit.DONE
 
 
 def _show(keys: KeySet, ports: Ports, as_json: bool) -> None:

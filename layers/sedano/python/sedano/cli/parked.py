@@ -70,26 +70,23 @@ def show(app: Sedano, named: str, most: int, as_json: bool) -> Exit:
     return Exit.DONE
 
 
-def send_again(app: Sedano, meant: Meant, *, foreign: bool, dry_run: bool, most: int) -> Exit:
-    """Show what will be sent, then send it, unless *dry_run*."""
+def send_again(app: Sedano, meant: Meant, *, foreign: bool, most: int, consent: Consent) -> Exit:
+    """Send the messages again that are *meant*, if the user agrees; where none can be sent, say why without a question."""
     ports = app.outlet.ports
     some = parked(ports, meant.has, most)
     if not some:
         return _none(" ".join(meant.ids) or meant.reason or "that")
     going = planned(ports, some, app.registry, foreign)
-    _show_plan(going)
-    if dry_run:
-        give_back(ports, some)
-        answers = [one.error for one in going]
-    else:
-        answers = redrive(ports, going, answering(app).again, reading(app).again)
-    for (one, queue, _), error in zip(going, answers, strict=True):
-        named = one.task_id or one.message_id
-        if error is not None:
-            say_text(f"sedano parked: {named} stays parked: {error}", err=True)
-        elif not dry_run:
-            say(f"{named} sent to {queue}")
-    return Exit.FAILED if any(answers) else Exit.DONE
+    plan = _counts(going)
+    refused = refusal("parked", plan, consent) if plan or consent.dry_run else None
+    if refused is None:
+        stay = _sent(app, "parked", going, consent)
+        if plan:
+            note(app, "parked redrive", " ".join(meant.ids) or meant.reason or "every reason", consent)
+        return Exit.FAILED if stay else Exit.DONE
+    give_back(ports, some)
+    stay = _staying("parked", going, [one.error for one in going])
+    return Exit.FAILED if stay and refused == Exit.DONE else refused
 
 
 def redrive_asked(app: Sedano, queue: str | None, why: str | None, most: int, consent: Consent) -> Exit:
@@ -101,33 +98,42 @@ def redrive_asked(app: Sedano, queue: str | None, why: str | None, most: int, co
         say("sedano redrive: nothing parked is meant; `sedano parked list` shows the reasons", err=True)
         return Exit.NOT_FOUND
     going = planned(ports, some, app.registry)
-    counted = Counter((one.one.name or "unreadable", one.queue) for one in going if one.error is None)
-    plan = [f"send {sum(counted.values())} parked messages again, of {len(some)}"]
-    plan += [f"{number} of {name} to {to}" for (name, to), number in sorted(counted.items())]
+    plan = [f"send {sum(one.error is None for one in going)} parked messages again, of {len(some)}", *_counts(going)]
     refused = refusal("redrive", plan, consent)
     if refused is not None:
         give_back(ports, some)
         return refused
-    answers = redrive(ports, going, answering(app).again, reading(app).again)
-    for (one, to, _), error in zip(going, answers, strict=True):
-        named = one.task_id or one.message_id
-        if error is None:
-            consent.done(f"{named} sent to {to}", id=named, queue=to)
-        else:
-            say_text(f"sedano redrive: {named} stays parked: {error}", err=True)
+    stay = _sent(app, "redrive", going, consent)
     note(app, "redrive", f"{queue or 'every queue'} {why or 'every reason'}", consent)
-    return Exit.REFUSED if any(answers) else Exit.DONE
+    return Exit.REFUSED if stay else Exit.DONE
 
 
-def _show_plan(going: Sequence[Going]) -> None:
-    """Say what will be sent, by task and queue, before it is."""
+def _sent(app: Sedano, verb: str, going: Sequence[Going], consent: Consent) -> int:
+    """Send what is *going*; say what was sent and what stays, and return how many stay."""
+    answers = redrive(app.outlet.ports, going, answering(app).again, reading(app).again)
+    for (one, queue, _), error in zip(going, answers, strict=True):
+        if error is None:
+            named = one.task_id or one.message_id
+            consent.done(f"{named} sent to {queue}", id=named, queue=queue)
+    return _staying(verb, going, answers)
+
+
+def _staying(verb: str, going: Sequence[Going], errors: Sequence[SedanoError | None]) -> int:
+    """Say why messages stay parked; return how many do."""
+    for (one, _, _), error in zip(going, errors, strict=True):
+        if error is not None:
+            say_text(f"sedano {verb}: {one.task_id or one.message_id} stays parked: {error}", err=True)
+    return sum(error is not None for error in errors)
+
+
+def _counts(going: Sequence[Going]) -> list[str]:
+    """Return what can be sent, a line for each task and queue."""
     counted = Counter((one.one.name or "unreadable", one.queue) for one in going if one.error is None)
-    for (name, queue), number in sorted(counted.items()):
-        say(f"sedano parked: {number} of {name} to {queue}", err=True)
+    return [f"{number} of {name} to {queue}" for (name, queue), number in sorted(counted.items())]
 
 
 def _none(named: str) -> Exit:
-    say(f"sedano parked: nothing parked is called {named}; `python -m sedano parked list` shows what there is", err=True)
+    say(f"sedano parked: nothing parked is called {named}; `sedano parked list` shows what there is", err=True)
     return Exit.NOT_FOUND
 
 

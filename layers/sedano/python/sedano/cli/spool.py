@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+
 from sedano.app import Sedano
+from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json, table
+from sedano.cli.printer import line, say, say_json, table
 from sedano.engine.publisher import spool_folder
 from sedano.engine.publisher.spool import Found, Spool, every
-from sedano.errors import ConfigurationError
+from sedano.errors import ConfigurationError, SpoolError
 from sedano.model.messages.timestamps import shown
+
+_LOGGER = logging.getLogger("sedano")
 
 
 def show(as_json: bool) -> None:
@@ -24,28 +29,45 @@ def show(as_json: bool) -> None:
     table(("SPOOL", "APP", "STAGE", "WAITING", "UNREADABLE", "OLDEST", "QUEUES"), map(_row, found))
 
 
-def send(app: Sedano) -> Exit:
-    """Send what waits for *app* and the stage of this environment."""
+def send(app: Sedano, consent: Consent) -> Exit:
+    """Send what waits for *app* and the stage of this environment, if the user agrees."""
     place = spool_folder.place(app.name)
     if place is None:
         raise ConfigurationError("this host has no spool: it is a Lambda function, or SEDANO_SPOOL is off")
     before = Spool(place).waiting()
+    refused = refusal("spool", [f"send {before} messages that wait on this machine for {app.name}"], consent) if before else None
+    if refused is not None:
+        return refused
     app.outlet.send_stored()
     left = Spool(place).waiting()
-    say(f"{before - left} sent, {left} left")
+    consent.done(f"{before - left} sent, {left} left", sent=before - left, left=left)
+    if before:
+        note(app, "spool send", str(place), consent)
     if left:
         say("sedano spool: the queue did not take the rest; the log above says why", err=True)
     return Exit.FAILED if left else Exit.DONE
 
 
-def drop(spool: str, count: int) -> Exit:
-    """Delete the *count* messages of the spool that is called *spool*."""
+def drop(spool: str, count: int, consent: Consent) -> Exit:
+    """Delete the *count* messages of the spool that is called *spool*, if the user agrees.
+
+    Raises:
+        SpoolError: it has another number of messages; nothing was asked or deleted.
+    """
     named = [one for one in every() if _name(one) == spool]
     if not named:
         say(f"sedano spool: no spool is called {spool}; `sedano spool list` shows what there is", err=True)
         return Exit.NOT_FOUND
-    dropped = Spool(named[0].place).drop(count)
-    say(f"{dropped} dropped")
+    (one,) = named
+    if one.waiting + one.spoiled != count:
+        raise SpoolError(f"{one.waiting + one.spoiled} messages are in {spool}, not {count}: nothing was dropped; list them again")
+    plan = f"delete {count} messages of {one.app or 'an unknown app'}, stage {one.stage or 'unknown'}, from this machine; they never run"
+    refused = refusal("spool", [plan], consent, f"delete the messages of {spool}?")
+    if refused is not None:
+        return refused
+    dropped = Spool(one.place).drop(count)
+    consent.done(f"{dropped} dropped", spool=spool, dropped=dropped)
+    _LOGGER.warning("changed by an operator: spool drop of %s, %s messages, reason: %s", line(spool), dropped, line(consent.reason))
     return Exit.DONE
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sedano.app import Sedano
+from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json, say_text, table
 from sedano.errors import SedanoError
@@ -11,16 +13,24 @@ from sedano.model.schedules.foreign import Foreign
 from sedano.ports import Ports
 
 
-def foreign(ports: Ports, names: Sequence[str], delete: bool, as_json: bool) -> Exit:
-    """Print the foreign schedules, or only those called *names*; delete them if asked."""
+def foreign(app: Sedano, names: Sequence[str], delete: bool, consent: Consent) -> Exit:
+    """Print the foreign schedules, or only those called *names*; delete them if asked and the user agrees."""
+    ports = app.outlet.ports
     found = sorted(one for one in ports.timers.foreign() if not names or one.name in names)
     missing = sorted({*names} - {one.name for one in found})
     for name in missing:
-        say(f"sedano timers: no foreign schedule is called {name}; `python -m sedano timers foreign` shows what there is", err=True)
+        say(f"sedano timers: no foreign schedule is called {name}; `sedano timers foreign` shows what there is", err=True)
     if not found and not names:
         say("sedano timers: every schedule of the group is a timer of this stage", err=True)
-    _show(found, as_json)
-    left = [one.name for one in found if not _deleted(ports, one)] if delete else []
+    _show(found, consent.as_json)
+    left: list[str] = []
+    if delete and found:
+        plan = [f"delete {len(found)} foreign schedules: {', '.join(one.name for one in found)}; timers stay"]
+        refused = refusal("timers", plan, consent)
+        if refused is not None:
+            return Exit.NOT_FOUND if missing and refused == Exit.DONE else refused
+        left = [one.name for one in found if not _deleted(ports, one)]
+        note(app, "timers foreign --delete", " ".join(one.name for one in found), consent)
     return Exit.NOT_FOUND if missing else Exit.FAILED if left else Exit.DONE
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sedano.app import Sedano
+from sedano.cli.consent import Consent, note, refusal
+from sedano.cli.exits import Exit
 from sedano.cli.printer import Row, say, say_json, table
 from sedano.errors import ArgumentError, UsageError
 from sedano.model.messages.timestamps import shown
@@ -18,6 +20,14 @@ from sedano.model.tasks.annotations import ANYTHING, kind_of
 from sedano.model.workflow import value_types as kinds
 from sedano.workflow import Flow, FlowResult, FlowView, find, load
 from sedano.workflow.flow import declared
+
+_EFFECTS = {
+    "pause": "begin no further step; running steps go on",
+    "resume": "begin its next steps",
+    "cancel": "begin no further step, end the running ones and undo those that succeeded",
+    "retry": "undo what was left undone, or begin again what failed",
+}
+"""The effect of each change on a run, in words."""
 
 
 def check(app: Sedano, workflow: str) -> None:
@@ -76,13 +86,22 @@ def show(app: Sedano, run: str, as_json: bool) -> None:
     table(("STEP", "STATE", "TASK", "BEGINS", "CALLS", "DETAIL"), _steps(view))
 
 
-def control(app: Sedano, verb: str, run_id: str, undone: Sequence[str]) -> None:
-    """Pause, resume, cancel or retry a run; *undone* names the steps that were undone by hand."""
+def control(app: Sedano, verb: str, run_id: str, undone: Sequence[str], consent: Consent) -> Exit:
+    """Pause, resume, cancel or retry a run, if the user agrees; *undone* names the steps that were undone by hand."""
     run = find(app, run_id)
+    there = app.outlet.ports.flow_runs.read(run_id)
+    if there is not None:
+        plan = f"{verb} 1 run of {there.workflow}, {run_id}, which is {there.state}: {_EFFECTS[verb]}"
+        refused = refusal("workflow", [plan], consent)
+        if refused is not None:
+            return refused
     again = partial(run.retry, undone) if verb == "retry" else run.retry
     verbs: dict[str, Callable[[], str]] = {"pause": run.pause, "resume": run.resume, "cancel": run.cancel, "retry": again}
-    say(verbs[verb]())
+    state = verbs[verb]()
+    consent.done(state, run=run_id, state=state)
     app.close()
+    note(app, f"workflow {verb}", run_id, consent)
+    return Exit.DONE
 
 
 def _flow(app: Sedano, named: str) -> Flow:

@@ -8,13 +8,15 @@
 `rotate` adds a key, waits 300 s until every process knows it, and lets it sign. The old key holds for 14 days more, as long as a message
 may be parked; the next `rotate` after that drops it. An interrupted `rotate` goes on when it is called again. If others know a key:
 `rotate --at-once`, then `revoke KEY --at-once`. No key is ever printed.
+
+Each change prints its plan and asks; without a terminal it needs `--yes`.
 """
 
 from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, of_app, the_app
+from sedano.cli.options import as_json, changes, consent, of_app, the_app
 
 
 @click.group(help="The keys by which a stage marks its messages. No key is ever printed.")
@@ -35,36 +37,36 @@ def list_(as_json: bool) -> None:
 
 @command.command(help="Make the first key, which the first function that needs it also does.")
 @click.option("--replace", is_flag=True, help="Replace all keys: parked messages become foreign.")
+@changes
 @of_app
-@as_json
-def init(replace: bool, as_json: bool) -> None:
+def init(replace: bool) -> int:
     """Make the first key."""
     from sedano.cli import keys
 
-    keys.init(the_app().outlet.ports, replace, as_json)
+    return keys.init(the_app(), replace, consent())
 
 
 @command.command(help="Let a new key sign; the old one holds for 14 days more.")
 @click.option("--no-wait", is_flag=True, help="Do the next of the two steps and do not wait.")
 @click.option("--at-once", is_flag=True, help="Do not wait until every process knows the new key: others know the old one.")
+@changes
 @of_app
-@as_json
-def rotate(no_wait: bool, at_once: bool, as_json: bool) -> None:
+def rotate(no_wait: bool, at_once: bool) -> int:
     """Let a new key sign."""
     if no_wait and at_once:
         raise click.UsageError("--no-wait and --at-once exclude each other; give one of them")
     from sedano.cli import keys
 
-    keys.rotate(the_app().outlet.ports, no_wait=no_wait, at_once=at_once, as_json=as_json)
+    return keys.rotate(the_app(), no_wait=no_wait, at_once=at_once, consent=consent())
 
 
 @command.command(help="Drop a key that no longer signs.")
 @click.argument("key", metavar="KEY")
 @click.option("--at-once", is_flag=True, help="Also while parked messages may have its mark: they become foreign.")
+@changes
 @of_app
-@as_json
-def revoke(key: str, at_once: bool, as_json: bool) -> None:
+def revoke(key: str, at_once: bool) -> int:
     """Drop a key."""
     from sedano.cli import keys
 
-    keys.revoke(the_app().outlet.ports, key, at_once, as_json)
+    return keys.revoke(the_app(), key, at_once, consent())

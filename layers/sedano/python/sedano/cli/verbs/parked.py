@@ -3,11 +3,12 @@
     sedano parked list
     sedano parked show ID
     sedano parked redrive ID …
-    sedano parked redrive --reason unknown-task
+    sedano parked redrive --why unknown-task
     sedano parked redrive --foreign ID …
 
-`redrive` first shows what it will send, by task and queue; `--dry-run` sends nothing. A message that no function of the stage has parked is
-foreign: it is sent only when its ID is given with `--foreign`, and then to the queue that the app names for its task.
+`redrive` first shows what it will send, by task and queue, and asks; `--dry-run` sends nothing, `--yes` does not ask. A message that no
+function of the stage has parked is foreign: it is sent only when its ID is given with `--foreign`, and then to the queue that the app names
+for its task.
 
 An ID is a task's, a message's, or that of the parked message.
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, chosen, of_app, shared, the_app, whole
+from sedano.cli.options import as_json, changes, chosen, consent, of_app, shared, the_app, whole
 
 MOST = 1_000
 
@@ -31,7 +32,7 @@ def command() -> None:
 
 
 @command.command("list", help="Show how many were set aside for which reason, with a sample of each.")
-@click.option("--reason", help="Only those that were set aside for this reason.")
+@click.option("--why", "--reason", "reason", metavar="CODE", help="Only those that were set aside for this reason.")
 @of_app
 @most
 @as_json
@@ -57,21 +58,21 @@ def show(named: str, as_json: bool) -> int:
 @command.command(help="Send messages again to the queue that they came from. IDs are those of tasks or of messages.")
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every parked message.")
-@click.option("--reason", help="Only those that were set aside for this reason.")
+@click.option("--why", metavar="CODE", help="Only those that were set aside for this reason.")
 @click.option("--foreign", is_flag=True, help="Also what no function of this stage has parked, to the queue of its task.")
-@click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
+@changes
 @of_app
 @most
-def redrive(ids: tuple[str, ...], everything: bool, reason: str | None, foreign: bool, dry_run: bool) -> int:
+def redrive(ids: tuple[str, ...], everything: bool, why: str | None, foreign: bool) -> int:
     """Send messages again."""
-    if bool(ids) + bool(reason) + everything != 1:
-        raise click.UsageError("redrive what? give ids, or --reason R, or --all")
+    if bool(ids) + bool(why) + everything != 1:
+        raise click.UsageError("redrive what? give ids, or --why CODE, or --all")
     if foreign and not ids:
         raise click.UsageError("--foreign: give the ids of the messages; look at each with `sedano parked show ID` first")
     from sedano.cli import parked
 
-    meant = parked.Meant(ids=ids, reason=reason, everything=everything)
-    return parked.send_again(the_app(), meant, foreign=foreign, dry_run=dry_run, most=_most())
+    meant = parked.Meant(ids=ids, reason=why, everything=everything)
+    return parked.send_again(the_app(), meant, foreign=foreign, most=_most(), consent=consent())
 
 
 def _most() -> int:

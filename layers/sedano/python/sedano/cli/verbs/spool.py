@@ -5,14 +5,14 @@
     sedano spool drop SPOOL --count N
 
 A SPOOL is what `list` prints in its first column. `drop` deletes only when N is the number that `list` counted, so nothing is dropped that
-was not looked at.
+was not looked at. `send` and `drop` ask; `--yes` answers.
 """
 
 from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, of_app, the_app, whole
+from sedano.cli.options import as_json, changes, consent, of_app, the_app, whole
 
 
 @click.group(help="Messages that wait on this machine for their queues.")
@@ -31,19 +31,21 @@ def list_(as_json: bool) -> None:
 
 
 @command.command(help="Send what waits for the app and the stage of this environment.")
+@changes
 @of_app
 def send() -> int:
     """Send what waits."""
     from sedano.cli import spool
 
-    return spool.send(the_app())
+    return spool.send(the_app(), consent())
 
 
 @command.command(help="Delete what waits in one spool, as `list` names it.")
 @click.argument("spool", metavar="SPOOL")
 @click.option("--count", type=whole(1), required=True, metavar="N", help="How many messages it holds, the unreadable ones included.")
+@changes
 def drop(spool: str, count: int) -> int:
     """Delete what waits."""
     from sedano.cli.spool import drop as dropped
 
-    return dropped(spool, count)
+    return dropped(spool, count, consent())

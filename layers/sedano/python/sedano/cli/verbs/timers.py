@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, of_app, the_app
+from sedano.cli.options import changes, consent, of_app, the_app
 
 
 @click.group(help="The schedules in the group of the stage's timers.")
@@ -24,11 +24,11 @@ def command() -> None:
 
 @command.command(help="Show the schedules that are not timers, and why. Makes one call for each schedule of the group.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option("--delete", is_flag=True, help="Delete them.")
+@click.option("--delete", is_flag=True, help="Delete them, after asking.")
+@changes
 @of_app
-@as_json
-def foreign(names: tuple[str, ...], delete: bool, as_json: bool) -> int:
+def foreign(names: tuple[str, ...], delete: bool) -> int:
     """Show or delete foreign schedules."""
     from sedano.cli import timers
 
-    return timers.foreign(the_app().outlet.ports, names, delete, as_json)
+    return timers.foreign(the_app(), names, delete, consent())

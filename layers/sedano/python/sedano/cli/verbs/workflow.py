@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, of_app, the_app
+from sedano.cli.options import as_json, changes, consent, of_app, the_app
 
 OF_WORKFLOW = "WORKFLOW is a .toml or .yaml file, module:Class, or the name of a workflow of the app"
 
@@ -81,38 +81,42 @@ def show(run: str, as_json: bool) -> None:
 
 @command.command(help="Begin no further step of a run.")
 @click.argument("run")
+@changes
 @of_app
-def pause(run: str) -> None:
+def pause(run: str) -> int:
     """Pause a run."""
-    _control("pause", run)
+    return _control("pause", run)
 
 
 @command.command(help="Continue a paused run.")
 @click.argument("run")
+@changes
 @of_app
-def resume(run: str) -> None:
+def resume(run: str) -> int:
     """Continue a run."""
-    _control("resume", run)
+    return _control("resume", run)
 
 
 @command.command(help="Stop a run, and undo what ended well.")
 @click.argument("run")
+@changes
 @of_app
-def cancel(run: str) -> None:
+def cancel(run: str) -> int:
     """Stop a run."""
-    _control("cancel", run)
+    return _control("cancel", run)
 
 
 @command.command(help="Undo what was left undone; on a second call, begin again what failed.")
 @click.argument("run")
 @click.option("--undone", multiple=True, metavar="STEP", help="It was left undone, and undone by hand since.")
+@changes
 @of_app
-def retry(run: str, undone: tuple[str, ...]) -> None:
+def retry(run: str, undone: tuple[str, ...]) -> int:
     """Retry a run."""
-    _control("retry", run, undone)
+    return _control("retry", run, undone)
 
 
-def _control(verb: str, run: str, undone: tuple[str, ...] = ()) -> None:
+def _control(verb: str, run: str, undone: tuple[str, ...] = ()) -> int:
     from sedano.cli import workflow as doing
 
-    doing.control(the_app(), verb, run, undone)
+    return doing.control(the_app(), verb, run, undone, consent())
