@@ -1,10 +1,12 @@
 """Where a stage is, read from variables that have room in a function: names of queues, completed to addresses."""
 
 import json
+import re
 
 import pytest
 
 from sedano.aws.settings import command_addresses, from_environment
+from sedano.cli.verb_table import VERBS
 from sedano.errors import ConfigurationError
 from sedano.ports import command_queue
 
@@ -21,6 +23,17 @@ def test_names_of_queues_are_completed_by_the_address_of_the_event_queue() -> No
     assert command_addresses(KNOWN) == ADDRESSES
     queues = from_environment(KNOWN).queues
     assert {name: queues[command_queue(name)] for name in ADDRESSES} == ADDRESSES
+
+
+@pytest.mark.parametrize("missing", ["SEDANO_LEDGER_TABLE", "SEDANO_QUEUES", "SEDANO_EVENTS_QUEUE"])
+def test_a_missing_variable_names_a_verb_that_a_user_of_the_wheel_has(missing: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        from_environment({name: value for name, value in KNOWN.items() if name != missing})
+    said = str(raised.value)
+    assert said.startswith(f"{missing} is not set; ")
+    assert 'eval "$(sedano outputs --stage NAME)"' in said
+    assert "make " not in said, "a user of the wheel has no Makefile of ours"
+    assert set(re.findall(r"sedano ([a-z]+)", said)) <= {*VERBS}
 
 
 def test_addresses_are_taken_as_they_are() -> None:

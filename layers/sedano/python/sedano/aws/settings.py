@@ -17,8 +17,8 @@ from sedano.model.messages.lineage import DEFAULT_BUDGET
 from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
 
 _HINT = (
-    "the deployed functions have it from the stack; a client gets it from the stack's outputs, which `sedano outputs` prints, in a clone "
-    "`make variables`; without AWS, `sedano dev` in the project's folder runs it on this machine"
+    "the deployed functions have it from the stack; a client gets it from the stack's outputs: `eval \"$(sedano outputs --stage NAME)\"`; "
+    "without AWS, `sedano dev` in the project's folder runs it on this machine"
 )
 
 
