@@ -1,6 +1,7 @@
 """What the README says runs, and its commands exist."""
 
 import re
+import shlex
 import subprocess
 import sys
 import types
@@ -9,10 +10,17 @@ from pathlib import Path
 import pytest
 
 import sedano
+from tests.stories.dev_project import DevProject
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+ADDED, *EXAMPLES = BLOCKS
+ANY = (
+    (r"^\d\d:\d\d:\d\d", r"^\\d\\d:\\d\\d:\\d\\d"), (r"\d+\\\.\d+\\ s", r"[\\d.]+ s"), (r"\d+\\ ms", r"\\d+ ms"),
+    (r"\\\[\w{6}\\\]", r"\\[\\w{6}\\]"),
+)  # fmt: skip
+"""What differs from run to run, as an escaped line of the README has it, and what stands for any of it."""
 
 
 def test_the_first_example_has_at_most_twenty_lines_with_its_blank_ones() -> None:
@@ -34,6 +42,39 @@ def test_the_readmes_test_runs_beside_its_first_program() -> None:
         exec(compile(EXAMPLES[1], "README.md", "exec"), module.__dict__)  # noqa: S102
     finally:
         del sys.modules["shop"]
+
+
+def test_the_first_minute_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    """Each line that the README shows is printed, but for moments, durations, ids and the folder."""
+    starts, calls, fails = (block.strip().splitlines() for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL))
+    (seen,) = (block.rstrip().splitlines() for block in re.findall(r"```text\n(.*?)```", README, re.DOTALL))
+    first = [sys.executable, "-m", "sedano", *shlex.split(starts[0].removeprefix("$ sedano ").split(" && ")[0])]
+    project = DevProject(tmp_path / "shop", write=False)
+    subprocess.run(first, cwd=tmp_path, env=project.environment, capture_output=True, check=True)
+    try:
+        project.start()
+        assert (_called(project, calls[0]), calls[1:]) == (calls[1:], ['"Hello, Ada!"'])
+        (project.folder / "shop/tasks.py").write_text((project.folder / "shop/tasks.py").read_text() + f"\n\n{ADDED}")
+        project.said(_like(seen[2]))
+        _called(project, fails[0])
+        for line in [*starts[2:], *seen]:
+            project.said(_like(line))
+    finally:
+        project.close()
+
+
+def _called(project: DevProject, line: str) -> list[str]:
+    command = [sys.executable, "-m", *shlex.split(line.removeprefix("$ "))]
+    done = subprocess.run(command, cwd=project.folder, env=project.environment, text=True, capture_output=True, check=True)
+    return done.stdout.splitlines()
+
+
+def _like(line: str) -> str:
+    """A pattern for the line: at another moment, in another time, with other ids, in another folder."""
+    text = re.escape(line).replace('File\\ "shop', 'File\\ ".*shop')
+    for shown, other in ANY:
+        text = re.sub(shown, other, text)
+    return text + "$"
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"make (\w+)", README))))

@@ -94,15 +94,16 @@ COMMAND = (sys.executable, "-m", "sedano", "dev")
 class DevProject:
     """One project, and the `sedano dev` that was started in it last."""
 
-    def __init__(self, folder: Path) -> None:
-        """Write its files into *folder*; nothing is started yet."""
+    def __init__(self, folder: Path, *, write: bool = True) -> None:
+        """Write its files into *folder*, unless they are made in another way; nothing is started yet."""
         self.folder = folder
         self.lines: list[str] = []
         self.process: subprocess.Popen[str] | None = None
         self._arrived = threading.Condition()
         self._readers: list[threading.Thread] = []
-        (folder / "pyproject.toml").write_text(PYPROJECT)
-        self.save(1)
+        if write:
+            (folder / "pyproject.toml").write_text(PYPROJECT)
+            self.save(1)
 
     def save(self, version: int, code: str = CODE) -> None:
         """Save *code* as the given *version*."""
