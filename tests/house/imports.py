@@ -37,9 +37,11 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "pytest_plugin",
         "deploy dev",
         "cli emulator local web",
-        "__main__",
+        "__main__ management",
     )
 )
+APART = {"sedano.django.management": "management"}
+"""Folders that are rooms of their own: Django looks for commands below the app, and ours hands over to the command line."""
 KNOW_BOTH = ("sedano.host",)
 KNOW_SQS = ("sedano.aws", "sedano.memory", "sedano.sqlite")
 FIGURES = {"SQS", "MAX_BYTES", "MAX_ENTRIES", "MAX_DELAY_S", "MAX_HOLD_S", "HOLD_MOST_S", "CLAIM_CHECK_BYTES"}
@@ -180,7 +182,8 @@ def floor_of(room: str) -> float | None:
 def only_floors_below(source: Source) -> list[str]:
     """A module of the library imports floors below its own."""
     parts = source.module.split(".")
-    room = parts[1] if len(parts) > 1 else DOOR
+    apart = (name for folder, name in APART.items() if f"{source.module}.".startswith(f"{folder}."))
+    room = next(apart, parts[1] if len(parts) > 1 else DOOR)
     here = floor_of(room)
     if here is None:
         return [f"{source.path}: {room} stands on no floor; give it one in tests/house/imports.py"]

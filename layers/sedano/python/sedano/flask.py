@@ -14,6 +14,8 @@
     def mailed(to: str) -> str:
         return mail.delay(to).id
 
+A program with an application factory has an `FlaskTasks`, whose `init_app` the factory calls; see there.
+
 Publishing needs nothing: a view calls `mail.delay(…)`, and what an app keeps back is sent when the process ends. Needs the package flask.
 """
 
@@ -21,12 +23,20 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+import json
+import os
+from collections.abc import Callable, MutableMapping
 from typing import Any, TypeVar
 
 from flask import Flask
 
+from sedano.api.connector import DEPLOYMENT
+from sedano.app import Sedano
+from sedano.errors import ConfigurationError
+
 F = TypeVar("F", bound=Callable[..., Any])
+PREFIX = "SEDANO_"
+"""With which the variables begin that name a stage."""
 Factory = Callable[[], Flask]
 """Makes the application, as programs with an application factory do."""
 
@@ -37,8 +47,75 @@ def in_context(web: Flask | Factory) -> Callable[[F], F]:
     Args:
         web: the application, or a factory, which is called once, at the first run: a program that only publishes does not call it.
     """
-    made = _made(web)
+    return _decorator(_made(web))
 
+
+class FlaskTasks:
+    """The tasks of an app in a program whose application is made by a factory.
+
+        # extensions.py
+        app = Sedano("shop")
+        tasks = FlaskTasks(app)
+
+        # factory.py
+        def create_app() -> Flask:
+            web = Flask("shop")
+            tasks.init_app(web)
+            return web
+
+        # tasks.py
+        @app.task
+        @tasks.in_context
+        def mail(to: str) -> str: ...
+
+    Workers import a module that calls the factory, and that has the app.
+    """
+
+    def __init__(self, app: Sedano, web: Flask | None = None) -> None:
+        """Begin with the app, and with the application where there is one already.
+
+        Args:
+            app: the app whose tasks the program publishes.
+            web: as for `init_app`.
+        """
+        self.app = app
+        self._web: Flask | None = None
+        if web is not None:
+            self.init_app(web)
+
+    def init_app(self, web: Flask, environment: MutableMapping[str, str] = os.environ) -> None:
+        """Make *web* the application in whose context bodies run, and `web.extensions["sedano"]` the app.
+
+        The stage is that of the environment. Where the environment names none, the configuration of *web* does: its values whose names
+        begin with `SEDANO_`, such as those that `sedano outputs --json` prints, are set in the environment; a value that is not a text, as
+        JSON.
+
+        Args:
+            web: the application; a later call replaces it.
+            environment: where the app looks for its stage.
+        """
+        if not any(environment.get(name) for name in DEPLOYMENT):
+            given = {name: value for name, value in web.config.items() if name.startswith(PREFIX) and value is not None}
+            environment.update({name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()})
+        web.extensions["sedano"] = self.app
+        self._web = web
+
+    def in_context(self, function: F) -> F:
+        """Let the body of a task run in the context of the application; each run has one of its own.
+
+        A run raises `ConfigurationError` where `init_app` was not called.
+        """
+        return _decorator(self._application)(function)
+
+    def _application(self) -> Flask:
+        if self._web is None:
+            raise ConfigurationError(
+                "no Flask application: call init_app(web), or your application factory, in the module that workers import"
+            )
+        return self._web
+
+
+def _decorator(made: Factory) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         if inspect.iscoroutinefunction(function):
 
