@@ -83,7 +83,7 @@ def test_what_is_no_database_is_refused_and_stays_as_it_is(path: Path, content: 
     path.parent.mkdir(mode=0o700)
     path.touch(0o600)
     path.write_bytes(content)
-    refused(path, "is no database; name another file")
+    refused(path, "is not a database; name another file")
     assert path.read_bytes() == content
 
 

@@ -30,7 +30,7 @@ class SqliteArchive:
         return name
 
     def names(self, prefix: str) -> Iterator[Filed]:
-        """Yield what stands below *prefix*, in the order of names."""
+        """Yield the objects whose names begin with *prefix*, in the order of names."""
         after = ""
         while rows := self._store.rows(_NAMES, prefix, after, PAGE):
             for name, size, mark, modified in rows:
@@ -40,7 +40,7 @@ class SqliteArchive:
             after = rows[-1][0]
 
     def read(self, name: str) -> Kept | None:
-        """Return the object; None when there is none."""
+        """Return the object; None if it does not exist."""
         return next((Kept(data, mark) for data, mark in self._store.rows(_READ, name)), None)
 
     def put_once(self, name: str, data: bytes) -> None:
@@ -56,6 +56,6 @@ class SqliteArchive:
             return bool(database.execute(SWAP, (mark, now, kept, name, seen)).rowcount)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Delete the objects; one that is gone already is no error."""
+        """Delete the objects; one that does not exist is skipped."""
         with self._store.changing() as database:
             database.executemany(_REMOVE, [(name,) for name in names])

@@ -1,4 +1,4 @@
-"""Blobs in the table `blob`, under their own digest. Who puts one again lets it live longer, as on S3."""
+"""Blobs in the table `blob`, under their own digest. Putting a blob again extends its lifetime, as on S3."""
 
 from __future__ import annotations
 

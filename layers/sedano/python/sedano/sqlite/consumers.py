@@ -1,6 +1,6 @@
-"""What consumes the queues: counts of `message`, the dead letters, and the limits that somebody set, in the table `consumer`.
+"""The consumers of the queues: counts of `message`, the dead letters, and the limits that were set, in the table `consumer`.
 
-Whoever runs workers over the file asks for the limit of a queue; a queue for which none was set has none.
+A process that runs workers over the file reads the limit of a queue; a queue has no limit until one is set.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sedano.sqlite.queues import SqliteQueues
 from sedano.sqlite.store import Store
 
 LEAST, MOST = 2, 1_000
-"""What a limit may be, as on AWS."""
+"""The smallest and the largest limit, as on AWS."""
 _LOAD = """
 SELECT (SELECT count(*) FROM message WHERE queue = ? AND visible <= ?),
     (SELECT count(*) FROM message WHERE queue = ? AND visible > ? AND receives > 0)"""
@@ -36,7 +36,7 @@ class SqliteConsumers:
         return Load(*self._store.rows(_LOAD, queue, now, queue, now)[0])
 
     def limit(self, queue: str) -> int | None:
-        """Return how many invocations *queue* may have at once; None when nobody set a limit."""
+        """Return how many invocations *queue* may have at once; None without a limit."""
         self._queues.require(queue)
         return next((most for (most,) in self._store.rows(_LIMIT, queue)), None)
 

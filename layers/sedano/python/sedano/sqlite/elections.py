@@ -41,7 +41,7 @@ class SqliteElections:
         self._store = store
 
     def open(self, election: Election, at: float) -> Ballot:
-        """Put *election* where there is none yet."""
+        """Put *election* if its id is new."""
         one = election
         values = (
             one.election_id, one.topic, one.task_id, one.draft, one.nonce, one.state, json.dumps(sorted(one.need)), one.version, one.winner,

@@ -26,7 +26,7 @@ class SqliteFlowRuns:
         self._store = store
 
     def begin(self, run: FlowRun, at: float) -> FlowChanged:
-        """Put *run* where there is none of its id yet."""
+        """Put *run* if its id is new."""
         return self._write(run, None, at)
 
     def read(self, run_id: str) -> FlowRun | None:

@@ -17,11 +17,11 @@ class SqliteKeyStore:
         self._store = store
 
     def read(self) -> str | None:
-        """Return the text; None when none was written yet."""
+        """Return the text; None before the first write."""
         return next((str(body) for (body,) in self._store.rows(_READ)), None)
 
     def create(self, text: str) -> bool:
-        """Write *text* where there is none yet; tell whether it was written."""
+        """Write *text* if no text was written before; return whether it was written."""
         with self._store.changing() as database:
             return bool(database.execute(CREATE, (text,)).rowcount)
 

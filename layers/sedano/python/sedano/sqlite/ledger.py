@@ -1,5 +1,5 @@
 """The ledger in the tables `task`, `chord` and `arrival`: each write of `sedano.aws.expressions.tasks` is one statement of the same name,
-with the same conjuncts in its WHERE; the theory and the invariants stand there.
+with the same conjuncts in its WHERE; that module has the theory and the invariants.
 
 | expressions.tasks | here |
 |---|---|
@@ -8,7 +8,7 @@ with the same conjuncts in its WHERE; the theory and the invariants stand there.
 | a refusal brings the item in the way | the row is read in the same transaction |
 | ARRIVE: `ADD done :children, failed :fallen` | a row for each child; `failed` only rises |
 
-The own-write rule holds as there: a row that bears my mark is my own earlier write.
+The own-write rule holds as there: a row with the mark of this call is its own earlier write.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class SqliteLedger:
             return [_record(database, outcome) for outcome in outcomes]
 
     def keep(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
-        """Record each terminal outcome where no record exists, or one that nobody holds."""
+        """Record each terminal outcome where no record exists, or the record has no holder."""
         with self._store.changing() as database:
             return [_keep(database, outcome) for outcome in outcomes]
 
@@ -125,14 +125,14 @@ class SqliteLedger:
         return None if mine else record
 
     def revoke(self, task_id: str, clock: int, at: float) -> TaskRecord | None:
-        """End a task that nobody holds as REVOKED; return None when it is, else the record in the way."""
+        """End a task that has no holder as REVOKED; return None when it is, else the record in the way."""
         with self._store.changing() as database:
             done = database.execute(REVOKE, (task_id, str(clock), ttl(at))).rowcount
             record = None if done else _found(database, task_id)
         return None if record is None or record.state == states.REVOKED else record
 
     def ask(self, task_id: str, what: int) -> bool:
-        """Ask the holder of a running task to stop; tell whether it is asked that, or more."""
+        """Ask the holder of a running task to stop; return whether it has been asked that, or more."""
         with self._store.changing() as database:
             done = database.execute(ASK, (what, task_id, what)).rowcount
             record = None if done else _found(database, task_id)

@@ -1,6 +1,6 @@
 """Limits in the tables `line`, `permit`, `latest` and `basket`: the writes of `sedano.aws.expressions.limits`, with the same conjuncts.
 
-The attributes of a board that bear a permit's number are a row of `permit`; its list `queued` is the rows of `waiting`. The entries of a
+The attributes of a board that have a permit's number are a row of `permit`; its list `queued` is the rows of `waiting`. The entries of a
 basket are rows, in order.
 """
 
@@ -67,7 +67,7 @@ class SqliteLimits:
         self._store = store
 
     def begin(self, name: str, line: Line, limits: Paces) -> LineChanged:
-        """Put *line* where there is none, or where all turns of the one that stands are over."""
+        """Put *line* if the name has no line, or a line whose turns are all over."""
         return self._set(BEGIN, name, line, (rates.idle_before(limits, line.base),) * rates.MOST_PACES)
 
     def turn(self, name: str, line: Line, seen: Line) -> LineChanged:
@@ -122,7 +122,7 @@ class SqliteLimits:
         return _read_board(name, self._store.rows(_BOARD, name, PLACE + name)[0])
 
     def note(self, name: str, call: Latest, now: float) -> Latest:
-        """Note *call* where none is later, and return the latest."""
+        """Note *call* unless a later one is noted, and return the latest."""
         with self._store.changing() as database:
             database.execute(LATEST, (name, call.clock, call.task_id, _ttl(now)))
             return Latest(*database.execute(_LATEST, (name,)).fetchall()[0])

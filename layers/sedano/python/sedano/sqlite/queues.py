@@ -2,9 +2,9 @@
 
 A receiver takes the messages that have been visible for longest, by the index (queue, visible), and makes them invisible in the same
 transaction. A look at a queue in which nothing is visible takes no lock. A receipt is the message's number and how often it was received,
-so one that was received again since is neither deleted nor held by its old receipt. What was received too often is moved to `dead_letter`
-by whoever meets it, and so is a row that cannot be read; what has aged out is deleted now and then by whoever receives
-(`sedano.sqlite.sweeping`). A FIFO queue gives out, in the order of numbers, the messages of the keys of which none is invisible.
+so one that was received again since is neither deleted nor held by its old receipt. A receiver moves a message that was received too often
+to `dead_letter`, and so a row that it cannot read; receivers delete old rows now and then (`sedano.sqlite.sweeping`). A FIFO queue gives
+out, in the order of numbers, the messages of each key that has no invisible message.
 
 A clock that was set back would hide what was sent and received before. So a process looks, with its first receipt and when it sees the
 clock go back, for messages that were sent or received in the future, and lets them be so now; what timers send keeps its moment.
@@ -150,7 +150,7 @@ class SqliteQueues:
                     database.execute(statement, (now + SET_BACK_S, now))
 
     def _shows(self, queue: str, now: float) -> bool:
-        """Tell, without a lock, whether there is something to receive."""
+        """Return, without a lock, whether a message can be received."""
         if is_fifo(queue):
             return bool(self._store.rows(_NEXT_IN_ORDER, queue, queue, now, 1))
         return bool(self._store.rows(_ANY, queue, now))
@@ -162,7 +162,7 @@ class SqliteQueues:
         return [_delivery(row) for row in rows]
 
     def _living(self, database: sqlite3.Connection, queue: str, most: int, now: float) -> list[tuple[Any, ...]]:
-        """Return the rows of the next messages; what was received too often, or cannot be read, becomes a dead letter."""
+        """Return the rows of the next messages; a row that was received too often, or cannot be read, becomes a dead letter."""
         limit = MAX_RECEIVES if is_fifo(queue) else NEVER if queue == PARKED else self._max_receives
         while True:
             if is_fifo(queue):
@@ -203,7 +203,7 @@ def _is_readable(attributes: str) -> bool:
 
 
 def _delivery(row: Sequence[Any]) -> Delivery:
-    """Return the message of a row, which bears how often it was received before."""
+    """Return the message of a row, with the number of earlier receipts."""
     seq, queue, _, _, receives, sent, serial_key, _, attributes, body = row
     return Delivery(
         queue=queue, message_id=f"m-{seq}", receipt=f"m-{seq}#{receives + 1}", body=body, receives=receives + 1, sent=sent,
@@ -212,6 +212,6 @@ def _delivery(row: Sequence[Any]) -> Delivery:
 
 
 def _mark(delivery: Delivery) -> tuple[int, int, str] | None:
-    """Return the number and the receipts that *delivery* names, and its queue; None when it is no receipt of this deployment."""
+    """Return the number and the receipts that *delivery* names, and its queue; None when it is not a receipt of this deployment."""
     number, _, receives = delivery.receipt.removeprefix("m-").partition("#")
     return (int(number), int(receives), delivery.queue) if number.isdecimal() and receives.isdecimal() else None

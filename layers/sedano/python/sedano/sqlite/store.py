@@ -1,4 +1,4 @@
-"""The file: who may use it, its connections, and the transactions in which every port changes it.
+"""The file: its permissions, its connections, and the transactions in which every port changes it.
 
 A connection belongs to one thread of one process. A change is a transaction that begins with BEGIN IMMEDIATE, so it has the right to write
 before it reads, and waits for that right (`BUSY_S`) instead of failing where another one wrote in between. Nothing waits inside one, and
@@ -9,7 +9,7 @@ that this one still writes to. One is to open and close the file without SQLite:
 is a fork: SQLite in the child believes that it holds what the parent holds. So all connections are closed before a fork, when the calls
 that use them have ended, and each thread opens another one with its next call.
 
-The file holds the keys of the stage and the arguments of tasks, and what it holds is run. So only its owner may read it, nobody else may
+The file holds the keys of the stage and the arguments of tasks, and what it holds is run. So only its owner may read it, no other user may
 write to its directory, and a link in its place is refused, as for the spool (`sedano.engine.publisher.spool`).
 """
 
@@ -35,7 +35,7 @@ BUSY_S = 5.0
 STATEMENTS = 256
 """How many prepared statements a connection keeps: more than the ports have."""
 LEAST_BYTES = 512
-"""The smallest page of a database: what is shorter, and not empty, is none."""
+"""The smallest page of a database: a file that is shorter, and not empty, is not a database."""
 FORK_S = 2 * BUSY_S
 """How long a fork waits for a call of another thread to end."""
 _OWNER = """
@@ -50,7 +50,7 @@ _SHORT_OF = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, e
 
 
 class _Seat:
-    """What one thread of one process has of one file: its connection, and the lock that it holds during a call."""
+    """The part of one thread of one process in one file: its connection, and the lock that it holds during a call."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -174,7 +174,7 @@ class Store:
         return seat
 
     def _open(self, seat: _Seat) -> sqlite3.Connection:
-        """Open the file, and make it and its tables where there are none.
+        """Open the file; make it and its tables if they do not exist.
 
         Raises:
             ConfigurationError: it cannot be used; the message says what to do.
@@ -240,7 +240,7 @@ class Store:
             return
 
     def _is_founded(self, database: sqlite3.Connection) -> bool:
-        """Tell whether the file is ours; False when it is new.
+        """Return whether the file is ours; False when it is new.
 
         Raises:
             ConfigurationError: it is another program's, or a newer version's.
@@ -263,7 +263,7 @@ class Store:
         if code is not None and code & 0xFF in _LATER:
             return Unavailable(f"{self.path}: {error}")
         if code == sqlite3.SQLITE_NOTADB:
-            return ConfigurationError(f"{self.path} is no database; name another file")
+            return ConfigurationError(f"{self.path} is not a database; name another file")
         return ConfigurationError(f"{self.path} cannot be used: {error}; repair it, or move it away with its -wal and -shm to begin anew")
 
 
@@ -272,7 +272,7 @@ def _told(version: tuple[int, ...]) -> str:
 
 
 def _make_file(path: Path) -> None:
-    """Make the file where there is none; require that it is the user's own, and that nobody else can read it.
+    """Make the file if it does not exist; require that it is the user's own, and that no other user can read it.
 
     It is not opened when it is there: to close it would take away the locks that connections of this process have on it.
 
@@ -289,4 +289,4 @@ def _make_file(path: Path) -> None:
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
         raise ConfigurationError(f"{path} is not a file that only you can read; take it away, or `chmod 600 {path}` if it is your own")
     if 0 < found.st_size < LEAST_BYTES:
-        raise ConfigurationError(f"{path} is no database; name another file")
+        raise ConfigurationError(f"{path} is not a database; name another file")

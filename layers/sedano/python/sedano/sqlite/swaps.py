@@ -1,4 +1,4 @@
-"""What changes by compare-and-swap on the nonce of its last change: CHANGE and CHANGE_ABSENT of `sedano.aws.expressions`.
+"""Rows that change by compare-and-swap on the nonce of their last change: CHANGE and CHANGE_ABSENT of `sedano.aws.expressions`.
 
 `nc = :seen` is `WHERE nonce = ?`; `attribute_not_exists(pk)` is INSERT … ON CONFLICT DO NOTHING. The mark of the own-write rule is the
 nonce, and a refusal answers with the row in the way, read in the same transaction.
@@ -20,10 +20,10 @@ class Swap(NamedTuple):
 
 
 def swapped(store: Store, swap: Swap, key: Any, values: tuple[Any, ...], seen: str | None) -> tuple[Any, ...] | None:
-    """Write *values* under *key* where the nonce *seen* still stands (None: where there is no row); return the row in the way, if any.
+    """Write *values* under *key* if its nonce is still *seen* (None: if there is no row); return the row in the way, if any.
 
     Returns:
-        None when it is written; else the row, which is empty when there is none.
+        None when it is written; else the row, empty if the row is gone.
     """
     with store.changing() as database:
         if seen is None:

@@ -1,7 +1,7 @@
 """Deletes what has aged out: what the TTL of a table, the retention of a queue and the lifecycle of a bucket do on AWS.
 
-Nothing runs beside the processes of a deployment, so a process that receives does it, once an hour, a little at a time: what has aged out
-is looked for without a lock, and deleted in one short transaction for each kind, which checks the age again. The worker events stay; the
+Nothing runs beside the processes of a deployment, so a process that receives does it, once an hour, a little at a time: it looks for old
+rows without a lock, and deletes them in one short transaction for each kind, which checks the age again. The worker events stay; the
 file does not shrink, its free pages are used again.
 """
 
@@ -59,7 +59,7 @@ LEFT_BEHIND = (
     "DELETE FROM basket_entry WHERE basket NOT IN (SELECT name FROM basket)",
     "DELETE FROM waiting WHERE place NOT IN (SELECT 'lease:' || name FROM lease UNION SELECT 'board:' || board FROM permit)",
 )
-"""What belongs to something that is gone."""
+"""Deletes rows whose owner is gone."""
 
 
 class Sweeper:
@@ -79,7 +79,7 @@ class Sweeper:
 
 
 def sweep(store: Store, now: float) -> bool:
-    """Delete what has aged out by *now* (epoch s), at most so much of each kind; tell whether there may be more."""
+    """Delete what has aged out by *now* (epoch s), at most so much of each kind; return whether there may be more."""
     full = False
     for rule in RULES:
         keys = store.rows(rule.find, now - rule.age, MOST)

@@ -1,6 +1,6 @@
 """Timers in the table `timer`: the message of each lies in its queue from the start and shows itself when it fires.
 
-So no process has to be there at that moment: whoever receives then finds it. A timer that has fired stands no more.
+So no process has to run at that moment: the next receiver finds the message. A timer is gone once it has fired.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SqliteTimers:
         self._store, self._clock, self._queues = store, clock, queues
 
     def set(self, timer: Timer) -> bool:
-        """Send its message at its moment; False when a timer of this name stands, which stays as it is."""
+        """Send its message at its moment; False when a timer of this name is set already, which stays as it is."""
         self._queues.require(timer.queue)
         now = self._clock.now()
         with self._store.changing() as database:
@@ -42,7 +42,7 @@ class SqliteTimers:
             return True
 
     def edit(self, name: str, at: float) -> bool:
-        """Move a timer to *at* (epoch s); False when none of this name stands: it has fired, was cancelled, or never was."""
+        """Move a timer to *at* (epoch s); False when no timer of this name is set: it has fired, was cancelled, or never was."""
         now = self._clock.now()
         with self._store.changing() as database:
             found = _taken_away(database, name, now)
@@ -51,12 +51,12 @@ class SqliteTimers:
             return found is not None
 
     def cancel(self, name: str) -> bool:
-        """Take a timer away; False when none of this name stands."""
+        """Take a timer away; False when no timer of this name is set."""
         with self._store.changing() as database:
             return _taken_away(database, name, self._clock.now()) is not None
 
     def list(self) -> list[Timer]:
-        """Return the timers that stand, the next to fire first."""
+        """Return the timers that are set, the next to fire first."""
         return [Timer(*row) for row in self._store.rows(_LIST, self._clock.now())]
 
     def foreign(self) -> Iterator[Foreign]:
@@ -65,7 +65,7 @@ class SqliteTimers:
 
 
 def _taken_away(database: sqlite3.Connection, name: str, now: float) -> Timer | None:
-    """Delete the timer that stands under *name*, and its message, and return it."""
+    """Delete the timer of this *name*, and its message, and return it."""
     for *fields, seq in database.execute(_STANDS, (name, now)).fetchall():
         database.execute(_CANCEL, (name,))
         database.execute(_FORGET, (seq,))

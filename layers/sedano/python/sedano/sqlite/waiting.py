@@ -6,7 +6,7 @@ import sqlite3
 
 MOST_WAITING = 10
 WAITING = "(SELECT json_group_array(message) FROM (SELECT message FROM waiting WHERE place = ? ORDER BY seq))"
-"""What a SELECT takes to read the messages that wait at a place, as a JSON array."""
+"""The part of a SELECT that reads the messages that wait at a place, as a JSON array."""
 _WAIT = "INSERT INTO waiting (place, message) SELECT ?, ? WHERE (SELECT count(*) FROM waiting WHERE place = ?) < ?"
 _CALL = "DELETE FROM waiting WHERE seq = (SELECT min(seq) FROM waiting WHERE place = ?) AND message = ?"
 
