@@ -94,7 +94,8 @@ def test_a_reload_loses_nothing_and_the_running_task_ends_on_its_own_code(dev: D
     assert not running.ready(), "the old worker runs its task while the new one answers webhooks"
     go.touch()
     assert running.get(timeout=SECONDS) == 1
-    dev.said("receipt during", before)
+    for number in ("during", "after"):
+        dev.said(f"receipt {number}", before)
 
 
 def test_code_that_does_not_load_shows_the_users_frames_and_messages_wait(dev: DevProject) -> None:

@@ -1,17 +1,20 @@
 """The channel between the supervisor and a worker: a socket pair on which each side writes lines of JSON.
 
-The supervisor sends the arguments of the worker first, and asks it to stop. The worker reports that it is ready, and until when its batch
-lasts. The end of the channel means that the other process has ended, however it did.
+The supervisor sends the arguments of the worker first, with the listening socket, and asks it to stop. The worker reports that it is ready,
+and until when its batch lasts. The end of the channel means that the other process has ended, however it did.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 GIVEN, READY, DEADLINE, STOP = "given", "ready", "deadline", "stop"
+_MOST_DESCRIPTORS = 4
 
 
 class Channel:
@@ -20,24 +23,32 @@ class Channel:
     def __init__(self, connection: socket.socket) -> None:
         """Use *connection*."""
         self.connection = connection
+        self.descriptors: list[int] = []
+        """The file descriptors that have arrived."""
         self._rest = b""
         self._rows: deque[dict[str, Any]] = deque()
 
-    def send(self, kind: str, **fields: Any) -> None:
-        """Send one line; nothing where the other process has ended."""
+    def send(self, kind: str, descriptors: Sequence[int] = (), **fields: Any) -> None:
+        """Send one line, and copies of file *descriptors* with it; nothing where the other process has ended."""
+        data = json.dumps({"kind": kind, **fields}, separators=(",", ":")).encode() + b"\n"
         try:
-            self.connection.sendall(json.dumps({"kind": kind, **fields}, separators=(",", ":")).encode() + b"\n")
+            if descriptors:
+                data = data[socket.send_fds(self.connection, [data], descriptors) :]
+            self.connection.sendall(data)
         except OSError:
             return
 
     def arrived(self) -> list[dict[str, Any]] | None:
         """Return the lines that have arrived, waiting for some; None when the other end is closed."""
         try:
-            data = self.connection.recv(65_536)
+            data, descriptors, _, _ = socket.recv_fds(self.connection, 65_536, _MOST_DESCRIPTORS)
         except OSError:
             return None
         if not data:
             return None
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)
+        self.descriptors += descriptors
         *rows, self._rest = (self._rest + data).split(b"\n")
         return [json.loads(row) for row in rows]
 

@@ -1,4 +1,8 @@
-"""Worker processes as the supervisor sees them: how one is started, its reports, and when it is overdue."""
+"""Worker processes as the supervisor sees them: how one is started, its reports, and when it is overdue.
+
+A process that has started is a spare: it has imported this library and nothing of the project, opened no file of it, and waits. It becomes
+a worker with its arguments, once. So a reload waits for the import of the user's modules alone.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,13 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from sedano.dev.channel import DEADLINE, GIVEN, READY, STOP, Channel
 from sedano.dev.worker import DOES_NOT_LOAD, Given
+
+_LIBRARY = Path(__file__).resolve().parents[1] / "__init__.py"
 
 GRACE_S = 1.0
 """How much longer than its deadline a batch may last: the engine ends a body at its own limit, with a record, before that."""
@@ -20,6 +27,12 @@ LEAVE_S = 5.0
 """How long a worker may take to leave when it has been asked to and works on nothing."""
 _ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
 """Compiled files are recognised by their second and size, so a file that was saved twice in a second could run as it was before."""
+
+
+def library_mark() -> tuple[int, int]:
+    """Return when the library was installed (ns) and its inode: a spare that was started before another installation has old code."""
+    status = _LIBRARY.stat()
+    return status.st_mtime_ns, status.st_ino
 
 
 def backoff(deaths: int) -> float:
@@ -40,22 +53,29 @@ def overdue(deadline: float | None, asked_to_stop: float | None, now: float) -> 
 class Child:
     """One worker process. *ready*: its report; None before it. *deadline*: until when its batch lasts; *stopping*: since when it stops."""
 
-    def __init__(self, given: Mapping[str, Any], listening: socket.socket, output: int, environment: Mapping[str, str]) -> None:
-        """Start it, in a session of its own: Ctrl-C in the terminal reaches the supervisor alone."""
+    def __init__(self, output: int, environment: Mapping[str, str]) -> None:
+        """Start it, in a session of its own: Ctrl-C in the terminal reaches the supervisor alone. It writes to *output*."""
         ours, theirs = socket.socketpair()
-        asked = Given(**given, listening=listening.fileno(), output=output)
+        self._output, self._library = output, library_mark()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "sedano.dev.worker", str(theirs.fileno())], stdin=subprocess.DEVNULL,
-            stdout=output, stderr=output, pass_fds=(theirs.fileno(), listening.fileno(), output), env={**environment, **_ENVIRONMENT},
+            stdout=output, stderr=output, pass_fds=(theirs.fileno(), output), env={**environment, **_ENVIRONMENT},
             start_new_session=True,
         )  # fmt: skip
         theirs.close()
         self.channel = Channel(ours)
-        self.channel.send(GIVEN, **asked._asdict())
         self.ready: dict[str, Any] | None = None
         self.deadline: float | None = None
         self.stopping: float | None = None
         self.was_ended = False
+
+    def is_fresh(self) -> bool:
+        """Return whether it runs, with the library as it is installed now."""
+        return self.process.poll() is None and self._library == library_mark()
+
+    def begin(self, given: Mapping[str, Any], listening: socket.socket) -> None:
+        """Let it load the app and work, with the arguments *given*. A spare does not hold the port of *listening*; a worker does."""
+        self.channel.send(GIVEN, [listening.fileno()], **Given(**given, output=self._output)._asdict())
 
     @property
     def pid(self) -> int:

@@ -4,8 +4,9 @@
         │                  └──died──> a new worker, later each time
         └──does not load──> nothing runs, messages wait ──files changed──> a new worker
 
-When a file changes, the new worker starts at once, and the old one receives nothing more and finishes the batch under way. The database,
-the lock and the listening socket of the webhooks belong to the project or to the supervisor, so a reload loses nothing.
+When a file changes, the new worker starts at once, and the old one receives nothing more and finishes the batch under way. The new one is
+a spare process, which has imported this library and nothing else (`sedano.dev.children`). The database, the lock and the listening socket
+of the webhooks belong to the project or to the supervisor, so a reload loses nothing.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._children: list[Child] = []
         self._current: Child | None = None
+        self._spare: Child | None = None
         self._asked: list[int] = []
         self._deaths, self._again, self._started, self._next_look = 0, 0.0, 0.0, 0.0
         self._is_announced = self._is_slow = False
@@ -101,9 +103,25 @@ class Supervisor:
             "timeout": self._settings.timeout, "secrets": dict(self._settings.secrets), "colour": self._console.colour,
         }  # fmt: skip
         self._again, self._started, self._is_slow = 0.0, time.monotonic(), False
-        self._current = Child(given, self._listening, self._console.target, self._environment)
+        self._current = self._process()
+        self._current.begin(given, self._listening)
         self._children.append(self._current)
         self._selector.register(self._current.channel.connection, selectors.EVENT_READ, self._current)
+
+    def _process(self) -> Child:
+        """Return a process that waits for its arguments: the spare one, unless it has died or the library was installed anew."""
+        spare, self._spare = self._spare, None
+        if spare is not None and spare.is_fresh():
+            return spare
+        if spare is not None:
+            spare.stop(time.time())
+            spare.ended()
+        return Child(self._console.target, self._environment)
+
+    def _prepare(self) -> None:
+        """Start the process that is the next worker; after the current one has loaded, because both would load more slowly at once."""
+        if self._spare is None and self._watch is not None:
+            self._spare = Child(self._console.target, self._environment)
 
     def _hear(self, child: Child) -> None:
         rows = child.channel.arrived()
@@ -117,6 +135,7 @@ class Supervisor:
             child.heard(row)
         if was_ready is None and child.ready is not None and child is self._current:
             self._is_ready(child.ready)
+            self._prepare()
 
     def _is_ready(self, report: Mapping[str, Any]) -> None:
         host, port = self._listening.getsockname()[:2]
@@ -145,6 +164,7 @@ class Supervisor:
             return
         self._current = None
         if child.ready is None:  # its code does not load: only a change helps
+            self._prepare()
             waiting = self._waiting()
             if waiting:
                 self._console.say(f"{waiting} messages wait for code that loads", "warning")
@@ -198,6 +218,10 @@ class Supervisor:
 
     def _finish(self, woken: socket.socket) -> None:
         """Stop all workers, and wait for them; a second signal ends them."""
+        if self._spare is not None:
+            self._spare.stop(time.time())
+            self._spare.ended()
+            self._spare = None
         for child in self._children:
             child.stop(time.time())
         if any(child.deadline is not None for child in self._children):

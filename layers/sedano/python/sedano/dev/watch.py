@@ -13,7 +13,7 @@ from pathlib import Path
 
 ENDINGS = (".py", ".toml", ".yaml", ".yml", ".env")
 SKIPPED = frozenset({"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv"})
-LEAST_S = 0.25
+LEAST_S = 0.1
 """The shortest interval between two looks."""
 MOST_SHARE = 100
 """An interval is so many times as long as the CPU time of the look before it."""

@@ -1,8 +1,9 @@
 """The worker process of `sedano dev`: it loads the app, runs its engine over the project's SQLite file, and ends when it is asked to.
 
 The supervisor starts it as `python -m sedano.dev.worker NUMBER`. The number is the file descriptor of its end of a channel, on which it
-receives its arguments: other users can read a command line, and the arguments have the secrets of webhooks. It ends with the supervisor:
-when the channel is closed it finishes the batch under way, at most until the batch's deadline.
+receives its arguments: other users can read a command line, and the arguments have the secrets of webhooks. Until they arrive it is a
+spare, which has imported this library alone. It ends with the supervisor: when the channel is closed it finishes the batch under way, at
+most until the batch's deadline.
 """
 
 from __future__ import annotations
@@ -38,9 +39,8 @@ _FOREIGN = (str(Path(__file__).resolve().parent.parent), str(importlib.__file__)
 
 
 class Given(NamedTuple):
-    """The arguments of a worker: file descriptors, the app, the folder of its code, the database, the seconds for a batch."""
+    """The arguments of a worker: the file descriptor of its *output*, the app, its folder, the database, the seconds for a batch."""
 
-    listening: int
     output: int
     colour: bool
     app: str
@@ -94,20 +94,21 @@ def user_traceback(error: BaseException) -> str:
 def loaded(reference: str, code: str) -> Sedano:
     """Return the app; raises whatever its module raises."""
     sys.path[0] = code
+    importlib.invalidate_caches()  # a spare has looked into folders that may have other files now
     importlib.import_module(reference.partition(":")[0])
     return load(reference, "app")
 
 
 def run(given: Given, channel: Channel) -> int:
     """Run the engine until it is stopped; return the exit status."""
-    os.set_inheritable(given.listening, False)
+    listening = socket.socket(fileno=channel.descriptors[0])
     console = WorkerConsole(given.output, given.colour)
     capture(console)
     try:
         app = loaded(given.app, given.code)
         ports = one_file.ports(Path(given.database), app.queues, VISIBILITY_S, ShownTelemetry(console))
         process, deadlines = _engine(app, ports, given, channel, console)
-        server = WebhookServer(app, given.secrets, socket.socket(fileno=given.listening)) if app.webhooks else None
+        server = WebhookServer(app, given.secrets, listening) if app.webhooks else None
     except BaseException as error:  # noqa: BLE001 - the user's module may raise anything
         console.say(f"{given.app} does not load; messages wait until it does: {type(error).__name__}: {error}", "bad")
         if not isinstance(error, SedanoError) or error.__cause__ is not None:
