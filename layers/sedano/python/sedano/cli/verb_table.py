@@ -43,6 +43,14 @@ def call() -> Command:
 
 
 @verb
+def check() -> Command:
+    """Check an app without AWS: tasks, schedules, names, sizes."""
+    from sedano.cli.verbs.check import command
+
+    return command
+
+
+@verb
 def circuits() -> Command:
     """Show circuits: open or closed, since when, and the cause."""
     from sedano.cli.verbs.circuits import command

@@ -1,0 +1,26 @@
+"""Prints findings: one line each, or one line of JSON each; `sedano check` and `sedano doctor` share it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from sedano.cli.exits import Exit
+from sedano.cli.printer import say, say_json
+from sedano.views.findings import Finding, failed
+
+_WIDTH = len("warning")
+
+
+def show(verb: str, findings: Sequence[Finding], *, strict: bool, as_json: bool) -> Exit:
+    """Print *findings* and their counts; return `PROBLEMS` for a fault, with *strict* for a warning as well."""
+    for one in findings:
+        if as_json:
+            say_json(one._asdict())
+        else:
+            say(f"{one.grade:{_WIDTH}}  {one.checked}: {one.found}")
+            if one.do:
+                say(f"{'':{_WIDTH}}  do: {one.do}")
+    counted = Counter(one.grade for one in findings)
+    say(f"sedano {verb}: {counted['ok']} ok, {counted['warning']} warnings, {counted['fault']} faults", err=True)
+    return Exit.PROBLEMS if failed(findings, strict=strict) else Exit.DONE
