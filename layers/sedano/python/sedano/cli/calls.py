@@ -17,6 +17,7 @@ from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages.timestamps import shown
 from sedano.model.tasks.signature import Signature
 from sedano.result import AsyncResult
+from sedano.views.task import task
 
 
 class Asked(NamedTuple):
@@ -69,21 +70,22 @@ def result(app: Sedano, task_id: str, *, wait: bool, timeout: float | None) -> E
 
 def show(app: Sedano, task_id: str, is_json: bool) -> Exit:
     """Print the record of a task and the reason for its state."""
-    record, why = app.result(task_id).record(), app.control.explain(task_id)
+    view = task(app, task_id)
     if is_json:
-        say_json({"id": task_id, "state": why.state, "why": why.sentence, "record": _plain(record)})
+        say_json({"id": task_id, "state": view.state, "why": view.sentence, "record": view.record})
     else:
-        say(f"{task_id} is {why.state}: {why.sentence}")
-        for name, value in (_plain(record) or {}).items():
+        say(f"{task_id} is {view.state}: {view.sentence}")
+        for name, value in (view.record or {}).items():
             if value not in (None, "", 0, 0.0, False) and name not in ("error", "result"):
                 say(f"  {name}: {shown(value) if name in ('expires', 'not_before', 'changed') else value}")
-    if record is None:
+    if view.record is None:
         return Exit.NOT_FOUND
-    if not is_json and record.error is not None:
-        say(f"  error: {record.error.type_name}: {record.error.message}")
-        say_text(record.error.traceback.rstrip())
-    if not is_json and record.result is not None:
-        say(f"  result: {record.result}")
+    error, result = view.record["error"], view.record["result"]
+    if not is_json and error is not None:
+        say(f"  error: {error['type_name']}: {error['message']}")
+        say_text(error["traceback"].rstrip())
+    if not is_json and result is not None:
+        say(f"  result: {result}")
     return Exit.DONE
 
 
@@ -162,15 +164,3 @@ def _value(text: str, is_strict: bool) -> Any:
         if is_strict:
             raise UsageError(f"{text}: is not JSON ({wrong}); leave out --json-args to pass plain text") from None
         return text
-
-
-def _plain(record: TaskRecord | None) -> dict[str, Any] | None:
-    """Return what a record holds for a reader; tokens and messages of its outbox are left out."""
-    if record is None:
-        return None
-    error = record.error._asdict() if record.error is not None else None
-    return {
-        "name": record.name, "attempt": record.attempt, "claims": record.claims, "owner": record.owner, "fence": record.fence,
-        "message_id": record.message_id, "changed": record.clock / 1_000_000, "expires": record.expires, "not_before": record.not_before,
-        "published": len(record.outbox), "result": record.result, "error": error,
-    }  # fmt: skip

@@ -5,20 +5,25 @@ Each list is a sequence of records. `_print` writes them as a table, or as one l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from sedano.api.schedules import PeriodicTask
 from sedano.app import Sedano
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json, table
-from sedano.errors import UnknownSchedule
-from sedano.model import pauses
+from sedano.errors import OptionError, UnknownSchedule, UsageError
 from sedano.model.messages.timestamps import shown
-from sedano.model.schedules.timetable import At, Cron, Every, Timetable
-from sedano.ports import command_queue
-from sedano.views.tasks import failures, tasks
+from sedano.views import circuits as of_circuits
+from sedano.views import locks as of_locks
+from sedano.views import queues as of_queues
+from sedano.views import schedules as of_schedules
+from sedano.views import workers as of_workers
+from sedano.views.failures import failures
+from sedano.views.task_query import parse
+from sedano.views.tasks import tasks
+
+SPANS = frozenset({"waited", "ran"})
+"""Fields that are seconds; every other number with a fraction is a moment (epoch s)."""
 
 
 class Record(Protocol):
@@ -27,49 +32,14 @@ class Record(Protocol):
     def _asdict(self) -> dict[str, Any]: ...
 
 
-class QueueRow(NamedTuple):
-    """A command queue: messages that *wait* and that *run*, how many invocations it may have (None: unknown), whether it is *paused*."""
-
-    queue: str
-    wait: int
-    run: int
-    invocations: int | None
-    paused: bool
-
-
-class LockRow(NamedTuple):
-    """A lease: its *owner*, its fencing *token*, when it *expires* (epoch s), and whether it is *held* now."""
-
-    lock: str
-    held: bool
-    owner: str
-    token: int
-    expires: float
-
-
-class ScheduleRow(NamedTuple):
-    """A periodic task with its *next* moment (epoch s; None: paused or over)."""
-
-    schedule: str
-    task: str
-    when: str
-    next: float | None
-    paused: bool
-    missed: int
-
-
 def queues(app: Sedano, as_json: bool) -> None:
     """Print the command queues of the app."""
-    ports, limits = app.outlet.ports, app.control.inspect().limits()
-    paused = pauses.queues_of(app.control.inspect().paused(), ports.clock.now())
-    loads = {name: ports.consumers.load(command_queue(name)) for name in app.queues}
-    rows = [QueueRow(name, load.waiting, load.running, limits.get(name), name in paused) for name, load in loads.items()]
-    _print("queues", rows, as_json)
+    _print("queues", of_queues.queues(app).rows, as_json)
 
 
 def workers(app: Sedano, as_json: bool) -> None:
     """Print the workers of the last three days."""
-    found = app.control.members()
+    found = of_workers.workers(app).rows
     if as_json:
         for one in found:
             say_json({"worker": one.name, "state": one.state, "seen": one.seen, "holds": one.holds})
@@ -79,28 +49,17 @@ def workers(app: Sedano, as_json: bool) -> None:
 
 def locks(app: Sedano, names: Sequence[str], as_json: bool) -> Exit:
     """Print the locks that are called *names*."""
-    ports = app.outlet.ports
-    keys = {name: [f"lock/{name}", name] for name in names}
-    found = ports.leases.read([key for some in keys.values() for key in some])
-    now = ports.clock.now()
-    some, missing = [], []
-    for name, (key, other) in keys.items():
-        record = found.get(key) or found.get(other)
-        if record is None:
-            missing.append(name)
-            continue
-        expires = record.expires / 1_000
-        some.append(LockRow(name, record.held and expires > now, record.owner, record.token, expires))
-    if some:
-        _print("locks", some, as_json)
-    for name in missing:
+    view = of_locks.locks(app, names)
+    if view.rows:
+        _print("locks", view.rows, as_json)
+    for name in view.missing:
         say(f"sedano locks: {name} was never taken, or was taken so long ago that it aged out", err=True)
-    return Exit.NOT_FOUND if missing else Exit.DONE
+    return Exit.NOT_FOUND if view.missing else Exit.DONE
 
 
 def circuits(app: Sedano, as_json: bool) -> None:
     """Print the circuits that tasks of the app declare."""
-    found = app.control.inspect().circuits()
+    found = of_circuits.circuits(app).rows
     if as_json:
         for one in found:
             say_json(one._asdict())
@@ -118,26 +77,35 @@ def schedules(app: Sedano, name: str | None, number: int, as_json: bool) -> None
     Raises:
         UnknownSchedule: no schedule has this name.
     """
-    known = {one.name: one for one in app.schedules.list()}
-    if name is not None:
-        if name not in known:
-            raise UnknownSchedule(f"{name}: the app has no schedule of this name; `sedano schedules` lists them")
-        for moment in app.schedules.next(name, number):
-            say_json({"schedule": name, "next": moment.timestamp()}) if as_json else say(moment.isoformat())
+    view = of_schedules.schedules(app, number)
+    for why in view.unreadable:
+        say(f"sedano schedules: some are left out: {why}", err=True)
+    if name is None:
+        _print("schedules", view.rows, as_json)
         return
-    _print("schedules", [
-        _schedule(one) for one in known.values()
-    ], as_json)  # fmt: skip
+    if name not in view.moments:
+        raise UnknownSchedule(f"{name}: the app has no schedule of this name; `sedano schedules` lists them")
+    for one in view.moments[name]:
+        fields = {"utc": one.utc, "local": one.local, "note": one.note}
+        say_json({"schedule": name, "next": one.at, **fields}) if as_json else say(one.local + (f"  ({one.note})" if one.note else ""))
 
 
-def list_tasks(app: Sedano, *, days: int, state: str | None, name: str | None, limit: int, as_json: bool) -> None:
-    """Print the latest tasks of the event history, those of one *state* or one *name* only."""
-    _print("list", tasks(app.outlet.ports, days, state, name)[:limit], as_json)
+def list_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool) -> None:
+    """Print the latest tasks of the event history that *query* finds.
+
+    Raises:
+        UsageError: the query has an unknown field.
+    """
+    try:
+        wanted = parse(query)
+    except OptionError as wrong:
+        raise UsageError(str(wrong)) from wrong
+    _print("list", tasks(app, days, wanted, limit).rows, as_json)
 
 
 def list_failures(app: Sedano, *, days: int, as_json: bool, fail_on: bool) -> Exit:
-    """Print the failed tasks of the event history by task and error, the most frequent first."""
-    found = failures(app.outlet.ports, days)
+    """Print the failed tasks of the event history by cause, the most frequent first."""
+    found = failures(app, days).groups
     _print("failures", found, as_json)
     return Exit.PROBLEMS if found and fail_on else Exit.DONE
 
@@ -154,7 +122,13 @@ def _print(verb: str, records: Sequence[Record], as_json: bool) -> None:
 
 
 def _row(fields: dict[str, Any]) -> list[str]:
-    return [_moment(value) if isinstance(value, float) else _text(value) for value in fields.values()]
+    return [_cell(name, value) for name, value in fields.items()]
+
+
+def _cell(name: str, value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f} s" if name in SPANS else _moment(value)
+    return _text(value)
 
 
 def _text(value: object) -> str:
@@ -165,28 +139,3 @@ def _text(value: object) -> str:
 
 def _moment(value: float) -> str:
     return shown(value) if value else "-"
-
-
-def _seconds(moment: datetime | None) -> float | None:
-    return None if moment is None else moment.timestamp()
-
-
-def _schedule(one: PeriodicTask) -> ScheduleRow:
-    return ScheduleRow(
-        schedule=one.name, task=one.task, when=_when(one.timetable), next=_seconds(one.next), paused=one.paused, missed=one.missed
-    )  # fmt: skip
-
-
-def _when(timetable: Timetable) -> str:
-    match timetable:
-        case Cron():
-            return f"{timetable.expression} {timetable.tz}"
-        case Every():
-            return f"every {timetable.seconds} s"
-        case At():
-            return _times(timetable.moments)
-
-
-def _times(moments: Iterable[int]) -> str:
-    first, *more = map(shown, moments)
-    return f"at {first}{f' and {len(more)} more times' if more else ''}"

@@ -18,6 +18,7 @@ from sedano.errors import ArgumentError, UsageError
 from sedano.model.messages.timestamps import shown
 from sedano.model.tasks.annotations import ANYTHING, kind_of
 from sedano.model.workflow import value_types as kinds
+from sedano.views import canvas
 from sedano.workflow import Flow, FlowResult, FlowView, find, load
 from sedano.workflow.flow import declared
 
@@ -73,7 +74,7 @@ def show_runs(app: Sedano, workflow: str | None, as_json: bool) -> None:
 
 def show(app: Sedano, run: str, as_json: bool) -> None:
     """Print one run with the state of each step."""
-    view = find(app, run).show()
+    view = canvas.run(app, run).run
     if as_json:
         say_json({**view._asdict(), "steps": [step._asdict() for step in view.steps]})
         return

@@ -57,11 +57,7 @@ def cluster(ports: Ports, latest: int = LATEST, days: int = DAYS) -> ClusterView
     Raises:
         OptionError: there is no such number of days.
     """
-    if days < 1:
-        raise OptionError(f"days: {days}; the history of at least one day is read")
-    since = datetime.fromtimestamp(ports.clock.now() - (days - 1) * _DAY_S, UTC).strftime("%Y-%m-%d")
-    state, unreadable = read_state(ports.events.read(since))
-    tasks = _asked_for(ports, state.tasks_by_time())
+    tasks, unreadable = timelines(ports, days)
     by_state = Counter(task.state for task in tasks)
     names = Counter(str(task.fields["name"] or UNNAMED) for task in tasks)
     workers = Counter(task.worker for task in tasks if task.worker is not None)
@@ -70,6 +66,27 @@ def cluster(ports: Ports, latest: int = LATEST, days: int = DAYS) -> ClusterView
         at=ports.clock.now(), members=found, latest=tuple(tasks[:latest]), by_state=dict(by_state), by_type=dict(names),
         by_worker=dict(workers), unreadable=unreadable,
     )  # fmt: skip
+
+
+def timelines(ports: Ports, days: int) -> tuple[list[Timeline], int]:
+    """Return the tasks of the history of so many *days*, the latest first, and the number of event lines that cannot be read.
+
+    Raises:
+        OptionError: there is no such number of days.
+    """
+    state, unreadable = read_state(ports.events.read(first_day(ports, days)))
+    return _asked_for(ports, state.tasks_by_time()), unreadable
+
+
+def first_day(ports: Ports, days: int) -> str:
+    """Return the first of the last *days* (YYYY-MM-DD, UTC), today included.
+
+    Raises:
+        OptionError: there is no such number of days.
+    """
+    if days < 1:
+        raise OptionError(f"days: {days}; the history of at least one day is read")
+    return datetime.fromtimestamp(ports.clock.now() - (days - 1) * _DAY_S, UTC).strftime("%Y-%m-%d")
 
 
 def _asked_for(ports: Ports, tasks: Sequence[Timeline]) -> list[Timeline]:

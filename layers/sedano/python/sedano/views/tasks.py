@@ -1,70 +1,74 @@
-"""The tasks of the event history, one by one, and the failed ones by task and error. One record, for a table and for `--json`.
+"""The tasks of the event history, one by one: all of some days, or those that a search finds.
 
-Both read the history of whole days: one S3 GET for each object of the recorder.
+The history of whole days is read: one S3 GET for each object of the recorder. The view says how far back it looked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from sedano.model import states
+from sedano.app import Sedano
 from sedano.model.history.registers import Timeline
-from sedano.ports import Ports
-from sedano.views.cluster import UNNAMED, cluster
+from sedano.views.cluster import UNNAMED, first_day, timelines
+from sedano.views.reader import About, Reader
+from sedano.views.task_query import TaskQuery
 
-MOST = 1_000_000
-FAILED = frozenset({states.FAILURE, states.POISON})
+EVERY = TaskQuery()
+MOST = 200
+"""How many tasks a page shows unless another number is asked for."""
 
 
-class TaskView(NamedTuple):
-    """A task by its *id*: its *name*, its *state*, the time of its last event (epoch s), the *worker*, the *error* that it ended with."""
+class TaskRow(NamedTuple):
+    """A task by its *id*: its *name*, its *state*, the time of its last event (epoch s), the *worker*, the *error* that it ended with.
+
+    *waited* and *ran* are seconds, None while unknown.
+    """
 
     id: str
     name: str
     state: str
     at: float
+    queue: str
+    waited: float | None
+    ran: float | None
     worker: str
     error: str
 
 
-class FailureGroup(NamedTuple):
-    """A *number* of tasks of one name that failed with one kind of *error*, from *first* to *last* (epoch s); the id of an *example*."""
+class TasksView(NamedTuple):
+    """The *rows* that a search found, the latest first, of *found* in all; *looked_at* tasks since the day *since* were searched.
 
-    task: str
-    error: str
-    number: int
-    first: float
-    last: float
-    example: str
+    *unreadable* counts event lines that have no place in the total order.
+    """
 
-
-def tasks(ports: Ports, days: int, state: str | None = None, name: str | None = None) -> list[TaskView]:
-    """Return the tasks of the last *days*, today included, the latest first; those in *state* or called *name* only."""
-    found = map(_view, cluster(ports, MOST, days).latest)
-    return [one for one in found if state in (None, one.state) and name in (None, one.name, one.name.rpartition(".")[2])]
+    rows: tuple[TaskRow, ...]
+    found: int
+    looked_at: int
+    since: str
+    unreadable: int
+    about: About
 
 
-def failures(ports: Ports, days: int) -> list[FailureGroup]:
-    """Return the failed tasks of the last *days* by task and kind of error, the most frequent first."""
-    groups: dict[tuple[str, str], list[TaskView]] = {}
-    for one in tasks(ports, days):
-        if one.state in FAILED:
-            groups.setdefault((one.name, _kind(one.error)), []).append(one)
-    found = [_failure(task, error, some) for (task, error), some in groups.items()]
-    return sorted(found, key=lambda one: (-one.number, one.task, one.error))
+def tasks(app: Sedano, days: int, query: TaskQuery = EVERY, limit: int = MOST) -> TasksView:
+    """Return the tasks of the last *days*, today included, that *query* finds, at most *limit* of them.
+
+    Raises:
+        OptionError: there is no such number of days.
+    """
+    reader = Reader(app)
+    every, unreadable = timelines(reader.ports, days)
+    found = [task for task in every if query.is_met(task)]
+    return TasksView(
+        rows=tuple(map(row, found[:limit])), found=len(found), looked_at=len(every), since=first_day(reader.ports, days),
+        unreadable=unreadable, about=reader.about(),
+    )  # fmt: skip
 
 
-def _failure(task: str, error: str, some: Sequence[TaskView]) -> FailureGroup:
-    return FailureGroup(task=task, error=error, number=len(some), first=min(one.at for one in some), last=some[0].at, example=some[0].id)
-
-
-def _view(task: Timeline) -> TaskView:
-    at = max(task.times.values(), default=0.0)
-    name, error = str(task.fields["name"] or UNNAMED), str(task.fields["exception"] or "")
-    return TaskView(id=task.uuid, name=name, state=str(task.state), at=at, worker=task.worker or "", error=error)
-
-
-def _kind(error: str) -> str:
-    """Return the type of an *error* such as ``ValueError('7 is odd')``."""
-    return error.partition("(")[0] or "?"
+def row(task: Timeline) -> TaskRow:
+    """Return a task of the history as a row."""
+    fields = task.fields
+    return TaskRow(
+        id=task.uuid, name=str(fields["name"] or UNNAMED), state=str(task.state), at=max(task.times.values(), default=0.0),
+        queue=str(fields["queue"] or "").removeprefix("commands:"), waited=task.wait_seconds, ran=task.run_seconds,
+        worker=task.worker or "", error=str(fields["exception"] or ""),
+    )  # fmt: skip

@@ -1,0 +1,110 @@
+"""Locks, leaders, singletons and permits: the holder of each, its fencing token, when it ends, and how many wait.
+
+A store has no list of all leases, so a view reads those that are named: the locks that its caller asks for, and the singletons and
+permits that tasks declare without a key of their arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sedano.app import Sedano
+from sedano.engine.registry import TaskSpec, alone
+from sedano.errors import MessageRefused
+from sedano.model.leases.rule import LeaseRecord
+from sedano.model.limits.concurrency import running
+from sedano.model.limits.task_limits import Change, Range, TaskLimits, changed, read
+from sedano.model.messages.message import NOTHING
+from sedano.ports.absent import has
+from sedano.views.reader import About, Reader
+
+
+class LockRow(NamedTuple):
+    """A lease: its *owner*, its fencing *token*, when it *expires* (epoch s), and whether it is *held* now."""
+
+    lock: str
+    held: bool
+    owner: str
+    token: int
+    expires: float
+    waiting: int = 0
+
+
+class PermitRow(NamedTuple):
+    """A permit of a *task* that is held: its *number*, *token* and *owner*, when it *expires* (epoch s).
+
+    *most*: how many run at a time; *waiting*: messages that are woken when a permit is given back, ten at most.
+    """
+
+    task: str
+    number: int
+    token: int
+    owner: str
+    expires: float
+    most: int
+    waiting: int
+
+
+class LocksView(NamedTuple):
+    """The leases that were asked for or are declared; *missing* are names that no lease has; the held *permits*."""
+
+    rows: tuple[LockRow, ...]
+    missing: tuple[str, ...]
+    permits: tuple[PermitRow, ...]
+    about: About
+
+
+def locks(app: Sedano, names: Sequence[str]) -> LocksView:
+    """Return the locks that are called *names*: a lock's name, or the full name of another lease (`singleton/TASK/KEY`, `leader/NAME`)."""
+    reader = Reader(app)
+    found, missing = _named(reader, names)
+    return LocksView(found, missing, (), reader.about())
+
+
+def held(app: Sedano, names: Sequence[str] = ()) -> LocksView:
+    """Return the locks that are called *names*, and the singletons and permits of tasks that have one key: one read each task."""
+    reader = Reader(app)
+    declared = [f"singleton/{spec.name}/" for spec in reader.registry.tasks.values() if spec.singleton is alone]
+    found, missing = _named(reader, [*names, *declared])
+    changes = reader.ports.control.read().limits if has(reader.ports.control) else NOTHING
+    permits = tuple(row for spec in reader.registry.tasks.values() for row in _permits(reader, spec, changes.get(spec.name, "")))
+    return LocksView(found, tuple(name for name in missing if name not in declared), permits, reader.about())
+
+
+def _named(reader: Reader, names: Sequence[str]) -> tuple[tuple[LockRow, ...], tuple[str, ...]]:
+    keys = {name: [f"lock/{name}", name] for name in names}
+    asked = [key for some in keys.values() for key in some]
+    found: Mapping[str, LeaseRecord] = reader.ports.leases.read(asked) if asked else {}
+    known = {name: record for name, (key, other) in keys.items() if (record := found.get(key) or found.get(other)) is not None}
+    return tuple(_row(name, record, reader.now) for name, record in known.items()), tuple(name for name in keys if name not in known)
+
+
+def _row(name: str, record: LeaseRecord, now: float) -> LockRow:
+    expires = record.expires / 1_000
+    return LockRow(
+        lock=name, held=record.held and expires > now, owner=record.owner, token=record.token, expires=expires, waiting=len(record.waiting)
+    )  # fmt: skip
+
+
+def _permits(reader: Reader, spec: TaskSpec, change: str) -> tuple[PermitRow, ...]:
+    limits = _limits(spec, change)
+    if limits is None or limits.concurrency is None or limits.concurrency_key is not None or not has(reader.ports.limits):
+        return ()
+    most = limits.concurrency.high if isinstance(limits.concurrency, Range) else limits.concurrency
+    board = reader.ports.limits.board(f"{spec.name}/")
+    return tuple(
+        PermitRow(
+            task=spec.name, number=one.number, token=one.token, owner=one.owner, expires=one.expires / 1_000, most=most,
+            waiting=len(board.waiting),
+        )
+        for one in running(board, int(reader.now * 1_000))
+    )  # fmt: skip
+
+
+def _limits(spec: TaskSpec, change: str) -> TaskLimits | None:
+    """Return the limits of a task with the *change* of the control record; one that cannot be read changes nothing here."""
+    try:
+        return changed(spec.limits, read(change)) if change else spec.limits
+    except MessageRefused:
+        return changed(spec.limits, Change()) if spec.limits is not None else None

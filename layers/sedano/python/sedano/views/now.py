@@ -1,0 +1,112 @@
+"""Does anything need you now? Parked messages, failures, open circuits, late schedules, lost workers, pauses that hold tasks back.
+
+The view reads what is small: the control record, the shared circuits, the sixteen agendas, the index of members and one request for each
+queue. Today's history is read for the failures and the latest tasks; with ``days=0`` it is not, and the view costs no S3 request.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from sedano.api.inspection import CircuitView
+from sedano.app import Sedano
+from sedano.model import pauses, states
+from sedano.model.cluster.control_record import ControlRecord
+from sedano.model.cluster.members import LOST, Member
+from sedano.model.messages.timestamps import shown
+from sedano.ports import PARKED
+from sedano.ports.absent import has
+from sedano.views import queues as of_queues
+from sedano.views import schedules as of_schedules
+from sedano.views.cluster import timelines
+from sedano.views.failures import FAILED, FailureGroup, grouped
+from sedano.views.queues import QueueRow
+from sedano.views.reader import About, Reader
+from sedano.views.schedules import ScheduleRow
+from sedano.views.tasks import TaskRow, row
+
+LATEST = 25
+MOST_GROUPS = 10
+
+
+class Need(NamedTuple):
+    """One thing that waits for a person: its *kind*, the *name* of what is meant, and one *sentence*.
+
+    Kinds: ``parked``, ``poison``, ``failures``, ``circuit``, ``schedule``, ``worker``, ``paused``.
+    """
+
+    kind: str
+    name: str
+    sentence: str
+
+
+class NowView(NamedTuple):
+    """The *needs* for a person, the *queues*, how many workers are in each state, and the tasks *by_state* with the *latest* of them."""
+
+    needs: tuple[Need, ...]
+    queues: tuple[QueueRow, ...]
+    workers: Mapping[str, int]
+    by_state: Mapping[str, int]
+    latest: tuple[TaskRow, ...]
+    unreadable: int
+    about: About
+
+
+def now(app: Sedano, days: int = 1) -> NowView:
+    """Return what needs a person now, with the tasks of the last *days*; 0: no history is read."""
+    reader = Reader(app)
+    every, unreadable = timelines(reader.ports, days) if days else ([], 0)
+    rows = [row(task) for task in every]
+    members = reader.control.members() if has(reader.ports.members) else []
+    record = reader.ports.control.read() if has(reader.ports.control) else ControlRecord()
+    queues = of_queues.rows(reader, record) if has(reader.ports.consumers) else ()
+    needs = (*_needs(reader, rows, members), *_paused(record, queues, reader.now))
+    return NowView(
+        needs=needs, queues=queues, workers=dict(Counter(one.state for one in members)),
+        by_state=dict(Counter(one.state for one in rows)), latest=tuple(rows[:LATEST]), unreadable=unreadable, about=reader.about(),
+    )  # fmt: skip
+
+
+def _needs(reader: Reader, rows: Sequence[TaskRow], members: Sequence[Member]) -> Iterator[Need]:
+    parked = reader.ports.consumers.load(PARKED).waiting if has(reader.ports.consumers) else 0
+    if parked:
+        yield Need("parked", "parked", f"{parked} messages were set aside; `sedano parked list` shows the reasons")
+    for group in grouped([one for one in rows if one.state in FAILED])[:MOST_GROUPS]:
+        yield _failed(group, [one for one in rows if one.id == group.example])
+    circuits = reader.control.inspect().circuits() if has(reader.ports.memos) else []
+    yield from (_circuit(one) for one in circuits if one.open)
+    if has(reader.ports.schedules):
+        found, unreadable = of_schedules.periodics(reader)
+        late = [one for one in (of_schedules.row(found[name], reader.now) for name in sorted(found)) if one.late]
+        yield from map(_late, late)
+        yield from (Need("schedule", "", f"an agenda of schedules cannot be read: {why}") for why in unreadable)
+    yield from (_lost(one) for one in members if one.state == LOST)
+
+
+def _failed(group: FailureGroup, example: Sequence[TaskRow]) -> Need:
+    kind = "poison" if any(one.state == states.POISON for one in example) else "failures"
+    times = "once" if group.number == 1 else f"{group.number} times"
+    return Need(kind, group.task, f"{group.task} failed {times} with {group.error}, last at {shown(group.last)}: task {group.example}")
+
+
+def _circuit(one: CircuitView) -> Need:
+    return Need("circuit", one.name, f"the circuit {one.name} is open until {shown(one.until)}: {one.cause}")
+
+
+def _late(one: ScheduleRow) -> Need:
+    return Need("schedule", one.schedule, f"the schedule {one.schedule} is late: no controller has published its last moment")
+
+
+def _lost(one: Member) -> Need:
+    return Need("worker", one.name, f"the worker {one.name} was lost at {shown(one.seen)} with {len(one.holds)} tasks")
+
+
+def _paused(record: ControlRecord, queues: Sequence[QueueRow], now: float) -> Iterator[Need]:
+    """Yield the pauses in force; of a queue with how much waits."""
+    waiting = {one.queue: one.wait for one in queues}
+    for one in sorted(pauses.in_force(record.paused, now)):
+        until = f" until {shown(one.until)}" if one.until else ""
+        held = f"; {waiting[one.name]} messages wait" if one.kind == pauses.QUEUE and one.name in waiting else ""
+        yield Need("paused", one.name, f"the {one.kind} {one.name} is paused{until}{held}")

@@ -1,0 +1,128 @@
+"""One task: its record, why it is not running, its attempts with waiting apart from running, its parent and its children.
+
+The record and the reason come from `sedano.engine.cluster.explanation`, which reads only until something answers. Attempts, parent and
+children come from the history; a view over no days leaves them out and reads no history for them. Arguments are not kept by any store
+once a worker has taken the message, so no view has them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from sedano.app import Sedano
+from sedano.engine.cluster.explanation import Explanation
+from sedano.model import states
+from sedano.model.history.attempts import Attempt, attempts
+from sedano.model.history.event_order import stamp
+from sedano.model.ledger import tracebacks
+from sedano.model.ledger.records import ErrorRecord, TaskRecord
+from sedano.model.ledger.tracebacks import Frame
+from sedano.views.cluster import first_day, read_state
+from sedano.views.reader import About, Reader
+from sedano.views.tasks import TaskRow, row
+
+HIDDEN = "(hidden)"
+"""The text that a redacted view shows in the place of a result, of an error's message and of the code lines of a traceback."""
+
+
+class TaskView(NamedTuple):
+    """A task: its *state*, one *sentence* that explains it with its *evidence*, and its *record*, None where no worker recorded it.
+
+    *frames* are those of its error's traceback. *attempts*, *parent*, *root* and *children* are what the history since the day *since*
+    says; empty where no day was read.
+    """
+
+    id: str
+    name: str
+    state: str
+    sentence: str
+    evidence: Mapping[str, Any]
+    record: Mapping[str, Any] | None
+    frames: tuple[Frame, ...]
+    attempts: tuple[Attempt, ...]
+    root: str
+    parent: str
+    children: tuple[TaskRow, ...]
+    since: str
+    redacted: bool
+    about: About
+
+
+def task(app: Sedano, task_id: str, *, days: int = 0, redact: bool = False) -> TaskView:
+    """Return the task *task_id* with what the history of the last *days* says of it; 0: no history is read for its attempts.
+
+    *redact*: hide its result, the message of its error and the code in its traceback.
+
+    Raises:
+        OptionError: the id is missing, or there is no such number of days.
+        Unavailable: a store did not answer.
+    """
+    reader = Reader(app)
+    why = reader.control.explain(task_id)
+    record = reader.ports.ledger.read([task_id]).get(task_id)
+    since = first_day(reader.ports, days) if days else ""
+    history = list(reader.ports.events.read(since)) if days else []
+    own = list(_events(history, task_id))
+    error = record.error if record is not None else None
+    found = tracebacks.frames(error.traceback) if error is not None else ()
+    name = record.name if record is not None else _said(own, "name")
+    return TaskView(
+        id=task_id, name=name, state=str(why.state), sentence=_sentence(why, error, redact),
+        evidence=why.evidence if not redact else {}, record=plain(record, redact=redact),
+        frames=tuple(one._replace(code=HIDDEN) for one in found) if redact else found, attempts=_attempts(own, task_id, redact=redact),
+        root=_said(own, "root_id"), parent=_said(own, "parent_id"), children=_children(history, task_id, redact=redact), since=since,
+        redacted=redact, about=reader.about(settled=why.state in states.TERMINAL),
+    )  # fmt: skip
+
+
+def plain(record: TaskRecord | None, *, redact: bool = False) -> dict[str, Any] | None:
+    """Return what a record holds for a reader; tokens and messages of its outbox are left out. *redact*: hide its result and message."""
+    if record is None:
+        return None
+    error = record.error._asdict() if record.error is not None else None
+    if redact and error is not None:
+        error |= {"message": HIDDEN, "traceback": HIDDEN if error["traceback"] else "", "notes": HIDDEN if error["notes"] else ""}
+    result = HIDDEN if redact and record.result is not None else record.result
+    return {
+        "name": record.name, "attempt": record.attempt, "claims": record.claims, "owner": record.owner, "fence": record.fence,
+        "message_id": record.message_id, "changed": record.clock / 1_000_000, "expires": record.expires, "not_before": record.not_before,
+        "published": len(record.outbox), "result": result, "error": error,
+    }  # fmt: skip
+
+
+def _sentence(why: Explanation, error: ErrorRecord | None, redact: bool) -> str:
+    return why.sentence.replace(error.message, HIDDEN) if redact and error is not None and error.message else why.sentence
+
+
+def _events(history: Iterable[bytes], task_id: str) -> Iterator[dict[str, Any]]:
+    """Yield the events of *task_id*; lines that have no place in the total order are left out."""
+    for line in (line for blob in history for line in blob.splitlines() if task_id.encode() in line):
+        try:
+            event = json.loads(line)
+            if isinstance(event, dict) and event.get("uuid") == task_id:
+                stamp(event)
+                yield event
+        except (ValueError, RecursionError):
+            continue
+
+
+def _said(events: Iterable[Mapping[str, Any]], field: str) -> str:
+    return next((str(event[field]) for event in events if event.get(field)), "")
+
+
+def _attempts(events: Iterable[Mapping[str, Any]], task_id: str, *, redact: bool) -> tuple[Attempt, ...]:
+    found = attempts(events, task_id)
+    return tuple(one._replace(error=_type(one.error)) for one in found) if redact else found
+
+
+def _children(history: Iterable[bytes], task_id: str, *, redact: bool) -> tuple[TaskRow, ...]:
+    """Return the tasks that *task_id* published, the latest first."""
+    known, _ = read_state(history)
+    rows = tuple(row(one) for one in known.tasks_by_time() if one.fields["parent_id"] == task_id)
+    return tuple(one._replace(error=_type(one.error)) for one in rows) if redact else rows
+
+
+def _type(error: str) -> str:
+    return error.partition("(")[0]

@@ -1,0 +1,112 @@
+"""A search for tasks in the words of people: ``state:FAILURE name:shop.* error:ValueError``.
+
+Each part narrows the search. A part without a field is looked for in the id and in the name. `*` and `?` match any text and any
+character; a name also matches by its last part, an error by its beginning, a state in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from sedano.errors import OptionError
+from sedano.model.history.registers import Timeline
+from sedano.model.messages import stamps
+
+MOST_PARTS = 20
+MOST_CHARACTERS = 1_000
+ANY = "any"
+"""The field of a part without one."""
+NOT_KEPT: Mapping[str, str] = {
+    "tenant": "the history does not hold tenants; give each call a stamp and search for tag:NAME=VALUE",
+    "key": "the history does not hold keys; search for the id that the call was published under",
+}
+
+
+class Criterion(NamedTuple):
+    """One condition: the *field*, and the *pattern* that its value must match."""
+
+    field: str
+    pattern: str
+
+
+class TaskQuery(NamedTuple):
+    """All conditions of a search; a task must match each."""
+
+    parts: tuple[Criterion, ...] = ()
+
+    def is_met(self, task: Timeline) -> bool:
+        """Return whether *task* matches every part."""
+        return all(_FIELDS[part.field](task, part.pattern) for part in self.parts)
+
+
+def parse(text: str) -> TaskQuery:
+    """Return the search that *text* describes; an empty text matches every task.
+
+    Raises:
+        OptionError: a field is unknown or not kept, or the text is too long.
+    """
+    words = text.split()
+    if len(text) > MOST_CHARACTERS or len(words) > MOST_PARTS:
+        raise OptionError(f"query: at most {MOST_PARTS} parts and {MOST_CHARACTERS} characters; narrow it with fewer parts")
+    return TaskQuery(tuple(map(_part, words)))
+
+
+def _part(word: str) -> Criterion:
+    field, colon, pattern = word.partition(":")
+    if not colon:
+        return Criterion(ANY, word)
+    if field in NOT_KEPT:
+        raise OptionError(f"query: {field}: {NOT_KEPT[field]}")
+    if field not in _FIELDS or field == ANY or not pattern:
+        known = ", ".join(f"{one}:" for one in _FIELDS if one != ANY)
+        raise OptionError(f"query: {word[:60]!r} is not a condition; write one of {known} followed by a value, such as state:FAILURE")
+    return Criterion(field, pattern)
+
+
+def _id(task: Timeline, pattern: str) -> bool:
+    return fnmatchcase(task.uuid, pattern)
+
+
+def _state(task: Timeline, pattern: str) -> bool:
+    return fnmatchcase(task.state, pattern.upper())
+
+
+def _name(task: Timeline, pattern: str) -> bool:
+    name = str(task.fields["name"] or "?")
+    return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition(".")[2], pattern)
+
+
+def _error(task: Timeline, pattern: str) -> bool:
+    return task.fields["exception"] is not None and fnmatchcase(str(task.fields["exception"]), f"{pattern}*")
+
+
+def _queue(task: Timeline, pattern: str) -> bool:
+    return fnmatchcase(str(task.fields["queue"] or "").removeprefix("commands:"), pattern)
+
+
+def _worker(task: Timeline, pattern: str) -> bool:
+    return fnmatchcase(task.worker or "", pattern)
+
+
+def _field(name: str) -> Callable[[Timeline, str], bool]:
+    return lambda task, pattern: fnmatchcase(str(task.fields[name] or ""), pattern)
+
+
+def _tag(task: Timeline, pattern: str) -> bool:
+    name, _, value = pattern.partition("=")
+    found = task.fields["stamps"]
+    if not isinstance(found, str) or not stamps.is_written(found):
+        return False
+    return any(fnmatchcase(one, name) and fnmatchcase(text, value or "*") for one, text in stamps.read(found).items())
+
+
+def _any(task: Timeline, pattern: str) -> bool:
+    return _id(task, pattern) or _id(task, f"{pattern}*") or _name(task, f"*{pattern}*")
+
+
+_FIELDS: Mapping[str, Callable[[Timeline, str], bool]] = {
+    ANY: _any, "id": _id, "name": _name, "state": _state, "queue": _queue, "worker": _worker, "error": _error,
+    "root": _field("root_id"), "parent": _field("parent_id"), "tag": _tag,
+}  # fmt: skip
