@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -85,6 +86,21 @@ def copy(directory: Path, target: Path, ignored: Ignored | None = None) -> None:
         destination = target / path.relative_to(directory)
         destination.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, destination)
+
+
+def archive(directory: Path, target: Path) -> None:
+    """Write what belongs into a layer from *directory* to the zip file *target*: the same content is the same bytes."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as written:
+        for path in sources(directory):
+            entry = zipfile.ZipInfo(path.relative_to(directory).as_posix())
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            written.writestr(entry, path.read_bytes())
+
+
+def unpack(packed: Path, target: Path) -> None:
+    """Write what `archive` put into the zip file *packed* to *target*."""
+    with zipfile.ZipFile(packed) as read:
+        read.extractall(target)
 
 
 def require_that_it_fits(directory: Path, ignored: Ignored | None = None) -> None:

@@ -20,7 +20,7 @@ from . import assets, native
 from .assets import AssetError
 from .bytecode import compile_beside, compiler
 from .pins import MAKE, Pins, Platform, read
-from .places import LAYER_PINS, PACKAGES
+from .places import LAYER, LAYER_PINS, PACKAGES
 
 #: What Lambda's Python brings besides the standard library.
 LAMBDAS_OWN = frozenset({"boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"})
@@ -53,8 +53,13 @@ def packages_for(requirements: Path, on: Platform, cache: Path = PACKAGES) -> Pa
 
 
 def library_packages() -> Path:
-    """Return the directory of the packages that the library's layer brings; it has no folder `python`."""
+    """Return the directory of the packages that the library's layer brings; it has no folder `python`.
+
+    The installed package carries them; in a clone pip downloads them once.
+    """
     name = assets.digest(and_bytes=LAYER_PINS.read_bytes())[:16]
+    if LAYER.is_file():
+        return assets.once(PACKAGES / name, lambda target: assets.unpack(LAYER, target))
     return assets.once(PACKAGES / name, lambda target: assets.install(LAYER_PINS, target))
 
 

@@ -17,6 +17,8 @@ FUNCTIONS = ROOT / "functions"
 JOBS = ROOT / "glue_jobs"
 #: The packages that the library's layer brings, pinned.
 LAYER_PINS = ROOT / "requirements" / "layer.txt"
+#: These packages as an archive, which the installed package carries; in a clone there is none.
+LAYER = ROOT / "layer.zip"
 #: Where packages are unpacked once: beside the other things that are built, or in the user's cache.
 PACKAGES = Path.home() / ".cache" / "sedano" / "packages" if ROOT == _CARRIED else ROOT / "build" / "packages"
 

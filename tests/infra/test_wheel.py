@@ -1,6 +1,7 @@
 """The one distribution holds the library, the constructs and what they deploy; it is the same bytes from any tree."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from infra import assets
+from infra.packages import library_packages
 from sedano.local.synthesis import ROOT
 
 SAID = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -67,6 +70,32 @@ def test_it_is_typed_and_licensed(wheel: Path) -> None:
     assert {"sedano/py.typed", "sedano/cdk/py.typed"} < _names(wheel)
     (licence,) = [name for name in _names(wheel) if name.endswith("licenses/LICENSE")]
     assert zipfile.ZipFile(wheel).read(licence) == (ROOT / "LICENSE").read_bytes()
+
+
+def test_it_carries_the_packages_of_the_layer_so_that_a_deployment_downloads_none(wheel: Path, tmp_path: Path) -> None:
+    shutil.unpack_archive(wheel, tmp_path / "site", "zip")
+    script = "from sedano.cdk.packages import library_packages as found; print(found())"
+    environment = {
+        **os.environ, "PYTHONPATH": str(tmp_path / "site"), "HOME": str(tmp_path / "home"), "PIP_NO_INDEX": "1",
+        "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "",
+    }  # fmt: skip
+    done = subprocess.run([sys.executable, "-P", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    carried, installed = Path(done.stdout.strip()), library_packages()
+    wanted = {path.relative_to(installed): path.read_bytes() for path in assets.sources(installed)}
+    assert {path.relative_to(carried): path.read_bytes() for path in carried.rglob("*") if path.is_file()} == wanted
+
+
+def test_the_archive_of_the_layer_is_the_same_bytes_whenever_it_is_made(tmp_path: Path) -> None:
+    for name, when in (("one", 1_600_000_000), ("two", 1_700_000_000)):
+        (tmp_path / name / "package").mkdir(parents=True)
+        for file in ("b.py", "a.py", "package/__init__.py"):
+            (tmp_path / name / file).write_text(file)
+            os.utime(tmp_path / name / file, (when, when))
+        assets.archive(tmp_path / name, tmp_path / f"{name}.zip")
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    assets.unpack(tmp_path / "one.zip", tmp_path / "again")
+    assert assets.digest(tmp_path / "again") == assets.digest(tmp_path / "one")
 
 
 def test_it_brings_no_command_that_needs_a_clone(wheel: Path) -> None:
