@@ -1,6 +1,7 @@
-"""A user's folder with one module, the installed package, and no clone: prepared, deployed, called, changed, deployed again, destroyed.
+"""From `sedano new` to production without a clone: tested, prepared, deployed, called, explained, changed, deployed again, destroyed.
 
-The account enforces IAM. The user's environment has the package, its two dependencies and click: no CDK, no pip, and no Node on PATH.
+The account enforces IAM. The user's environment has the package, its two dependencies, click and pytest, and a newer typeguard than the
+packages of the CDK take: no CDK, no pip, and no Node on PATH.
 """
 
 import importlib.util
@@ -21,22 +22,16 @@ from sedano.local import Endpoint
 from sedano.local.stage import ENDPOINT_PYTHON
 from sedano.local.synthesis import ROOT
 
-MODULE = """from sedano import Sedano
-
-app = Sedano("shop")
-
-
-@app.task
-def add(a: int, b: int) -> int:
-    return a + b
-"""
-SETTINGS = '[tool.sedano]\napp = "shop:app"\nignore = ["drafts/"]\n\n[tool.sedano.stage.dev]\nmemory = 256\n'
+SETTINGS = '[tool.sedano.stage.dev]\nmemory = 256\n\n[tool.sedano]\nignore = ["drafts/"]\n'
 LOCAL = ("--set", "local=true")
 """Leaves out the services that the endpoint does not know."""
-CALL = "import shop; print(shop.add.delay(2, 3).get(timeout=120))"
+CALL = "from shop.tasks import greet; print(greet.delay('Ada').get(timeout=120))"
 INSTALLED = (
     "aws_lambda_powertools", "boto3", "botocore", "click", "dateutil", "jmespath", "s3transfer", "six", "typing_extensions", "urllib3",
+    "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "py", "pygments",
 )  # fmt: skip
+NEWER = "4.6.0"
+"""A version of typeguard that the CDK's packages refuse beside them: they pin 2.13.3. A synthesis that imports this one fails."""
 MOST_CHANGES = 8
 """A change of one line touches the app's layer and the functions that have it."""
 
@@ -55,9 +50,9 @@ class Folder(NamedTuple):
         assert done.returncode == ends_with, done.stdout + done.stderr
         return done
 
-    def sedano(self, *words: str, ends_with: int = 0) -> subprocess.CompletedProcess[str]:
+    def sedano(self, *words: str, ends_with: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
         """Give one command of sedano."""
-        return self.python_says("-m", "sedano", *words, ends_with=ends_with)
+        return self.python_says("-m", "sedano", *words, ends_with=ends_with, **more)
 
     def answers(self, answer: str, *words: str) -> int:
         """Give one command of sedano on a terminal, with the answer to its question; return its exit code."""
@@ -89,6 +84,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert spec.origin is not None
         place = Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
         (site / place.name).symlink_to(place)
+    (site / "typeguard").mkdir()
+    (site / "typeguard" / "__init__.py").write_text("raise ImportError('the project has another typeguard than the CDK')\n")
+    (site / f"typeguard-{NEWER}.dist-info").mkdir()
+    (site / f"typeguard-{NEWER}.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: typeguard\nVersion: {NEWER}\n")
     return folder / "venv" / "bin" / "python"
 
 
@@ -101,23 +100,22 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
 
 @pytest.fixture
 def folder(tmp_path: Path, environment: Path, endpoint: Endpoint) -> Folder:
-    """The project, and a home in which the packages of the library's layer were downloaded before."""
-    home, project = tmp_path / "home", tmp_path / "project"
-    (home / ".cache" / "sedano").mkdir(parents=True)
-    (ROOT / "build" / "packages").mkdir(parents=True, exist_ok=True)
-    (home / ".cache" / "sedano" / "packages").symlink_to(ROOT / "build" / "packages")
-    project.mkdir()
-    (project / "shop.py").write_text(MODULE)
-    (project / "pyproject.toml").write_text(SETTINGS)
-    (project / "test_shop.py").write_text("import pytest\n")
+    """A project that `sedano new` made, an empty home, and no index from which pip could download anything."""
+    home, project = tmp_path / "home", tmp_path / "shop"
+    home.mkdir()
     variables = {
         **endpoint.environment,
         "HOME": str(home),
+        "PIP_NO_INDEX": "1",
+        "PIP_CONFIG_FILE": os.devnull,
         "PATH": str(environment.parent),
         "SEDANO_DEPLOY_PYTHON": sys.executable,
         "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(Path.home() / ".cache" / "aws" / "jsii" / "package-cache"),
         "CDK_VALIDATION": "false",
     }
+    Folder(tmp_path, environment, variables).sedano("new", project.name)
+    settings = project / "pyproject.toml"
+    settings.write_text(settings.read_text().replace("[tool.sedano]\n", SETTINGS, 1))
     return Folder(project, environment, variables)
 
 
@@ -144,29 +142,48 @@ def _prepared(folder: Folder, endpoint: Endpoint) -> None:
     assert _stacks(endpoint) == {"CDKToolkit"}
 
 
+def _called(folder: Folder, **outputs: str) -> str:
+    """Return what a call of the project's task gives, by the command and by a program; the command's task is explained."""
+    task = folder.sedano("call", "greet", "Ada", **outputs).stdout.split()[-1]
+    assert "SUCCESS" in _explained(folder, task, **outputs)
+    waited = json.loads(folder.sedano("call", "greet", "Ada", "--wait", "--timeout", "120", **outputs).stdout)
+    assert folder.python_says("-c", CALL, **outputs).stdout.strip() == waited
+    return str(waited)
+
+
+def _explained(folder: Folder, task: str, **outputs: str) -> str:
+    folder.sedano("result", task, "--wait", "--timeout", "120", **outputs)
+    return folder.sedano("explain", task, **outputs).stdout
+
+
 @pytest.mark.timeout(900)
-def test_a_folder_without_a_clone_is_deployed_called_changed_and_destroyed_on_ministack(folder: Folder, endpoint: Endpoint) -> None:
+def test_a_new_project_without_a_clone_is_tested_deployed_called_changed_and_destroyed_on_ministack(
+    folder: Folder, endpoint: Endpoint
+) -> None:
+    made = {path.name for path in folder.path.iterdir()}
+    assert "passed" in folder.python_says("-m", "pytest", "-q", "-p", "no:cacheprovider").stdout
     _prepared(folder, endpoint)
     deployed = folder.sedano("deploy", *LOCAL, "--yes", "--json")
     assert "cannot be assumed" not in deployed.stderr, "the roles of the bootstrap deploy"
     outputs = json.loads(folder.sedano("outputs", "--json").stdout)
     assert json.loads(deployed.stdout)["outputs"] == outputs
     assert json.loads(deployed.stdout)["task_s"] > 0
-    assert folder.python_says("-c", CALL, **outputs).stdout.strip() == "5"
+    assert _called(folder, **outputs) == "Hello, Ada!"
 
-    (folder.path / "shop.py").write_text(MODULE.replace("a + b", "a * b"))
+    tasks = folder.path / "shop" / "tasks.py"
+    tasks.write_text(tasks.read_text().replace("Hello", "Good day"))
     assert folder.answers("n", "deploy", *LOCAL) == 5
     assert _change_sets(endpoint) == set(), "after a no the change sets are gone"
-    assert folder.python_says("-c", CALL, **outputs).stdout.strip() == "5"
+    assert folder.python_says("-c", CALL, **outputs).stdout.strip() == "Hello, Ada!"
     changed = folder.sedano("deploy", *LOCAL, "--yes", "--json", "--no-trial")
     (stack,) = [one for one in json.loads(changed.stdout)["stacks"] if one["changes"]]
     assert stack["stack"] == "sedano-dev-core"
     assert len(stack["changes"]) <= MOST_CHANGES
-    assert folder.python_says("-c", CALL, **outputs).stdout.strip() == "6"
+    assert folder.python_says("-c", CALL, **outputs).stdout.strip() == "Good day, Ada!"
     assert "worker" in {line.split()[1] for line in folder.sedano("logs", "--since", "1h").stdout.splitlines()}
 
     folder.sedano("destroy", "--yes")
     assert _stacks(endpoint) == {"CDKToolkit"}
     gone = folder.sedano("destroy", "--yes", ends_with=1)
     assert "the stage dev is not deployed" in gone.stderr
-    assert {path.name for path in folder.path.iterdir()} <= {"shop.py", "test_shop.py", "pyproject.toml", ".sedano", "__pycache__"}
+    assert {path.name for path in folder.path.iterdir()} - made <= {".sedano", "__pycache__"}
