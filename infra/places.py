@@ -1,6 +1,7 @@
 """The places of the deployed parts: in a clone of the repository, or in the installed package, which carries them along."""
 
 import hashlib
+import re
 from pathlib import Path
 
 from . import assets
@@ -8,6 +9,7 @@ from . import assets
 _HERE = Path(__file__).resolve().parent
 _CARRIED = _HERE / "deployed"
 _CLONE = _HERE.parent
+_VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 
 #: The root below which the parts stand.
 ROOT = _CARRIED if _CARRIED.is_dir() else _CLONE
@@ -33,6 +35,12 @@ def library() -> Path:
     package = _HERE.parent
     alone = PACKAGES.with_name("library") / hashlib.sha256(str(package).encode()).hexdigest()[:16]
     return assets.once(alone, lambda directory: (directory / package.name).symlink_to(package))
+
+
+def library_version() -> str:
+    """The version of the library that is deployed; it is the description of its layer, which `sedano doctor` reads."""
+    (found,) = _VERSION.findall((library() / "sedano" / "__init__.py").read_text(encoding="utf-8"))
+    return str(found)
 
 
 #: The prefix of the history bucket below which the recorder writes, and which may age; the tables that the pipeline makes stand beside it.

@@ -18,7 +18,7 @@ from .. import assets
 from ..application import Application
 from ..bytecode import bytecode_of, compile_beside, compiler
 from ..packages import MODULES, library_packages
-from ..places import LAYER_PINS, PACKAGES, library
+from ..places import LAYER_PINS, PACKAGES, library, library_version
 
 NO_COMPILER = (
     "the layers bring no bytecode, because this machine has no python{python}: each cold start compiles what it imports, which takes "
@@ -63,7 +63,7 @@ def library_layers(scope: Construct, name: str, python: str) -> list[Layer]:
         for part in parts:
             assets.copy(part, modules)
 
-    layers = [_layer(scope, name, fill, content)]
+    layers = [_layer(scope, name, fill, content, f"sedano {library_version()}")]
     if compiler(python) is None:
         Annotations.of(scope).add_info(NO_COMPILER.format(python=python))
     else:
@@ -87,18 +87,19 @@ def application_layers(scope: Construct, name: str, application: Application, py
     return [_version(scope, "Packages", application.packages, application.packages.name), modules]
 
 
-def _layer(scope: Construct, name: str, fill: Callable[[Path], None], content_hash: str) -> Layer:
+def _layer(scope: Construct, name: str, fill: Callable[[Path], None], content_hash: str, description: str | None = None) -> Layer:
     with tempfile.TemporaryDirectory() as scratch:
         fill(Path(scratch) / MODULES)
         # The construct copies what it is given while it is made, so the scratch directory may go.
-        return _version(scope, name, Path(scratch), content_hash)
+        return _version(scope, name, Path(scratch), content_hash, description)
 
 
-def _version(scope: Construct, name: str, directory: Path, content_hash: str) -> Layer:
+def _version(scope: Construct, name: str, directory: Path, content_hash: str, description: str | None = None) -> Layer:
     version = lambda_.LayerVersion(
         scope,
         name,
         code=lambda_.Code.from_asset(str(directory), asset_hash=content_hash, asset_hash_type=AssetHashType.CUSTOM),
         compatible_architectures=[lambda_.Architecture.ARM_64, lambda_.Architecture.X86_64],
+        description=description,
     )
     return Layer(version, name, sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()))

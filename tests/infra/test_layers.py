@@ -7,6 +7,7 @@ from infra import places
 from infra.assets import FOR_BROWSERS, FOR_DESKS
 from infra.packages import library_packages
 from infra.places import LAYER_PINS
+from sedano import __version__
 from sedano.deploy import assembly
 from tests.infra.template import Templates, target
 from tests.plugins.resources import CODE
@@ -34,6 +35,11 @@ def test_every_function_stands_on_every_layer(templates: Templates) -> None:
     assert [name[:-8] for name in layers] in (["Library", "LibraryBytecode", "Application"], ["Library", "Application"])
     for name, function in templates.functions().items():
         assert set(map(target, function["Layers"])) == set(layers), name
+
+
+def test_the_layer_of_the_library_is_described_by_its_version(templates: Templates) -> None:
+    described = {name[:-8]: one.get("Description") for name, one in templates.of_type("Lambda::LayerVersion").items()}
+    assert {name: text for name, text in described.items() if text} == {"Library": f"sedano {__version__}"}
 
 
 def test_the_library_layer_is_the_library_and_what_is_pinned_for_it(templates: Templates) -> None:

@@ -123,6 +123,14 @@ def discover() -> Command:
 
 
 @verb
+def doctor() -> Command:
+    """Check this machine and a stage: packages, credentials, clock, stacks."""
+    from sedano.cli.verbs.doctor import command
+
+    return command
+
+
+@verb
 def explain() -> Command:
     """Explain why a task has not run."""
     from sedano.cli.verbs.explain import command
