@@ -20,6 +20,7 @@ import sys
 import tarfile
 import tempfile
 import tomllib
+import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +28,8 @@ from typing import NamedTuple
 from requirements import changelog
 
 ROOT = Path(__file__).resolve().parent.parent
+LAYER = "sedano/cdk/deployed/layer.zip"
+"""The packages of the library's layer in the wheel; without them each deployment downloads them."""
 CLASSIFIED = re.compile(r"^Programming Language :: Python :: (3\.\d+)$")
 ANOTHER_TIME = 1_000_000_000
 """The time of each file of the unpacked sdist, other than in the clone."""
@@ -180,8 +183,19 @@ def check_in_an_environment(wheel: Path, python: Path, folder: Path, version: st
     run([inside / "python", "-m", "pytest", "-q"], folder / PROJECT)
 
 
+def require_the_layer(wheel: Path) -> None:
+    """Refuse a *wheel* without the packages of the library's layer: a build without pip makes one.
+
+    Raises:
+        ReleaseError: it lacks their archive.
+    """
+    if LAYER not in zipfile.ZipFile(wheel).namelist():
+        raise ReleaseError(f"{wheel.name} lacks {LAYER}: the environment that builds it needs pip (`make setup`)")
+
+
 def check(packages: Packages, twine: Path, pythons: Mapping[str, Path], folder: Path, version: str) -> None:
     """Check the metadata of *packages*, and install the wheel with each of *pythons*."""
+    require_the_layer(packages.wheel)
     run([twine, "-m", "twine", "check", "--strict", *packages], folder)
     say("twine check: both packages are well described")
     for name, python in pythons.items():

@@ -4,12 +4,14 @@ import datetime as dt
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from requirements import changelog, release
+from requirements.build_hook import IN_THE_WHEEL
 from requirements.release import Packages, ReleaseError
 
 DAY = dt.date(2026, 11, 23)
@@ -172,6 +174,16 @@ class Where(BuildHookInterface):
     commit(repository, pyproject_toml=PROJECT.replace('["sedano"]', '["sedano", "hook.py"]') + hook, hook_py=code)
     with pytest.raises(ReleaseError, match="from the sdist has other bytes"):
         release.release(repository, "0.1.0", TOOLS, DAY, path, Checks())
+
+
+def test_a_wheel_without_the_packages_of_the_layer_is_refused(tmp_path: Path) -> None:
+    for name, files in (("bare.whl", ["sedano/__init__.py"]), ("whole.whl", ["sedano/__init__.py", IN_THE_WHEEL])):
+        with zipfile.ZipFile(tmp_path / name, "w") as written:
+            for file in files:
+                written.writestr(file, "")
+    with pytest.raises(ReleaseError, match=r"bare\.whl lacks sedano/cdk/deployed/layer\.zip"):
+        release.require_the_layer(tmp_path / "bare.whl")
+    release.require_the_layer(tmp_path / "whole.whl")
 
 
 def test_a_changelog_that_does_not_fit_is_refused_with_what_to_write() -> None:
