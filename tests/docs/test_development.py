@@ -1,5 +1,6 @@
 """The page about development: its project runs under `sedano dev`, and its commands print what it says."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -15,6 +16,7 @@ from tests.stories.dev_project import SECONDS, DevProject
 
 PAGE = page("development.md")
 PROMPT = "$ "
+CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def test_the_project_of_the_page_runs_and_its_commands_print_what_it_says(projec
     (settings,) = re.findall(r"```toml\n(.*?)```", PAGE.text, re.DOTALL)
     (tmp_path / "pyproject.toml").write_text(settings)
     (tmp_path / "shop.py").write_text(PAGE.blocks[0])
-    (starts,), (asks, *printed) = (block.strip().splitlines() for block in re.findall(r"```console\n(.*?)```", PAGE.text, re.DOTALL))
+    (starts,), (asks, *printed), (drains, counted) = (block.strip().splitlines() for block in CONSOLE.findall(PAGE.text))
     assert starts == f"{PROMPT}sedano dev"
     report = project.start()
     assert report["webhooks"].keys() == {"till"}
@@ -42,6 +44,8 @@ def test_the_project_of_the_page_runs_and_its_commands_print_what_it_says(projec
     project.said(r"shop.receipt\[\w{6}\] a receipt for 17$")
     project.said(r'shop.receipt\[\w{6}\] SUCCESS in .*"receipt 17"$')
     assert project.end() == 0
+    assert drains == f"{PROMPT}sedano dev --once --json"
+    assert {*project.start("--once")} == {*json.loads(counted)}
 
 
 def test_the_page_names_every_setting() -> None:

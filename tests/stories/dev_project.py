@@ -123,13 +123,22 @@ class DevProject:
 
     def start(self, *options: str) -> dict[str, Any]:
         """Start it, wait until it is ready, and return its report."""
+        self.begin(*options)
+        return self.report()
+
+    def begin(self, *options: str) -> None:
+        """Start it, and read its lines."""
         self.process = process = self.command("--json", *options)
-        assert process.stdout is not None
         assert process.stderr is not None
         reader = threading.Thread(target=self._read, args=(process.stderr,), daemon=True)
         reader.start()
         self._readers.append(reader)
-        row = process.stdout.readline()
+
+    def report(self) -> dict[str, Any]:
+        """Wait for the report of the one that was started last, and return it."""
+        assert self.process is not None
+        assert self.process.stdout is not None
+        row = self.process.stdout.readline()
         assert row, "\n".join(self.lines)
         report: dict[str, Any] = json.loads(row)
         return report

@@ -1,7 +1,8 @@
 """The channel between the supervisor and a worker: a socket pair on which each side writes lines of JSON.
 
 The supervisor sends the arguments of the worker first, with the listening socket, and asks it to stop. The worker reports that it is ready,
-and until when its batch lasts. The end of the channel means that the other process has ended, however it did.
+until when its batch lasts, and with `--once` what it has worked off. The end of the channel means that the other process has ended, however
+it did.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-GIVEN, READY, DEADLINE, STOP = "given", "ready", "deadline", "stop"
+GIVEN, READY, DEADLINE, STOP, DRAINED = "given", "ready", "deadline", "stop", "drained"
 _MOST_DESCRIPTORS = 4
 
 

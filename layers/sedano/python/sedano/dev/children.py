@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sedano.dev.channel import DEADLINE, GIVEN, READY, STOP, Channel
+from sedano.dev.channel import DEADLINE, DRAINED, GIVEN, READY, STOP, Channel
 from sedano.dev.worker import DOES_NOT_LOAD, Given
 
 _LIBRARY = Path(__file__).resolve().parents[1] / "__init__.py"
@@ -51,7 +51,11 @@ def overdue(deadline: float | None, asked_to_stop: float | None, now: float) -> 
 
 
 class Child:
-    """One worker process. *ready*: its report; None before it. *deadline*: until when its batch lasts; *stopping*: since when it stops."""
+    """One worker process.
+
+    *ready*: its report; None before it. *deadline*: until when its batch lasts. *stopping*: since when it stops. *drained*: with `--once`
+    its counts, when nothing was due any more.
+    """
 
     def __init__(self, output: int, environment: Mapping[str, str]) -> None:
         """Start it, in a session of its own: Ctrl-C in the terminal reaches the supervisor alone. It writes to *output*."""
@@ -65,6 +69,7 @@ class Child:
         theirs.close()
         self.channel = Channel(ours)
         self.ready: dict[str, Any] | None = None
+        self.drained: dict[str, Any] | None = None
         self.deadline: float | None = None
         self.stopping: float | None = None
         self.was_ended = False
@@ -85,7 +90,9 @@ class Child:
     def heard(self, row: Mapping[str, Any]) -> None:
         """Note a line of its channel."""
         if row["kind"] == READY:
-            self.ready = {name: value for name, value in row.items() if name != "kind"}
+            self.ready = _fields(row)
+        elif row["kind"] == DRAINED:
+            self.drained = _fields(row)
         elif row["kind"] == DEADLINE:
             self.deadline = row["at"]
 
@@ -112,7 +119,11 @@ class Child:
             self.end()
             status = self.process.wait()
         self.channel.close()
-        if self.stopping is not None or status == DOES_NOT_LOAD:
+        if self.stopping is not None or self.drained is not None or status == DOES_NOT_LOAD:
             return ""
         self.end()  # the processes that its tasks have started: on AWS the sandbox ends with them
         return f"signal {-status}" if status < 0 else f"exit status {status}"
+
+
+def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "kind"}

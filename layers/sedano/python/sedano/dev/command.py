@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import sys
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ BACKLOG = 128
 
 
 def run(settings: DevSettings, environment: Mapping[str, str] = os.environ) -> int:
-    """Run until a signal; return the exit status: 0 after SIGTERM, 130 after Ctrl-C.
+    """Run until a signal; return the exit status: 0 after SIGTERM, 130 after Ctrl-C; with *once* as `Supervisor.run` says.
 
     Raises:
         UsageError: the port is taken, or another `sedano dev` runs in this project.
@@ -43,10 +42,10 @@ def run(settings: DevSettings, environment: Mapping[str, str] = os.environ) -> i
             supervisor = Supervisor(
                 settings, folder, listening, console, last=last, announced=_json if settings.json else _quiet, environment=environment
             )  # fmt: skip
-            number = supervisor.run()
+            status = supervisor.run()
     finally:
         folder.release()
-    return 0 if number == signal.SIGTERM else 128 + number
+    return status
 
 
 def listener(port: int, last: int) -> socket.socket:

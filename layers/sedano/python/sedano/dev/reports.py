@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ from sedano.model import states
 
 MOST_CHARACTERS = 160
 BUILT_IN = "sedano."
+PARKED = "message parked"
+"""The engine's log line about a message that it set aside."""
 _SHOWN_ELSEWHERE = frozenset({FAILED, TRIED_AGAIN, UNDECIDED, IGNORED, DRAINED})
 """Log lines of the engine about runs, which `report` shows with more."""
 _STYLES = {states.SUCCESS: "good", states.RETRY: "warning"}
@@ -25,6 +28,34 @@ class Report(NamedTuple):
     text: str
     style: str
     traceback: str = ""
+
+
+class EndCounts:
+    """Counts the ends of tasks in one worker, from any thread."""
+
+    def __init__(self) -> None:
+        """Begin at zero."""
+        self._lock = threading.Lock()
+        self._ended = self._failed = self._parked = 0
+
+    def note(self, ran: Ran, judged: Judged | None) -> None:
+        """Count a run that ended its task, unless the task is the library's own and did not fail."""
+        state = judged.verdict.state if judged is not None else None
+        row = states.ROWS[state] if state is not None else None
+        if row is not None and row.terminal:
+            has_failed = row.event == "failed"
+            with self._lock:
+                self._ended += has_failed or not ran.held.job.command.task.startswith(BUILT_IN)
+                self._failed += has_failed
+
+    def park(self) -> None:
+        """Count a message that was set aside."""
+        with self._lock:
+            self._parked += 1
+
+    def counts(self) -> dict[str, Any]:
+        """Return how many tasks ended, how many of them failed, and how many messages were parked."""
+        return {"ended": self._ended, "failed": self._failed, "parked": self._parked}
 
 
 def report(ran: Ran, judged: Judged | None) -> Report | None:
@@ -59,7 +90,7 @@ def logged(level: str, message: str, fields: Mapping[str, Any]) -> Report | None
     if level not in ("warning", "error") or message in _SHOWN_ELSEWHERE:
         return None
     about = {name: value for name, value in fields.items() if name not in ("task", "task_id", "trace_id") and value not in ("", None)}
-    if message == "message parked":
+    if message == PARKED:
         place = f"{about.get('field')}: " if about.get("field") else ""
         text = f"PARKED ({about.get('reason')}) {place}{about.get('detail', '')}; `sedano parked` shows the message"
     else:

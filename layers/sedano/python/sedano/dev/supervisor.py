@@ -4,6 +4,8 @@
         │                  └──died──> a new worker, later each time
         └──does not load──> nothing runs, messages wait ──files changed──> a new worker
 
+With `--once` a worker ends when nothing is due, and the supervisor after it.
+
 When a file changes, the new worker starts at once, and the old one receives nothing more and finishes the batch under way. The new one is
 a spare process, which has imported this library and nothing else (`sedano.dev.children`). The database, the lock and the listening socket
 of the webhooks belong to the project or to the supervisor, so a reload loses nothing.
@@ -23,6 +25,7 @@ from typing import Any
 from sedano.api.dev_server import DevServer
 from sedano.dev.children import Child, backoff, overdue
 from sedano.dev.folder import DevFolder
+from sedano.dev.keys import QUIT, RESTART, WORDS, pressed, terminal
 from sedano.dev.output import Console
 from sedano.dev.settings import DevSettings
 from sedano.dev.watch import Watch
@@ -37,6 +40,9 @@ STEADY_S = 5.0
 """A worker that lived for so long has not died in a row."""
 LOADS_LONG_S = 10.0
 """After so many seconds the supervisor says that a worker still loads."""
+FAILED, TASK_FAILED = 1, 6
+"""Exit statuses of `--once` (`sedano.cli.exits`)."""
+UNREAD = "not read here, its table or shards are on AWS; call its task with a record, or use `change` and `record` of sedano.testing.world"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -45,35 +51,46 @@ class Supervisor:
 
     def __init__(
         self, settings: DevSettings, folder: DevFolder, listening: socket.socket, console: Console,
-        last: DevServer | None, announced: Callable[[Mapping[str, Any]], None], environment: Mapping[str, str],
+        last: DevServer | None, announced: Callable[[Mapping[str, Any]], None], environment: Mapping[str, str], keyboard: int = 0,
     ) -> None:  # fmt: skip
         """Run *settings* in *folder*, on *listening*.
 
-        *last* is the server that ran here before; *announced* is called with the first report of a worker.
+        *last* is the server that ran here before; *announced* is called with the first report of a worker. *keyboard* is a
+        file descriptor, stdin; keys are read from it if it is a terminal.
         """
         self._settings, self._folder, self._listening, self._console = settings, folder, listening, console
-        self._announced, self._environment = announced, environment
+        self._announced, self._environment, self._keyboard = announced, environment, keyboard
         self._watch = Watch(settings.code) if settings.reload else None
         self._selector = selectors.DefaultSelector()
         self._children: list[Child] = []
         self._current: Child | None = None
         self._spare: Child | None = None
         self._asked: list[int] = []
+        self._status: int | None = None
         self._deaths, self._again, self._started, self._next_look = 0, 0.0, 0.0, 0.0
         self._is_announced = self._is_slow = False
         self._running = last
 
     def run(self) -> int:
-        """Run until a signal asks for the end and all workers have ended; return the number of that signal."""
-        with self._signals() as woken:
+        """Run until a signal asks for the end and all workers have ended; return the exit status.
+
+        It is 0 after SIGTERM and the key `q`, else 128 and the signal's number. With *once*: 0 only when all that was due has been done,
+        `TASK_FAILED` when a task failed or a message was parked, and `FAILED` when the app does not load or the database did not answer.
+        """
+        with self._signals() as woken, terminal(self._keyboard) as has_keys:
             self._selector.register(woken, selectors.EVENT_READ)
+            if has_keys:
+                self._selector.register(self._keyboard, selectors.EVENT_READ)
+                self._console.say(WORDS, "dim")
             self._start()
-            while not self._asked:
+            while not self._asked and self._status is None:
                 self._turn(woken)
                 self._look_at_files(time.monotonic())
                 self._start_again(time.monotonic())
             self._finish(woken)
-        return self._asked[0]
+        if self._status is not None:
+            return self._status
+        return 0 if self._asked[0] == signal.SIGTERM and not self._settings.once else 128 + self._asked[0]
 
     def _turn(self, woken: socket.socket) -> None:
         """Hear the workers and the signals for a while, and end the workers that are overdue."""
@@ -81,6 +98,8 @@ class Supervisor:
             if key.fileobj is woken:
                 with suppress(BlockingIOError):
                     woken.recv(4096)
+            elif key.fileobj == self._keyboard:
+                self._obey(pressed(self._keyboard))
             else:
                 self._hear(key.data)
         if self._current is not None and self._current.ready is None and not self._is_slow and self._age() > LOADS_LONG_S:
@@ -101,6 +120,7 @@ class Supervisor:
         given = {
             "app": self._settings.app, "code": str(self._settings.code), "database": str(self._folder.database),
             "timeout": self._settings.timeout, "secrets": dict(self._settings.secrets), "colour": self._console.colour,
+            "once": self._settings.once,
         }  # fmt: skip
         self._again, self._started, self._is_slow = 0.0, time.monotonic(), False
         self._current = self._process()
@@ -153,9 +173,11 @@ class Supervisor:
         for name in report["webhooks"]:
             self._console.say(f"webhook {url}/{name}", "dim")
         for name in report["streams"]:
-            self._console.say(f"stream {name}: not read here; only a deployed stage reads streams", "warning")
+            self._console.say(f"stream {name}: {UNREAD}", "warning")
         if not self._is_announced:
             self._is_announced = True
+            if self._settings.once:
+                return
             self._announced({**report, **server._asdict(), "webhooks": {name: f"{url}/{name}" for name in report["webhooks"]}})
 
     def _ended(self, child: Child, how: str) -> None:
@@ -163,8 +185,12 @@ class Supervisor:
         if child is not self._current:
             return
         self._current = None
+        if child.drained is not None and child.stopping is None:
+            self._drained(child.drained)
+            return
         if child.ready is None:  # its code does not load: only a change helps
             self._prepare()
+            self._status = FAILED if self._settings.once else None
             waiting = self._waiting()
             if waiting:
                 self._console.say(f"{waiting} messages wait for code that loads", "warning")
@@ -178,6 +204,16 @@ class Supervisor:
         if not child.was_ended:
             self._console.say(f"the worker ended: {how}; a new one starts, and its tasks run again within {VISIBILITY_S:g} s", "bad")
         self._again = time.monotonic() + backoff(self._deaths)
+
+    def _drained(self, counts: Mapping[str, Any]) -> None:
+        """Say what a worker has done with `--once`, and set the exit status."""
+        ended, failed, parked, later = (counts[name] for name in ("ended", "failed", "parked", "later"))
+        self._status = TASK_FAILED if failed or parked else 0 if counts["done"] else FAILED
+        first = "nothing is due any more" if counts["done"] else "the database did not answer; run it again"
+        parts = [f"{ended} task{'s' * (ended != 1)} ended, {failed} of them failed"] + [f"{parked} messages parked"] * bool(parked)
+        parts += [f"{later} wait for a later moment"] * bool(later)
+        self._console.say(f"{first}: {', '.join(parts)}", "bad" if self._status else "bold")
+        self._announced(counts)
 
     def _age(self) -> float:
         """Return for how long the current worker has existed."""
@@ -210,11 +246,24 @@ class Supervisor:
         self._next_look = now + self._watch.pause
         if changes:
             more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-            self._console.say(f"{os.path.relpath(changes[0], self._settings.code)}{more} changed: reloading", "dim")
-            self._deaths = 0
-            if self._current is not None:
-                self._current.stop(time.time())
-            self._start()
+            self._restart(f"{os.path.relpath(changes[0], self._settings.code)}{more} changed: reloading")
+
+    def _restart(self, why: str) -> None:
+        """Start a new worker, and let the current one finish its batch."""
+        self._console.say(why, "dim")
+        self._deaths = 0
+        if self._current is not None:
+            self._current.stop(time.time())
+        self._start()
+
+    def _obey(self, keys: str | None) -> None:
+        """Do as the pressed *keys* say; a second `q` ends the task that runs, as a second Ctrl-C does."""
+        if keys is None:
+            self._selector.unregister(self._keyboard)
+            return
+        self._asked += [signal.SIGTERM] * keys.count(QUIT)
+        if RESTART in keys and not self._asked:
+            self._restart("restarting the worker")
 
     def _finish(self, woken: socket.socket) -> None:
         """Stop all workers, and wait for them; a second signal ends them."""

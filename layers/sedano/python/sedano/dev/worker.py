@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano, load
-from sedano.dev.channel import DEADLINE, READY, STOP, Channel
+from sedano.dev.channel import DEADLINE, DRAINED, READY, STOP, Channel
 from sedano.dev.output import Console, TaskStream, WorkerConsole, capture, label
-from sedano.dev.reports import Report, logged, report
+from sedano.dev.reports import PARKED, EndCounts, Report, logged, report
 from sedano.dev.webhook_server import WebhookServer
 from sedano.engine.batch import Judged, Ran
 from sedano.errors import SedanoError
@@ -48,18 +48,21 @@ class Given(NamedTuple):
     database: str
     timeout: int
     secrets: Mapping[str, tuple[str, ...]]
+    once: bool = False
 
 
 class ShownTelemetry:
     """Shows warnings and errors of the engine (`sedano.ports.Telemetry`); counts nothing."""
 
-    def __init__(self, console: Console) -> None:
-        """Write to *console*."""
-        self._console = console
+    def __init__(self, console: Console, tally: EndCounts) -> None:
+        """Write to *console*; count parked messages in *tally*."""
+        self._console, self._tally = console, tally
 
     def log(self, level: str, message: str, /, **fields: Any) -> None:
         """Write a line where it is a warning or an error."""
         show(self._console, logged(level, message, fields))
+        if message == PARKED:
+            self._tally.park()
 
     def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
         """Count nothing."""
@@ -104,11 +107,12 @@ def run(given: Given, channel: Channel) -> int:
     listening = socket.socket(fileno=channel.descriptors[0])
     console = WorkerConsole(given.output, given.colour)
     capture(console)
+    tally = EndCounts()
     try:
         app = loaded(given.app, given.code)
-        ports = one_file.ports(Path(given.database), app.queues, VISIBILITY_S, ShownTelemetry(console))
-        process, deadlines = _engine(app, ports, given, channel, console)
-        server = WebhookServer(app, given.secrets, listening) if app.webhooks else None
+        ports = one_file.ports(Path(given.database), app.queues, VISIBILITY_S, ShownTelemetry(console, tally))
+        process, deadlines = _engine(app, ports, given, channel, console, tally)
+        server = WebhookServer(app, given.secrets, listening) if app.webhooks and not given.once else None
     except BaseException as error:  # noqa: BLE001 - the user's module may raise anything
         console.say(f"{given.app} does not load; messages wait until it does: {type(error).__name__}: {error}", "bad")
         if not isinstance(error, SedanoError) or error.__cause__ is not None:
@@ -118,8 +122,12 @@ def run(given: Given, channel: Channel) -> int:
     signal.signal(signal.SIGTERM, lambda *_: process.stop())
     if server is not None:
         server.begin()
-    _report(app, channel)
-    process.run()
+    _report(app, channel, given.once)
+    if given.once:
+        is_done = process.drain(VISIBILITY_S)
+        channel.send(DRAINED, **tally.counts(), later=one_file.waiting_for_later(Path(given.database), app.queues), done=is_done)
+    else:
+        process.run()
     if server is not None:
         server.end()
     app.close()
@@ -140,11 +148,12 @@ class Deadlines:
         self._channel.send(DEADLINE, at=deadline)
 
 
-def _engine(app: Sedano, ports: Any, given: Given, channel: Channel, console: Console) -> tuple[EngineProcess, Deadlines]:
+def _engine(app: Sedano, ports: Any, given: Given, channel: Channel, console: Console, tally: EndCounts) -> tuple[EngineProcess, Deadlines]:
     deadlines = Deadlines(channel)
 
     def heard(ran: Ran, judged: Judged | None) -> None:
         show(console, report(ran, judged))
+        tally.note(ran, judged)
 
     settings = ProcessSettings(seconds=given.timeout, visibility=VISIBILITY_S, deadline=deadlines, listener=heard)
     return EngineProcess(app, ports, settings), deadlines
@@ -169,10 +178,10 @@ def _obey(channel: Channel, process: EngineProcess, deadlines: Deadlines, server
         time.sleep(min(left, 1.0))
 
 
-def _report(app: Sedano, channel: Channel) -> None:
+def _report(app: Sedano, channel: Channel, once: bool) -> None:
     own = [name for name in app.registry.tasks if not name.startswith("sedano.")]
     channel.send(
-        READY, tasks=len(own), periodic=len(app.periodics), webhooks=sorted(app.webhooks), streams=sorted(app.streams),
+        READY, tasks=len(own), periodic=len(app.periodics), webhooks=[] if once else sorted(app.webhooks), streams=sorted(app.streams),
         queues=list(app.queues),
     )  # fmt: skip
 

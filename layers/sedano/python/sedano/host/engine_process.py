@@ -6,6 +6,8 @@ On AWS Lambda begins a worker, a router and a recorder with each batch, and a sc
     events, records    a thread of their own, so that a long body holds up neither
     the minute         a thread of its own: one round of the scheduler and one of the controller
 
+`run` goes on until `stop`; `drain` works off what is due, on one thread, and ends.
+
 `stop` ends it: nothing more is received, the body that runs ends, and messages whose bodies have not begun go back to their queue at once.
 A process that is killed instead loses nothing: its messages are visible again, and its claims are over, when the visibility has passed.
 """
@@ -132,6 +134,27 @@ class EngineProcess:
             thread.join()
         self.worker.leave()
 
+    def drain(self, patience: float) -> bool:
+        """Do one round of the minute, then work until nothing is due; return whether that was reached. Bodies run on this thread.
+
+        It waits for messages in flight, such as those of a killed worker, until nothing could be received for *patience* seconds.
+        """
+        self._do_rounds()
+        clock = self._ports.clock
+        until, rests = clock.monotonic() + patience, [0.0]
+        while not self._is_stopped:
+            rests = [self._turn(self._commands), self._turn(self._followed)]
+            if 0.0 in rests:
+                until = clock.monotonic() + patience
+            elif clock.monotonic() >= until or (FAULT_S not in rests and not self._in_flight()):
+                break
+            else:
+                clock.sleep(max(rests))
+        self.stop()
+        self.worker.leave()
+        self._ports.telemetry.flush()
+        return not {0.0, FAULT_S} & {*rests}
+
     def stop(self) -> None:
         """Receive nothing more, and let what runs end; `run` returns then. May be called by a signal handler, and by any thread."""
         if not self._is_stopped:
@@ -152,15 +175,24 @@ class EngineProcess:
             self._settings.deadline(None)
 
     def _loop(self, consumer: Consumer) -> None:
-        clock, telemetry = self._ports.clock, self._ports.telemetry
         while not self._is_stopped:
-            try:
-                seconds = 0.0 if consumer.turn() else REST_S
-            except Exception as error:  # noqa: BLE001 - a fault of an adapter must not end the loop while the process goes on
-                telemetry.log("warning", "a queue did not answer; it is asked again", error=f"{type(error).__name__}: {error}")
-                seconds = FAULT_S
+            seconds = self._turn(consumer)
             if seconds:
-                clock.sleep(seconds)
+                self._ports.clock.sleep(seconds)
+
+    def _turn(self, consumer: Consumer) -> float:
+        """Work off one batch of each queue; return for how many seconds to rest after it."""
+        try:
+            return 0.0 if consumer.turn() else REST_S
+        except Exception as error:  # noqa: BLE001 - a fault of an adapter must not end the loop while the process goes on
+            words = "a queue did not answer; it is asked again"
+            self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}")
+            return FAULT_S
+
+    def _in_flight(self) -> bool:
+        """Return whether a queue has messages that were received and not acknowledged; False where the ports do not count them."""
+        consumers, queues = self._ports.consumers, [*self._commands.works, *self._followed.works]
+        return has(consumers) and any(consumers.load(queue).running for queue in queues)
 
     def _by_the_minute(self) -> dict[str, Callable[[], object]]:
         """Return what is done by the minute, by its name, as far as the ports allow it."""
@@ -178,13 +210,15 @@ class EngineProcess:
         return rounds
 
     def _minutes(self) -> None:
-        clock, telemetry = self._ports.clock, self._ports.telemetry
         while not self._is_stopped:
-            for name, call in self._rounds.items():
-                try:
-                    call()
-                except Exception as error:  # noqa: BLE001 - the next round decides anew, and tasks run meanwhile
-                    words = f"the {name} could not do its round; it tries again in a minute"
-                    telemetry.log("warning", words, error=f"{type(error).__name__}: {error}")
-            telemetry.flush()
-            self._stopping.wait(MINUTE_S - clock.now() % MINUTE_S)
+            self._do_rounds()
+            self._ports.telemetry.flush()
+            self._stopping.wait(MINUTE_S - self._ports.clock.now() % MINUTE_S)
+
+    def _do_rounds(self) -> None:
+        for name, call in self._rounds.items():
+            try:
+                call()
+            except Exception as error:  # noqa: BLE001 - the next round decides anew, and tasks run meanwhile
+                words = f"the {name} could not do its round; it tries again in a minute"
+                self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}")

@@ -13,9 +13,11 @@ from pathlib import Path
 from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.aws.program_log import ProgramLog
 from sedano.errors import ConfigurationError
-from sedano.ports import Ports, Telemetry
+from sedano.ports import Ports, Telemetry, command_queue
 from sedano.sqlite.deployment import VISIBILITY_S
 from sedano.sqlite.deployment import connect as over
+from sedano.sqlite.queues import later
+from sedano.sqlite.store import Store
 
 FILE, QUEUES = "SEDANO_FILE", "SEDANO_FILE_QUEUES"
 
@@ -41,3 +43,9 @@ def ports(
     *telemetry* takes logs and metrics; by default Python's logging takes the logs.
     """
     return over(path, queues, SystemClock(), SystemEntropy(), telemetry or ProgramLog({}), visibility=visibility)
+
+
+def waiting_for_later(path: Path, queues: Sequence[str]) -> int:
+    """Return how many messages of the command *queues* in the file at *path* are not due yet."""
+    store, now = Store(path), SystemClock().now()
+    return sum(later(store, command_queue(queue), now) for queue in queues)

@@ -49,6 +49,7 @@ _DROP = "DELETE FROM message WHERE seq = ?"
 _DELETE = "DELETE FROM message WHERE seq = ? AND receives = ? AND queue = ?"
 _HELD = "SELECT received FROM message WHERE seq = ? AND receives = ? AND queue = ?"
 _HOLD = "UPDATE message SET visible = ?, received = min(received, ?) WHERE seq = ?"
+_COUNT_LATER = "SELECT count(*) FROM message WHERE queue = ? AND visible > ?"
 _FORGET_COPIES = "DELETE FROM taken WHERE until <= ? OR until > ?"
 _IS_NEW = "INSERT INTO taken VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _RECEIVED_LATER = "receives > 0 AND received > ?1"
@@ -174,6 +175,11 @@ class SqliteQueues:
                 return rows
             database.executemany(_BURY, dead)
             database.executemany(_DROP, dead)
+
+
+def later(store: Store, queue: str, now: float) -> int:
+    """Return how many messages of *queue* cannot be received *now* (epoch s), and can later."""
+    return int(store.rows(_COUNT_LATER, queue, now)[0][0])
 
 
 def _without_copies(database: sqlite3.Connection, queue: str, messages: Sequence[Outgoing], now: float) -> list[Outgoing]:

@@ -2,6 +2,7 @@
 
 sedano dev
 sedano dev --app shop.tasks:app --port 8710 --fresh
+sedano dev --once
 sedano dev --json
 """
 
@@ -25,9 +26,10 @@ started in the project's folder find it without settings. Ctrl-C ends it after t
 @click.option("--timeout", type=click.IntRange(2, LONGEST_S), metavar="S", help="Seconds for a batch of tasks.")
 @click.option("--fresh", is_flag=True, help="Set the kept state aside and start with an empty one.")
 @click.option("--no-reload", is_flag=True, help="Do not reload the code when a file is saved.")
-@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON when it is ready, and everything else to stderr.")
-def command(port: int | None, timeout: int | None, fresh: bool, no_reload: bool, as_json: bool) -> int:
-    """Run until a signal asks for the end."""
+@click.option("--once", is_flag=True, help="Work off what is due, then end; the exit code says whether a task failed.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON when it is ready, or drained; everything else to stderr.")
+def command(port: int | None, timeout: int | None, fresh: bool, no_reload: bool, once: bool, as_json: bool) -> int:
+    """Run until a signal asks for the end, or once."""
     from sedano.dev.command import run
     from sedano.dev.settings import TIMEOUT_S, DevSettings
 
@@ -42,7 +44,7 @@ def command(port: int | None, timeout: int | None, fresh: bool, no_reload: bool,
     own = {"port": 0, "timeout": TIMEOUT_S} | own | {name: one for name, one in (("port", port), ("timeout", timeout)) if one is not None}
     return run(
         DevSettings(
-            app=found.app, code=code, project=found.folder.resolve(), secrets=found.secrets, fresh=fresh, reload=not no_reload,
-            json=as_json, **own,
+            app=found.app, code=code, project=found.folder.resolve(), secrets=found.secrets, fresh=fresh,
+            reload=not (no_reload or once), json=as_json, once=once, **own,
         )
     )  # fmt: skip
