@@ -38,9 +38,10 @@ class Sizes:
 
 
 CI = Sizes(
-    claims=50_000, leases=20_000, elections=20_000, others=1_000, flow=250, blocks=1, block=2_000, histories=5_000, expressions=5_000,
+    claims=10_000, leases=4_000, elections=4_000, others=1_000, flow=250, blocks=1, block=2_000, histories=5_000, expressions=5_000,
     sequences=40, crowds=0, crons=0, outages=0,
 )  # fmt: skip
+"""Twice a block or more, which catches every planted fault: `tests.simulation.test_mutants`."""
 RELEASE = Sizes(
     claims=5_000_000, leases=1_000_000, elections=1_000_000, others=20_000, flow=50_000, blocks=20, block=2_000, histories=100_000,
     expressions=100_000, sequences=2_000, crowds=10, crons=50_000, outages=10_000,

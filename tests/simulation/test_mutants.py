@@ -22,5 +22,9 @@ def test_a_fault_that_is_called_equivalent_breaks_nothing(name: str) -> None:
     assert not campaign(MUTANTS[name], range(CI.block // 10), most=1).violations, EQUIVALENT[name]
 
 
+def test_a_run_plays_more_of_each_world_than_the_block_that_catches_every_fault_in_it() -> None:
+    assert min(CI.claims, CI.leases, CI.elections) >= 2 * CI.block
+
+
 def test_enough_faults_are_planted() -> None:
     assert len(set(MUTANTS) - set(EQUIVALENT)) >= LEAST
