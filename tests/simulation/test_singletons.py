@@ -5,7 +5,7 @@ import pytest
 from tests.simulation.campaign import Tally, campaign, story
 from tests.simulation.singletons import SingletonWorld
 
-SCHEDULES = 1_500
+SCHEDULES = 500
 MUST_FIRE = (
     "SingletonsBusy", "SingletonsDropped", "beside the dead", "beside a zombie", "take-over", "singleton not answered",
     "singleton not released; it will expire", "dropped",

@@ -5,7 +5,7 @@ import pytest
 from tests.simulation.campaign import Tally, campaign, story
 from tests.simulation.topics import TopicWorld
 
-SCHEDULES = 1_500
+SCHEDULES = 500
 MUST_FIRE = (
     "leads", "succeeded by a candidate", "succeeded by whoever holds it", "beside the dead", "beside a zombie", "election not answered",
 )  # fmt: skip
