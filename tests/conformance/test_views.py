@@ -104,7 +104,7 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
     "workers": (workers.workers, {"dynamodb.GetItem": 1, "dynamodb.Query": 1}, 1.5),
     "circuits": (circuits.circuits, {"dynamodb.GetItem": 1}, 1),
     "locks": (lambda app: locks.locks(app, ["nightly", "other"]), {"dynamodb.BatchGetItem": 1}, 4),
-    "held": (lambda app: locks.held(app, ["nightly"]), {"dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 2}, 4),
+    "held": (lambda app: locks.held(app, ["nightly"]), {"dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 3}, 5),
     "schedules": (schedules.schedules, {"dynamodb.BatchGetItem": 1}, 16),
     "tasks": (lambda app: tasks.tasks(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "failures": (lambda app: failures.failures(app, 1), {"dynamodb.GetItem": 1, "s3.GetObject": 1, "s3.ListObjectsV2": 1}, 1),
@@ -167,6 +167,7 @@ def test_a_lock_a_permit_and_a_schedule_are_shown_with_what_fences_and_delays_th
     assert [one for one in seen.permits if one.number == 1] == [
         locks.PermitRow(task="larder.weigh", number=1, token=9, owner="weigh w", expires=NOW + 5, most=2, waiting=0)
     ]
+    assert seen.circuits == circuits.circuits(app).rows
     found = schedules.schedules(app, 2)
     (row,) = found.rows
     assert (row.schedule, row.late, row.next) == ("larder.dust", True, NOW + 3_600)

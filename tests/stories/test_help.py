@@ -11,9 +11,10 @@ import typing_extensions
 
 from infra.discovery import DiscoveryError, discovered
 from sedano.cli.verb_table import VERBS
-from sedano.cli.verbs import cluster, parked
+from sedano.cli.verbs import cluster, parked, top
 from sedano.engine.parked import redrive
 from sedano.views import cluster as cluster_view
+from sedano.views.screens import LISTED
 
 LIBRARY = Path(__file__).parents[2] / "layers/sedano/python"
 LIMIT = 80 / 44
@@ -67,6 +68,7 @@ def test_help_costs_little_more_than_click(verb: str) -> None:
 
 def test_the_numbers_in_the_help_are_those_of_the_view() -> None:
     assert (cluster.LATEST, cluster.DAYS, parked.MOST) == (cluster_view.LATEST, cluster_view.DAYS, redrive.MOST)
+    assert top.SCREENS == LISTED
 
 
 def test_the_synthesis_discovers_an_app_where_click_is_not_installed(tmp_path: Path) -> None:

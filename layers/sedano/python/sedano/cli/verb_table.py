@@ -315,6 +315,14 @@ def timers() -> Command:
 
 
 @verb
+def top() -> Command:
+    """Show a stage on the terminal while it changes."""
+    from sedano.cli.verbs.top import command
+
+    return command
+
+
+@verb
 def version() -> Command:
     """Show the versions of sedano, Python and the AWS client."""
     from sedano.cli.verbs.version import command

@@ -1,4 +1,4 @@
-"""Locks, leaders, singletons and permits: the holder of each, its fencing token, when it ends, and how many wait.
+"""Locks, leaders, singletons, permits and circuits: the holder of each, its fencing token, when it ends, and how many wait.
 
 A store has no list of all leases, so a view reads those that are named: the locks that its caller asks for, and the singletons and
 permits that tasks declare without a key of their arguments.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from sedano.api.inspection import CircuitView
 from sedano.app import Sedano
 from sedano.engine.registry import TaskSpec, alone
 from sedano.errors import MessageRefused
@@ -47,11 +48,12 @@ class PermitRow(NamedTuple):
 
 
 class LocksView(NamedTuple):
-    """The leases that were asked for or are declared; *missing* are names that no lease has; the held *permits*."""
+    """The leases that were asked for or are declared; *missing* are names that no lease has; the held *permits*; the *circuits*."""
 
     rows: tuple[LockRow, ...]
     missing: tuple[str, ...]
     permits: tuple[PermitRow, ...]
+    circuits: tuple[CircuitView, ...]
     about: About
 
 
@@ -59,17 +61,18 @@ def locks(app: Sedano, names: Sequence[str]) -> LocksView:
     """Return the locks that are called *names*: a lock's name, or the full name of another lease (`singleton/TASK/KEY`, `leader/NAME`)."""
     reader = Reader(app)
     found, missing = _named(reader, names)
-    return LocksView(found, missing, (), reader.about())
+    return LocksView(found, missing, (), (), reader.about())
 
 
 def held(app: Sedano, names: Sequence[str] = ()) -> LocksView:
-    """Return the locks that are called *names*, and the singletons and permits of tasks that have one key: one read each task."""
+    """Return the locks called *names*, the circuits, and singletons and permits of tasks with one key: one read for each limited task."""
     reader = Reader(app)
     declared = [f"singleton/{spec.name}/" for spec in reader.registry.tasks.values() if spec.singleton is alone]
     found, missing = _named(reader, [*names, *declared])
     changes = reader.ports.control.read().limits if has(reader.ports.control) else NOTHING
     permits = tuple(row for spec in reader.registry.tasks.values() for row in _permits(reader, spec, changes.get(spec.name, "")))
-    return LocksView(found, tuple(name for name in missing if name not in declared), permits, reader.about())
+    circuits = tuple(reader.control.inspect().circuits()) if has(reader.ports.memos) else ()
+    return LocksView(found, tuple(name for name in missing if name not in declared), permits, circuits, reader.about())
 
 
 def _named(reader: Reader, names: Sequence[str]) -> tuple[tuple[LockRow, ...], tuple[str, ...]]:

@@ -1,0 +1,307 @@
+"""Screens: a view laid out as titled tables of cells, once for all faces. A page and a terminal only draw what is here; JSON is the view.
+
+A cell says what it is (a state, a moment, a task's id), not how it looks. Texts are as the stores have them: each face makes them harmless
+in its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from shlex import quote as _quoted
+from typing import Any, Literal, NamedTuple
+
+from sedano.app import Sedano
+from sedano.errors import UsageError
+from sedano.model.cluster.members import LOST
+from sedano.model.messages.timestamps import shown
+from sedano.views import canvas as of_canvas
+from sedano.views import failures as of_failures
+from sedano.views import locks as of_locks
+from sedano.views import now as of_now
+from sedano.views import queues as of_queues
+from sedano.views import schedules as of_schedules
+from sedano.views import task as of_task
+from sedano.views import tasks as of_tasks
+from sedano.views import workers as of_workers
+from sedano.views.plain import plain
+from sedano.views.reader import About
+from sedano.views.task_query import parse
+from sedano.views.tasks import TaskRow
+
+Kind = Literal["", "number", "state", "moment", "task", "canvas", "search", "bad"]
+"""The kinds of cells. ``task`` and ``canvas`` are ids with a screen of their own; the link of ``search`` is a query for tasks."""
+MOST_DAYS = 44
+MOST_TASKS = 200
+
+
+class Cell(NamedTuple):
+    """One *text* of a table with its kind, and the id or the search that it leads to."""
+
+    text: str
+    kind: Kind = ""
+    link: str = ""
+
+
+class Panel(NamedTuple):
+    """Rows of cells below *columns*; *empty*: the sentence in the place of missing rows."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    empty: str
+
+
+class Screen(NamedTuple):
+    """A whole screen: its *title*, *notes* above the tables, the tables, the *command* that prints the same, and the view as JSON."""
+
+    title: str
+    notes: tuple[str, ...]
+    tables: tuple[Panel, ...]
+    command: str
+    about: About
+    json: Any
+
+
+class ScreenQuery(NamedTuple):
+    """A question for a screen: the *name* of the screen, the *id* of a task or canvas, a *query*, how many *days*, and *hidden* values."""
+
+    name: str = "now"
+    id: str = ""
+    query: str = ""
+    days: int = 2
+    redact: bool = False
+
+
+def screen(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Return the screen that *asked* names.
+
+    Raises:
+        UsageError: there is no such screen, or so many days are not kept.
+        OptionError: the query or the id is not one.
+    """
+    if asked.name not in SCREENS:
+        raise UsageError(f"{asked.name[:40]!r} is not a screen; choose one of {', '.join(SCREENS)}")
+    if not 1 <= asked.days <= MOST_DAYS:
+        raise UsageError(f"days: {asked.days} is not a number from 1 to {MOST_DAYS}")
+    return SCREENS[asked.name](app, asked)
+
+
+def now(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out what needs a person now."""
+    view = of_now.now(app)
+    rows = tuple((Cell(one.kind, "bad"), Cell(one.sentence)) for one in view.needs)
+    states = sorted(view.by_state.items())
+    counts = tuple((Cell(state, "search", f"state:{state}"), Cell(str(number), "number")) for state, number in states)
+    at_work = tuple((Cell(state), Cell(str(number), "number")) for state, number in sorted(view.workers.items()))
+    tables = (
+        Panel("Needs you", ("what", "why"), rows, "Nothing needs you."),
+        Panel("Tasks of today", ("state", "tasks"), counts, "No task was worked on today."),
+        _queues(view.queues),
+        Panel("Workers", ("state", "workers"), at_work, "No worker was seen in three days."),
+        _tasks("Latest", view.latest),
+    )
+    return Screen(title="Now", notes=_unreadable(view.unreadable), tables=tables, command="sedano top", about=view.about, json=plain(view))
+
+
+def tasks(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out the tasks that a search finds."""
+    view = of_tasks.tasks(app, asked.days, parse(asked.query), MOST_TASKS)
+    notes = (f"{view.found} of {view.looked_at} tasks since {view.since} match; {len(view.rows)} are shown.", *_unreadable(view.unreadable))
+    command = " ".join(["sedano list", *map(_quoted, asked.query.split()), f"--days {asked.days}"])
+    return Screen(
+        title="Tasks", notes=notes, tables=(_tasks("Tasks, the latest first", view.rows),),
+        command=command, about=view.about, json=plain(view),
+    )  # fmt: skip
+
+
+def failures(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out the failed tasks by cause."""
+    view = of_failures.failures(app, asked.days)
+    rows = tuple(
+        (
+            Cell(str(one.number), "number"), Cell(one.task, "search", f"name:{one.task} state:FAILURE"), Cell(one.error, "bad"),
+            Cell(one.where), _moment(one.first), _moment(one.last), Cell(one.example, "task", one.example),
+        )
+        for one in view.groups
+    )  # fmt: skip
+    table = Panel("Causes", ("number", "task", "error", "where", "first", "last", "example"), rows, "No task failed.")
+    notes = (f"{view.failed} tasks failed since {view.since}.", *_unreadable(view.unreadable))
+    return Screen(
+        title="Failures", notes=notes, tables=(table,), command=f"sedano failures --days {asked.days}", about=view.about, json=plain(view)
+    )  # fmt: skip
+
+
+def queues(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out the command queues."""
+    view = of_queues.queues(app)
+    return Screen(title="Queues", notes=(), tables=(_queues(view.rows),), command="sedano queues", about=view.about, json=plain(view))
+
+
+def workers(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out the workers of the last three days."""
+    view = of_workers.workers(app)
+    rows = tuple(
+        (Cell(one.name), Cell(one.state, "bad" if one.state == LOST else ""), _moment(one.seen), Cell(" ".join(one.holds)))
+        for one in view.rows
+    )
+    table = Panel("Workers", ("worker", "state", "seen", "holds"), rows, "No worker was seen in three days.")
+    return Screen(title="Workers", notes=(), tables=(table,), command="sedano workers", about=view.about, json=plain(view))
+
+
+def schedules(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out the periodic tasks with their next moments in both zones."""
+    view = of_schedules.schedules(app)
+    rows = tuple(
+        (
+            Cell(one.schedule), Cell(one.task), Cell(one.when), Cell("paused") if one.paused else _moment(one.next or 0.0),
+            Cell("late", "bad") if one.late else Cell(""), Cell(str(one.missed), "number"),
+        )
+        for one in view.rows
+    )  # fmt: skip
+    moments = tuple((Cell(name), Cell(one.utc), Cell(one.local), Cell(one.note)) for name, some in view.moments.items() for one in some)
+    tables = (
+        Panel("Schedules", ("schedule", "task", "when", "next", "late", "missed"), rows, "The app has no schedules."),
+        Panel("Next moments", ("schedule", "UTC", "local", "clocks"), moments, "No schedule has a further moment."),
+    )
+    return Screen(title="Schedules", notes=view.unreadable, tables=tables, command="sedano schedules", about=view.about, json=plain(view))
+
+
+def locks(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out the locks that are asked for, declared singletons and permits, and the circuits."""
+    held = of_locks.held(app, asked.query.split())
+    rows = tuple(
+        (Cell(one.lock), Cell("held" if one.held else "free"), Cell(one.owner), Cell(str(one.token), "number"), _moment(one.expires))
+        for one in held.rows
+    )
+    permits = tuple(
+        (Cell(one.task), Cell(f"{one.number + 1} of {one.most}"), Cell(one.owner), Cell(str(one.token), "number"), _moment(one.expires))
+        for one in held.permits
+    )
+    states = tuple(
+        (Cell(one.name), _circuit(one.shared, one.open), _moment(one.until), Cell(one.cause), Cell(" ".join(one.tasks)))
+        for one in held.circuits
+    )
+    notes = tuple(f"{name} was never taken, or aged out." for name in held.missing)
+    tables = (
+        Panel("Locks", ("lock", "state", "owner", "token", "until"), rows, "Search for a lock's name: the store has no list of all locks."),
+        Panel("Permits", ("task", "permit", "owner", "token", "until"), permits, "No permit is held."),
+        Panel("Circuits", ("circuit", "state", "until", "cause", "tasks"), states, "No task has a circuit."),
+    )
+    command = " ".join(["sedano locks", *map(_quoted, asked.query.split())]) if asked.query.split() else "sedano circuits"
+    return Screen(title="Locks", notes=notes, tables=tables, command=command, about=held.about, json=plain(held))
+
+
+def task(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out one task: why it is not running, its record, its error, its attempts, its parent and its children."""
+    view = of_task.task(app, asked.id, days=asked.days, redact=asked.redact)
+    record = view.record or {}
+    facts = [(name, _fact(name, value)) for name, value in record.items() if name != "error" and value not in (None, "", 0, 0.0)]
+    kin = [("root", Cell(view.root, "canvas", view.root))] if view.root else []
+    kin += [("parent", Cell(view.parent, "task", view.parent))] if view.parent else []
+    error = record.get("error")
+    said = [("error", Cell(f"{error['type_name']}: {error['message']}", "bad"))] if error else []
+    rows = tuple((Cell(name), cell) for name, cell in (("state", Cell(view.state, "state")), *said, *kin, *facts))
+    columns, none = ("attempt", "state", "worker", "received", "waited", "ran", "error"), f"The history since {view.since} has none."
+    tables = (
+        Panel("Record", ("field", "value"), rows, ""),
+        Panel("Attempts", columns, _attempts(view), none),
+        Panel("Traceback, the innermost frame last", ("yours", "place", "code"), _frames(view), "No traceback was recorded."),
+        _tasks("Published by it", view.children),
+    )
+    return Screen(
+        title=f"Task {view.id}", notes=(view.sentence,), tables=tables,
+        command=f"sedano show {_quoted(view.id)}", about=view.about, json=plain(view),
+    )  # fmt: skip
+
+
+def canvas(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out a canvas as the tree of its tasks, and the steps of a workflow."""
+    view = of_canvas.canvas(app, asked.id, asked.days)
+    boxes = tuple(
+        (
+            Cell("  " * min(box.depth, 40) + box.task.name), Cell(box.task.state, "state"), _span(box.task.waited), _span(box.task.ran),
+            Cell("critical") if box.critical else Cell(""), Cell(box.task.id, "task", box.task.id),
+        )
+        for box in view.boxes
+    )  # fmt: skip
+    steps = view.run.steps if view.run is not None else ()
+    rows = tuple(
+        (Cell(one.name), Cell(one.state), Cell(one.task), Cell(one.task_id, "task", one.task_id), Cell(one.detail)) for one in steps
+    )
+    counted = ", ".join(f"{number} {state}" for state, number in sorted(view.progress.items()))
+    left = (f"{view.left_out} more tasks are left out.",) * bool(view.left_out)
+    none = f"The history since {view.since} has none of its tasks."
+    tables = [Panel("Tasks", ("task", "state", "waited", "ran", "path", "id"), boxes, none)]
+    tables += [Panel("Steps", ("step", "state", "task", "id", "detail"), rows, "")] if steps else []
+    notes, command = (counted or "No task is known.", *left), f"sedano list root:{_quoted(view.id)}"
+    return Screen(title=f"Canvas {view.id}", notes=notes, tables=tuple(tables), command=command, about=view.about, json=plain(view))
+
+
+SCREENS: Mapping[str, Callable[[Sedano, ScreenQuery], Screen]] = {
+    "now": now, "tasks": tasks, "failures": failures, "queues": queues, "schedules": schedules, "workers": workers, "locks": locks,
+    "task": task, "canvas": canvas,
+}  # fmt: skip
+"""Every screen by its name; ``task`` and ``canvas`` need an id."""
+LISTED = tuple(name for name in SCREENS if name not in ("task", "canvas"))
+"""The screens of the navigation, in their order."""
+
+
+def _tasks(title: str, rows: Sequence[TaskRow]) -> Panel:
+    columns = ("task", "name", "state", "at", "waited", "ran", "queue", "error")
+    cells = tuple(
+        (
+            Cell(one.id, "task", one.id), Cell(one.name), Cell(one.state, "state"), _moment(one.at), _span(one.waited), _span(one.ran),
+            Cell(one.queue), Cell(one.error),
+        )
+        for one in rows
+    )  # fmt: skip
+    return Panel(title, columns, cells, "No tasks.")
+
+
+def _queues(rows: Sequence[of_queues.QueueRow]) -> Panel:
+    cells = tuple(
+        (
+            Cell(one.queue, "search", f"queue:{one.queue}"), Cell(str(one.wait), "number"), Cell(str(one.run), "number"),
+            Cell("-" if one.invocations is None else str(one.invocations), "number"), Cell("paused", "bad") if one.paused else Cell(""),
+        )
+        for one in rows
+    )  # fmt: skip
+    return Panel("Queues", ("queue", "wait", "run", "limit", "paused"), cells, "This deployment does not say what waits.")
+
+
+def _attempts(view: of_task.TaskView) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(
+        (
+            Cell(str(one.number + 1), "number"), Cell(one.state, "state"), Cell(one.worker), _moment(one.received or 0.0),
+            _span(one.waited), _span(one.ran), Cell(one.error),
+        )
+        for one in view.attempts
+    )  # fmt: skip
+
+
+def _frames(view: of_task.TaskView) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(
+        (Cell("yours" if one.own else ""), Cell(f"{one.file}:{one.line} in {one.function}"), Cell(one.code)) for one in view.frames
+    )
+
+
+def _fact(name: str, value: object) -> Cell:
+    return _moment(value) if isinstance(value, float) and name in ("expires", "not_before", "changed") else Cell(str(value))
+
+
+def _circuit(shared: bool, is_open: bool) -> Cell:
+    return Cell("open", "bad") if is_open else Cell("closed" if shared else "in each worker")
+
+
+def _moment(at: float) -> Cell:
+    return Cell(shown(at), "moment") if at else Cell("-")
+
+
+def _span(seconds: float | None) -> Cell:
+    if seconds is None:
+        return Cell("-", "number")
+    return Cell(f"{seconds * 1_000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s", "number")
+
+
+def _unreadable(number: int) -> tuple[str, ...]:
+    return (f"{number} event lines cannot be read; `sedano history build` sets them aside with their reasons.",) if number else ()
