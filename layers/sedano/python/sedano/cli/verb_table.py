@@ -307,6 +307,14 @@ def spool() -> Command:
 
 
 @verb
+def tail() -> Command:
+    """Show the latest events in causal order, and follow them."""
+    from sedano.cli.verbs.tail import command
+
+    return command
+
+
+@verb
 def timers() -> Command:
     """List and delete foreign schedules among a stage's timers."""
     from sedano.cli.verbs.timers import command
