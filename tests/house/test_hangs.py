@@ -47,11 +47,11 @@ def pytest_sessionfinish(session):
 """
 
 
-def _ran(folder: Path, conftest: str, tests: str) -> tuple[int, str]:
+def _ran(folder: Path, conftest: str, tests: str, *options: str, processes: bool = True) -> tuple[int, str]:
     (folder / "conftest.py").write_text(conftest)
     (folder / "test_it.py").write_text(tests)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    command = [sys.executable, "-m", "pytest", "-n1", "-p", "no:cacheprovider", "test_it.py"]
+    command = [sys.executable, "-m", "pytest", *(["-n1"] if processes else []), "-p", "no:cacheprovider", "test_it.py", *options]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     environment.pop("PYTEST_ADDOPTS", None)
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -65,6 +65,23 @@ def test_a_test_that_no_signal_ends_is_named_and_the_others_run(tmp_path: Path) 
     assert "crashed while running 'test_it.py::test_whose_clean_up_hangs_after_it_failed'" in said
     assert said.count("in hang_where_no_signal_is_met") >= 2, "where each of them stood"
     assert "1 passed" in said
+
+
+def test_a_test_whose_phases_are_called_alone_leaves_no_limit_behind(tmp_path: Path) -> None:
+    """The campaign of mutants does that; it goes on for hours in the same process."""
+    tests = "import time\n\ndef test_it():\n    pass\n"
+    loop = """
+import time
+def pytest_runtestloop(session):
+    (item,) = session.items
+    item.ihook.pytest_runtest_setup(item=item)
+    item.ihook.pytest_runtest_teardown(item=item, nextitem=None)
+    time.sleep(2)  # longer than limit and grace: a limit that was left behind ends the process here
+    print("the loop ended")
+    return True
+"""
+    code, said = _ran(tmp_path, CONFTEST + loop, tests, "-s", "-o", "timeout=0.5", processes=False)
+    assert (code, "the loop ended" in said) == (0, True), said
 
 
 def test_a_process_that_does_not_end_after_its_tests_is_ended(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ FINISH_S = 300.0
 """The most that a process may take to end after its last test."""
 
 
-STDERR = pytest.StashKey[int]()
+STDERR, RUNNING = pytest.StashKey[int](), pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,17 +36,21 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Give the test its limit and some grace."""
+    item.stash[RUNNING] = True
     _end_late(item)
     try:
         return (yield)
     finally:
+        item.stash[RUNNING] = False
         faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Give the clean-up as much again: of a test that failed, pytest takes the limit away."""
-    _end_late(item)
+    """Give the clean-up as much again: of a test that failed, pytest takes the limit away. One whose phases another program calls alone has
+    no limit, because nothing would take it away."""
+    if item.stash.get(RUNNING, False):
+        _end_late(item)
 
 
 def _end_late(item: pytest.Item) -> None:
