@@ -83,6 +83,14 @@ def config() -> Command:
 
 
 @verb
+def cost() -> Command:
+    """Print the cost of a stage, or of the tasks in the history."""
+    from sedano.cli.verbs.cost import command
+
+    return command
+
+
+@verb
 def deploy() -> Command:
     """Deploy the app to a stage on AWS."""
     from sedano.cli.verbs.deploy import command
@@ -246,6 +254,14 @@ def queues() -> Command:
 def redrive() -> Command:
     """Send parked messages again, by queue or reason."""
     from sedano.cli.verbs.redrive import command
+
+    return command
+
+
+@verb
+def report() -> Command:
+    """Write a page about the event history, with Spark."""
+    from sedano.cli.verbs.report import command
 
     return command
 
