@@ -9,6 +9,8 @@ from pathlib import Path
 from tests.plugins.elapsed import LONG_S, Rooms
 
 ROOT = Path(__file__).parents[2]
+SECONDS = 120.0
+"""How long a run here may take."""
 CONFTEST = """
 pytest_plugins = ["tests.plugins.last_resort"]
 from tests.plugins import last_resort
@@ -47,14 +49,14 @@ def pytest_sessionfinish(session):
 """
 
 
-def _ran(folder: Path, conftest: str, tests: str, *options: str, processes: bool = True) -> tuple[int, str]:
+def _ran(folder: Path, conftest: str, tests: str, *options: str, processes: int = 1) -> tuple[int, str]:
     (folder / "conftest.py").write_text(conftest)
     (folder / "test_it.py").write_text(tests)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    command = [sys.executable, "-m", "pytest", *(["-n1"] if processes else []), "-p", "no:cacheprovider", "test_it.py", *options]
+    command = [sys.executable, "-m", "pytest", f"-n{processes}", "-p", "no:cacheprovider", "test_it.py", *options]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     environment.pop("PYTEST_ADDOPTS", None)
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -65,6 +67,35 @@ def test_a_test_that_no_signal_ends_is_named_and_the_others_run(tmp_path: Path) 
     assert "crashed while running 'test_it.py::test_whose_clean_up_hangs_after_it_failed'" in said
     assert said.count("in hang_where_no_signal_is_met") >= 2, "where each of them stood"
     assert "1 passed" in said
+
+
+CRASHES = """
+import os
+from pathlib import Path
+
+def test_one():
+    pass
+
+def test_that_ends_its_process():
+    with Path(__file__).with_name("ended").open("a") as ended:
+        ended.write("once ")
+    os._exit(1)
+
+def test_that_is_left():
+    pass
+"""
+
+
+def test_a_run_goes_on_without_the_test_that_ended_its_process(tmp_path: Path) -> None:
+    """The others run, that one does not run again, and no process waits for ever for what is left of the groups."""
+    for name in ("test_b", "test_c", "test_d"):
+        (tmp_path / f"{name}.py").write_text("def test_it():\n    pass\n")
+    conftest = CONFTEST.replace('"]', '", "tests.plugins.workers"]')
+    code, said = _ran(tmp_path, conftest, CRASHES, "test_b.py", "test_c.py", "test_d.py", processes=2)
+    assert code == 1, said
+    assert "1 failed, 5 passed" in said
+    assert "crashed while running 'test_it.py::test_that_ends_its_process'" in said
+    assert (tmp_path / "ended").read_text() == "once "
 
 
 def test_a_test_whose_phases_are_called_alone_leaves_no_limit_behind(tmp_path: Path) -> None:
@@ -80,7 +111,7 @@ def pytest_runtestloop(session):
     print("the loop ended")
     return True
 """
-    code, said = _ran(tmp_path, CONFTEST + loop, tests, "-s", "-o", "timeout=0.5", processes=False)
+    code, said = _ran(tmp_path, CONFTEST + loop, tests, "-s", "-o", "timeout=0.5", processes=0)
     assert (code, "the loop ended" in said) == (0, True), said
 
 

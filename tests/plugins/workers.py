@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 TOGETHER = {"tests/pipeline": "pipeline", "tests/infra": "infra", "tests/trust": "trust", "tests/deploy": "endpoint"}
 ENDPOINT = ("tests/infra/test_refusals.py", "tests/examples/test_demo.py")
@@ -23,6 +24,31 @@ class Groups(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)
+
+    def _reschedule(self, node: WorkerController) -> None:
+        """Give *node* enough to go on: a process begins a test when it knows the next one, or that it is the last."""
+        super()._reschedule(node)
+        while not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
+            if not self.workqueue:
+                node.shutdown()
+                return
+            self._assign_work_unit(node)
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Give what a process that crashed has left to the others, without the test that ended it, which is reported as failed.
+
+        xdist's own gives back that test too, and groups without a test that is left; one of those lets two processes wait for ever.
+        """
+        units = self.assigned_work.pop(node)
+        left = [(unit, test) for unit in units.values() for test, completed in unit.items() if not completed]
+        if not left:
+            return None
+        unit, crashed = left[0]
+        unit[crashed] = True
+        self.workqueue.update({name: unit for name, unit in units.items() if not all(unit.values())})
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return str(crashed)
 
 
 def group_of(nodeid: str) -> str:
