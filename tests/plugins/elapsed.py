@@ -47,6 +47,11 @@ class Rooms:
         with self._lock:
             self._running.pop(nodeid, None)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str) -> None:
+        """Forget a test that ended its process."""
+        self.pytest_runtest_logfinish(crashitem)
+
     def long(self, now: float) -> list[str]:
         """Return a line for each test that is to be named now."""
         with self._lock:

@@ -1,0 +1,89 @@
+"""The watch over a body's time limits, on a thread that is not the main one: what it leaves behind in the process, and in the thread."""
+
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from sedano.engine.worker.time_limits import HardLimit, Watch
+from sedano.errors import SoftTimeLimitExceeded
+from sedano.model.messages.message import TimeLimits
+
+BODIES = 400
+LIBRARY = Path(__file__).parents[3] / "layers/sedano/python"
+TRACED_AFTERWARDS = """
+import faulthandler, sys, threading
+from contextlib import suppress
+from sedano.engine.worker.time_limits import HardLimit, Watch
+from sedano.errors import SoftTimeLimitExceeded
+from sedano.model.messages.message import TimeLimits
+
+def body(limits):
+    watch = Watch(limits, lambda: None)
+    with suppress(SoftTimeLimitExceeded, HardLimit):
+        try:
+            watch.begin()
+            while limits.soft == 0.01:
+                pass
+        finally:
+            watch.close()
+
+for soft in (60.0, 0.01):  # one that ends within its limit, one that meets it
+    thread = threading.Thread(target=body, args=(TimeLimits(soft, None),))
+    thread.start()
+    thread.join()
+
+def traced():
+    return "traced"
+
+faulthandler.dump_traceback_later(60, exit=True)
+sys.settrace(lambda *_: None)
+print(traced())
+"""
+
+
+def test_a_debugger_or_coverage_runs_in_a_process_whose_bodies_had_time_limits() -> None:
+    """On Python 3.11 the first traced call never began, and no signal ended it."""
+    command = [sys.executable, "-c", TRACED_AFTERWARDS]
+    done = subprocess.run(command, env={"PYTHONPATH": str(LIBRARY)}, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("traced\n", 0), done.stderr
+
+
+def test_nothing_meets_a_thread_after_its_watch_is_closed() -> None:
+    """Bodies end at about their limits, so that some are asked to raise in the moment in which they end."""
+    escaped: list[BaseException] = []
+    met = 0
+
+    def bodies() -> None:
+        nonlocal met
+        for number in range(BODIES):
+            watch, until = Watch(TimeLimits(0.001, 0.002), lambda: None), time.perf_counter() + 0.0001 * (number % 40)
+            try:
+                try:
+                    watch.begin()
+                    while time.perf_counter() < until:
+                        pass
+                finally:
+                    watch.close()
+            except (SoftTimeLimitExceeded, HardLimit):
+                met += 1
+            with suppress(SoftTimeLimitExceeded, HardLimit):
+                watch.close()
+            try:
+                for _ in range(2_000):
+                    pass
+            except BaseException as error:  # noqa: BLE001 - what must not come here is no Exception
+                escaped.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.00001)  # the watch must come to its turn while a body runs
+    try:
+        thread = threading.Thread(target=bodies)
+        thread.start()
+        thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert escaped == []
+    assert 0 < met < BODIES, "some ended within their limits, some did not"
