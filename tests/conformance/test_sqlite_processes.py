@@ -1,6 +1,5 @@
 """What a process confirmed over one SQLite file is there for all others: whoever opens, closes, forks, or runs out of room beside it."""
 
-import dis
 import os
 import resource
 import signal
@@ -11,10 +10,9 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache, partial
-from itertools import pairwise
+from functools import partial
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -148,45 +146,26 @@ class MetError(BaseException):
     """What a body is met with at its time limit."""
 
 
-LOOKS = ("RESUME", "CALL", "CALL_FUNCTION_EX", "CALL_KW")
-"""After these instructions Python looks whether a signal or an asynchronous exception has come."""
-
-
-@cache
-def steps(code: CodeType) -> frozenset[int]:
-    """The offsets of the instructions at which a function goes on after such a look."""
-    listed = [*dis.get_instructions(code)]
-    return frozenset(after.offset for before, after in pairwise(listed) if before.opname in LOOKS)
-
-
 def met_at(step: int, do: Callable[[], None]) -> bool:
-    """Do it, and raise where Python looks for a signal within a store or its context manager for the *step*th time. Return whether there
-    was such a step. The exception is raised by a trace function: one that a profile function raises lets Python 3.11 run for ever now and
-    then, where not even a signal ends it."""
+    """Do it, and raise where a store or its context manager begins a function or leaves one of C for the *step*th time: there Python looks
+    whether a signal or an asynchronous exception has come. Tell whether there was such a step."""
     left = step
 
-    def entered(frame: FrameType, _event: str, _: Any) -> Any:
-        if not frame.f_code.co_filename.endswith(("sqlite/store.py", "contextlib.py")):
-            return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        return looked
-
-    def looked(frame: FrameType, event: str, _: Any) -> Any:
+    def looked(frame: FrameType, event: str, _: Any) -> None:
         nonlocal left
-        if event == "opcode" and frame.f_lasti in steps(frame.f_code):
+        if event in ("call", "c_return") and frame.f_code.co_filename.endswith(("sqlite/store.py", "contextlib.py")):
             left -= 1
             if left == 0:
                 raise MetError
-        return looked
 
-    before = sys.gettrace()
-    sys.settrace(entered)
+    before = sys.getprofile()
+    sys.setprofile(looked)
     try:
         do()
     except MetError:
         return True
     finally:
-        sys.settrace(before)
+        sys.setprofile(before)
     return False
 
 
