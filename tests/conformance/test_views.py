@@ -109,6 +109,9 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
     "tasks": (lambda app: tasks.tasks(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "failures": (lambda app: failures.failures(app, 1), {"dynamodb.GetItem": 1, "s3.GetObject": 1, "s3.ListObjectsV2": 1}, 1),
     "task": (lambda app: task.task(app, "odd"), {"dynamodb.GetItem": 2}, 2),
+    "waiting task": (lambda app: task.task(app, "waits", quick=True), {
+        "dynamodb.GetItem": 4, "s3.GetObject": 1, "s3.ListObjectsV2": 1, "sqs.GetQueueAttributes": 1,
+    }, 4),
     "whole task": (lambda app: task.task(app, "parent", days=1), {"dynamodb.GetItem": 2, "s3.GetObject": 1, "s3.ListObjectsV2": 1}, 2),
     "canvas": (lambda app: canvas.canvas(app, "parent", 1), {"dynamodb.GetItem": 1, "s3.GetObject": 1, "s3.ListObjectsV2": 1}, 1),
     "now": (now.now, {

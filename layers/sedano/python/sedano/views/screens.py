@@ -14,6 +14,7 @@ from sedano.app import Sedano
 from sedano.errors import UsageError
 from sedano.model.cluster.members import LOST
 from sedano.model.messages.timestamps import shown
+from sedano.model.states import TERMINAL
 from sedano.views import canvas as of_canvas
 from sedano.views import failures as of_failures
 from sedano.views import locks as of_locks
@@ -193,7 +194,7 @@ def locks(app: Sedano, asked: ScreenQuery) -> Screen:
 
 def task(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out one task: why it is not running, its record, its error, its attempts, its parent and its children."""
-    view = of_task.task(app, asked.id, days=asked.days, redact=asked.redact)
+    view = of_task.task(app, asked.id, days=asked.days, redact=asked.redact, quick=True)
     record = view.record or {}
     facts = [(name, _fact(name, value)) for name, value in record.items() if name != "error" and value not in (None, "", 0, 0.0)]
     kin = [("root", Cell(view.root, "canvas", view.root))] if view.root else []
@@ -208,8 +209,10 @@ def task(app: Sedano, asked: ScreenQuery) -> Screen:
         Panel("Traceback, the innermost frame last", ("yours", "place", "code"), _frames(view), "No traceback was recorded."),
         _tasks("Published by it", view.children),
     )
+    more = f"`sedano explain {_quoted(view.id)}` also looks at timers, parked messages and dead letters."
+    notes = (view.sentence,) if view.state in TERMINAL else (view.sentence, more)
     return Screen(
-        title=f"Task {view.id}", notes=(view.sentence,), tables=tables,
+        title=f"Task {view.id}", notes=notes, tables=tables,
         command=f"sedano show {_quoted(view.id)}", about=view.about, json=plain(view),
     )  # fmt: skip
 

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano
-from sedano.engine.cluster.explanation import Explanation
+from sedano.engine.cluster.explanation import Explanation, explain
 from sedano.model import states
 from sedano.model.history.attempts import Attempt, attempts
 from sedano.model.history.event_order import stamp
 from sedano.model.ledger import tracebacks
 from sedano.model.ledger.records import ErrorRecord, TaskRecord
 from sedano.model.ledger.tracebacks import Frame
+from sedano.result.waits import must_be_id
 from sedano.views.cluster import first_day, read_state
 from sedano.views.reader import About, Reader
 from sedano.views.tasks import TaskRow, row
@@ -50,17 +51,18 @@ class TaskView(NamedTuple):
     about: About
 
 
-def task(app: Sedano, task_id: str, *, days: int = 0, redact: bool = False) -> TaskView:
+def task(app: Sedano, task_id: str, *, days: int = 0, redact: bool = False, quick: bool = False) -> TaskView:
     """Return the task *task_id* with what the history of the last *days* says of it; 0: no history is read for its attempts.
 
-    *redact*: hide its result, the message of its error and the code in its traceback.
+    *redact*: hide its result, the message of its error and the code in its traceback. *quick*: look neither at timers nor at messages that
+    were set aside, which costs a request for each (`sedano.engine.cluster.explanation.explain`).
 
     Raises:
         OptionError: the id is missing, or there is no such number of days.
         Unavailable: a store did not answer.
     """
     reader = Reader(app)
-    why = reader.control.explain(task_id)
+    why = explain(reader.ports, reader.queues, must_be_id(task_id), quick=quick)
     record = reader.ports.ledger.read([task_id]).get(task_id)
     since = first_day(reader.ports, days) if days else ""
     history = list(reader.ports.events.read(since)) if days else []

@@ -50,16 +50,21 @@ class Explanation(NamedTuple):
     evidence: Mapping[str, Any] = NO_EVIDENCE
 
 
-def explain(ports: Ports, queues: Sequence[str], task_id: str) -> Explanation:
+def explain(ports: Ports, queues: Sequence[str], task_id: str, *, quick: bool = False) -> Explanation:
     """Return why the task *task_id* has not run; *queues* are the names of the app's command queues.
+
+    *quick*: look neither at timers (a call for each), nor at parked messages and dead letters, which are received and given back. A screen
+    that is read again and again explains so.
 
     Raises:
         Unavailable: a store did not answer.
     """
-    return next(_answers(ports, queues, task_id))
+    return next(_answers(ports, queues, task_id, quick=quick))
 
 
-def _answers(ports: Ports, queues: Sequence[str], task_id: str, before: Mapping[str, Any] | None = None) -> Iterator[Explanation]:
+def _answers(
+    ports: Ports, queues: Sequence[str], task_id: str, before: Mapping[str, Any] | None = None, *, quick: bool = False
+) -> Iterator[Explanation]:
     """Yield answers, the best first; *before*: an answer about a call that it runs, which proves that it was published."""
     now = ports.clock.now()
     record = ports.ledger.read([task_id]).get(task_id)
@@ -68,16 +73,17 @@ def _answers(ports: Ports, queues: Sequence[str], task_id: str, before: Mapping[
     run = ports.flow_runs.read(task_id) if record is None and has(ports.flow_runs) else None
     if run is not None:
         yield _directed(run)
-    timers = ports.timers.list() if has(ports.timers) else ()
+    timers = ports.timers.list() if has(ports.timers) and not quick else ()
     timer = next((timer for timer in timers if _task_id(timer) == task_id), None)
     if timer is not None:
         yield _waits(task_id, timer, now)
     told = _held(ports, task_id, now)
     if told is not None and "batch" in told and before is None:
-        yield _collected(ports, queues, task_id, told, now)
+        yield _collected(ports, queues, task_id, told, now, quick=quick)
     if told is not None and told["until"] > now:
         yield _held_back(ports, task_id, told, now)
-    yield from _set_aside(ports, queues, task_id)
+    if not quick:
+        yield from _set_aside(ports, queues, task_id)
     yield from _stopped(ports, queues, task_id, now)
     if record is not None and record.state == states.RETRY:
         yield _recorded(record, now)
@@ -151,14 +157,16 @@ def _held_line(line: bytes, task_id: str) -> dict[str, Any] | None:
     return event if texts and dated else None
 
 
-def _collected(ports: Ports, queues: Sequence[str], task_id: str, told: Mapping[str, Any], now: float) -> Explanation:
+def _collected(
+    ports: Ports, queues: Sequence[str], task_id: str, told: Mapping[str, Any], now: float, *, quick: bool
+) -> Explanation:  # fmt: skip
     """Explain a call that is run with others: it waits for them, or a task runs them."""
     batch, since, until = str(told["batch"]), float(told["since"]), float(told["until"])
     evidence = {"name": told["name"], "batch": batch, "since": since, "until": until, "hostname": told["hostname"]}
     if until > now and batch not in ports.ledger.read([batch]):
         sentence = f"it waits for other calls of {told['name']} since {shown(since)}; they run as one at {shown(until)} at the latest"
         return Explanation(task_id, states.PENDING, sentence, evidence)
-    found = next(_answers(ports, queues, batch, told))
+    found = next(_answers(ports, queues, batch, told, quick=quick))
     sentence = f"it was collected at {shown(since)} and is run with other calls by the task {batch}: {found.sentence}"
     return Explanation(task_id, found.state, sentence, {**evidence, "of_batch": found.evidence})
 
