@@ -194,8 +194,8 @@ def test_a_schedule_is_paused_and_its_next_moments_are_shown(world: testing.Worl
     assert len(moments) == 2
     run("pause", "ops.tidy", "--kind", "schedule", "--yes")
     head, row = run("schedules")[0].splitlines()
-    assert head.split() == ["SCHEDULE", "TASK", "WHEN", "NEXT", "PAUSED", "MISSED"]
-    assert row.split()[-3:] == ["-", "yes", "0"]
+    assert head.split() == ["SCHEDULE", "TASK", "WHEN", "NEXT", "PAUSED", "MISSED", "LATE"]
+    assert row.split()[-4:] == ["-", "yes", "0", "no"]
     assert run("schedules", "ops.tidy")[0] == ""
     run("resume", "ops.tidy", "--kind", "schedule", "--yes")
     assert run("schedules", "ops.tidy", "--next", "2")[0].splitlines() == moments

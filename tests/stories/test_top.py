@@ -18,12 +18,13 @@ from sedano.cli.top import ENTER, LEAVE
 
 LIBRARY = Path(__file__).parents[2] / "layers/sedano/python"
 PROGRAM = """
-import fcntl, sys, termios
+import fcntl, signal, sys, termios
 from sedano import testing
 from sedano.cli import main
 from tests.stories import pantry
 
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a run of tests in the background hands down that Ctrl-C is ignored
 with testing.world(pantry.app) as world:
     pantry.spoil.apply_async((7,), task_id="rotten")
     world.drain()
