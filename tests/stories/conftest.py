@@ -1,6 +1,5 @@
 """`stage`: every story is told in memory, in one SQLite file and on moto, from an empty stage each time."""
 
-import gc
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -37,18 +36,6 @@ def moto_stages(assembly: Path, moto_session: boto3.Session) -> Stages:
             yield on_moto(Resources(moto_session, None, create_resources(assembly, moto_session)))
 
     return another
-
-
-@pytest.fixture(autouse=True)
-def _no_collection_meets_a_limit(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Keep the garbage collector out of the tests of time limits: Python drops an exception that a thread meets in the callback of a weak
-    reference, and in a process of a gigabyte a collection lasts longer than their limits."""
-    if not request.path.stem.startswith("test_time_limits"):
-        yield
-        return
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @pytest.fixture

@@ -4,8 +4,12 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+import pytest
 
 from sedano.engine.worker.time_limits import HardLimit, Watch
 from sedano.errors import SoftTimeLimitExceeded
@@ -99,3 +103,78 @@ def test_nothing_meets_a_thread_after_its_watch_is_closed() -> None:
     assert escaped == []
     assert len(found) == BODIES
     assert 0 < sum(found) < BODIES, "some ended within their limits, some did not"
+
+
+class Cached:
+    """Something that a body remembers and forgets."""
+
+
+def in_a_callback_of_python(dropped: Callable[[], None]) -> None:
+    """Run *dropped* in the callback of a weak reference, as the garbage collector does in the middle of any body."""
+    cached = Cached()
+    reference = weakref.ref(cached, lambda _: dropped())
+    del cached
+    assert reference() is None
+
+
+def in_a_destructor(dropped: Callable[[], None]) -> None:
+    """Run *dropped* in the `__del__` of an object."""
+
+    class Held:
+        def __del__(self) -> None:
+            dropped()
+
+    Held()
+
+
+def spin(seconds: float) -> None:
+    """Run Python code for *seconds*, or until an exception ends it."""
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        pass
+
+
+def told(dropping: Callable[[Callable[[], None]], None], limits: TimeLimits) -> str:
+    """Return what a body of five seconds at most meets whose limit is over while Python would drop every exception."""
+    watch = Watch(limits, lambda: None)
+    try:
+        try:
+            watch.begin()
+            dropping(lambda: spin(0.1))
+            spin(5.0)
+        finally:
+            watch.close()
+    except (SoftTimeLimitExceeded, HardLimit) as error:
+        close(watch)
+        return type(error).__name__
+    return "nothing"
+
+
+@pytest.mark.parametrize("where", ["main", "another thread"])
+@pytest.mark.parametrize("dropping", [in_a_callback_of_python, in_a_destructor])
+def test_a_soft_limit_is_met_though_python_drops_its_exception(dropping: Callable[[Callable[[], None]], None], where: str) -> None:
+    """Python only reports an exception that a callback of the garbage collector meets: the body never saw its soft limit."""
+    found: list[str] = []
+    if where == "main":
+        found.append(told(dropping, TimeLimits(0.05, None)))
+    else:
+        thread = threading.Thread(target=lambda: found.append(told(dropping, TimeLimits(0.05, None))))
+        thread.start()
+        thread.join()
+    assert found == ["SoftTimeLimitExceeded"]
+
+
+def test_what_python_drops_of_others_is_reported_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watch takes its own exceptions only; the hook of the process gets the rest, each once."""
+    reported: list[str] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: reported.append(str(unraisable.exc_value)))
+
+    def broken() -> None:
+        raise ValueError("of the user")
+
+    for _ in range(3):
+        watch = Watch(TimeLimits(60.0, None), lambda: None)
+        watch.begin()
+        in_a_destructor(broken)
+        watch.close()
+    assert reported == ["of the user"] * 3

@@ -10,15 +10,20 @@
   ended the process.
 
 How a thread is met: the main one by a signal, which also ends what waits for the system (a sleep, a socket); any other by an asynchronous
-exception, which it meets at its next step of Python code, so that a long wait ends before it does. Loaded with the first limit.
+exception, which it meets at its next step of Python code, so that a long wait ends before it does. Python drops either where it can raise
+nothing, in the callback of a weak reference or in `__del__`, and reports it to `sys.unraisablehook`: the thread is met again from there.
+Loaded with the first limit.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 from sedano.engine.context import TaskContext
 from sedano.errors import SoftTimeLimitExceeded
@@ -27,12 +32,42 @@ from sedano.model.ledger.records import ErrorRecord
 from sedano.model.messages.message import TimeLimits
 from sedano.ports import Clock
 
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
 AGAIN_S = 1.0
 """The seconds after which a body that did not go is met again, and its failure recorded from beside it."""
 
 
 class HardLimit(BaseException):
     """Ends a body at its hard limit; no `Exception`, so that a body that handles every failure does not handle this."""
+
+
+DROPPED_S = 0.001
+"""The seconds after which a thread is met again that Python kept from seeing what it met: a callback ends meanwhile."""
+
+
+class _Hook:
+    """`sys.unraisablehook` once bodies are watched: tells a thread's watch what Python dropped there, and the hook before it the rest.
+
+    Python calls it at any step of any thread, in the middle of a lock too: it takes none.
+    """
+
+    def __init__(self, before: Callable[[UnraisableHookArgs], Any]) -> None:
+        """Report to *before* what is not a watch's."""
+        self._before = before
+
+    def __call__(self, unraisable: UnraisableHookArgs) -> None:
+        """Report *unraisable*."""
+        thread = threading.get_ident()
+        for watch in reversed(tuple(_WATCHES)):
+            if watch.dropped(thread, unraisable.exc_type):
+                return
+        self._before(unraisable)
+
+
+_WATCHES: list[Watch] = []
+"""The watches that may meet a thread now, the innermost of a thread last."""
 
 
 class Watch:
@@ -47,13 +82,19 @@ class Watch:
         self._limits, self._overdue, self._meets = limits, overdue, meets
         self._thread = threading.get_ident()
         self._by_signal = meets and threading.current_thread() is threading.main_thread() and hasattr(signal, "pthread_kill")
-        self._lock, self._begun, self._closed = threading.Lock(), threading.Event(), threading.Event()
+        self._lock, self._begun = threading.Lock(), threading.Event()
+        self._news: SimpleQueue[type[BaseException] | None] = SimpleQueue()  # None: closed; it may be put to in the middle of a put
         self._over = self._soft_met = self.hard_met = False
         self._waiting: type[BaseException] | None = None
+        self._met_with: type[BaseException] | None = None
         self._before: Any = None
 
     def begin(self) -> None:
         """Begin to watch."""
+        if self._meets:
+            if not isinstance(sys.unraisablehook, _Hook):
+                sys.unraisablehook = _Hook(sys.unraisablehook)
+            _WATCHES.append(self)
         if self._by_signal:
             self._before = signal.signal(signal.SIGALRM, self._rung)
         threading.Thread(target=self._watch, name="sedano-time-limit", daemon=True).start()
@@ -70,7 +111,9 @@ class Watch:
             try:
                 with self._lock:
                     self._over = True
-                self._closed.set()
+                self._news.put(None)
+                if self in _WATCHES:
+                    _WATCHES.remove(self)
                 if self._by_signal:
                     signal.signal(signal.SIGALRM, self._before if self._before is not None else signal.SIG_DFL)
             except (SoftTimeLimitExceeded, HardLimit):
@@ -85,21 +128,44 @@ class Watch:
             self._soft_met = True
             raise SoftTimeLimitExceeded
 
+    def dropped(self, thread: int, what: type[BaseException]) -> bool:
+        """Return whether this watch had *thread* meet *what*, which Python dropped there; the thread is met again unless its body ended."""
+        if thread != self._thread or what is not self._met_with:
+            return False
+        if not self._over:
+            self._news.put(what)
+        return True
+
     def _watch(self) -> None:
         soft, hard = self._limits.soft, self._limits.hard
         self._begun.wait()
         if soft is not None:
-            if self._closed.wait(soft):
+            if self._closes_within(soft):
                 return
             self._meet(SoftTimeLimitExceeded)
-        if hard is None or self._closed.wait(hard - (soft or 0.0)):
+        if self._closes_within(None if hard is None else hard - (soft or 0.0)):
             return
         self._meet(HardLimit)
-        if self._closed.wait(AGAIN_S):
+        if self._closes_within(AGAIN_S):
             return
         self._overdue()
-        while not self._closed.wait(AGAIN_S):
+        while not self._closes_within(AGAIN_S):
             self._meet(HardLimit)
+
+    def _closes_within(self, seconds: float | None) -> bool:
+        """Return whether the watch is closed within *seconds*; None: wait until it is. Meanwhile meet the thread again where it must be."""
+        until = None if seconds is None else time.monotonic() + seconds
+        while True:
+            try:
+                news = self._news.get(timeout=None if until is None else max(0.0, until - time.monotonic()))
+            except Empty:
+                return False
+            if news is None:
+                return True
+            time.sleep(DROPPED_S)
+            with self._lock:
+                if not self._over:
+                    self._send(news)
 
     def _meet(self, with_what: type[BaseException]) -> None:
         """Have the body's thread raise *with_what*, unless the body has ended or met it at a checkpoint."""
@@ -107,11 +173,15 @@ class Watch:
             if self._over or not self._meets or (with_what is SoftTimeLimitExceeded and self._soft_met):
                 return
             self._soft_met, self.hard_met = True, with_what is HardLimit
-            if self._by_signal:
-                self._waiting = with_what
-                signal.pthread_kill(self._thread, signal.SIGALRM)
-            else:
-                _raise_in(self._thread, with_what)
+            self._send(with_what)
+
+    def _send(self, what: type[BaseException]) -> None:
+        self._met_with = what
+        if self._by_signal:
+            self._waiting = what
+            signal.pthread_kill(self._thread, signal.SIGALRM)
+        else:
+            _raise_in(self._thread, what)
 
     def _rung(self, _number: int, _frame: Any) -> None:
         found, self._waiting = self._waiting, None
@@ -140,18 +210,25 @@ class Limited:
 
     def run(self, body: Callable[[], Run]) -> Run:
         """Return the run of *body*, on this thread, within its limits."""
+        found: Run | None = None
         try:
             try:
                 self._watch.begin()
                 found = body()
             finally:
                 self._watch.close()
-        except SoftTimeLimitExceeded as error:  # it was met in the last steps around the body
-            found = self.softly(error)
-        except HardLimit:
-            found = self.ended()
-        self._watch.close()
-        return self.settled(found)
+        except (SoftTimeLimitExceeded, HardLimit):  # it was met in the last steps around the body
+            pass
+        self._close()
+        return self.settled(self.softly() if found is None else found)
+
+    def _close(self) -> None:
+        while True:
+            try:
+                self._watch.close()
+            except (SoftTimeLimitExceeded, HardLimit):  # on the way into the call
+                continue
+            return
 
     def again(self) -> None:
         """Begin the limits anew, on the body's thread, as a map asks between its calls; end it when a call was over its hard one."""
@@ -165,9 +242,9 @@ class Limited:
         """Return a watch that leaves the body alone, for one that is ended in another way: an async one."""
         return Watch(self.limits, self._overdue, meets=False)
 
-    def softly(self, error: SoftTimeLimitExceeded | None = None) -> Run:
+    def softly(self) -> Run:
         """Return the run of the body that did not end within its soft limit."""
-        return Run(error=ErrorRecord(SoftTimeLimitExceeded.__name__, str(error or SoftTimeLimitExceeded())))
+        return Run(error=ErrorRecord(SoftTimeLimitExceeded.__name__, str(SoftTimeLimitExceeded())))
 
     def settled(self, run: Run) -> Run:
         """Return *run* as it counts: an end after the hard limit is a failure."""
