@@ -164,17 +164,26 @@ def test_a_soft_limit_is_met_though_python_drops_its_exception(dropping: Callabl
     assert found == ["SoftTimeLimitExceeded"]
 
 
-def test_what_python_drops_of_others_is_reported_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A watch takes its own exceptions only; the hook of the process gets the rest, each once."""
-    reported: list[str] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: reported.append(str(unraisable.exc_value)))
+DROPPED_OF_OTHERS = """
+import sys
+from sedano.engine.worker.time_limits import Watch
+from sedano.model.messages.message import TimeLimits
 
-    def broken() -> None:
+class Held:
+    def __del__(self):
         raise ValueError("of the user")
 
-    for _ in range(3):
-        watch = Watch(TimeLimits(60.0, None), lambda: None)
-        watch.begin()
-        in_a_destructor(broken)
-        watch.close()
-    assert reported == ["of the user"] * 3
+sys.unraisablehook = lambda unraisable: print(unraisable.exc_value)
+for _ in range(3):
+    watch = Watch(TimeLimits(60.0, None), lambda: None)
+    watch.begin()
+    Held()
+    watch.close()
+"""
+
+
+def test_what_python_drops_of_others_is_reported_as_before() -> None:
+    """A watch takes its own exceptions only; the hook of the process gets the rest, each once."""
+    command = [sys.executable, "-c", DROPPED_OF_OTHERS]
+    done = subprocess.run(command, env={"PYTHONPATH": str(LIBRARY)}, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("of the user\n" * 3, 0), done.stderr

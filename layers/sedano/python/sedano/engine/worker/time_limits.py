@@ -48,7 +48,7 @@ DROPPED_S = 0.001
 
 
 class _Hook:
-    """`sys.unraisablehook` once bodies are watched: tells a thread's watch what Python dropped there, and the hook before it the rest.
+    """`sys.unraisablehook` once bodies are watched: reports to a thread's watch what Python dropped there, to the hook before it the rest.
 
     Python calls it at any step of any thread, in the middle of a lock too: it takes none.
     """
