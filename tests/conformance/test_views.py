@@ -20,7 +20,7 @@ from sedano.model.limits.concurrency import Permit
 from sedano.model.memos import CIRCUIT, Memo, memo_name
 from sedano.model.schedules.agenda import Agenda, agenda_of, begun
 from sedano.ports import PARKED, RECORDS, MemberRecord, Outgoing, Ports, command_queue
-from sedano.views import canvas, circuits, failures, locks, now, queues, schedules, task, tasks, workers
+from sedano.views import canvas, circuits, failures, locks, now, queues, schedules, task, tasks, trace, workers
 from sedano.views.plain import plain
 from sedano.views.reader import About
 from tests.conformance.worlds import World, session_of
@@ -114,6 +114,7 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
     }, 4),
     "whole task": (lambda app: task.task(app, "parent", days=1), {"dynamodb.GetItem": 2, "s3.GetObject": 1, "s3.ListObjectsV2": 1}, 2),
     "canvas": (lambda app: canvas.canvas(app, "parent", 1), {"dynamodb.GetItem": 1, "s3.GetObject": 1, "s3.ListObjectsV2": 1}, 1),
+    "trace": (lambda app: trace.trace(app, "child", 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "now": (now.now, {
         "dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 3, "dynamodb.Query": 1, "lambda.GetEventSourceMapping": 1, "s3.GetObject": 1,
         "s3.ListObjectsV2": 1, "sqs.GetQueueAttributes": 2,
@@ -131,7 +132,7 @@ def test_a_view_reads_so_much_and_says_so(app: Sedano, name: str) -> None:
     view, calls, units = VIEWS[name]
     about: About = view(app).about
     assert (about.at, dict(about.reads.calls), about.reads.units) == (NOW, calls, units)
-    assert about.certainty == ("settled" if name in ("task", "whole task", "canvas") else "live")
+    assert about.certainty == ("settled" if name in ("task", "whole task", "canvas", "trace") else "live")
 
 
 @pytest.mark.parametrize("world", ["moto"], indirect=True)

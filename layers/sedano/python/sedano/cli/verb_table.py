@@ -347,6 +347,14 @@ def top() -> Command:
 
 
 @verb
+def trace() -> Command:
+    """Show a canvas as one tree of spans, with the time of each."""
+    from sedano.cli.verbs.trace import command
+
+    return command
+
+
+@verb
 def version() -> Command:
     """Show the versions of sedano, Python and the AWS client."""
     from sedano.cli.verbs.version import command
