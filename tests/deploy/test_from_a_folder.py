@@ -1,4 +1,4 @@
-"""From `sedano new` to production without a clone: tested, prepared, deployed, called, explained, changed, deployed again, destroyed.
+"""From `sedano new` to production without a clone: tested, developed, deployed, called, explained, changed, deployed again, destroyed.
 
 The account enforces IAM. The user's environment has the package, its two dependencies, click and pytest, and a newer typeguard than the
 packages of the CDK take: no CDK, no pip, and no Node on PATH.
@@ -7,20 +7,20 @@ packages of the CDK take: no CDK, no pip, and no Node on PATH.
 import importlib.util
 import json
 import os
-import pty
 import subprocess
 import sys
 import venv
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from sedano.local import Endpoint
 from sedano.local.stage import ENDPOINT_PYTHON
 from sedano.local.synthesis import ROOT
+from tests.deploy.at_home import DevAtHome, Folder, post
 
 SETTINGS = '[tool.sedano.stage.dev]\nmemory = 256\n\n[tool.sedano]\nignore = ["drafts/"]\n'
 LOCAL = ("--set", "local=true")
@@ -34,38 +34,6 @@ NEWER = "4.6.0"
 """A version of typeguard that the CDK's packages refuse beside them: they pin 2.13.3. A synthesis that imports this one fails."""
 MOST_CHANGES = 8
 """A change of one line touches the app's layer and the functions that have it."""
-
-
-class Folder(NamedTuple):
-    """The user's project, the Python of its environment, and the variables that its commands see."""
-
-    path: Path
-    python: Path
-    environment: dict[str, str]
-
-    def python_says(self, *words: str, ends_with: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
-        """Run the environment's Python in the folder, without a terminal."""
-        command, environment = [str(self.python), *words], {**self.environment, **more}
-        done = subprocess.run(command, cwd=self.path, env=environment, input="", capture_output=True, text=True, check=False)
-        assert done.returncode == ends_with, done.stdout + done.stderr
-        return done
-
-    def sedano(self, *words: str, ends_with: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
-        """Give one command of sedano."""
-        return self.python_says("-m", "sedano", *words, ends_with=ends_with, **more)
-
-    def answers(self, answer: str, *words: str) -> int:
-        """Give one command of sedano on a terminal, with the answer to its question; return its exit code."""
-        ours, theirs = pty.openpty()
-        os.write(ours, f"{answer}\n".encode())
-        command = [str(self.python), "-m", "sedano", *words]
-        try:
-            done = subprocess.run(command, cwd=self.path, env=self.environment, stdin=theirs, capture_output=True, text=True, check=False)
-        finally:
-            os.close(ours)
-            os.close(theirs)
-        assert "Deploy the stage dev? Type y for yes" in done.stderr
-        return done.returncode
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +82,9 @@ def folder(tmp_path: Path, environment: Path, endpoint: Endpoint) -> Folder:
         "CDK_VALIDATION": "false",
     }
     Folder(tmp_path, environment, variables).sedano("new", project.name)
-    settings = project / "pyproject.toml"
-    settings.write_text(settings.read_text().replace("[tool.sedano]\n", SETTINGS, 1))
-    return Folder(project, environment, variables)
+    made = Folder(project, environment, variables)
+    made.edit("pyproject.toml", "[tool.sedano]\n", SETTINGS)
+    return made
 
 
 def _change_sets(endpoint: Endpoint) -> set[str]:
@@ -137,7 +105,7 @@ def _prepared(folder: Folder, endpoint: Endpoint) -> None:
     assert "there is no terminal to ask on: give --yes" in refused.stderr
     unprepared = folder.sedano("diff", *LOCAL, ends_with=1)
     assert "is not prepared for deployments: run `sedano bootstrap` once" in unprepared.stderr
-    assert not (folder.path / ".sedano").exists(), "that is known before anything is synthesised"
+    assert not (folder.path / ".sedano" / "deploy").exists(), "that is known before anything is synthesised"
     folder.sedano("bootstrap", "--yes")
     assert _stacks(endpoint) == {"CDKToolkit"}
 
@@ -156,12 +124,48 @@ def _explained(folder: Folder, task: str, **outputs: str) -> str:
     return folder.sedano("explain", task, **outputs).stdout
 
 
+def _developed(folder: Folder) -> None:
+    """On this machine: a task, one that fails, an edit while `sedano dev` runs, a webhook, and what the other verbs say about them."""
+    folder.add_till()
+    dev = DevAtHome(folder)
+    at_home = folder._replace(environment=dev.environment)
+    try:
+        report = dev.start()
+        assert at_home.sedano("call", "greet", "Ada", "--wait").stdout == '"Hello, Ada!"\n'
+        assert "no greeting for Ada" in at_home.sedano("call", "broken", "Ada", "--wait", ends_with=1).stderr
+        assert dev.said(r"broken\[\w{6}\] FAILURE after .*: ValueError: no greeting for Ada$")
+        assert dev.said(r'^ +File ".*shop/tasks.py", line \d+, in broken$')
+        _reloaded(at_home, dev)
+        assert post(report["webhooks"]["till"], "17") == 202
+        assert dev.said(r'receipt\[\w{6}\] SUCCESS in .*: "receipt 17"$')
+        assert post(report["webhooks"]["till"], "18", "a guess") == 401
+        assert "ValueError" in at_home.sedano("failures").stdout
+        assert dev.end() == 0
+    finally:
+        dev.close()
+    gone = at_home.sedano("call", "greet", "Ada", ends_with=1)
+    assert "without AWS, `sedano dev` in the project's folder runs it on this machine" in gone.stderr
+
+
+def _reloaded(folder: Folder, dev: DevAtHome) -> None:
+    """Save another greeting, wait for the new code, and let a program and the verb explain call it."""
+    before = len(dev.lines)
+    folder.edit("shop/tasks.py", "Hello", "Welcome")
+    dev.said("shop/tasks.py changed: reloading", before)
+    dev.said("ready in .*: 3 tasks", before)
+    assert folder.python_says("-c", CALL).stdout == "Welcome, Ada!\n"
+    task = folder.sedano("call", "greet", "Ada").stdout.strip()
+    assert "SUCCESS" in _explained(folder, task)
+    folder.edit("shop/tasks.py", "Welcome", "Hello")
+
+
 @pytest.mark.timeout(900)
-def test_a_new_project_without_a_clone_is_tested_deployed_called_changed_and_destroyed_on_ministack(
+def test_a_new_project_without_a_clone_is_tested_developed_deployed_called_changed_and_destroyed_on_ministack(
     folder: Folder, endpoint: Endpoint
 ) -> None:
     made = {path.name for path in folder.path.iterdir()}
     assert "passed" in folder.python_says("-m", "pytest", "-q", "-p", "no:cacheprovider").stdout
+    _developed(folder)
     _prepared(folder, endpoint)
     deployed = folder.sedano("deploy", *LOCAL, "--yes", "--json")
     assert "cannot be assumed" not in deployed.stderr, "the roles of the bootstrap deploy"
@@ -170,8 +174,7 @@ def test_a_new_project_without_a_clone_is_tested_deployed_called_changed_and_des
     assert json.loads(deployed.stdout)["task_s"] > 0
     assert _called(folder, **outputs) == "Hello, Ada!"
 
-    tasks = folder.path / "shop" / "tasks.py"
-    tasks.write_text(tasks.read_text().replace("Hello", "Good day"))
+    folder.edit("shop/tasks.py", "Hello", "Good day")
     assert folder.answers("n", "deploy", *LOCAL) == 5
     assert _change_sets(endpoint) == set(), "after a no the change sets are gone"
     assert folder.python_says("-c", CALL, **outputs).stdout.strip() == "Hello, Ada!"

@@ -94,9 +94,9 @@ COMMAND = (sys.executable, "-m", "sedano", "dev")
 class DevProject:
     """One project, and the `sedano dev` that was started in it last."""
 
-    def __init__(self, folder: Path, *, write: bool = True) -> None:
-        """Write its files into *folder*, unless they are made in another way; nothing is started yet."""
-        self.folder = folder
+    def __init__(self, folder: Path, *, write: bool = True, python: str = sys.executable) -> None:
+        """Write its files into *folder*, unless they are made in another way; nothing is started yet. The command is that of *python*."""
+        self.folder, self.python = folder, python
         self.lines: list[str] = []
         self.process: subprocess.Popen[str] | None = None
         self._arrived = threading.Condition()
@@ -117,9 +117,8 @@ class DevProject:
 
     def command(self, *options: str) -> subprocess.Popen[str]:
         """Start `sedano dev` with *options*."""
-        return subprocess.Popen(
-            [*COMMAND, *options], cwd=self.folder, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+        words = [self.python, *COMMAND[1:], *options]
+        return subprocess.Popen(words, cwd=self.folder, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def start(self, *options: str) -> dict[str, Any]:
         """Start it, wait until it is ready, and return its report."""
