@@ -56,7 +56,7 @@ def test_the_exit_status_says_that_a_task_failed_and_not_how_many_times_it_was_t
     app.send_task("fails")
     assert once(project) == (Exit.PROBLEMS, {"ended": 1, "failed": 1, "parked": 0, "later": 0, "done": True})
     app.send_task("version")
-    assert once(project)[0] == 0, "the failure was reported by the run that had it"
+    assert once(project)[0] == 0, "the first run reported the failure; the second run had none"
     app.send_task("tried")
     status, counts = once(project)
     assert (status, counts["failed"]) in ((0, 0), (Exit.PROBLEMS, 1)), "its retry is due at the end, or later"

@@ -55,7 +55,7 @@ def cluster(ports: Ports, latest: int = LATEST, days: int = DAYS) -> ClusterView
         days: how many days of the history are counted, today's included (UTC): one S3 GET an object.
 
     Raises:
-        OptionError: there is no such number of days.
+        OptionError: *days* is less than 1.
     """
     tasks, unreadable = timelines(ports, days)
     by_state = Counter(task.state for task in tasks)
@@ -72,7 +72,7 @@ def timelines(ports: Ports, days: int) -> tuple[list[Timeline], int]:
     """Return the tasks of the history of so many *days*, the latest first, and the number of event lines that cannot be read.
 
     Raises:
-        OptionError: there is no such number of days.
+        OptionError: *days* is less than 1.
     """
     state, unreadable = read_state(ports.events.read(first_day(ports, days)))
     return _asked_for(ports, state.tasks_by_time()), unreadable
@@ -82,7 +82,7 @@ def first_day(ports: Ports, days: int) -> str:
     """Return the first of the last *days* (YYYY-MM-DD, UTC), today included.
 
     Raises:
-        OptionError: there is no such number of days.
+        OptionError: *days* is less than 1.
     """
     if days < 1:
         raise OptionError(f"days: {days}; the history of at least one day is read")

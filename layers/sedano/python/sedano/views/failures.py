@@ -50,7 +50,7 @@ def failures(app: Sedano, days: int) -> FailuresView:
     """Return the failed tasks of the last *days*, today included, by cause.
 
     Raises:
-        OptionError: there is no such number of days.
+        OptionError: *days* is less than 1.
     """
     reader = Reader(app)
     every, unreadable = timelines(reader.ports, days)

@@ -77,7 +77,7 @@ def screen(app: Sedano, asked: ScreenQuery) -> Screen:
     """Return the screen that *asked* names.
 
     Raises:
-        UsageError: there is no such screen, or so many days are not kept.
+        UsageError: the screen is not in the list, or *days* is not in its range.
         OptionError: the query or the id is not one.
     """
     if asked.name not in SCREENS:

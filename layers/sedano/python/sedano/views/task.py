@@ -58,7 +58,7 @@ def task(app: Sedano, task_id: str, *, days: int = 0, redact: bool = False, quic
     were set aside, which costs a request for each (`sedano.engine.cluster.explanation.explain`).
 
     Raises:
-        OptionError: the id is missing, or there is no such number of days.
+        OptionError: the id is missing, or *days* is less than 1.
         Unavailable: a store did not answer.
     """
     reader = Reader(app)

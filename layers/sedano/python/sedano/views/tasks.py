@@ -53,7 +53,7 @@ def tasks(app: Sedano, days: int, query: TaskQuery = EVERY, limit: int = MOST) -
     """Return the tasks of the last *days*, today included, that *query* finds, at most *limit* of them.
 
     Raises:
-        OptionError: there is no such number of days.
+        OptionError: *days* is less than 1.
     """
     reader = Reader(app)
     every, unreadable = timelines(reader.ports, days)
