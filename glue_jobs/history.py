@@ -39,12 +39,12 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 USAGE = 'history build|compact|update|report|query ["SELECT …"] --target PLACE [options]; --help lists them'
 
-Told = dict[str, Any]
+Answer = dict[str, Any]
 Landed = Mapping[str, str]
 """The mark of each landed file, by its address."""
 
 
-def build(spark: SparkSession, history: History, options: argparse.Namespace, listed: Landed | None = None) -> Told:
+def build(spark: SparkSession, history: History, options: argparse.Namespace, listed: Landed | None = None) -> Answer:
     """Take in the landed files that the history does not hold yet; with ``--rebuild`` all of them, in place of its parts.
 
     *listed*: what lies at the source, where that is known; what lands after it was listed is for the next run.
@@ -58,14 +58,14 @@ def build(spark: SparkSession, history: History, options: argparse.Namespace, li
         left, quarantined = rows.take_in(spark, sorted(new), history.archive.place(edition.prefix))
         again = new.keys() & taken.keys() - left.keys()
         rare = {"broken_files": left, "read_again": len(again)}
-        told: Told = {"quarantined": quarantined, **{name: value for name, value in rare.items() if value}}
+        answer: Answer = {"quarantined": quarantined, **{name: value for name, value in rare.items() if value}}
         if left and options.rebuild:
             first, why = next(iter(left.items()))
             raise ConfigurationError(f"rebuild: {len(left)} files are broken, such as {first} ({why}); put whole copies in their place")
         if left.keys() == new.keys():
-            return {"version": edition.seen.version, "new_files": 0, **told}
+            return {"version": edition.seen.version, "new_files": 0, **answer}
         made = history.extend(edition, {name: mark for name, mark in new.items() if name not in left}, alone=options.rebuild)
-    return {"version": made.version, "new_files": len(new) - len(left), "parts": len(made.parts), **told}
+    return {"version": made.version, "new_files": len(new) - len(left), "parts": len(made.parts), **answer}
 
 
 def on_day(landed: Landed, day: str | None) -> dict[str, str]:
@@ -73,7 +73,7 @@ def on_day(landed: Landed, day: str | None) -> dict[str, str]:
     return {name: mark for name, mark in landed.items() if day is None or f"dt={day}/" in name}
 
 
-def compact(spark: SparkSession, history: History, options: argparse.Namespace) -> Told:
+def compact(spark: SparkSession, history: History, options: argparse.Namespace) -> Answer:
     """Merge all parts into a base with its tables, then delete what no snapshot of the last ``--keep-days`` names."""
     must_hold_something(history)
     with editing(history) as edition:
@@ -85,21 +85,21 @@ def compact(spark: SparkSession, history: History, options: argparse.Namespace) 
     return {"version": now.version, "parts": len(now.parts), "deleted": len(gone)}
 
 
-def update(spark: SparkSession, history: History, options: argparse.Namespace, listed: Landed | None = None) -> Told:
+def update(spark: SparkSession, history: History, options: argparse.Namespace, listed: Landed | None = None) -> Answer:
     """Build, then compact: what a schedule runs, also before anything has landed."""
     built = build(spark, history, options, listed)
     return {**built, **compact(spark, history, options)} if history.current().parts else built
 
 
-def report(spark: SparkSession, history: History, options: argparse.Namespace) -> Told:
+def report(spark: SparkSession, history: History, options: argparse.Namespace) -> Answer:
     """Write the page."""
-    told = gathered(tables(spark, history), options.root)
-    text = page(told)
+    answer = gathered(tables(spark, history), options.root)
+    text = page(answer)
     Path(options.out).write_text(text, encoding="utf-8")
     return {"report": str(options.out), "bytes": len(text.encode())}
 
 
-def query(spark: SparkSession, history: History, options: argparse.Namespace) -> Told:
+def query(spark: SparkSession, history: History, options: argparse.Namespace) -> Answer:
     """Answer a SELECT over the tables.
 
     Raises:
@@ -142,8 +142,8 @@ def places(history: History, snapshot: Snapshot) -> rows.Places:
     return rows.Places([at(part.prefix) for part in snapshot.parts], at(snapshot.base) if snapshot.base else None, pending)
 
 
-TAKE_IN: dict[str, Callable[[SparkSession, History, argparse.Namespace, Landed], Told]] = {"build": build, "update": update}
-VERBS: dict[str, Callable[[SparkSession, History, argparse.Namespace], Told]] = {
+TAKE_IN: dict[str, Callable[[SparkSession, History, argparse.Namespace, Landed], Answer]] = {"build": build, "update": update}
+VERBS: dict[str, Callable[[SparkSession, History, argparse.Namespace], Answer]] = {
     "build": build, "compact": compact, "update": update, "report": report, "query": query,
 }  # fmt: skip
 
@@ -180,17 +180,17 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def shown(told: Told, as_json: bool) -> str:
+def shown(answer: Answer, as_json: bool) -> str:
     """Return the report of the run, or the answer, as text."""
-    if "rows" not in told:
-        return json.dumps(told)
+    if "rows" not in answer:
+        return json.dumps(answer)
     if as_json:
-        if len(set(told["columns"])) < len(told["columns"]):
-            raise OptionError("two columns have one name, which JSON has no place for; tell them apart with AS")
-        named = [dict(zip(told["columns"], row, strict=True)) for row in told["rows"]]
+        if len(set(answer["columns"])) < len(answer["columns"]):
+            raise OptionError("two columns have one name, which JSON has no place for; rename one with AS")
+        named = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
         return "\n".join(json.dumps(row, ensure_ascii=False, default=str) for row in named)
-    lines = [told["columns"], *[["" if value is None else str(value) for value in row] for row in told["rows"]]]
-    widths = [max(len(line[n]) for line in lines) for n in range(len(told["columns"]))]
+    lines = [answer["columns"], *[["" if value is None else str(value) for value in row] for row in answer["rows"]]]
+    widths = [max(len(line[n]) for line in lines) for n in range(len(answer["columns"]))]
     return "\n".join("  ".join(value.ljust(width) for value, width in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
@@ -225,7 +225,7 @@ def look(history: History, options: argparse.Namespace) -> dict[str, str]:
     return landed
 
 
-def worked(history: History, options: argparse.Namespace) -> Told:
+def worked(history: History, options: argparse.Namespace) -> Answer:
     """Do what was asked for, with a session of its own."""
     landed = look(history, options)
     spark = session("sedano history", short=len(landed) < SMALL_FILES and "://" not in options.target)
@@ -235,7 +235,7 @@ def worked(history: History, options: argparse.Namespace) -> Told:
         spark.stop()
 
 
-def done(spark: SparkSession, history: History, options: argparse.Namespace, landed: Landed) -> Told:
+def done(spark: SparkSession, history: History, options: argparse.Namespace, landed: Landed) -> Answer:
     """Do what was asked for; the source, which may be long, was listed once (*landed*) and is not listed again."""
     must_open(spark, options.target, options.source or "")
     take_in = TAKE_IN.get(options.verb)

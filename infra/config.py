@@ -101,7 +101,7 @@ class StageConfig:
         streams: the ARN of each stream that the application declares, by its name there: a DynamoDB table's or one of Kinesis, in the
             stage's Region; in a CDK app of your own also `table.table_stream_arn` or `stream.stream_arn`.
         stream_keys: the ARN of the KMS key, by the stream's name, where a key of your own encrypts it.
-        pipeline: what runs the history job: `glue`, `emr` or `none`.
+        pipeline: the service that runs the history job: `glue`, `emr` or `none`.
         pipeline_schedule: when it runs without being started, such as `cron(15 * * * ? *)`.
         pipeline_by_task: let tasks start the Glue job, wait for it and stop it (`sedano.spark.spark_task`). The arguments of a run can name
             further code, which then runs under the job's role: leave it off unless you trust every task with the history.
@@ -176,7 +176,7 @@ class StageConfig:
         require(self.region is None or _is(_REGION, self.region), "region", self.region, "an AWS Region such as eu-central-1")
         together = (self.account is None) == (self.region is None)
         missing, given = ("region", "account") if self.region is None else ("account", "region")
-        require(together, missing, None, f"a value, because {given} is given and a stage belongs to both or to neither")
+        require(together, missing, None, f"a value, because {given} is given: set both or omit both")
 
     def _check_sizes(self) -> None:
         _require_within("memory", self.memory, 128, 10240)
@@ -263,7 +263,7 @@ class StageConfig:
         """Return in a sentence how many tasks the stage can work on: by its tables, and by the invocations of a queue."""
         at_once, tasks = self.concurrency * self.batch, self.most_writes // WRITES_A_TASK
         return (
-            f"its tables bear about {tasks} claimed tasks a second (most_writes={self.most_writes}), and a queue has at most {at_once} "
+            f"its tables can take about {tasks} claimed tasks a second (most_writes={self.most_writes}), and a queue has at most {at_once} "
             f"in work (concurrency={self.concurrency}, batch={self.batch})"
         )
 

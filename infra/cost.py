@@ -1,4 +1,4 @@
-"""What a stage costs: an idle month, and a million tasks, from its templates and the calls that a task was measured to make.
+"""The cost of a stage: an idle month, and a million tasks, from its templates and the calls that a task was measured to make.
 
     python -m infra.cost build/cdk.out
 
@@ -140,7 +140,7 @@ def working(stage: Stage) -> list[Item]:
     return _priced(
         ("metrics of its own, of tasks that end well, fail and are tried again", len(ORDINARY) if own else 0, LIST.metric),
         ("metrics of its own that alarms look at, where there was trouble", len(own), LIST.metric),
-        ("metrics of what streams told, at most", MORE_METRICS * len(_told(stage)), LIST.metric),
+        ("metrics of streams, at most", MORE_METRICS * len(_told(stage)), LIST.metric),
     )
 
 
@@ -168,7 +168,7 @@ def tasks(
         ("joins and launches of chords written", MILLION * shape.in_chords / batch + 2 * pages, LIST.dynamodb_write / MILLION),
         ("results of chords read", MILLION * shape.in_chords, LIST.dynamodb_read / MILLION),
         ("arguments, results and pages in S3", MILLION * shape.in_s3 + pages, (LIST.s3_put + LIST.s3_get) / MILLION),
-        ("history told and taken in", told + 2 * _taken(told, records), LIST.sqs_request / MILLION),
+        ("history events sent and received", told + 2 * _taken(told, records), LIST.sqs_request / MILLION),
         ("history kept, objects", objects, LIST.s3_put / MILLION),
         ("recorder invoked", objects, LIST.lambda_request / MILLION),
         ("recorder waits for AWS, GB·s", objects * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
@@ -231,8 +231,8 @@ def page(stage: Stage) -> str:
     """Return everything for people, as Markdown."""
     second = MILLION * stage.memory_gb * LIST.lambda_gb_s / MILLION
     return "\n".join([
-        "# What this stage costs", "",
-        f"List prices of {REGION} on {DAY} in US dollars, free tiers not counted. Stored data, transfer and logs come on top:",
+        "# Cost of this stage", "",
+        f"List prices of {REGION} on {DAY} in US dollars, free tiers not counted. Stored data, transfer and logs are extra:",
         "DynamoDB 0.25, its backup 0.20, S3 0.023 a GB and month; logs of your own tasks 0.50 a GB. An account's first ten alarms, three",
         "dashboards and ten metrics, and a million requests to SQS and Lambda a month, are free.", "",
         *_table("An idle month", idle(stage)), *_table("A month with work, beside the tasks, at most", working(stage)),
@@ -275,7 +275,7 @@ def _by_shape(stage: Stage) -> Iterator[str]:
     more = [_in_tens(stage, joined, batch) - _in_tens(stage, SMALL, batch) for batch in (1, None)]
     yield f"As members of chords a million tasks cost {more[0]:.2f} more received alone, {more[1]:.2f} in batches of {stage.batch}."
     alone, full = total(events(stage, 1, 1)), total(events(stage, 10))
-    yield f"A million events add {alone:.2f} to the tasks that they call when each comes alone, and {full:.2f} in tens."
+    yield f"A million events add {alone:.2f} to the tasks that they call when each arrives alone, and {full:.2f} in tens."
     stored = _in_tens(stage, Shape(in_s3=1)) - small
     yield f"Arguments above 60 KB (in a canvas 8 KB) and results above 100 KB lie in S3: {stored:.2f} a million. A record holds the result"
     kb = _in_tens(stage, Shape(record_kb=2)) - small
@@ -289,7 +289,7 @@ def _in_tens(stage: Stage, shape: Shape, batch: int | None = None) -> float:
 def _when_rare(stage: Stage) -> Iterator[str]:
     """Yield a sentence about tasks so rare that the history of each becomes an object of its own."""
     rare = total(tasks(stage, "claimed", 1, 1, 1))
-    yield f"Where less than one task a minute comes, the history of each becomes an object of its own: {rare:.2f} a million claimed tasks."
+    yield f"With less than one task a minute, the history of each becomes an object of its own: {rare:.2f} a million claimed tasks."
 
 
 def summary(stage: Stage) -> str:
@@ -317,7 +317,7 @@ def _of_streams(stage: Stage) -> Iterator[str]:
     """Yield a sentence about the records of streams, where one is read."""
     for mapping in _mappings(stage, of_streams=True)[:1]:
         alone, most = total(streams(stage, 1)), mapping["BatchSize"]
-        words = f"when each comes alone, {total(streams(stage, most)):.2f} in batches of {most}."
+        words = f"when each arrives alone, {total(streams(stage, most)):.2f} in batches of {most}."
         yield f"A million records of streams add {alone:.2f} to the tasks that they call {words}"
         yield "Reading a DynamoDB stream is free, and Kinesis asks for its shards, read or not."
 
@@ -335,7 +335,7 @@ def _of_the_job(stage: Stage) -> Iterator[str]:
     named = {one["Type"]: _properties(one) for one in stage.resources}
     if job := named.get("AWS::Glue::Job"):
         minute, trigger = job["NumberOfWorkers"] * LIST.glue_worker / 60, named.get("AWS::Glue::Trigger")
-        when = f"by `{trigger['Schedule']}`, whether there is something to take in or not" if trigger else "when somebody starts it"
+        when = f"by `{trigger['Schedule']}`, whether there is something to take in or not" if trigger else "when a user starts it"
         yield f"The history job is in none of this. It runs {when}, and each minute of a run, at least one, adds {minute:.3f}."
 
 
@@ -390,7 +390,7 @@ def main(given: Sequence[str]) -> int:
         sys.stderr.write(f"sedano: {given[0]} holds no stage of sedano: its stacks are called sedano-STAGE-core and so on\n")
         return 2
     for name, stage in found.items():
-        sys.stdout.write(page(stage) if len(found) == 1 else page(stage).replace("What this stage costs", f"What the stage {name} costs"))
+        sys.stdout.write(page(stage) if len(found) == 1 else page(stage).replace("Cost of this stage", f"Cost of the stage {name}"))
     return 0
 
 

@@ -58,7 +58,7 @@ def wrong_with(schedule: str, year: int) -> str | None:
         return f"runs that are {SHORTEST_MINUTES} minutes apart, as Glue takes them"
     coming = {one for one in years if one >= year}
     if not coming or (days and not _comes(days, months, coming)):
-        return f"a day that comes; from {year} on none does"
+        return f"a day that exists; from {year} on no such day does"
     return None
 
 

@@ -16,7 +16,7 @@ PLAYED, LARGE, REVOKED, STORMS = 400, 15, 100, 300
 TROUBLED = ("ok",) * 6 + ("replace",) * 3 + ("retried", "fail", "fail", "rejected", "quiet", "once")
 """What tasks do where planted faults are searched for."""
 MUST_FIRE = (
-    "ClaimsStolen", "Duplicates", "TasksRetried", "duplicate message discarded", "follow-ups not sent; the message comes back",
+    "ClaimsStolen", "Duplicates", "TasksRetried", "duplicate message discarded", "follow-ups not sent; message is redelivered",
     "the publisher died", "nothing was published", "revoked while it ran",
     "a task with an id of its own",
 )  # fmt: skip

@@ -181,7 +181,7 @@ def test_what_is_still_needed_is_not_revoked_by_mistake(run: Run, ports: Ports, 
     text = store.read()
     status, _, err = run("revoke", "k1")
     assert (status, store.read()) == (1, text)
-    assert "parked messages may bear its mark until 20" in err
+    assert "parked messages may have its mark until 20" in err
     assert "give --at-once" in err
     wait(ports, OLD_S + 1)
     assert run("revoke", "k1") == (0, "k1 dropped; processes forget it within 300 s\n", "sedano keys: drop 1 key of 2: k1\n")

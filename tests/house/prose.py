@@ -3,20 +3,19 @@
 A rule is a regular expression for a construction that readers must translate. A text is a docstring, a string of at least three words in
 the code (an error, a log line, a text of the command), a comment on its own line, or a paragraph of a page. Code in pages is not searched.
 
-Texts written before the rules still have hits. `prose_left.txt` lists how many each room has; a number may only fall.
+No text may have a hit.
 
-    .venv/bin/python -m tests.house.prose ROOM     # list the hits of a room
-    .venv/bin/python -m tests.house.prose --lower  # write lower numbers where hits were removed
+    .venv/bin/python -m tests.house.prose                         # list all hits
+    .venv/bin/python -m tests.house.prose docs/flow.md infra/     # list the hits of these files and folders
 """
 
 import ast
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.house.tree import LIBRARY, ROOT, Source, sources
+from tests.house.tree import LIBRARY, Source, sources
 
 _SUBJECT = r"(?:^|(?<=[.;:!(|-]\s)|(?<=[.;:!]\n)|(?<=[\[(]))"
 _VERB = r"(?:is|are|was|were|has|have|had|may|can|cannot|must|does|do|did|will|should|needs?|waits?|runs?|fails?|begins?|ends?|takes?)"
@@ -43,7 +42,6 @@ PATTERNS: dict[str, tuple[re.Pattern[str], str]] = {
     )
 }
 """Each construction that the house does not use, and the words that replace it."""
-LISTED = ROOT / "tests" / "house" / "prose_left.txt"
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 CODE = ("layers/", "functions/", "glue_jobs/", "infra/")
 
@@ -114,42 +112,12 @@ def is_judged(source: Source) -> bool:
     return source.path.endswith(".py") and source.path.startswith(CODE)
 
 
-def room(path: str) -> str:
-    """The room of a file: a page is one, and so is a folder of code without the folders in it."""
-    return path if path.endswith(".md") else path.rpartition("/")[0].replace(LIBRARY.rstrip("/"), "sedano")
-
-
-def counts(judged: Iterable[Source]) -> dict[str, int]:
-    """The number of hits of each room that has any."""
-    hits = Counter({room(source.path): 0 for source in judged})
-    for source in judged:
-        hits[room(source.path)] += len(complaints(source))
-    return {name: number for name, number in hits.items() if number}
-
-
-def listed() -> dict[str, int]:
-    """The number of hits that each room may still have; a room that is not listed has none."""
-    rows = [row.split() for row in LISTED.read_text().splitlines() if row and not row.startswith("#")]
-    return {name: int(number) for name, number in rows}
-
-
-def write(numbers: dict[str, int]) -> None:
-    """List the rooms with their numbers. Empty lines keep changes of two neighbours from being a conflict for git."""
-    head = "# Hits of tests/house/prose.py that each room still has. They may only fall: `python -m tests.house.prose --lower` lowers them."
-    rows = [f"{name} {number}" for name, number in sorted(numbers.items()) if number]
-    LISTED.write_text("\n\n".join([head, *rows]) + "\n")
-
-
-def main(arguments: list[str]) -> None:
-    """Lower the numbers, or list the hits of the rooms that were named."""
-    judged = [source for source in sources() if is_judged(source)]
-    if arguments == ["--lower"]:
-        hits = counts(judged)
-        write({name: min(number, hits.get(name, 0)) for name, number in listed().items()})
-        return
-    for source in judged:
-        if room(source.path) in arguments or source.path in arguments:
-            print(*complaints(source), sep="\n")
+def main(places: list[str]) -> None:
+    """Print the hits of the files below *places*, or of all files."""
+    begins = tuple(place.replace("sedano/", LIBRARY, 1) if place.startswith("sedano/") else place for place in places or [""])
+    for source in sources():
+        if is_judged(source) and source.path.startswith(begins) and (found_here := complaints(source)):
+            print(*found_here, sep="\n")
 
 
 if __name__ == "__main__":

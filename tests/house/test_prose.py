@@ -1,4 +1,4 @@
-"""The language of the tree: plain technical English, in every new text and in each room that was rewritten."""
+"""The language of the tree: plain technical English, in every text of the code that is shipped and of the pages."""
 
 import pytest
 
@@ -50,22 +50,10 @@ def names(text: str) -> list[str]:
     return [name for name, _ in prose.found(text)]
 
 
-def advice(room: str, number: int, allowed: int) -> str:
-    """What to do about a room whose number is not the number listed."""
-    if number < allowed:
-        return f"{room}: {number} hits, {allowed} listed: run `python -m tests.house.prose --lower`, commit tests/house/prose_left.txt"
-    hits = [complaint for source in judged() if prose.room(source.path) == room for complaint in prose.complaints(source)]
-    return "\n  ".join([f"{room}: {number} hits, {allowed} allowed. Write the new text in plain English (CONTRIBUTING.md):", *hits])
-
-
-def test_no_room_has_more_or_fewer_hits_than_are_listed_for_it() -> None:
-    hits, allowed = prose.counts(judged()), prose.listed()
-    differing = sorted(room for room in {*hits, *allowed} if hits.get(room, 0) != allowed.get(room, 0))
-    assert not differing, "\n" + "\n".join(advice(room, hits.get(room, 0), allowed.get(room, 0)) for room in differing)
-
-
-def test_every_listed_room_exists() -> None:
-    assert set(prose.listed()) <= {prose.room(source.path) for source in judged()}
+@pytest.mark.parametrize("source", judged(), ids=lambda source: source.path)
+def test_a_text_has_no_construction_that_readers_must_translate(source: Source) -> None:
+    found = prose.complaints(source)
+    assert not found, "\n".join(["write the text in plain English (CONTRIBUTING.md):", *found])
 
 
 @pytest.mark.parametrize(("name", "text"), REFUSED.items(), ids=list(REFUSED))
@@ -95,12 +83,6 @@ def test_code_in_pages_and_words_of_code_are_not_texts() -> None:
     assert prose.complaints(Source(f"{LIBRARY}app.py", '"""A module."""\nx = {"is no": "tell"}\ncomes = nobody\n')) == []
 
 
-def test_a_room_is_a_page_or_a_folder() -> None:
-    paths = (f"{LIBRARY}app.py", f"{LIBRARY}engine/worker/gates.py", "infra/stages.py", "docs/flow.md", "README.md")
-    assert [prose.room(path) for path in paths] == ["sedano", "sedano/engine/worker", "infra", "docs/flow.md", "README.md"]
-
-
-def test_a_new_room_may_have_no_hit() -> None:
-    planted = [Source(f"{LIBRARY}new/walk.py", '"""Tell it."""\n'), Source(f"{LIBRARY}new/talk.py", '"""Return it."""\n')]
-    assert prose.counts(planted) == {"sedano/new": 1}
-    assert "sedano/new" not in prose.listed()
+def test_code_that_is_shipped_and_pages_are_judged_and_tests_are_not() -> None:
+    shipped = (f"{LIBRARY}new/walk.py", "infra/stages.py", "docs/flow.md", "README.md")
+    assert [prose.is_judged(Source(path, "")) for path in (*shipped, "tests/house/prose.py")] == [True, True, True, True, False]

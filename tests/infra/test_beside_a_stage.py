@@ -58,5 +58,5 @@ def test_in_production_no_bucket_is_emptied() -> None:
 
 def test_a_stage_says_how_many_tasks_it_bears() -> None:
     said = StageConfig().bears()
-    assert said.startswith("its tables bear about 2000 claimed tasks a second (most_writes=4000), and a queue has at most 100 in work")
+    assert said.startswith("its tables can take about 2000 claimed tasks a second (most_writes=4000), and a queue has at most 100 in work")
     assert "about 50 claimed" in StageConfig(most_writes=100).bears()

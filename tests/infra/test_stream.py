@@ -135,9 +135,9 @@ def test_a_stream_whose_silence_would_not_be_heard_is_seen(streamed: Templates, 
 
 def test_the_cost_page_tells_what_records_cost_and_asks_for_nothing_of_an_idle_stream_but_its_metrics(streamed: Templates) -> None:
     page = (streamed.directory / "cost.md").read_text()
-    assert "A million records of streams add 0.37 to the tasks that they call when each comes alone, 0.00 in batches of 100" in page
+    assert "A million records of streams add 0.37 to the tasks that they call when each arrives alone, 0.00 in batches of 100" in page
     assert "| metrics by which a stream is seen to be read | 2 | 0.600 |" in page
-    assert "| metrics of what streams told, at most | 10 | 3.000 |" in page
+    assert "| metrics of streams, at most | 10 | 3.000 |" in page
     queues = len(list(streamed.sources()))
     assert f"| Lambda asks the queues | {queues * 648_000:,} |" in page
 

@@ -77,7 +77,7 @@ def test_times_are_utc_and_every_value_has_a_place_in_json(spark):
 def test_two_columns_of_one_name_are_shown_beside_one_another_and_refused_as_json(spark):
     columns, rows, _ = answered(spark, "SELECT 1 AS a, 2 AS a", 1)
     assert job.shown({"columns": columns, "rows": rows}, as_json=False).splitlines() == ["a  a", "1  2"]
-    with pytest.raises(OptionError, match="tell them apart with AS"):
+    with pytest.raises(OptionError, match="rename one with AS"):
         job.shown({"columns": columns, "rows": rows}, as_json=True)
 
 

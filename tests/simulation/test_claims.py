@@ -15,7 +15,7 @@ from tests.simulation.sizes import CI
 ROOT = Path(__file__).resolve().parents[2]
 MUST_FIRE = (
     "steal", "own write recognised", "late duplicate refused", "a late outcome was refused by the ledger", "killed at the deadline",
-    "duplicate message discarded", "TasksRetried", "TasksPoisoned", "follow-ups not sent; the message comes back",
+    "duplicate message discarded", "TasksRetried", "TasksPoisoned", "follow-ups not sent; message is redelivered",
 )  # fmt: skip
 DIGESTS = """
 import json

@@ -156,7 +156,7 @@ def test_an_app_with_a_fault_shows_its_own_traceback_and_one_sentence(
 
 def test_a_directory_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["discover", *APP, "--code", str(tmp_path / "nowhere")]) == 2
-    assert f"sedano discover: --code: {(tmp_path / 'nowhere').resolve()} is no directory; give the one that" in capsys.readouterr().err
+    assert f"sedano discover: --code: {(tmp_path / 'nowhere').resolve()} is not a directory; give the one that" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", [["cluster"], ["discover"], ["explain", "t"], ["parked", "list"], ["spool", "send"], ["workflow", "list"]])
@@ -185,7 +185,7 @@ def test_a_schedule_whose_moments_are_over_is_said_and_is_no_error(code: Path, c
     )
     assert main(["discover", "--app", "calendar_of:app", "--code", str(code), "--json"]) == 0
     said = capsys.readouterr()
-    assert said.err == "sedano: the schedule calendar_of.opened comes no more: its last moment is over\n"
+    assert said.err == "sedano: the schedule calendar_of.opened never runs again: its last moment is over\n"
     assert list(json.loads(said.out)["schedules"]) == ["calendar_of.closed", "calendar_of.counted", "calendar_of.opened"]
 
 

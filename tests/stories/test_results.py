@@ -177,7 +177,7 @@ def test_whoever_waits_where_an_event_loop_runs_is_told_what_to_await(shop: Shop
 
     (words,) = asyncio.run(wait())
     assert "write `await result`" in words
-    assert "with a limit `await asyncio.wait_for(result, 10)`, as they come `async for value in results.iterate()`" in words
+    assert "with a limit `await asyncio.wait_for(result, 10)`, as they arrive `async for value in results.iterate()`" in words
     processes.drain()
     assert shop.ran["add"] == 4, "a call that would have waited was not published"
     assert asyncio.run(asyncio.wait_for(one, 10)) == 3

@@ -127,7 +127,7 @@ def test_workflows_are_checked_and_drawn(world: testing.World, capsys: pytest.Ca
     [
         (("draw", "nowhere.toml"), "nowhere.toml: there is no such file; give the path of the workflow's .toml or .yaml file"),
         (("start", BREAD, "rolls=1"), "rolls: workflow bread has no such input"),
-        (("start", BREAD, "loaves"), "'loaves' is no input; write NAME=VALUE"),
+        (("start", BREAD, "loaves"), "'loaves' is not an input; write NAME=VALUE"),
         (("start", BREAD, "loaves=x"), "loaves: workflow bread: expected int, got str"),
         (("start", "tests.stories.bakery:mix"), "is a Task, not a workflow"), (("start", "nowhere:Flow"), "No module named 'nowhere'"),
         (("start", "cake"), "cake: the app declares no workflow of this name, it declares bread"),

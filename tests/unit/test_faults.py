@@ -99,8 +99,8 @@ def test_an_error_becomes_what_the_caller_can_do_about_it(error: Exception, kind
     [
         (answered("ExpiredToken"), "renew them until `aws sts get-caller-identity` answers"),
         (answered("ExpiredTokenException"), "renew them until `aws sts get-caller-identity` answers"),
-        (answered("UnrecognizedClientException"), "`aws sts get-caller-identity` tells whose they are, AWS_ENDPOINT_URL where"),
-        (answered("AccessDenied"), "whoever has these credentials may not do this; is this the stage"),
+        (answered("UnrecognizedClientException"), "`aws sts get-caller-identity` shows whose they are, AWS_ENDPOINT_URL where"),
+        (answered("AccessDenied"), "these credentials do not allow this; is this the stage"),
         (NoCredentialsError(), "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys"),
         (NoRegionError(), "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys"),
         (ProfileNotFound(profile="nope"), "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys"),

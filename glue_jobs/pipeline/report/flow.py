@@ -9,7 +9,7 @@ from glue_jobs.pipeline.report.style import FAILED, LEFT_OUT
 from glue_jobs.pipeline.report.words import count, safe, share
 from sedano.model.states import PENDING, RECEIVED, REJECTED, RETRY, STARTED, SUCCESS
 
-Told = dict[str, Any]
+Content = dict[str, Any]
 
 #: The states from the top to the bottom: what went well above what did not; any other state comes last.
 ORDER = (SUCCESS, STARTED, RECEIVED, PENDING, RETRY, *LEFT_OUT, REJECTED, *FAILED)
@@ -18,7 +18,7 @@ LABEL = 0.125
 _COLUMNS = ((0.0, "published"), (0.36, "received"), (0.7, "started"))
 
 
-def flow(ways: Sequence[Told]) -> str:
+def flow(ways: Sequence[Content]) -> str:
     """Draw the *ways* that tasks went (`gather`): how many were received, were started, and are in which state."""
     total = sum(way["tasks"] for way in ways)
     if not total:
@@ -34,21 +34,21 @@ def flow(ways: Sequence[Told]) -> str:
             known = way["state"] if way["state"] in ORDER else "other"  # a custom state is a text from outside
             bands.append(((edges[left], edges[right]), places[left][n], places[right][n], known, words))
     nodes = [_head(x, name, sum(w["tasks"] for w in ranked if _held(c)(w)), total) for c, (x, name) in enumerate(_COLUMNS)]
-    drawing = ribbons(bands, "What became of the tasks that were published")
+    drawing = ribbons(bands, "The states that published tasks went through")
     return f'<div class="flowbox"><div style="position:relative">{drawing}{"".join(nodes)}{_ends(ranked, places[3], total)}</div></div>'
 
 
-def _rank(way: Told) -> tuple[int, str, bool, bool]:
+def _rank(way: Content) -> tuple[int, str, bool, bool]:
     state = way["state"]
     return (ORDER.index(state) if state in ORDER else len(ORDER), state, not way["started"], not way["received"])
 
 
-def _held(column: int) -> Callable[[Told], bool]:
+def _held(column: int) -> Callable[[Content], bool]:
     """Return the test whether a way passes a column."""
     return lambda way: column in (0, 3) or bool(way["received" if column == 1 else "started"])
 
 
-def _stacked(ways: Sequence[Told], total: int, held: Callable[[Told], bool]) -> list[Band]:
+def _stacked(ways: Sequence[Content], total: int, held: Callable[[Content], bool]) -> list[Band]:
     """Return where each way passes a column, from the top down, with gaps between states."""
     states = list(dict.fromkeys(way["state"] for way in ways))
     room = 1.0 - GAP * (len(states) - 1)
@@ -69,7 +69,7 @@ def _head(x: float, name: str, tasks: int, total: int) -> str:
     )
 
 
-def _ends(ways: Sequence[Told], places: Sequence[Band], total: int) -> str:
+def _ends(ways: Sequence[Content], places: Sequence[Band], total: int) -> str:
     """Write each state beside its ribbons, none over another."""
     states = list(dict.fromkeys(way["state"] for way in ways))
     of_state = {s: [place for way, place in zip(ways, places, strict=True) if way["state"] == s] for s in states}

@@ -13,7 +13,7 @@ from glue_jobs.pipeline.tables.latency import figures, taken_apart
 from sedano.errors import OptionError
 
 Tables = Mapping[str, DataFrame]
-Told = dict[str, Any]
+Content = dict[str, Any]
 
 INTERVALS: Final = 120
 HEAT_COLUMNS: Final = 60
@@ -27,7 +27,7 @@ _WIDTHS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 180
 _STEPS = ("sent", "started", "succeeded", "failed", "retried")
 
 
-def gathered(tables: Tables, root: str | None = None) -> Told:
+def gathered(tables: Tables, root: str | None = None) -> Content:
     """Return everything that the page shows.
 
     Args:
@@ -37,16 +37,16 @@ def gathered(tables: Tables, root: str | None = None) -> Told:
     Raises:
         OptionError: there is no canvas *root*.
     """
-    told = tables["tasks"]
-    span = spanned(told, tables["workers"])
+    task_rows = tables["tasks"]
+    span = spanned(task_rows, tables["workers"])
     return {
         **span._asdict(),
-        "states": {row["state"]: row["count"] for row in told.groupBy("state").count().orderBy("state").collect()},
+        "states": {row["state"]: row["count"] for row in task_rows.groupBy("state").count().orderBy("state").collect()},
         "quarantined": tables["quarantine"].count(),
         "throughput": _throughput(tables, span),
-        "latency": _latency(told),
-        "heat": _heat(told, span),
-        "flow": _flow(told),
+        "latency": _latency(task_rows),
+        "heat": _heat(task_rows, span),
+        "flow": _flow(task_rows),
         "failures": _top(tables["failures"], 8, F.desc("poison"), F.desc(F.col("failures") + F.col("retries")), "name"),
         "lanes": _lanes(tables, span),
         "canvas": _canvas(tables["canvas"], root, span),
@@ -55,7 +55,7 @@ def gathered(tables: Tables, root: str | None = None) -> Told:
     }
 
 
-def _throughput(tables: Tables, span: Span) -> Told:
+def _throughput(tables: Tables, span: Span) -> Content:
     """Return what happened in each of at most `INTERVALS` intervals of a round length."""
     begin, end = span.begin, span.end
     seconds = next((width for width in _WIDTHS if width * INTERVALS >= end - begin), (end - begin) / INTERVALS)
@@ -79,32 +79,33 @@ def _moments(tables: Tables) -> DataFrame:
     return moments.select("at", *[F.when(F.col("step") == step, 1).otherwise(0).alias(step) for step in _STEPS])
 
 
-def _latency(told: DataFrame) -> Told:
+def _latency(task_rows: DataFrame) -> Content:
     """Return the percentiles of all tasks, and by name of the commonest."""
-    everyone = told.groupBy(F.lit("all tasks").alias("name")).agg(F.count("*").alias("tasks"), *figures()).select("*", *taken_apart())
-    named = told.where(F.col("name").isNotNull()).groupBy("name").agg(F.count("*").alias("tasks"), *figures()).select("*", *taken_apart())
+    everyone = task_rows.groupBy(F.lit("all tasks").alias("name")).agg(F.count("*").alias("tasks"), *figures()).select("*", *taken_apart())
+    by_name = task_rows.where(F.col("name").isNotNull()).groupBy("name")
+    named = by_name.agg(F.count("*").alias("tasks"), *figures()).select("*", *taken_apart())
     columns = ["name", "tasks", *[f"{c}_{figure}" for c in LATENCIES for figure in ("p50", "p90", "p95", "p99", "max")]]
     return {"all": _first(everyone.select(*columns)), "by_name": _top(named.select(*columns), 12, F.desc("tasks"), "name")}
 
 
-def _heat(told: DataFrame, span: Span) -> Told:
+def _heat(task_rows: DataFrame, span: Span) -> Content:
     """Return how many tasks ended in each interval after how long, from end to end."""
     width = (span.end - span.begin) / HEAT_COLUMNS
     column = F.least(F.floor((F.col("finished") - span.begin) / width), F.lit(HEAT_COLUMNS - 1))
     row = sum((F.when(F.col("total_seconds") >= edge, 1).otherwise(0) for edge in HEAT_ROWS[1:]), F.lit(0))
-    ended = told.where(within("finished", span) & F.col("total_seconds").isNotNull())
+    ended = task_rows.where(within("finished", span) & F.col("total_seconds").isNotNull())
     cells = ended.groupBy(column.alias("column"), row.alias("row")).count().collect()
     return {"columns": HEAT_COLUMNS, "cells": sorted((cell["column"], cell["row"], cell["count"]) for cell in cells)}
 
 
-def _flow(told: DataFrame) -> list[Told]:
+def _flow(task_rows: DataFrame) -> list[Content]:
     """Return how many tasks went which way: received or not, started or not, and the state they are in."""
     way = [F.col("received").isNotNull().alias("received"), F.col("started").isNotNull().alias("started"), F.col("state")]
-    grouped = told.groupBy(*way).agg(F.count("*").alias("tasks"), F.count(F.when(F.col("attempts") > 1, True)).alias("again"))
+    grouped = task_rows.groupBy(*way).agg(F.count("*").alias("tasks"), F.count(F.when(F.col("attempts") > 1, True)).alias("again"))
     return [row.asDict() for row in grouped.orderBy(F.desc("tasks"), "state", "received", "started").collect()]
 
 
-def _lanes(tables: Tables, span: Span) -> list[Told]:
+def _lanes(tables: Tables, span: Span) -> list[Content]:
     """Return the busiest sessions, each with how many tasks it was running on average in each cell of time, and when some failed."""
     sessions, begin, end = _top(tables["workers"], LANES, F.desc("runs"), "hostname", "pid"), span.begin, span.end
     width = (end - begin) / LANE_CELLS
@@ -128,13 +129,13 @@ def _cell(at: str | Column, begin: float, width: float) -> Column:
     return F.least(F.greatest(place, F.lit(0)), F.lit(LANE_CELLS - 1)).cast("int")
 
 
-def _of(session: Told, cell: Row, begin: float, width: float) -> bool:
+def _of(session: Content, cell: Row, begin: float, width: float) -> bool:
     """Say whether a cell belongs to a session: one name may have had several."""
     within = session["online"] - 2 * width <= begin + cell["cell"] * width <= session["last_seen"] + 2 * width
     return within and bool(cell["worker"] == session["hostname"])
 
 
-def _canvas(canvases: DataFrame, root: str | None, span: Span) -> Told | None:
+def _canvas(canvases: DataFrame, root: str | None, span: Span) -> Content | None:
     """Return the canvas *root*; without a root the one that took longest, preferably one that is completely shown."""
     if root is None:
         shown = within("began", span) & within(F.coalesce("ended", "began"), span)
@@ -146,7 +147,7 @@ def _canvas(canvases: DataFrame, root: str | None, span: Span) -> Told | None:
     return found[0]
 
 
-def _cost(cost: DataFrame) -> Told:
+def _cost(cost: DataFrame) -> Content:
     measured = F.count(F.when(F.col("basis") == "measured", True)).alias("measured")
     total = _first(cost.agg(F.sum("nanodollars").alias("nanodollars"), measured))
     named = cost.groupBy("name").agg(*[F.sum(c).alias(c) for c in ("tasks", "attempts", "nanodollars")])
@@ -154,7 +155,7 @@ def _cost(cost: DataFrame) -> Told:
     return {"nanodollars": total["nanodollars"] or 0, "measured": total["measured"], "by_name": by_name}
 
 
-def _anomalies(anomalies: DataFrame) -> list[Told]:
+def _anomalies(anomalies: DataFrame) -> list[Content]:
     """Return the weightiest of each kind, with how many there are."""
     kinds = ("lost-worker", "stuck-task", "clock-skew", "absorbed", "out-of-order", "duplicates")
     rank = F.coalesce(*[F.when(F.col("kind") == kind, F.lit(n)) for n, kind in enumerate(kinds)])
@@ -164,10 +165,10 @@ def _anomalies(anomalies: DataFrame) -> list[Told]:
     return _top(ranked.where(F.col("place") <= EACH_KIND), EACH_KIND * len(kinds), "rank", "place")
 
 
-def _top(table: DataFrame, most: int, *order: str | Column) -> list[Told]:
+def _top(table: DataFrame, most: int, *order: str | Column) -> list[Content]:
     return [row.asDict(recursive=True) for row in table.orderBy(*order).limit(most).collect()]
 
 
-def _first(table: DataFrame) -> Told:
+def _first(table: DataFrame) -> Content:
     row = table.first()
     return row.asDict() if row is not None else {}

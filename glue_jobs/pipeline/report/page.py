@@ -9,7 +9,7 @@ from glue_jobs.pipeline.report.gather import EACH_KIND, HEAT_ROWS, LANE_CELLS
 from glue_jobs.pipeline.report.style import STYLE
 from glue_jobs.pipeline.report.words import count, day, dollars, lasting, moment, safe, share
 
-Told = dict[str, Any]
+Content = dict[str, Any]
 
 _LATENCY = {"wait_seconds": "Waiting", "run_seconds": "Running", "total_seconds": "End to end"}
 _KINDS = {
@@ -18,39 +18,39 @@ _KINDS = {
 }  # fmt: skip
 
 
-def page(told: Told) -> str:
-    """Return the page for *told* (from `gather.gathered`)."""
+def page(content: Content) -> str:
+    """Return the page for *content* (from `gather.gathered`)."""
     cards = [
-        _card("Throughput", "Published, and how attempts ended, over time", _throughput(told), wide=True),
-        _card("State flow", "What became of the tasks that were published", flow(told["flow"]), wide=True),
-        _card("Latency", "Percentiles by task; exact, not estimated", _latency(told), wide=True),
-        _card("When it was slow", "Tasks by the time they ended and the time they took, end to end", _heat(told)),
-        _card("Failures", "By task, exception and place; open one for its traceback", _failures(told)),
-        _card("Workers", "Each line a process: green where it ran tasks, red where one failed", _lanes(told), wide=True),
-        _card("Critical path", *_critical(told), wide=True),
-        _card("Cost by task", _basis(told), _cost(told)),
-        _card("Worth a look", "What the history says that no task says", _anomalies(told)),
+        _card("Throughput", "Published, and how attempts ended, over time", _throughput(content), wide=True),
+        _card("State flow", "The states that published tasks went through", flow(content["flow"]), wide=True),
+        _card("Latency", "Percentiles by task; exact, not estimated", _latency(content), wide=True),
+        _card("When it was slow", "Tasks by the time they ended and the time they took, end to end", _heat(content)),
+        _card("Failures", "By task, exception and place; open one for its traceback", _failures(content)),
+        _card("Workers", "Each line a process: green where it ran tasks, red where one failed", _lanes(content), wide=True),
+        _card("Critical path", *_critical(content), wide=True),
+        _card("Cost by task", _basis(content), _cost(content)),
+        _card("Worth a look", "Findings about the whole history", _anomalies(content)),
     ]
-    title = f"History of {count(sum(told['states'].values()))} tasks"
-    span = f"{day(told['begin'])} UTC, {lasting(told['end'] - told['begin'])}"
+    title = f"History of {count(sum(content['states'].values()))} tasks"
+    span = f"{day(content['begin'])} UTC, {lasting(content['end'] - content['begin'])}"
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">'
-        f"<title>{safe(title)}</title><style>{STYLE}</style></head><body><main><header><h1>{safe(title)}</h1><p>{safe(span)}</p>{_outside(told)}</header>"
-        f'<div class="tiles">{_tiles(told)}</div><div class="cards">{"".join(cards)}</div>'
+        f"<title>{safe(title)}</title><style>{STYLE}</style></head><body><main><header><h1>{safe(title)}</h1><p>{safe(span)}</p>{_outside(content)}</header>"
+        f'<div class="tiles">{_tiles(content)}</div><div class="cards">{"".join(cards)}</div>'
         "<footer>Made by sedano from the event history: the same events give the same page, in whatever order they arrived.</footer>"
         "</main></body></html>\n"
     )
 
 
-def _outside(told: Told) -> str:
+def _outside(content: Content) -> str:
     """Say what the charts do not show."""
-    if not told["outside"]:
+    if not content["outside"]:
         return ""
-    events = f"{count(told['outside'])} {'event lies' if told['outside'] == 1 else 'events lie'}"
+    events = f"{count(content['outside'])} {'event lies' if content['outside'] == 1 else 'events lie'}"
     cut = [
-        f"{name} at {day(told[name])} UTC"
-        for name, beyond in (("earliest", told["earliest"] < told["begin"]), ("latest", told["latest"] > told["end"]))
+        f"{name} at {day(content[name])} UTC"
+        for name, beyond in (("earliest", content["earliest"] < content["begin"]), ("latest", content["latest"] > content["end"]))
         if beyond
     ]
     words = f"{events} far from all others, as if by a wrong clock, and in no chart over time: the {' and the '.join(cut)}."
@@ -62,29 +62,29 @@ def _card(title: str, words: str, body: str, *, wide: bool = False) -> str:
     return f"<section{name}><h2>{safe(title)}</h2><p>{safe(words)}</p>{body}</section>"
 
 
-def _tiles(told: Told) -> str:
-    states, latency = told["states"], told["latency"]["all"]
+def _tiles(content: Content) -> str:
+    states, latency = content["states"], content["latency"]["all"]
     tasks, failed = sum(states.values()), states.get("FAILURE", 0) + states.get("POISON", 0)
-    rate = tasks / max(told["end"] - told["begin"], 1e-3)
+    rate = tasks / max(content["end"] - content["begin"], 1e-3)
     rows = [
         ("good", share(states.get("SUCCESS", 0), tasks), "succeeded"),
         ("bad" if failed else "", count(failed), "failed for good"),
         ("", f"{rate:.3g}\u2009/s" if rate >= 0.01 else f"{rate * 3600:.3g}\u2009/h", "tasks published"),
         ("", lasting(latency.get("wait_seconds_p95")), "waiting, p95"),
         ("", lasting(latency.get("run_seconds_p95")), "running, p95"),
-        ("bad" if told["quarantined"] else "", count(told["quarantined"]), "lines set aside"),
+        ("bad" if content["quarantined"] else "", count(content["quarantined"]), "lines set aside"),
     ]
     return "".join(f'<div class="tile {name}"><b>{safe(figure)}</b><span>{safe(words)}</span></div>' for name, figure, words in rows)
 
 
-def _times(told: Told, begin: float, end: float) -> list[str]:
-    return [moment(begin + (end - begin) * n / 4, told["end"] - told["begin"]) for n in range(5)]
+def _times(content: Content, begin: float, end: float) -> list[str]:
+    return [moment(begin + (end - begin) * n / 4, content["end"] - content["begin"]) for n in range(5)]
 
 
-def _throughput(told: Told) -> str:
-    curve = told["throughput"]
+def _throughput(content: Content) -> str:
+    curve = content["throughput"]
     stacked = {step: curve[step] for step in ("succeeded", "retried", "failed")}
-    times = _times(told, curve["begin"], curve["begin"] + len(curve["sent"]) * curve["seconds"])
+    times = _times(content, curve["begin"], curve["begin"] + len(curve["sent"]) * curve["seconds"])
     per = "second" if curve["seconds"] == 1 else lasting(curve["seconds"])
     colours = {"succeeded": "leaf2", "retried": "amber", "failed": "red", "published": "sky"}
     legend = "".join(f'<span><i style="background:var(--{colour})"></i>{safe(name)}</span>' for name, colour in colours.items())
@@ -92,10 +92,10 @@ def _throughput(told: Told) -> str:
     return f'<div class="legend">{legend}<span>tasks per {safe(per)}</span></div>{drawing}'
 
 
-def _latency(told: Told) -> str:
+def _latency(content: Content) -> str:
     figures = [(column, figure) for column in _LATENCY for figure in ("p50", "p95", "p99")]
     head = "".join(f"<th>{safe(_LATENCY[column])} {safe(figure)}</th>" for column, figure in figures)
-    rows = [told["latency"]["all"], *told["latency"]["by_name"]] if told["latency"]["all"] else []
+    rows = [content["latency"]["all"], *content["latency"]["by_name"]] if content["latency"]["all"] else []
     body = "".join(
         f'<tr><td title="{safe(row["name"])}">{safe(row["name"])}</td><td>{count(row["tasks"])}</td>'
         + "".join(f"<td>{safe(lasting(row[f'{column}_{figure}']))}</td>" for column, figure in figures)
@@ -105,17 +105,17 @@ def _latency(told: Told) -> str:
     return f'<div class="scroll"><table><thead><tr><th>Task</th><th>Tasks</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _heat(told: Told) -> str:
-    if not told["heat"]["cells"]:
+def _heat(content: Content) -> str:
+    if not content["heat"]["cells"]:
         return _none("No task has ended yet.")
-    times = _times(told, told["begin"], told["end"])
+    times = _times(content, content["begin"], content["end"])
     label = "Tasks by the time they ended and how long they took"
-    return charts.heat(told["heat"]["cells"], told["heat"]["columns"], HEAT_ROWS, times, label)
+    return charts.heat(content["heat"]["cells"], content["heat"]["columns"], HEAT_ROWS, times, label)
 
 
-def _failures(told: Told) -> str:
+def _failures(content: Content) -> str:
     shown = []
-    for row in told["failures"]:
+    for row in content["failures"]:
         poison = '<span class="pill bad">poison</span>' if row["poison"] else ""
         again = f"{count(row['failures'])} failed, {count(row['retries'])} retried"
         trace = f"<pre>{safe(row['example_traceback'])}</pre>" if row["example_traceback"] else ""
@@ -126,26 +126,26 @@ def _failures(told: Told) -> str:
     return "".join(shown) or _none("Nothing failed.")
 
 
-def _lanes(told: Told) -> str:
-    begin, span = told["begin"], told["end"] - told["begin"]
-    most = max((value for one in told["lanes"] for _, value in one["busy"]), default=0.0)
+def _lanes(content: Content) -> str:
+    begin, span = content["begin"], content["end"] - content["begin"]
+    most = max((value for one in content["lanes"] for _, value in one["busy"]), default=0.0)
     rows = []
-    for one in told["lanes"]:
+    for one in content["lanes"]:
         session = ((one["online"] - begin) / span, (one["last_seen"] - begin) / span)
-        drawing = charts.lane(one["busy"], one["failed"], session, LANE_CELLS, most, f"What {one['hostname']} ran")
+        drawing = charts.lane(one["busy"], one["failed"], session, LANE_CELLS, most, f"Runs of {one['hostname']}")
         lost = ' <span class="pill lost">lost</span>' if one["fate"] == "lost" else ""
         title = f"{one['hostname']}, process {one['pid']}, {one['fate']}"
         rows.append(
             f'<div class="row"><span class="name" title="{safe(title)}">{safe(one["hostname"])}{lost}</span>'
             f'<div class="draw">{drawing}</div><span class="figure">{count(one["runs"])} runs</span></div>'
         )
-    times = "".join(f"<span>{safe(word)}</span>" for word in _times(told, begin, told["end"]))
+    times = "".join(f"<span>{safe(word)}</span>" for word in _times(content, begin, content["end"]))
     axis = f'<div class="row"><span></span><div class="times">{times}</div><span></span></div>'
     return f'<div class="lanes">{"".join(rows)}{axis}</div>' if rows else _none("No worker has said anything.")
 
 
-def _critical(told: Told) -> tuple[str, str]:
-    one = told["canvas"]
+def _critical(content: Content) -> tuple[str, str]:
+    one = content["canvas"]
     if one is None or not one["critical_path"]:
         return "The chain of tasks that decided how long a canvas took", _none("No task has caused another one.")
     begin, span = one["began"], max(one["seconds"] or 0.0, 1e-6)
@@ -160,7 +160,7 @@ def _critical(told: Told) -> tuple[str, str]:
     return words, f'{legend}<div class="path">{"".join(rows)}{ends}</div>'
 
 
-def _step(step: Told, begin: float, span: float) -> str:
+def _step(step: Content, begin: float, span: float) -> str:
     sent, until = step["sent"], step["finished"] or begin + span
     started = step["started"] if step["started"] is not None else until
     ran = "var(--leaf)" if step["state"] == "SUCCESS" else "var(--red)"
@@ -181,34 +181,34 @@ def _share(part: float, whole: float) -> str:
     return f"{100 * min(1.0, max(0.0, part / whole)):.2f}%"
 
 
-def _basis(told: Told) -> str:
-    cost = told["cost"]
+def _basis(content: Content) -> str:
+    cost = content["cost"]
     total = f"{dollars(cost['nanodollars'])} in all, at list prices"
-    return f"{total}, from billed time and calls" if cost["measured"] else f"{total}: what these runs would cost on Lambda with 512 MB"
+    return f"{total}, from billed time and calls" if cost["measured"] else f"{total}: the price of these runs on Lambda with 512 MB"
 
 
-def _cost(told: Told) -> str:
-    rows: Sequence[Told] = told["cost"]["by_name"]
+def _cost(content: Content) -> str:
+    rows: Sequence[Content] = content["cost"]["by_name"]
     most = max((row["nanodollars"] for row in rows), default=0)
     named = [(row["name"] or "unknown", row["nanodollars"], _each(row)) for row in rows]
     return charts.bars(named, most) if named else _none("Nothing has run.")
 
 
-def _each(row: Told) -> str:
+def _each(row: Content) -> str:
     """Say what a million such tasks cost; of what runs none, what it cost."""
     return f"{dollars(row['nanodollars'] / row['tasks'] * 1e6)} /M" if row["tasks"] else f"{dollars(row['nanodollars'])} in all"
 
 
-def _anomalies(told: Told) -> str:
+def _anomalies(content: Content) -> str:
     rows = "".join(
         f"<li><b>{safe(_KINDS.get(row['kind'], row['kind']))}</b> · {safe(row['subject'])}"
         f"<br><span>{safe(row['detail'])}{_others(row)}</span></li>"
-        for row in told["anomalies"]
+        for row in content["anomalies"]
     )
     return f'<ul class="plain">{rows}</ul>' if rows else _none("Nothing out of the ordinary.")
 
 
-def _others(row: Told) -> str:
+def _others(row: Content) -> str:
     """Say how many more of the kind there are, after the last that is shown."""
     return f"; and {count(row['all'] - row['place'])} more like it" if row["place"] == EACH_KIND and row["all"] > EACH_KIND else ""
 

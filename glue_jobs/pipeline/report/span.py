@@ -33,9 +33,9 @@ class Span(NamedTuple):
     latest: float = 0.0
 
 
-def spanned(told: DataFrame, sessions: DataFrame) -> Span:
-    """Return the span of the tasks *told*; without any task that of the workers' *sessions*; without both the beginning of 1970."""
-    return _span(told, "first", *TIMES) or _span(sessions, "online", "last_seen") or Span(0.0, SHORTEST_S)
+def spanned(task_rows: DataFrame, sessions: DataFrame) -> Span:
+    """Return the span of the tasks *task_rows*; without any task that of the workers' *sessions*; without both the beginning of 1970."""
+    return _span(task_rows, "first", *TIMES) or _span(sessions, "online", "last_seen") or Span(0.0, SHORTEST_S)
 
 
 def within(at: str | Column, span: Span) -> Column:

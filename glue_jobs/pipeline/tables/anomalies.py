@@ -23,16 +23,16 @@ SCHEMA: Final = contract(
     kind=(TEXT, "lost-worker, stuck-task, clock-skew, duplicates, out-of-order, or absorbed"),
     subject=(TEXT, "the worker, the task's id, the pair of machines, or the type of event"),
     value=(REAL, "its figure: seconds, or a share from 0 to 1"),
-    count=(REAL, "how many it is told of"),
+    count=(REAL, "how many it counts"),
     at=(REAL, "epoch seconds at which it was last seen"),
     detail=(TEXT, "in words"),
 )
 
 
-def anomalies(told: DataFrame, sessions: DataFrame, events: DataFrame, until: float | None) -> DataFrame:
-    """Return the rows of `SCHEMA` from *told* (`tables.tasks`), *sessions* (`tables.workers`) and *events*, duplicates and all."""
-    found = [_lost(sessions), _stuck(told, sessions, until), _skew(told, events), _copies(events), _disorder(events), _absorbed(events)]
-    return kept_to(reduce(DataFrame.unionByName, found), SCHEMA)
+def anomalies(task_rows: DataFrame, sessions: DataFrame, events: DataFrame, until: float | None) -> DataFrame:
+    """Return the rows of `SCHEMA` from *task_rows* (`tables.tasks`), *sessions* (`tables.workers`) and *events*, duplicates and all."""
+    of_tasks = [_lost(sessions), _stuck(task_rows, sessions, until), _skew(task_rows, events)]
+    return kept_to(reduce(DataFrame.unionByName, [*of_tasks, _copies(events), _disorder(events), _absorbed(events)]), SCHEMA)
 
 
 def _rows(table: DataFrame, kind: str, **columns: Column) -> DataFrame:
@@ -47,12 +47,12 @@ def _lost(sessions: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _stuck(told: DataFrame, sessions: DataFrame, until: float | None) -> DataFrame:
+def _stuck(task_rows: DataFrame, sessions: DataFrame, until: float | None) -> DataFrame:
     """Tasks that were begun and not ended: silent for long, or begun by a worker whose every session is over."""
     alive = sessions.groupBy("hostname").agg(
         F.max("last_seen").alias("seen"), F.count(F.when(F.col("fate") == "open", True)).alias("open")
     )
-    begun = told.where(~F.col("state").isin(*sorted(TERMINAL)) & F.coalesce("started", "received").isNotNull())
+    begun = task_rows.where(~F.col("state").isin(*sorted(TERMINAL)) & F.coalesce("started", "received").isNotNull())
     held = begun.join(alive, begun["worker"] == alive["hostname"], "left")
     latest = F.greatest("started", "received", "retried", "sent")
     silence = F.lit(until) - F.greatest(latest, F.try_to_timestamp("eta").cast("double"))
@@ -63,11 +63,11 @@ def _stuck(told: DataFrame, sessions: DataFrame, until: float | None) -> DataFra
     )  # fmt: skip
 
 
-def _skew(told: DataFrame, events: DataFrame) -> DataFrame:
+def _skew(task_rows: DataFrame, events: DataFrame) -> DataFrame:
     """Machines on which a task began before it was published elsewhere: at least so far are their clocks apart."""
     received = events.where(F.col("local_received").isNotNull()).select(F.col("hostname").alias("worker")).distinct()
     foreign = F.broadcast(received.withColumn("foreign", F.lit(True)))
-    known = told.join(foreign, "worker", "left")
+    known = task_rows.join(foreign, "worker", "left")
     threshold = F.when(F.col("foreign"), FOREIGN_SKEW_SECONDS).otherwise(SKEW_SECONDS)
     backwards = known.where((F.col("started") + threshold < F.col("sent")) & (F.col("attempts") == 1))
     pair = F.concat_ws(" before ", "worker", "client")
@@ -105,7 +105,7 @@ def _disorder(events: DataFrame) -> DataFrame:
         F.count(F.when(F.col("late"), True)).alias("late"), F.count("*").alias("lines"),
         F.max(F.when(F.col("late"), F.col("timestamp"))).alias("at"),
     )  # fmt: skip
-    detail = F.format_string("%d of %d lines came after a later one", "late", "lines")
+    detail = F.format_string("%d of %d lines arrived after a later one", "late", "lines")
     return _rows(
         by_sender.where(F.col("late") > 0), "out-of-order", subject=F.col("hostname"), value=F.col("late") / F.col("lines"),
         count=F.col("late"), at=F.col("at"), detail=detail,
@@ -115,7 +115,7 @@ def _disorder(events: DataFrame) -> DataFrame:
 def _absorbed(events: DataFrame) -> DataFrame:
     """Faults that sedano's workers prevented: duplicates, steals, refused outcomes, parked messages; by type."""
     kinds = ("message-duplicate", "claim-stolen", "claim-refused", "message-parked")
-    told = events.where(F.col("type").isin(*kinds)).dropDuplicates(list(ORDER)).groupBy("type")
-    grouped = told.agg(F.count("*").alias("events"), F.max("timestamp").alias("at"))
+    counted = events.where(F.col("type").isin(*kinds)).dropDuplicates(list(ORDER)).groupBy("type")
+    grouped = counted.agg(F.count("*").alias("events"), F.max("timestamp").alias("at"))
     detail = F.format_string("%d times; each was kept from taking effect twice or getting lost", "events")
     return _rows(grouped, "absorbed", subject=F.col("type"), value=F.lit(0.0), count=F.col("events"), at=F.col("at"), detail=detail)

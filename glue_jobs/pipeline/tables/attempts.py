@@ -18,7 +18,7 @@ SCHEMA: Final = contract(
     number=(WHOLE, "which attempt, from 1"),
     name=(TEXT, "the task's name"),
     queue=(TEXT, "the queue it was sent to"),
-    tenant=(TEXT, "the stamp `tenant`, if it bears one"),
+    tenant=(TEXT, "the stamp `tenant`, if it has one"),
     root_id=(TEXT, "the first task of its canvas"),
     worker=(TEXT, "the worker that ran it"),
     outcome=(TEXT, "the state that the attempt ended in; null while it has not ended"),
@@ -35,16 +35,16 @@ _PLACE = tuple(field for field in ORDER if field != "uuid")
 _OF_TASK = ("uuid", "name", "queue", "tenant", "root_id", "day")
 
 
-def attempts(told: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the rows of `SCHEMA` from *told* (`tables.tasks`) and their *events*, duplicates and all."""
+def attempts(task_rows: DataFrame, events: DataFrame) -> DataFrame:
+    """Return the rows of `SCHEMA` from *task_rows* (`tables.tasks`) and their *events*, duplicates and all."""
     retried = F.col(RESET).isNotNull()
-    once = told.where(~retried & F.coalesce("received", "started", "finished").isNotNull())
+    once = task_rows.where(~retried & F.coalesce("received", "started", "finished").isNotNull())
     only = once.select(
         *_OF_TASK, F.lit(1).alias("number"), "worker", F.when(F.col("finished").isNotNull(), F.col("state")).alias("outcome"),
         "received", "started", F.col("finished").alias("ended"), "run_seconds", "exception",
     )  # fmt: skip
-    several = _between_retries(events.join(told.where(retried).select("uuid"), on="uuid", how="left_semi"))
-    return kept_to(several.join(told.select(*_OF_TASK), on="uuid", how="inner").unionByName(only), SCHEMA)
+    several = _between_retries(events.join(task_rows.where(retried).select("uuid"), on="uuid", how="left_semi"))
+    return kept_to(several.join(task_rows.select(*_OF_TASK), on="uuid", how="inner").unionByName(only), SCHEMA)
 
 
 def _between_retries(events: DataFrame) -> DataFrame:

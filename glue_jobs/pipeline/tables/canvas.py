@@ -44,16 +44,16 @@ SCHEMA: Final = contract(
 )
 
 
-def canvas(told: DataFrame, shared: DataFrame) -> DataFrame:
-    """Return the rows of `SCHEMA` from *told* (`tables.tasks`) and the cost of their attempts (`tables.cost.shares`)."""
+def canvas(task_rows: DataFrame, shared: DataFrame) -> DataFrame:
+    """Return the rows of `SCHEMA` from *task_rows* (`tables.tasks`) and the cost of their attempts (`tables.cost.shares`)."""
     paid = shared.groupBy("uuid").agg(F.sum("nanodollars").alias("nanodollars"), F.sum("run_micros").alias("run_micros"))
-    members = told.where(F.col("root_id").isNotNull()).join(paid, on="uuid", how="left")
+    members = task_rows.where(F.col("root_id").isNotNull()).join(paid, on="uuid", how="left")
     middle = members.groupBy("root_id", "name").agg(F.percentile("run_seconds", 0.5).alias("middle"))
     sized = members.join(middle, on=["root_id", "name"], how="left")
     children = members.where(F.col("parent_id").isNotNull()).groupBy("root_id", "parent_id").agg(F.count("*").alias("children"))
     widest = children.groupBy("root_id").agg(F.max("children").alias("fan_out"))
     grouped = sized.groupBy("root_id").agg(*_sums()).where(F.col("tasks") > 1).join(widest, on="root_id", how="left")
-    with_root = grouped.join(told.select(F.col("uuid").alias("root_id"), "name"), on="root_id", how="left")
+    with_root = grouped.join(task_rows.select(F.col("uuid").alias("root_id"), "name"), on="root_id", how="left")
     ended = {"seconds": F.col("ended") - F.col("began"), "state": _state(), "critical_path": _path()}
     return kept_to(with_root.withColumns(ended).fillna(0, ["fan_out"]), SCHEMA)
 

@@ -59,8 +59,8 @@ def shares(attempted: DataFrame, events: DataFrame) -> DataFrame:
     ran = attempted.where(F.col("started").isNotNull()).select(
         "uuid", "number", "worker", _micros(F.coalesce("run_seconds", F.lit(0.0)) * 1e6).alias("run_micros")
     )
-    told = _priced(invocations(events).where(F.col("function") == "worker"))
-    paid = told.groupBy(F.col("hostname").alias("worker")).agg(F.sum("nanodollars").alias("worker_nanos"))
+    invoked = _priced(invocations(events).where(F.col("function") == "worker"))
+    paid = invoked.groupBy(F.col("hostname").alias("worker")).agg(F.sum("nanodollars").alias("worker_nanos"))
     of_worker = ran.groupBy("worker").agg(F.sum("run_micros").alias("all_micros"), F.count("*").alias("all_runs"))
     priced = ran.join(of_worker.join(paid, on="worker", how="inner"), on="worker", how="left")
     even = F.lit(1.0) / F.col("all_runs")
@@ -72,10 +72,10 @@ def shares(attempted: DataFrame, events: DataFrame) -> DataFrame:
     return kept_to(priced.withColumns(columns), SHARES)
 
 
-def cost(told: DataFrame, shared: DataFrame, events: DataFrame) -> DataFrame:
-    """Return rows of `SCHEMA` from *told* (`tables.tasks`), the `shares` of their attempts, and the reports of other functions in
+def cost(task_rows: DataFrame, shared: DataFrame, events: DataFrame) -> DataFrame:
+    """Return rows of `SCHEMA` from *task_rows* (`tables.tasks`), the `shares` of their attempts, and the reports of other functions in
     *events*."""
-    named = shared.join(told.select("uuid", "name", "queue", "tenant"), on="uuid", how="inner")
+    named = shared.join(task_rows.select("uuid", "name", "queue", "tenant"), on="uuid", how="inner")
     sums = named.groupBy("name", "queue", "tenant", "basis").agg(
         F.countDistinct("uuid").alias("tasks"), F.count("*").alias("attempts"),
         F.sum("run_micros").alias("run_micros"), F.sum("nanodollars").alias("nanodollars"),

@@ -36,10 +36,10 @@ SCHEMA: Final = contract(
 _FAILED, _RETRIED = type_of("failed"), type_of("retried")
 
 
-def failures(told: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the rows of `SCHEMA` from *told* (`tables.tasks`) and *events*, duplicates and all."""
+def failures(task_rows: DataFrame, events: DataFrame) -> DataFrame:
+    """Return the rows of `SCHEMA` from *task_rows* (`tables.tasks`) and *events*, duplicates and all."""
     raised = events.where(F.col("type").isin(_FAILED, _RETRIED)).select(*ORDER, "exception", "traceback").dropDuplicates(list(ORDER))
-    known = told.select("uuid", "name").join(_poison(told), on="uuid", how="left")
+    known = task_rows.select("uuid", "name").join(_poison(task_rows), on="uuid", how="left")
     placed = raised.join(known, on="uuid", how="inner").withColumns({"exception_type": _type(), "stack_digest": _place()})
     latest = F.max(F.struct("clock", "timestamp", "hostname", "pid", "type", "uuid", "exception", "traceback")).alias("latest")
     grouped = placed.groupBy("name", "exception_type", "stack_digest").agg(
@@ -53,9 +53,9 @@ def failures(told: DataFrame, events: DataFrame) -> DataFrame:
     return kept_to(grouped.withColumns({**columns, "poison": F.col("poisoned") > 0}), SCHEMA)
 
 
-def _poison(told: DataFrame) -> DataFrame:
+def _poison(task_rows: DataFrame) -> DataFrame:
     """Return the ids of the tasks that are poison."""
-    failed = told.where(F.col("state").isin(FAILURE, POISON)).select("uuid", "name", "args_digest", "state", "attempts")
+    failed = task_rows.where(F.col("state").isin(FAILURE, POISON)).select("uuid", "name", "args_digest", "state", "attempts")
     alike = failed.where(F.col("args_digest").isNotNull()).groupBy("name", "args_digest").agg(F.count("*").alias("alike"))
     judged = failed.join(alike, on=["name", "args_digest"], how="left")
     is_poison = (F.col("state") == POISON) | (F.col("attempts") > 1) | (F.col("alike") >= SAME)

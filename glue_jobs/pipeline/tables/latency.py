@@ -19,7 +19,7 @@ _MEANING = {
 SCHEMA: Final = contract(
     name=(TEXT, "the task's name"),
     queue=(TEXT, "the queue"),
-    hour=(WHOLE, "epoch seconds at which the hour begins in which the tasks were first told of"),
+    hour=(WHOLE, "epoch seconds at which the hour of the tasks' first events begins"),
     tasks=(WHOLE, "how many tasks"),
     **{
         f"{column}_{figure}": (REAL, f"seconds {_MEANING[column]}: {figure}")
@@ -28,10 +28,10 @@ SCHEMA: Final = contract(
 )  # fmt: skip
 
 
-def latency(told: DataFrame) -> DataFrame:
-    """Return the rows of `SCHEMA` from *told* (`tables.tasks`)."""
+def latency(task_rows: DataFrame) -> DataFrame:
+    """Return the rows of `SCHEMA` from *task_rows* (`tables.tasks`)."""
     hour = (F.floor(F.col("first") / HOUR) * HOUR).alias("hour")
-    grouped = told.groupBy("name", "queue", hour).agg(F.count("*").alias("tasks"), *figures())
+    grouped = task_rows.groupBy("name", "queue", hour).agg(F.count("*").alias("tasks"), *figures())
     return kept_to(grouped.select("*", *taken_apart()), SCHEMA)
 
 

@@ -22,7 +22,7 @@ SCHEMA: Final = contract(
     state=(TEXT, "its final state, or the one it is in"),
     name=(TEXT, "the task's name"),
     queue=(TEXT, "the queue it was sent to"),
-    tenant=(TEXT, "the stamp `tenant`, if it bears one"),
+    tenant=(TEXT, "the stamp `tenant`, if it has one"),
     stamps=(TEXT, "all stamps, as JSON"),
     worker=(TEXT, "the worker that spoke last of it"),
     client=(TEXT, "who published it last"),
@@ -53,14 +53,14 @@ SCHEMA: Final = contract(
 
 def tasks(known: DataFrame) -> DataFrame:
     """Read the rows of `SCHEMA` off the registers *known* (`glue_jobs.pipeline.timeline.merged`)."""
-    told = timeline.finalise(known, "first")
+    task_rows = timeline.finalise(known, "first")
     derived = {
         "tenant": F.get_json_object("stamps", "$.tenant"),
         "attempts": F.when(F.coalesce("started", "received").isNull(), 0).otherwise(F.coalesce("retries", F.lit(0)) + 1),
         "args_digest": digest("args", "kwargs"),
         "day": day_of(F.col("first")),
     }
-    return kept_to(told.withColumns(derived), SCHEMA)
+    return kept_to(task_rows.withColumns(derived), SCHEMA)
 
 
 def digest(*columns: str) -> Column:

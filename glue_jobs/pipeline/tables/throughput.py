@@ -22,9 +22,9 @@ SCHEMA: Final = contract(
 _OUTCOMES = {"succeeded": SUCCESS, "failed": FAILURE, "retried": "RETRY"}
 
 
-def throughput(told: DataFrame, attempted: DataFrame) -> DataFrame:
-    """Return the rows of `SCHEMA` from *told* (`tables.tasks`) and *attempted* (`tables.attempts`)."""
-    sent = told.select("queue", F.lit("sent").alias("step"), F.col("sent").alias("at"), F.lit(None).cast("string").alias("outcome"))
+def throughput(task_rows: DataFrame, attempted: DataFrame) -> DataFrame:
+    """Return the rows of `SCHEMA` from *task_rows* (`tables.tasks`) and *attempted* (`tables.attempts`)."""
+    sent = task_rows.select("queue", F.lit("sent").alias("step"), F.col("sent").alias("at"), F.lit(None).cast("string").alias("outcome"))
     steps = F.explode(F.array(*[F.struct(F.lit(step).alias("step"), F.col(step).alias("at")) for step in ("started", "ended")]))
     rest = attempted.select("queue", "outcome", steps.alias("moment")).select("queue", "moment.step", "moment.at", "outcome")
     happened = sent.unionByName(rest).where(F.col("at").isNotNull())

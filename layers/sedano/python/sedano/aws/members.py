@@ -2,8 +2,8 @@
 
 A heartbeat is one conditional write; an older one that arrives late is refused and forgotten. Reading is a query of the
 index `MEMBERS`, which holds the members and nothing else of the table: it costs one read unit for some twenty members,
-however many rates, permits, leases and baskets lie beside them. The index follows the table within a second; whatever
-is decided from it is written under a condition on the table itself.
+however many rates, permits, leases and baskets lie beside them. The index follows the table within a second; a decision
+made from it is written under a condition on the table itself.
 
 A worker of a version before the index writes members without its key, so they are not read here until a newer version
 takes the worker's place; an older reader, which scans, finds the members of all versions.

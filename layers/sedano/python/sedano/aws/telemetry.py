@@ -8,8 +8,8 @@ leave at `flush`, once an invocation and whenever one must not be lost.
 CloudWatch charges 0.30 USD a month for each combination of a metric and its dimensions. So the task of a count is a member of its line,
 which Logs Insights can group by, and a dimension only where the stage asks for that.
 
-What CloudWatch would drop without an error is not written: a dimension's value is printable ASCII (other characters are percent-encoded),
-a line declares at most 100 metrics, and a text of a log line is cut at 32 KB, far below the 1 MB of an event.
+Values that CloudWatch would drop without an error are not written: a dimension's value is printable ASCII (other characters
+are percent-encoded), a line declares at most 100 metrics, and a text of a log line is cut at 32 KB, far below the 1 MB of an event.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def app_of(app: str | None, code: Path) -> Sedano:
         raise UsageError('which app? give --app module:attribute, or set SEDANO_APP, or write app = "module:attribute" in [tool.sedano]')
     code = code.resolve()
     if not code.is_dir():
-        raise UsageError(f"--code: {code} is no directory; give the one that holds the modules of {reference}")
+        raise UsageError(f"--code: {code} is not a directory; give the one that holds the modules of {reference}")
     if sys.path[:1] != [str(code)]:
         sys.path.insert(0, str(code))
     module = reference.partition(":")[0]

@@ -3,8 +3,8 @@
     python -m sedano.cli.declared --app shop.tasks:app --code src
 
 The infrastructure runs this at synthesis, with the packages that the functions will have, so without click. A schedule whose moments are
-all over is no error, for the first deployment may have been before them; it is said, because it may be a slip. When the module does not
-import, its own traceback is shown, from its first line on.
+all over is not an error, because an earlier deployment may have run them; a warning is printed, because it may be a mistake. When the
+module does not import, its own traceback is shown, from its first line on.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
 def tell(app: Sedano, code: Path, is_json: bool) -> None:
     """Print what *app* declares, with the files below *code* that it imported; report schedules that are over."""
     for schedule in over(app, time.time()):
-        say(f"sedano: the schedule {schedule} comes no more: its last moment is over", err=True)
+        say(f"sedano: the schedule {schedule} never runs again: its last moment is over", err=True)
     found = discovered(app)
     if found.connect:
         connector(found.connect)  # here, and not in each function when it starts
@@ -72,7 +72,7 @@ def _show(found: Discovered) -> None:
     for event, tasks in found.subscriptions.items():
         say("", f"{event}: {', '.join(tasks) or 'nobody subscribes'}")
     for schedule, task in found.schedules.items():
-        say("", f"{schedule}: {task} comes round")
+        say("", f"{schedule}: {task} runs again and again")
     for webhook, signed in found.webhooks.items():
         say("", f"/{webhook}: a webhook, {'signed' if signed else 'open to anybody'}")
     for stream, standing in found.streams.items():

@@ -7,7 +7,7 @@ from sedano.cli.printer import say, say_json
 from sedano.model.messages.timestamps import shown
 
 MOMENTS = frozenset({"at", "expires", "not_before", "sent", "since", "timestamp", "until"})
-"""Evidence that is a moment (epoch s): a person is told the second, a program the number."""
+"""Evidence that is a moment (epoch s): text shows the second, JSON the number."""
 
 
 def show(app: Sedano, task_id: str, as_json: bool) -> None:

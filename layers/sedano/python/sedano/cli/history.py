@@ -1,6 +1,6 @@
-"""Runs the job that runs on Glue on this machine: what `sedano history build|compact|update|report|query` does.
+"""Runs Glue's history job on this machine, for `sedano history build|compact|update|report|query`.
 
-The job stands in `glue_jobs`, which the wheel carries; Spark is an extra. In a working tree the JVM comes from where `make` gets it.
+The job is in `glue_jobs`, which the wheel contains; Spark is an extra. In a working tree the JVM comes from where `make` gets it.
 """
 
 from __future__ import annotations

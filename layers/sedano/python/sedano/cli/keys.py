@@ -45,7 +45,7 @@ def init(app: Sedano, replace: bool, consent: Consent) -> Exit:
         _refuse_second(text, replace)
     fresh = key_set.instead(text, _secret(ports), now)
     store.replace(key_set.written(fresh))
-    return _done(fresh, app, consent, f"{fresh.sign} made in place of what was there; {_SOON}, and what was marked before is foreign")
+    return _done(fresh, app, consent, f"{fresh.sign} made in place of the keys before; {_SOON}, and messages marked before are foreign")
 
 
 def rotate(app: Sedano, *, no_wait: bool, at_once: bool, consent: Consent) -> Exit:
@@ -92,7 +92,7 @@ def revoke(app: Sedano, key: str, at_once: bool, consent: Consent) -> Exit:
     marked = key != key_set.coming(keys) and (until is None or until > ports.clock.now())
     if not at_once and marked:
         when = "for an unknown time" if until is None else f"until {shown(until)}"
-        raise OptionError(f"{key}: parked messages may bear its mark {when}, and would be foreign; if others know the key, give --at-once")
+        raise OptionError(f"{key}: parked messages may have its mark {when}, and would be foreign; if others know the key, give --at-once")
     plan = f"drop 1 key of {len(keys.keys)}: {key}" + ("; parked messages that it marked become foreign" if marked else "")
     refused = refusal("keys", [plan], consent)
     if refused is not None:
@@ -131,7 +131,7 @@ def _read(ports: Ports) -> KeySet:
 
 
 def _current(ports: Ports, now: float) -> KeySet:
-    """Return the keys without those whose time is over, which are named: what is written next drops them."""
+    """Return the keys whose time is not over; print the names of the others, which the next write drops."""
     keys = _read(ports)
     left = key_set.current(keys, now)
     if over := keys.keys.keys() - left.keys.keys():
@@ -168,7 +168,7 @@ def _show(keys: KeySet, ports: Ports, as_json: bool) -> None:
 
 
 def _plain(keys: KeySet, kid: str, now: float) -> dict[str, Any]:
-    """Return what is said of a key: its id, what it is for, and its times; null where nobody knows."""
+    """Return the row of a key: its id, its state and its times; null where a time is unknown."""
     made = keys.times.get(kid, Times()).made or None
     state = "signs" if kid == keys.sign else "coming" if kid == key_set.coming(keys) else "holds"
     age = None if made is None else round(now - made)

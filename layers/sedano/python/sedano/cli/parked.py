@@ -29,7 +29,7 @@ class Meant(NamedTuple):
     everything: bool
 
     def has(self, one: Parked) -> bool:
-        """Tell whether *one* is meant."""
+        """Return whether *one* is selected."""
         return self.everything or one.reason == self.reason or any(one.is_named(given) for given in self.ids)
 
 

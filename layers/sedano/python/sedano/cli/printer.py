@@ -1,6 +1,6 @@
 """The one way in which a verb writes: whatever text came from outside, it moves no cursor and starts no escape sequence.
 
-Names, reasons, errors and bodies were written by whoever may send a message. Control characters (C0 with ESC, C1), the marks that turn
+Names, reasons, errors and bodies were written by any sender of messages. Control characters (C0 with ESC, C1), the marks that turn
 the direction of text (Trojan Source, CVE-2021-42574), invisible characters and lone surrogates are written as they are in Python's source,
 `\\x1b` and `\\u202e`; so is a line feed where one line was meant, which would otherwise forge another.
 """

@@ -44,7 +44,7 @@ def _show(found: Sequence[Foreign], as_json: bool) -> None:
 
 
 def _deleted(ports: Ports, one: Foreign) -> bool:
-    """Take *one* away and say so; tell whether it is gone."""
+    """Delete *one* and print so; return whether it is gone."""
     try:
         gone = ports.timers.cancel(one.name)
     except SedanoError as error:

@@ -48,7 +48,7 @@ def start(app: Sedano, workflow: str, given: Sequence[str], run_id: str | None) 
     """Start a run with inputs as NAME=VALUE; print its id."""
     wrong = next((one for one in given if "=" not in one), None)
     if wrong is not None:
-        raise UsageError(f"{wrong!r} is no input; write NAME=VALUE")
+        raise UsageError(f"{wrong!r} is not an input; write NAME=VALUE")
     flow = _flow(app, workflow)
     inputs = {name: _value(flow, name, text) for name, _, text in (one.partition("=") for one in given)}
     try:
@@ -90,9 +90,9 @@ def show(app: Sedano, run: str, as_json: bool) -> None:
 def control(app: Sedano, verb: str, run_id: str, undone: Sequence[str], consent: Consent) -> Exit:
     """Pause, resume, cancel or retry a run, if the user agrees; *undone* names the steps that were undone by hand."""
     run = find(app, run_id)
-    there = app.outlet.ports.flow_runs.read(run_id)
-    if there is not None:
-        plan = f"{verb} 1 run of {there.workflow}, {run_id}, which is {there.state}: {_EFFECTS[verb]}"
+    found = app.outlet.ports.flow_runs.read(run_id)
+    if found is not None:
+        plan = f"{verb} 1 run of {found.workflow}, {run_id}, which is {found.state}: {_EFFECTS[verb]}"
         refused = refusal("workflow", [plan], consent)
         if refused is not None:
             return refused

@@ -8,8 +8,8 @@ secret, the day, the Region and the service. Invariants that this module adds, a
   `STREAMING-…`), which S3 clients do;
 - a signature in the header is valid for 15 minutes, one in the query (a presigned address) for as long as it says, at most 7 days.
 
-S3 signs the path as it is sent, every other service signs it encoded once more. Both readings are compared: a forger has neither.
-Source: AWS, "Create a signed AWS API request".
+S3 signs the path as it is sent, every other service signs it encoded once more. Both readings are compared: a forger has no signature of
+either. Source: AWS, "Create a signed AWS API request".
 """
 
 from __future__ import annotations

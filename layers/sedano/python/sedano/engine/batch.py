@@ -3,7 +3,7 @@
     Delivery → Job (decoded, let in) → Held (may run) → Ran (body ended) → Judged (what to record, what follows) → acknowledged
 
 Every message ends in exactly one way: acknowledged, given back (the queue delivers it again), or set aside in the parked queue with its
-reason. `Batch.given_back` is what the handler reports; whatever is not in it is deleted by the queue.
+reason. `Batch.given_back` is what the handler reports; the queue deletes all other messages.
 
 These records are named tuples: as immutable as a frozen dataclass, and made in a third of the time. A task passes through five of them.
 """

@@ -1,6 +1,6 @@
 """Containment: the last resort of each engine. An exception that no rule foresaw costs the one message that caused it, and no other.
 
-What can be foreseen is refused by a parser with a code of the closed list. This module is for the rest: a defect of ours, a strategy or a
+A parser refuses foreseen faults with a code of the closed list. This module is for the rest: a defect of ours, a strategy or a
 policy of the user's that raises, an answer of a service that is not an answer. The message is parked as `unexpected`, with the type of the
 exception and the frames of its traceback, and never with a value, because values may be secrets.
 

@@ -35,7 +35,7 @@ class TaskContext:
 
     *added*: what it adds to the chord that it is a member of. *before*: attempts of the task that it replaces. *token*: the fencing token
     of a singleton, or of a permit, which rises with each run under it; 0 for other tasks. *permit*: the number of the permit, from 0.
-    *over*: the body has ended; what was taken for it (a lease) is void from then on. *again*: begins its time limits anew, for a map's next
+    *over*: the body has ended; leases taken for it are void from then on. *again*: begins its time limits anew, for a map's next
     call.
     """
 
@@ -139,7 +139,7 @@ def must_not_hold_up() -> None:
     if CURRENT.get() is not None:
         raise WaitInsideTask("a task must not wait for another task's result; use a chord, or publish a follow-up")
     must_not_stop_loop(
-        "`await result` (in a notebook, too), with a limit `await asyncio.wait_for(result, 10)`, as they come "
+        "`await result` (in a notebook, too), with a limit `await asyncio.wait_for(result, 10)`, as they arrive "
         "`async for value in results.iterate()`; `result.ready()` looks without waiting"
     )
 

@@ -1,4 +1,4 @@
-"""Elections among workers that come and go: acknowledging, closing, dispatching, and waiting for a winner.
+"""Elections among workers that join and leave: acknowledging, closing, dispatching, and waiting for a winner.
 
 The caller of an election sends one command, for any number of workers. The worker that runs it opens the election, and calls the
 workers as its follow-ups: one command for each member that was alive, for any receiver, and one for the end of the election's time. So an
@@ -92,7 +92,7 @@ class Gossip(Gate):
         self.registry, self.ports, self.lamport, self.name = registry, ports, lamport, name
 
     def vote(self, context: TaskContext, election_id: str, last: bool, about: Sequence[Any] = ()) -> None:
-        """Do what the running command asks for: open an election, snap it up (*last*, and what it is *about*), or take part in it.
+        """Do what the running command asks for: open an election, end it early (*last*; *about* is its question), or take part in it.
 
         *last*: its time is over, close it with the registered workers.
         """

@@ -1,7 +1,7 @@
 """Health checks: a dependency of a task, checked at intervals, is in one of the states that its check declares. Pure.
 
-The CEP's Health Checks. A state is reported by the check's own functions when the known state has *expired*, by tasks that met it ("the
-actual request must stand in the same conditions"), or by a program that watches it all the time. The state belongs to one worker,
+The CEP's Health Checks. A state is reported by the check's own functions when the known state has *expired*, by tasks that met it
+(its request ran under the same conditions), or by a program that watches it all the time. The state belongs to one worker,
 or to all.
 """
 

@@ -22,7 +22,7 @@ MAX_DELAY_S = 900
 MAX_HOLD_S = 43_200
 """The most seconds, from its receipt, that a message can be kept invisible."""
 HOLD_MOST_S = MAX_HOLD_S - 900 - 300 - 60
-"""The most seconds of one hold: what is left of `MAX_HOLD_S` after the longest batching window and the longest run of a function."""
+"""The most seconds of one hold: the rest of `MAX_HOLD_S` after the longest batching window and the longest run of a function."""
 MAX_ATTRIBUTES = 10
 MAX_NAME = 256
 """The longest name of an attribute."""
@@ -40,7 +40,7 @@ CLAIM_CHECK_BYTES = 60_000
 
 _TYPE_BYTES = len("String")
 _ILLEGAL = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-"""What no queue takes. Compiled when a text first needs it, which a cold start does not."""
+"""The characters that no queue takes. Compiled when a text first needs it, which a cold start does not."""
 
 
 class QueueBounds(NamedTuple):
@@ -142,12 +142,12 @@ def unknown_queue(key: str, known: Iterable[str]) -> UnknownQueue:
 
 
 def is_fifo(queue: str) -> bool:
-    """Tell by its name, or its key, whether *queue* keeps order."""
+    """Return whether *queue* keeps order, by its name or its key."""
     return queue.endswith(FIFO)
 
 
 def misplaced(queue: str, delay: int, serial_key: str | None, once: str = "", bounds: QueueBounds = SQS) -> SedanoError | None:
-    """Return why *queue* cannot keep the order that was asked of it, or tell copies apart by *once*, or None."""
+    """Return why *queue* cannot keep the requested order, or recognise copies by *once*; None if it can."""
     if not bounds.ordered and is_fifo(queue):
         return OptionError(f"queue: {queue} is to keep order, and the queues of this deployment keep none")
     if not is_fifo(queue):
@@ -157,7 +157,7 @@ def misplaced(queue: str, delay: int, serial_key: str | None, once: str = "", bo
         return OptionError(f"serial_key: {queue} keeps order within a key; give one of 1 to 128 printable ASCII characters without spaces")
     if once and not _is_tenant(once):
         return OptionError(f"once: {once[:40]!r} is not 1 to 128 printable ASCII characters without spaces")
-    return OptionError(f"delay: {queue} keeps order and holds no message back by itself; give no countdown and no eta") if delay else None
+    return OptionError(f"delay: {queue} keeps order and cannot delay a single message; remove countdown and eta") if delay else None
 
 
 def batches(weights: Sequence[int], bounds: QueueBounds = SQS) -> Iterator[range]:

@@ -33,8 +33,8 @@ _VENDED = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_
 
 _NOBODY = "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys; `aws sts get-caller-identity` answers when they are good"
 _EXPIRED = "the credentials of this shell are not valid any more: renew them until `aws sts get-caller-identity` answers"
-_FOREIGN = "the credentials of this shell are not known there: `aws sts get-caller-identity` tells whose they are, AWS_ENDPOINT_URL where"
-_DENIED = "whoever has these credentials may not do this; is this the stage and the AWS account that the SEDANO_* variables were made for?"
+_FOREIGN = "the credentials of this shell are not known there: `aws sts get-caller-identity` shows whose they are, AWS_ENDPOINT_URL where"
+_DENIED = "these credentials do not allow this; is this the stage and the AWS account that the SEDANO_* variables were made for?"
 _GONE = "is this the stage, and the AWS account and region, that the SEDANO_* variables were made for?"
 _CLOCK = "the clock of this machine is wrong: set it, or let a time service do so"
 _MISSING = {

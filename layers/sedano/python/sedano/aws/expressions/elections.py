@@ -6,7 +6,7 @@ Invariants and the conjunct that each relies on:
 * L2, the lowest registered wins: CLOSE needs `ver = :ver`, so no worker registered between the read that chose the winner and the write;
   REGISTER needs `st = :open`, so no worker registers afterwards.
 * A second registration of one worker changes nothing: `NOT contains(voters, :name)`. It could only worsen its clock.
-* L3, what was closed is dispatched: HOLDS, in the transaction of CLOSE, lets only the holder of a call close in its name.
+* L3, a closed election is dispatched: HOLDS, in the transaction of CLOSE, lets only the holder of a call close in its name.
 * One successor a term: PASS names the winner, the term and the time that were seen.
 
 The marks of the own-write rule: an opening, my nonce; a registration, my entry among the candidates; a close, my task's id in `closer`; a

@@ -1,7 +1,7 @@
 """The conditional writes of a flow run's item, by name.
 
-A run changes by compare-and-swap on the nonce of its last write: an operator who cancels and a worker who winds up at once lose neither,
-for the second is refused, gets the run that is in the way, and decides anew. The mark of the own-write rule is the nonce.
+A run changes by compare-and-swap on the nonce of its last write: when an operator cancels while a worker ends the run, no write is lost:
+the second is refused, gets the run as it is now, and decides again. The mark of the own-write rule is the nonce.
 
 Attributes: `pk` key · `nc` nonce · `flow` the workflow's name · `st` state · `body` the run as JSON text · `ttl` epoch s.
 """

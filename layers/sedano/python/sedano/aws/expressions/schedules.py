@@ -4,12 +4,12 @@ An agenda changes by compare-and-swap on the nonce of its last change: of two co
 the agenda that is in the way, and finds its moments decided and claimed. The mark of the own-write rule is the nonce.
 
 An agenda is claimed with the same write that decides its moments, so that one controller publishes them. It is taken over by `CHANGE` too:
-who finds pending moments and `held` passed by its bound clock writes a later `held`. The conjunct `nc = :seen` implies that `held` still
-is what was seen, that no controller crossed the moments off meanwhile, and that of two who take over at once one does. `held` only saves
-messages: a moment that two controllers publish becomes one task by its id.
+a controller that finds pending moments and `held` passed by its bound clock writes a later `held`. The conjunct `nc = :seen` implies that
+`held` did not change, that no controller crossed the moments off meanwhile, and that of two that take over at once one does. `held` only
+saves messages: a moment that two controllers publish becomes one task by its id.
 
 Attributes: `pk` key · `nc` nonce · `body` the periodic tasks by name as JSON text · `held` until when (epoch s) the writer of `nc`
-publishes alone (0 or absent: nobody). It has no TTL.
+publishes alone (0 or absent: no writer). It has no TTL.
 """
 
 from __future__ import annotations

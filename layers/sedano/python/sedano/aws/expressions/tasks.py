@@ -6,7 +6,7 @@ values make beliefs checkable:
 
 * `att`, the fencing token (Chubby's sequencer; Kleppmann 2016): it rises by one at every claim and never falls. A record has the token of
   its claim, so a zombie that wakes up after a steal is refused by the table itself, however late and however sure of itself.
-* `nc`, a nonce drawn inside the handler for each call. It tells *my* write from another's, which a name cannot:
+* `nc`, a nonce drawn inside the handler for each call. It separates *my* write from another's, which a name cannot:
   SnapStart and frozen sandboxes clone names.
 
 Invariants (PROTOCOLS §10), which the conformance suite and the random comparison with memory check:
@@ -24,18 +24,18 @@ The marks of the own-write rule (`sedano.aws.expressions`): claim and steal, RUN
 I wrote under my nonce and token; keep, that state under my nonce; reserve, PENDING under my message id. Therefore
 RECORD leaves `nc`, `att` and `mid` in place.
 
-What stays in place after the record has a second reader: the rule for follow-ups (`sedano.model.ledger.claims`). A redelivered
+The attributes that the record leaves in place have a second reader: the rule for follow-ups (`sedano.model.ledger.claims`). A redelivered
 message finds `mid` and knows whether it answers for the follow-ups; RETRY keeps the outbox and the pause for the same
 reason.
 
-What can go wrong, and what forbids it:
+Faults, and the conjunct that prevents each:
 
 * Stealing across retries. The message of an older attempt could take over the claim of a newer one, be acknowledged and
   die, with no worker left to answer for the follow-ups (found by exhaustive search). CLAIM and STEAL need
   `try = :try`, and `model.ledger.claims` never asks for such a steal.
 * A reservation that outlives its publisher. RESERVE may be repeated when `rsv` has passed; CLAIM does not look at
   `rsv`, so a late message still runs.
-* A record without a claim over one with. KEEP needs no record, or one that nobody holds: PENDING, or RETRY waiting for
+* A record without a claim over one with. KEEP needs no record, or one without a holder: PENDING, or RETRY waiting for
   this very attempt. It never touches RUNNING, whose holder will record, nor a terminal state.
 * A TTL that deletes a token. `ttl` is pushed out by every write to `RECORD_LIFETIME_S` past the end of what it starts,
   which is longer than any message can live; so no deleted token can be met again by a message that remembers it.

@@ -1,5 +1,6 @@
-"""Conducting: what the end of one task of a canvas causes. The rule of continuing is pure (`sedano.model.canvas.place`); here it meets the
-ports.
+"""The steps of a canvas that follow from the end of one of its tasks.
+
+The rule of continuing is pure (`sedano.model.canvas.place`); here it meets the ports.
 
 A task that ended well hands its value to the next of its chain, to its links and its forks; the last one of a chain that is a member of
 a group arrives at the group's join. A task that ended without success has its error callbacks called; the rest of its chain never runs, so

@@ -111,7 +111,7 @@ def _recorded(record: TaskRecord, now: float) -> Explanation:
     elif record.state == states.RUNNING:
         sentence = (
             f"claimed by {record.owner} until {shown(record.expires)}, which is over: that worker was lost, or its function's time limit "
-            "ended the body; another takes over when the message comes again"
+            "ended the body; another takes over when the message is delivered again"
         )
     elif record.state == states.RETRY:
         why = f" after {record.error.type_name}: {record.error.message}" if record.error is not None else ""
@@ -131,7 +131,7 @@ def _waits(task_id: str, timer: Timer, now: float) -> Explanation:
 
 
 def _held(ports: Ports, task_id: str, now: float) -> dict[str, Any] | None:
-    """Return a worker's last report of holding it back; None if there is none since yesterday, or no history."""
+    """Return a worker's last report of holding it back; None if the history has no report since yesterday, or there is no history."""
     if not has(ports.events):
         return None
     since = datetime.fromtimestamp(now - DAYS_S, UTC).strftime("%Y-%m-%d")
@@ -175,7 +175,7 @@ def _held_back(ports: Ports, task_id: str, told: Mapping[str, Any], now: float) 
     evidence = {key: told[key] for key in ("name", "reason", "until", "timestamp", "hostname") if key in told}
     reason = str(told["reason"])
     if reason.startswith("debounce: "):
-        sentence = f"{reason} since {shown(told['since'])}; it runs at {shown(float(told['until']))} unless a later call comes"
+        sentence = f"{reason} since {shown(told['since'])}; it runs at {shown(float(told['until']))} unless a later call arrives"
         return Explanation(task_id, states.PENDING, sentence, {**evidence, "since": told["since"]})
     if reason.startswith("circuit "):
         name = reason.removeprefix("circuit ").partition(" is open")[0]

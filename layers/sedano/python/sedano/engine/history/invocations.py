@@ -54,11 +54,11 @@ class Invocations:
     def tell(self, chronicle: Chronicle, messages: int, given_back: int) -> None:
         """Add the line to the *chronicle* and send it, unless that has time; end the invocation."""
         late = self._ports.clock.monotonic() - self._written >= self._every
-        told = late or not self._told or self._owed.invocations >= MOST_OWED or bool(chronicle.rows or chronicle.lines)
-        if told:
+        reported = late or not self._told or self._owed.invocations >= MOST_OWED or bool(chronicle.rows or chronicle.lines)
+        if reported:
             self.line(chronicle, messages, given_back)
             self.send(chronicle)
-        self.end(messages, given_back, told=told)
+        self.end(messages, given_back, reported=reported)
 
     def line(self, chronicle: Chronicle, messages: int, given_back: int, ahead: Mapping[str, int] = NOTHING) -> None:
         """Add a line to the *chronicle*: how many *messages* arrived and were *given_back*, and all that was done since the last line.
@@ -78,10 +78,10 @@ class Invocations:
             given_back=took.given_back, cold=not self._told, calls=made, duration_ms=round(took.seconds * 1000, 3), **memory,
         )  # fmt: skip
 
-    def end(self, messages: int, given_back: int, *, told: bool) -> None:
-        """End the invocation; the next line reports the rest, or all of it if this one was not *told*."""
+    def end(self, messages: int, given_back: int, *, reported: bool) -> None:
+        """End the invocation; the next line reports the rest, or all of it if this one was not *reported*."""
         now = self._ports.clock.monotonic()
-        if told:
+        if reported:
             self._calls, self._told, self._owed = self._seen, True, Owed(seconds=now - self._written)
         else:
             self._owed = self._since(messages, given_back, now)

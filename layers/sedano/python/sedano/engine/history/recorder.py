@@ -52,13 +52,13 @@ class Recorder:
         batch = Batch(deadline, Chronicle(self.host))
         days = self._days(deliveries, batch)
         back: set[int] = set()
-        told = False
+        reported = False
         for day in sorted(days):
             own = b""
             if day == max(days):
                 own = passing(self.ports.telemetry, "own", partial(self._own, len(deliveries), len(batch.given_back) + len(back)), b"")
             if self._append(day, days[day].values(), own):
-                told = bool(own)
+                reported = bool(own)
             else:
                 back.update(days[day])
         for place in sorted(back):
@@ -66,7 +66,7 @@ class Recorder:
         passing(self.ports.telemetry, "park", partial(self._parking.settle, batch), None)
         passing(self.ports.telemetry, "hide", partial(hide, self.ports, batch), None)
         passing(self.ports.telemetry, "flush", self.ports.telemetry.flush, None)
-        self._invocations.end(len(deliveries), len(batch.given_back), told=told)
+        self._invocations.end(len(deliveries), len(batch.given_back), reported=reported)
         return batch.given_back
 
     def _days(self, deliveries: Sequence[Delivery], batch: Batch) -> dict[str, dict[int, list[str]]]:
@@ -84,13 +84,13 @@ class Recorder:
 
     def _own(self, messages: int, given_back: int) -> bytes:
         """Return the line about this invocation, with the write that it is part of."""
-        told = Chronicle(self.host)
-        self._invocations.line(told, messages, given_back, self._costs)
-        return "".join(map(_line, told.unpacked())).encode()
+        chronicle = Chronicle(self.host)
+        self._invocations.line(chronicle, messages, given_back, self._costs)
+        return "".join(map(_line, chronicle.unpacked())).encode()
 
-    def _append(self, day: str, told: Iterable[Sequence[str]], own: bytes) -> bool:
+    def _append(self, day: str, records: Iterable[Sequence[str]], own: bytes) -> bool:
         """Write the lines of one day as one object; return whether they are written."""
-        lines = "".join(line for some in told for line in some)
+        lines = "".join(line for some in records for line in some)
         try:
             self.ports.events.append(day, lines.encode(), own)
         except Exception as error:  # noqa: BLE001 - what one object holds came from many records: none of them is guilty

@@ -6,7 +6,7 @@ a ticket of its own for each run. A ticket without a run is a slot that no task 
 
 A slot counts only with the mark of one of the stage's keys over it, the message and the line (`sedano.ports.seals`): a sender of a message
 cannot give it a slot. A mark that is missing or wrong is as if there were no slot, and the limit is asked again. A worker without keys
-hands out no slots that are to come: it takes the tickets whose slots are now, and the others are requeued until the next is expected.
+hands out no future slots: it takes the tickets whose slots are now, and the others are requeued until the next is expected.
 """
 
 from __future__ import annotations

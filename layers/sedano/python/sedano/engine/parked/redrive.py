@@ -3,10 +3,10 @@
 A principal that may send to the parked queue can put anything there, with any attributes. So a message goes back to the queue that it says
 it came from only if it carries the mark of the function that parked it (`engine.parked.lot`). Any other is **foreign**: it stays, unless it
 is asked for by its id, and then goes to the one queue that this app's registry names for its task, or to the events; a webhook's request or
-a stream's record that is foreign is never taken again. Nothing that lies in the queue ends the look at it: what cannot be read is skipped,
+a stream's record that is foreign is never taken again. No message of the queue ends the listing: a message that cannot be read is skipped,
 with its reason.
 
-Looking is receiving without deleting: what was looked at is given back at once, or when its visibility timeout ends. Sending again is
+Looking is receiving without deleting: each message is given back at once, or when its visibility timeout ends. Sending again is
 sending, then deleting: a crash in between leaves two copies of one message, which their claim absorbs.
 """
 

@@ -144,7 +144,7 @@ class Outlet:
                 self.ports.telemetry.log("error", "messages of an open batch were not published", count=len(pending), error=str(error))
             lost = self._publisher.close()
         if lost:
-            self.ports.telemetry.log("error", "messages whose publication was interrupted are lost; none was confirmed", count=len(lost))
+            self.ports.telemetry.log("error", "unconfirmed messages of an interrupted publication are lost", count=len(lost))
         self.ports.telemetry.flush()
 
     def _in_time(self) -> AbstractContextManager[None]:

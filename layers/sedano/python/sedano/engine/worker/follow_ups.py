@@ -261,7 +261,7 @@ class Following:
             batch.park(job.delivery, error.code, error.field, error.detail)
             return
         batch.count("FollowUpsDelayed", job.task.name)
-        self.ports.telemetry.log("warning", "follow-ups not sent; the message comes back", task_id=job.command.task_id, error=str(error))
+        self.ports.telemetry.log("warning", "follow-ups not sent; message is redelivered", task_id=job.command.task_id, error=str(error))
         spent = job.stillborn
         if spent is not None and spent.code == refusals.EXECUTIONS:
             batch.park(job.delivery, spent.code, spent.field, f"{spent.detail}; its follow-ups cannot be sent: {error}")

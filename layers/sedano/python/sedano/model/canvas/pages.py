@@ -52,7 +52,7 @@ class Entry(NamedTuple):
 
 class Written(NamedTuple):
     """An item's text, its number of tasks, its depth, the queue of its first task, its kind, the id that the user gave to the task that it
-    ends in (*own*), and whether its failure to begin must be *told*: to an error callback, or to a caller that has its id.
+    ends in (*own*), and whether its failure to begin must be *reported*: to an error callback, or to a caller that has its id.
     """
 
     text: str

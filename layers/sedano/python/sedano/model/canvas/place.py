@@ -5,7 +5,7 @@ derived from the group's and *i*; a group's own id is that of the command that l
 item, and of the chain that it ends) has that one instead. So the id and the form of a canvas determine every id in it, and
 publishing the same place twice is absorbed by the claims.
 
-What follows a join knows the number of its members only. So the end of a member that has an id of its own is copied to the derived one
+The task after a join knows the number of its members only. So the end of a member that has an id of its own is copied to the derived one
 (`slot_id`) before the member arrives at the join: an exit with the same state, result and error, which the history does not show.
 
 Pages travel in messages, which anyone may write: they were read by strict tables (`sedano.model.canvas.page_reader`), so what is met here

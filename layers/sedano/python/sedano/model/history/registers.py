@@ -14,8 +14,8 @@ folded by a live view, by Spark with one ``groupBy``, or piece by piece as files
 
 The state. The register of ``task-retried`` divides the attempts: classes whose register is later than it compete,
 the best by precedence wins, and none later means RETRY. This equals what Celery's own ``State`` computes when it
-is fed each event once and in order. Fed the recorded stream of a real cluster in another order, ``State`` tells 6 of
-100 tasks wrongly; the registers tell none.
+is fed each event once and in order. Fed the recorded stream of a real cluster in another order, ``State`` gets 6 of
+100 tasks wrong; the registers get 0 wrong.
 
 Where this differs from ``State``, on purpose. A null says nothing, where ``State`` writes it over a value. A custom
 class called like a built-in state (``task-success``) stays a custom one. A task that was held

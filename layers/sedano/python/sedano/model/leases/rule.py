@@ -9,11 +9,11 @@ Conditions to take it (`decide`):
 
 - it is free: it is absent or was released. A released one may be *reserved* for the process that asked for it first, for a short while.
 - its time is over by the store's own clock: `clock.lo > expires + guard`. The clock is an interval (`sedano.model.leases.store_clock`).
-- it was seen unchanged (same token, same version) for `duration·(1 + drift)` on the observer's own clock. This needs no clock of anybody
-  else: the holder's belief began before the request that wrote what was seen. It is the only rule when the interval is suspect.
+- it was seen unchanged (same token, same version) for `duration·(1 + drift)` on the observer's own clock. This needs no other
+  clock: the holder's belief began before the request that wrote what was seen. It is the only rule when the interval is suspect.
 
-What is written (`grant`): `token = max(token + 1, clock.hi)`. The clock's part makes the token rise even when the item was deleted by its
-TTL in between. `expires = clock.hi + duration`, never less than the holder's belief.
+The grant that is written (`grant`): `token = max(token + 1, clock.hi)`. The clock's part makes the token rise even when the TTL deleted the
+item in between. `expires = clock.hi + duration`, never less than the holder's belief.
 
 How long the holder believes (`believes`): until `before the request was sent + duration − guard`, never from the time of the answer: an
 answer that took ten seconds would add ten seconds of belief that no other process knows of (KCL, python_dynamodb_lock). It measures elapsed
@@ -22,7 +22,7 @@ time as the *greater* of its two clocks, the observer as the lesser. After a fre
 Invariants: I1 the token strictly rises. I3 within clock bounds at most one believes. I4 belief ends before the stored expiry. I5 the
 expiry never shrinks in a grant. I6 an own write is never misread: it has a nonce drawn for that call.
 
-What can go wrong, and what forbids it:
+Faults, and the rule that prevents each:
 
 - A late renewal shortens a newer one: RENEW needs `exp <= :e`.
 - An old term releases a new one: RELEASE needs nonce and token.
