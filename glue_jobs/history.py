@@ -26,6 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 from glue_jobs.pipeline import history as rows
 from glue_jobs.pipeline.answer import answered, must_be_question
 from glue_jobs.pipeline.options import days, how_many, read
+from glue_jobs.pipeline.report.figures import figures, judged, read_back, threshold, verdict
 from glue_jobs.pipeline.report.gather import gathered
 from glue_jobs.pipeline.report.page import page
 from glue_jobs.pipeline.session import must_open, session
@@ -35,6 +36,8 @@ from sedano.history import CONTROL_TABLE, LEASE_MS, History, Snapshot, editing, 
 #: A source with fewer files is a short job.
 SMALL_FILES = 2_000
 KEEP_DAYS = 7.0
+#: The exit code of a report that is written and exceeds a threshold.
+EXCEEDED = 6
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 USAGE = 'history build|compact|update|report|query ["SELECT …"] --target PLACE [options]; --help lists them'
@@ -93,10 +96,28 @@ def update(spark: SparkSession, history: History, options: argparse.Namespace, l
 
 def report(spark: SparkSession, history: History, options: argparse.Namespace) -> Answer:
     """Write the page."""
-    answer = gathered(tables(spark, history), options.root)
-    text = page(answer)
+    before = older(options)
+    content = gathered(tables(spark, history), options.root)
+    found = judged(figures(content), map(threshold, options.fail_on))
+    text = page(content, found, before)
     Path(options.out).write_text(text, encoding="utf-8")
-    return {"report": str(options.out), "bytes": len(text.encode())}
+    exceeded = [one.threshold.text for one in found if one.exceeded]
+    judgement = {"verdict": verdict(found), "exceeded": exceeded} if found else {}
+    return {"report": str(options.out), "bytes": len(text.encode()), "figures": figures(content), **judgement}
+
+
+def older(options: argparse.Namespace) -> dict[str, float | None] | None:
+    """Return the figures of the older report to compare with, if one was named.
+
+    Raises:
+        OptionError: it cannot be read, or carries no figures.
+    """
+    if options.diff is None:
+        return None
+    try:
+        return read_back(Path(options.diff).read_text(encoding="utf-8"), options.diff)
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"--diff: {options.diff} cannot be read: {error}") from None
 
 
 def query(spark: SparkSession, history: History, options: argparse.Namespace) -> Answer:
@@ -163,6 +184,8 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--keep-days", type=days, default=KEEP_DAYS, help="compact: how long readers keep older snapshots (%(default)g)")
     parser.add_argument("--out", default="report.html", help="report: the file to write (default %(default)s)")
     parser.add_argument("--root", help="report: the canvas whose critical path is drawn (default: the longest)")
+    parser.add_argument("--fail-on", action="append", default=[], help="report: a threshold such as failed>1%% or wait_p95>30s; repeatable")
+    parser.add_argument("--diff", help="report: an older page, which this one is compared with")
     parser.add_argument("--limit", type=how_many, default=1000, help="query: the most rows (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="query: JSON lines in place of a table")
     words = list(takewhile(lambda word: not word.startswith("-"), given))
@@ -170,6 +193,12 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     options = read(parser, [*named, *given[len(words) :]])
     if len(words) > 2:
         parser.error(f"{words[2]!r} is one word too many; quote the SELECT")
+    fit(parser, options)
+    return options
+
+
+def fit(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """End the script when the *options* of a verb do not fit together."""
     needed = {"build": "source", "update": "source", "query": "sql"}.get(options.verb)
     if needed is not None and not getattr(options, needed):
         parser.error(f"{options.verb} needs {'--source' if needed == 'source' else 'a SELECT'}")
@@ -177,7 +206,6 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
         parser.error(f"--day: {options.day!r} is not YYYY-MM-DD")
     if options.day is not None and options.rebuild:
         parser.error("--rebuild reads every landed file; it cannot be kept to one --day")
-    return options
 
 
 def shown(answer: Answer, as_json: bool) -> str:
@@ -210,6 +238,9 @@ def must_be_doable(history: History, options: argparse.Namespace) -> None:
         must_be_question(options.sql)
     if options.verb == "report" and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise OptionError(f"--out: {out} {'is a folder' if out.is_dir() else 'lies in no folder that is there'}; name a file to write")
+    if options.verb == "report":
+        older(options)
+        list(map(threshold, options.fail_on))
     if options.verb in {"compact", "report", "query"}:
         must_hold_something(history)
 
@@ -257,11 +288,12 @@ def main(given: Sequence[str]) -> int:
     try:
         if options.control_table:
             os.environ[CONTROL_TABLE] = options.control_table
-        print(shown(worked(open_history(options.target), options), options.json))
+        answer = worked(open_history(options.target), options)
+        print(shown(answer, options.json))
     except (SedanoError, OSError) as error:
         note(options, excuse(error))
         return 1
-    return 0
+    return EXCEEDED if answer.get("exceeded") else 0
 
 
 if __name__ == "__main__":

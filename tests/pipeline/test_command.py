@@ -81,6 +81,8 @@ def test_who_installed_the_wheel_builds_a_history_in_a_folder_that_has_requireme
     (["query", "SELECT 1", "--target", "h", "--limit", "0"], 2, "'0' is not a whole number from 1 on"),
     (["query", "DROP TABLE tasks", "--target", "h"], 1, "it begins with 'DROP'"),
     (["report", "--target", "h", "--out", "no/such/place.html"], 1, "lies in no folder that is there"),
+    (["report", "--target", "h", "--fail-on", "failed"], 1, "is not a comparison; write for example failed>1%"),
+    (["report", "--target", "h", "--diff", "no/such.html"], 1, "--diff: no/such.html cannot be read"),
 ])  # fmt: skip
 def test_what_cannot_be_done_is_said_before_spark_starts(words, code, said, tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("not events\n")

@@ -66,6 +66,11 @@ def test_a_report_of_new_events_is_written_and_its_history_tells_the_cost(tmp_pa
     answer = json.loads(made.stdout)
     assert (tmp_path / "report.html").stat().st_size == answer["bytes"]
     assert "sedano report: took in 2 files of events\n" in made.stderr
+    limits = ["--fail-on", "tasks>9", "--fail-on", "tasks<1"]
+    judged = run("report", "--target", "history", "--out", "next.html", "--diff", "report.html", *limits)
+    assert (judged.returncode, judged.stdout) == (Exit.PROBLEMS, "next.html\n"), judged.stderr
+    assert "sedano report: Failed: tasks>9 (50)." in judged.stderr
+    assert "Compared" in (tmp_path / "next.html").read_text()
     told = run("cost", "--history", "history", "--json")
     assert told.returncode == 0, told.stderr
     rows = [json.loads(line) for line in told.stdout.splitlines()]

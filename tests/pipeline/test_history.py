@@ -35,6 +35,7 @@ TRUE_OF_THE_RECORDING = {"lost-worker", "out-of-order"}
 
 def options(**given):
     usual = {"source": None, "day": None, "rebuild": False, "keep_days": 0.0, "root": None, "limit": 10, "out": "report.html"}
+    usual |= {"fail_on": [], "diff": None}
     return Namespace(**{**usual, **given})
 
 

@@ -8,10 +8,12 @@ import pytest
 
 from glue_jobs.pipeline.report import words
 from glue_jobs.pipeline.report.charts import curves, heat, lane, nice
+from glue_jobs.pipeline.report.figures import NAMES, carried, figures, judged, read_back, threshold, verdict
 from glue_jobs.pipeline.report.flow import flow
 from glue_jobs.pipeline.report.gather import HEAT_COLUMNS, HEAT_ROWS
 from glue_jobs.pipeline.report.page import page
 from glue_jobs.pipeline.report.span import near
+from sedano.errors import OptionError
 
 HOSTILE = "<script>alert(1)</script>\"'&amp;"
 NOW = 1_763_640_000.0
@@ -175,3 +177,62 @@ def test_a_duration_is_shown_in_the_unit_that_suits_it(value, shown):
 @pytest.mark.parametrize("value", [1, 3.9, 4, 41, 399, 430, 10**9])
 def test_an_axis_ends_at_a_round_number_above_what_it_holds(value):
     assert value <= nice(value) <= max(4.0, 1.5 * value)
+
+
+def test_each_figure_has_its_unit_and_can_be_a_threshold():
+    found = figures(told())
+    assert tuple(found) == NAMES
+    assert (found["tasks"], found["failed"], found["succeeded"], found["wait_p95"], found["cost"]) == (10, 0.2, 0.7, 0.25, 700.0)
+    for name in NAMES:
+        (one,) = judged(found, [threshold(f"{name}>=0")])
+        assert one.exceeded
+
+
+@pytest.mark.parametrize(("text", "exceeded"), [
+    ("failed>1%", True), ("failed > 20%", False), ("failed>=20%", True), ("failed>0.19", True), ("wait_p95>200ms", True),
+    ("wait_p95>0.3s", False), ("run_p99<1min", True), ("total_p50>1h", False), ("poison>0", False), ("tasks<11", True),
+    ("cost>699.9$", True),
+])  # fmt: skip
+def test_a_threshold_is_exceeded_or_holds(text, exceeded):
+    (one,) = judged(figures(told()), [threshold(text)])
+    assert one.exceeded == exceeded
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("failed", "write for example"), ("failed>", "write for example"), ("failed>1%;rm", "write for example"), ("failed>nan", "write for"),
+    ("speed>1", "there is no figure 'speed'; the figures are tasks, succeeded"), ("failed>1s", "its units: %"),
+    ("wait_p95>1%", "its units: s, ms, min, h"), ("tasks<1%", "its units: none"), ("cost>1s", "its units: $"),
+])  # fmt: skip
+def test_what_is_no_threshold_is_refused_in_words(text, says):
+    with pytest.raises(OptionError) as refused:
+        threshold(text)
+    assert says in str(refused.value)
+
+
+def test_the_verdict_is_the_first_line_of_the_page():
+    limits = [threshold("failed>1%"), threshold("poison>0")]
+    text = "".join(Checked(page(told(), judged(figures(told()), limits))).text)
+    assert text.index("Failed: failed>1% (20\u2009%).") < text.index("History of 10 tasks", text.index("Failed:"))
+    assert verdict(judged(figures(told()), limits[1:])) == "Passed: 1 of 1 thresholds hold."
+    nothing = {**told(), "states": {}, "latency": {"all": {}, "by_name": []}}
+    assert verdict(judged(figures(nothing), limits)) == "Passed: 1 of 2 thresholds hold; 1 had no figure to compare."
+    assert "Passed" not in page(told())
+
+
+def test_a_page_carries_its_figures_and_is_compared_with_an_older_one():
+    older = read_back(page(told(HOSTILE)), "old.html")
+    assert older == figures(told(HOSTILE))
+    now = {**told(), "quarantined": 6, "states": {"SUCCESS": 10}}
+    text = "".join(Checked(page(now, before=older)).text)
+    assert "quarantined36+100\u2009%" in text
+    assert "failed20\u2009%0\u2009%-100\u2009%" in text
+    assert "poison00–" in text
+
+
+@pytest.mark.parametrize("text", [
+    "", "<html>", carried(told()).replace("report/1", "report/2"), carried(told())[:60], carried(told()).replace("0.25", "true"),
+    '<meta name="sedano-report" content="[]">', '<meta name="sedano-report" content="{&quot;schema&quot;:&quot;sedano.report/1&quot;}">',
+])  # fmt: skip
+def test_what_carries_no_figures_is_refused_by_name(text):
+    with pytest.raises(OptionError, match=r"--diff: old\.html carries no figures of sedano\.report/1"):
+        read_back(text, "old.html")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from glue_jobs.pipeline.report import charts
+from glue_jobs.pipeline.report.figures import Figures, Judged, carried, figures, shown, verdict
 from glue_jobs.pipeline.report.flow import flow
 from glue_jobs.pipeline.report.gather import EACH_KIND, HEAT_ROWS, LANE_CELLS
 from glue_jobs.pipeline.report.style import STYLE
@@ -18,9 +19,14 @@ _KINDS = {
 }  # fmt: skip
 
 
-def page(content: Content) -> str:
-    """Return the page for *content* (from `gather.gathered`)."""
+def page(content: Content, judgements: Sequence[Judged] = (), before: Figures | None = None) -> str:
+    """Return the page for *content* (from `gather.gathered`).
+
+    The verdict on the thresholds, *judgements*, is the first line. *before*: the figures of an older report, to compare with.
+    """
     cards = [
+        _card("Thresholds", "The limits of this report", _thresholds(judgements)) if judgements else "",
+        _card("Compared", "The older report, this one, and the change", _compared(before, figures(content))) if before is not None else "",
         _card("Throughput", "Published, and how attempts ended, over time", _throughput(content), wide=True),
         _card("State flow", "The states that published tasks went through", flow(content["flow"]), wide=True),
         _card("Latency", "Percentiles by task; exact, not estimated", _latency(content), wide=True),
@@ -36,11 +42,48 @@ def page(content: Content) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">'
-        f"<title>{safe(title)}</title><style>{STYLE}</style></head><body><main><header><h1>{safe(title)}</h1><p>{safe(span)}</p>{_outside(content)}</header>"
+        f"{carried(content)}<title>{safe(title)}</title><style>{STYLE}</style></head><body><main><header>{_verdict(judgements)}"
+        f"<h1>{safe(title)}</h1><p>{safe(span)}</p>{_outside(content)}</header>"
         f'<div class="tiles">{_tiles(content)}</div><div class="cards">{"".join(cards)}</div>'
         "<footer>Made by sedano from the event history: the same events give the same page, in whatever order they arrived.</footer>"
         "</main></body></html>\n"
     )
+
+
+def _verdict(judgements: Sequence[Judged]) -> str:
+    words = verdict(judgements)
+    name = "bad" if any(one.exceeded for one in judgements) else "good"
+    return f'<p class="verdict {name}">{safe(words)}</p>' if words else ""
+
+
+def _thresholds(judgements: Sequence[Judged]) -> str:
+    words = {True: '<span class="pill bad">exceeded</span>', False: "holds", None: "no figure"}
+    rows = "".join(
+        f"<tr><td>{safe(one.threshold.text)}</td><td>{safe(shown(one.threshold.figure, one.value))}</td>"
+        f"<td>{words[None if one.value is None else one.exceeded]}</td></tr>"
+        for one in judgements
+    )
+    return _scrolling("Thresholds", f"<thead><tr><th>Threshold</th><th>Figure</th><th>Verdict</th></tr></thead><tbody>{rows}</tbody>")
+
+
+def _compared(before: Figures, now: Figures) -> str:
+    rows = "".join(
+        f"<tr><td>{safe(name)}</td><td>{safe(shown(name, before[name]))}</td><td>{safe(shown(name, now[name]))}</td>"
+        f"<td>{safe(_change(before[name], now[name]))}</td></tr>"
+        for name in now
+    )
+    return _scrolling("Compared", f"<thead><tr><th>Figure</th><th>Before</th><th>Now</th><th>Change</th></tr></thead><tbody>{rows}</tbody>")
+
+
+def _change(before: float | None, now: float | None) -> str:
+    if before is None or now is None or before == now:
+        return "–"
+    return "new" if not before else f"{100 * (now - before) / before:+.0f}\u2009%"
+
+
+def _scrolling(title: str, table: str) -> str:
+    """Return a table that a narrow screen scrolls, by keyboard as well."""
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{safe(title)}"><table>{table}</table></div>'
 
 
 def _outside(content: Content) -> str:
@@ -102,7 +145,7 @@ def _latency(content: Content) -> str:
         + "</tr>"
         for row in rows
     )
-    return f'<div class="scroll"><table><thead><tr><th>Task</th><th>Tasks</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return _scrolling("Latency", f"<thead><tr><th>Task</th><th>Tasks</th>{head}</tr></thead><tbody>{body}</tbody>")
 
 
 def _heat(content: Content) -> str:
@@ -114,16 +157,16 @@ def _heat(content: Content) -> str:
 
 
 def _failures(content: Content) -> str:
-    shown = []
+    drawn = []
     for row in content["failures"]:
         poison = '<span class="pill bad">poison</span>' if row["poison"] else ""
         again = f"{count(row['failures'])} failed, {count(row['retries'])} retried"
-        trace = f"<pre>{safe(row['example_traceback'])}</pre>" if row["example_traceback"] else ""
+        trace = f'<pre tabindex="0">{safe(row["example_traceback"])}</pre>' if row["example_traceback"] else ""
         title = f"<b>{safe(row['exception_type'])} · {safe(row['name'])}</b>"
         when = f"{count(row['tasks'])} tasks, last at {moment(row['last'])} UTC"
         words = f"{safe(row['example'])}<br>{when}, such as {safe(row['example_task'])}"
-        shown.append(f'<details><summary>{title}{poison}<span class="figure">{again}</span></summary><p>{words}</p>{trace}</details>')
-    return "".join(shown) or _none("Nothing failed.")
+        drawn.append(f'<details><summary>{title}{poison}<span class="figure">{again}</span></summary><p>{words}</p>{trace}</details>')
+    return "".join(drawn) or _none("Nothing failed.")
 
 
 def _lanes(content: Content) -> str:

@@ -24,6 +24,7 @@ body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,-app
 font-variant-numeric:tabular-nums}
 main{max-width:1240px;margin:0 auto;padding:32px 24px 64px}
 header h1{font-size:28px;line-height:1.2;margin:0 0 4px;letter-spacing:-.01em}header p{margin:0;color:var(--soft)}
+header p.verdict{margin:0 0 10px;font-weight:620;color:var(--leaf)}header p.verdict.bad{color:var(--red)}
 header p.aside{margin-top:8px;color:var(--ink);border-left:3px solid var(--amber);padding-left:10px}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px;margin:24px 0}
 .tile,section{background:var(--card);border-radius:14px;box-shadow:var(--shadow);border:1px solid var(--rule)}

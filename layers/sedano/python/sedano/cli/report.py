@@ -5,21 +5,38 @@ from __future__ import annotations
 import json
 from contextlib import redirect_stdout
 from io import StringIO
+from typing import NamedTuple
 
 from sedano.cli import history
+from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json
 
 
-def report(target: str, out: str, *, source: str | None, root: str | None, as_json: bool) -> int:
-    """Take in what is new at *source*, if one is given, and write the page *out*; return the exit code of the job."""
-    if source is not None:
-        status, answer = _worked(["update", "--source", source, "--target", target])
+class ReportOptions(NamedTuple):
+    """The options of a report: the history *target*, its new *source*, the page *out*, a canvas *root*, thresholds and an older page."""
+
+    target: str
+    out: str
+    source: str | None
+    root: str | None
+    fail_on: tuple[str, ...]
+    diff: str | None
+
+
+def report(asked: ReportOptions, *, as_json: bool) -> int:
+    """Take in what is new at the source, if one is given, and write the page; return the exit code of the job."""
+    if asked.source is not None:
+        status, answer = _worked(["update", "--source", asked.source, "--target", asked.target])
         if status:
             return status
-        say(f"sedano report: took in {answer.get('new_files', 0)} files of {source}", err=True)
-    status, answer = _worked(["report", "--target", target, "--out", out, *(["--root", root] if root else [])])
-    if status == 0:
+        say(f"sedano report: took in {answer.get('new_files', 0)} files of {asked.source}", err=True)
+    limits = [word for one in asked.fail_on for word in ("--fail-on", one)]
+    chosen = [word for name, value in (("--root", asked.root), ("--diff", asked.diff)) if value for word in (name, value)]
+    status, answer = _worked(["report", "--target", asked.target, "--out", asked.out, *limits, *chosen])
+    if answer:
         say_json(answer) if as_json else say(str(answer["report"]))
+        if answer.get("verdict"):
+            say(f"sedano report: {answer['verdict']}", err=True)
     return status
 
 
@@ -28,4 +45,4 @@ def _worked(arguments: list[str]) -> tuple[int, dict[str, object]]:
     written = StringIO()
     with redirect_stdout(written):
         status = history.work(arguments)
-    return status, json.loads(written.getvalue()) if status == 0 else {}
+    return status, json.loads(written.getvalue()) if status in (Exit.DONE, Exit.PROBLEMS) else {}
