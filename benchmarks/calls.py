@@ -23,8 +23,8 @@ from sedano.aws.ledger import DynamoLedger
 from sedano.aws.machine import SystemEntropy
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
 from sedano.task import Task
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from sedano import Sedano, memory
 from sedano.canvas import Form
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.ports import RECORDS, Delivery, Outgoing, Ports, command_queue
 
 READ_AT_ONCE = 100

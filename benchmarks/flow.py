@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from benchmarks.fairness import Crowd, percentile, waits
 from benchmarks.report import Entry, Section, Target
 from sedano import Sedano, memory
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.ports import Ports, command_queue
 
 WORKERS, TASKS = 8, 1_500

@@ -14,8 +14,8 @@ from benchmarks.contenders.one_file import work_off
 from benchmarks.contest import Sample, contest
 from benchmarks.report import Entry, Section, Target
 from benchmarks.tasks import add, app
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.host import one_file
 from sedano.sqlite.store import Store
 

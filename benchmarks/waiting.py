@@ -7,9 +7,9 @@ import time
 from benchmarks.report import Entry, Section, Target
 from benchmarks.stubs import instant_ports
 from benchmarks.tasks import waiting
-from sedano.engine.chronicle import Host
 from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command
 from sedano.ports import Delivery

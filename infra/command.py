@@ -19,9 +19,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from sedano.deploy import buckets
 from sedano.deploy.account import AccountError, Target, opened, require_deployed, require_prepared, require_room, target
-from sedano.deploy.spelling import MAKE
-from sedano.deploy.standing import require_empty, require_free, require_same, standing
-from sedano.deploy.variables import exports, variables
+from sedano.deploy.command_names import MAKE
+from sedano.deploy.existing_stage import require_empty, require_free, require_same, standing
+from sedano.deploy.output_variables import exports, variables
 
 from .application import Declared, application
 from .assets import AssetError

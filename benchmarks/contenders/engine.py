@@ -9,9 +9,9 @@ from functools import partial
 from benchmarks.contenders.serving import Contender, Run, serve
 from benchmarks.stubs import adapter_ports, client_ports, instant_ports
 from benchmarks.tasks import add, app, once, plain
-from sedano.engine.chronicle import Host
 from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command

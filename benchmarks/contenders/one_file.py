@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks.contenders.serving import Contender, Run, serve
 from benchmarks.tasks import add, app
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.host import one_file
 from sedano.ports import Ports, command_queue
 

@@ -12,15 +12,15 @@ from typing import Any
 from sedano.canvas import Form, group
 from sedano.engine.batch import Batch, Job
 from sedano.engine.canvas.chord_results import Gathering, HeaderFailed
+from sedano.engine.canvas.continuation import Conducting, Consequences
 from sedano.engine.canvas.launches import LaunchOrigin
 from sedano.engine.canvas.map_tasks import built_in
-from sedano.engine.canvas.steps import Conducting, Consequences
 from sedano.engine.drafts import Addressed, CommandDraft
 from sedano.engine.worker.follow_ups import Following
 from sedano.engine.worker.pipeline import Worker
 from sedano.errors import SedanoError
+from sedano.model.canvas.continuation import Spot
 from sedano.model.canvas.page_reader import Item
-from sedano.model.canvas.place import Spot
 from sedano.model.canvas.tree import Step
 from sedano.model.ledger.records import ErrorRecord, TaskRecord
 from sedano.model.messages import codec

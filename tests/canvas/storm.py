@@ -19,8 +19,8 @@ from sedano.aws import ledger_items as items
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.host import functions
 from sedano.model.ledger.records import TaskRecord, copied_from
 from sedano.ports import PARKED, Ports

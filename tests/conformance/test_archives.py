@@ -8,7 +8,7 @@ import pytest
 from sedano.aws.archive import S3Archive
 from sedano.memory import START, VirtualClock
 from sedano.memory.archive import MemoryArchive
-from sedano.memory.folder import FolderArchive
+from sedano.memory.folder_archive import FolderArchive
 from sedano.ports.archive import Archive
 from sedano.sqlite.archive import SqliteArchive
 from sedano.sqlite.store import Store

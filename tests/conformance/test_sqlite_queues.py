@@ -8,8 +8,8 @@ from sedano.memory import START, MemoryTelemetry, SeededEntropy, VirtualClock
 from sedano.model.timers import Timer, opened
 from sedano.ports import Outgoing, Ports, command_queue
 from sedano.sqlite.deployment import connect
+from sedano.sqlite.retention import EVERY_S, FIRST_S, Sweeper
 from sedano.sqlite.store import Store
-from sedano.sqlite.sweeping import EVERY_S, FIRST_S, Sweeper
 from tests.conformance.worlds import COMMANDS
 
 ORDERS = command_queue("orders.fifo")

@@ -10,8 +10,8 @@ from sedano.model.elections import Election
 from sedano.model.leases.rule import LeaseRecord, Term
 from sedano.model.leases.store_clock import Moment
 from sedano.ports import Outgoing
+from sedano.sqlite.retention import AGAIN_S, BLOB_LIFETIME_S, EVERY_S, FIRST_S, MOST, RETENTION_S, Sweeper, sweep
 from sedano.sqlite.store import Store
-from sedano.sqlite.sweeping import AGAIN_S, BLOB_LIFETIME_S, EVERY_S, FIRST_S, MOST, RETENTION_S, Sweeper, sweep
 from tests.conformance.tasks import NOW
 from tests.conformance.test_lifetimes import DAY, LIVES, STEP
 from tests.conformance.worlds import COMMANDS, World, on_one_file

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from sedano import Breaker, Sedano, current, every, memory
-from sedano.engine.chronicle import Host
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.model import circuits as breaker
 from sedano.model.leases.rule import LeaseRecord
 from sedano.model.limits.concurrency import Permit

@@ -9,9 +9,9 @@ from infra.context import from_context
 from sedano.cli.verb_table import VERBS
 from sedano.deploy.account import STACKS
 from sedano.deploy.bootstrap import STACK
+from sedano.deploy.cdk_environment import OWN
 from sedano.deploy.context import context
 from sedano.deploy.smoke import LONGEST_S
-from sedano.deploy.toolset import OWN
 from sedano.model.settings import project, resolved
 from tests.docs.pages import page
 

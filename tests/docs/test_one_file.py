@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.errors import ConfigurationError
 from sedano.host import one_file
 from sedano.ports import RECORDS, command_queue

@@ -20,10 +20,10 @@ from sedano.app import Sedano
 from sedano.aws.client.session import Session
 from sedano.aws.deployment import ports_of
 from sedano.aws.settings import Settings
-from sedano.engine.chronicle import Host
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.ports import EVENTS, PARKED, RECORDS, Delivery, command_queue
 from tests.strict_aws.dynamodb_values import item_size
 

@@ -13,7 +13,7 @@ from infra import cost
 from infra.cost import Item, Shape, Stage
 from infra.prices import MILLION
 from sedano import chord
-from sedano.engine.canvas.entries import INLINE_ARGUMENTS
+from sedano.engine.canvas.page_entries import INLINE_ARGUMENTS
 from sedano.model.canvas.page_reader import PAGE_MEMBERS
 from sedano.model.canvas.pages import PAGE_BYTES
 from sedano.model.messages.codec import encode_data

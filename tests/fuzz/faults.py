@@ -23,7 +23,7 @@ FAULTS = {
         "if not text:",
     ),
     "arguments are not looked at": Fault("data", "sedano.model.messages.attributes", "    if type(args) is not list:\n", "    if False:\n"),
-    "the moment of a record is not looked at": Fault("recorder", "sedano.engine.chronicle", "if not all(0 <= event",
+    "the moment of a record is not looked at": Fault("recorder", "sedano.engine.worker_events", "if not all(0 <= event",
         "if False and not all(0 <= event"),
     "a code that is in no list": Fault("stream", "sedano.model.sources.streams", 'MessageRefused(refusals.STREAM, path, f"has the type',
         'MessageRefused("strange", path, f"has the type'),
@@ -32,10 +32,10 @@ FAULTS = {
     "a signature is not compared": Fault("signature", "sedano.model.sources.signature_schemes",
         "return None if any(equal) else WRONG", "return None"),
     "a metric bears what a message says": Fault(
-        "worker", "sedano.engine.parked.lot",
+        "worker", "sedano.engine.parked.parking",
         'count("MessagesParked", reason=parking.code)', 'count("MessagesParked", reason=parking.detail)'
     ),
-    "what is refused is dropped": Fault("router", "sedano.engine.hold_back",
+    "what is refused is dropped": Fault("router", "sedano.engine.redelivery",
         "        batch.park(delivery, refused.code, refused.field, refused.detail)\n", "        pass\n"),
     "a cron's step may be nothing": Fault("cron", "sedano.model.schedules.cron", "if first > last or not width:", "if first > last:"),
 }  # fmt: skip

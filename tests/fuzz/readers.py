@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sedano.engine import chronicle
+from sedano.engine import worker_events
 from sedano.engine.cluster.explanation import explain
 from sedano.errors import MessageRefused, SedanoError
 from sedano.memory import ports
@@ -34,10 +34,10 @@ from sedano.model import (
     timers as timer,
 )
 from sedano.model.canvas import (
-    page_reader as page,
+    continuation,
 )
 from sedano.model.canvas import (
-    place,
+    page_reader as page,
 )
 from sedano.model.history import (
     snapshot,
@@ -151,14 +151,14 @@ def _of_messages() -> list[Target]:
         reader("blob", _blob, [json.dumps([seeds.digest(b"x"), 1, "x"]).encode(), b'["00",5,""]']),
         reader("timer", lambda d: timer.opened(text_of(d)), timers, lambda t: timer.sealed(t).encode(), words=words.TIMERS),
         reader("page", _page, pages, words=words.PLANS),
-        reader("record", lambda d: chronicle.unpack(text_of(d)), [*packed, words.RECORD], words=words.RECORDS, weight=2),
+        reader("record", lambda d: worker_events.unpack(text_of(d)), [*packed, words.RECORD], words=words.RECORDS, weight=2),
     ]  # fmt: skip
 
 
 def _page(data: bytes) -> Any:
     """Read a page of a plan, and look at the first two items on it."""
     text = text_of(data)
-    return [place.find(Place("c", node, text), page.parse) for node in ("", "0", "1")[bool(page.parse(text)) :]]
+    return [continuation.find(Place("c", node, text), page.parse) for node in ("", "0", "1")[bool(page.parse(text)) :]]
 
 
 def _plan(body: bytes) -> bytes:

@@ -52,7 +52,7 @@ LATE = {
     for path, reason in {
         "__init__.py": "`from sedano import Sedano` loads what an app needs and no more",
         "api/connector.py": "only a program without a deployment looks for `sedano dev`",
-        "api/exclusion.py": "a program loads locks, leaderships and partitions when it uses them",
+        "api/exclusive_rights.py": "a program loads locks, leaderships and partitions when it uses them",
         "api/leases.py": "only a program that awaits a lock loads an event loop",
         "api/limits.py": "only an app with a queue that keeps order loads the options of order",
         "api/task_declarer.py": "only an app whose tasks have circuits or limits loads them",
@@ -73,12 +73,12 @@ LATE = {
         "engine/cluster/membership.py": "only a worker that finds a pause loads pauses",
         "engine/deferrals.py": "only a worker of a queue that keeps order loads the rules of order",
         "engine/history/run_events.py": "only a worker that runs calls together loads baskets",
-        "engine/hold_back.py": "only a worker that receives an unknown task loads the search for similar names",
+        "engine/redelivery.py": "only a worker that receives an unknown task loads the search for similar names",
         "engine/publisher/backlog.py": "a program whose messages all get through never loads a database",
         "engine/publisher/drafting.py": "canvases and order keys are loaded by the programs that use them",
         "engine/publisher/publisher.py": "leases are loaded by the programs that take them",
         "engine/publisher/sender.py": "only a program that delays a message for longer than its queue can loads timers",
-        "engine/worker/body_lanes.py": "only a worker whose app has budgets for its bodies loads them",
+        "engine/worker/body_concurrency.py": "only a worker whose app has budgets for its bodies loads them",
         "engine/worker/execution.py": "only a worker whose tasks have time limits, or that puts one off, loads what that takes",
         "engine/worker/gates.py": "a worker loads the gates that its app's tasks need",
         "engine/worker/pipeline.py": "only a worker that defers a message loads deferrals",
@@ -89,13 +89,13 @@ LATE = {
         "local/__init__.py": "the command of the local stage hears Ctrl-C before it loads an AWS client",
         "local/__main__.py": "the command hears Ctrl-C while it loads the rest",
         "pytest_plugin.py": "it is loaded in every run of pytest where sedano is installed; a test that wants a world loads one",
-        "result/late.py": "only a program that awaits, draws or saves results, or asks for their messages, loads that",
+        "result/late_imports.py": "only a program that awaits, draws or saves results, or asks for their messages, loads that",
         "task.py": "only a program that makes signatures or publishes loads canvases and results",
         "workflow/__init__.py": "a worker whose workflows are classes loads no reader of files",
         "workflow/built_in_tasks.py": "every worker can direct workflows; the first command loads the engine of it",
         "workflow/files.py": "PyYAML is an extra: only workflows in YAML need it",
         "workflow/flow_result.py": "only a program that waits for a run loads waiting; no worker does",
-        "workflow/pictures.py": "only a program that draws loads the drawing; no worker does",
+        "workflow/drawing.py": "only a program that draws loads the drawing; no worker does",
     }.items()
 } | {
     "infra/__init__.py": "a program that only counts the bytes of a layer starts no CDK",
@@ -112,7 +112,7 @@ BY_NAME = {
         "cli/console.py": "the app is named on the command line",
         "cli/history.py": "looks whether the history job is installed before it says how to install it",
         "cli/workflow.py": "the workflow is named on the command line, as module:Class",
-        "deploy/toolset.py": "looks whether the CDK is installed, without loading it",
+        "deploy/cdk_environment.py": "looks whether the CDK is installed, without loading it",
         "dev/worker.py": "the app is named on the command line or in pyproject.toml",
     }.items()
 }

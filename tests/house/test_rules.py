@@ -34,7 +34,7 @@ REFUSED: list[tuple[Rule, str, str]] = [
     (imports.only_floors_below, f"{LIBRARY}drawer/things.py", ""),
     (imports.only_floors_below, APP, "from sedano.signboard import text"),
     (imports.only_floors_below, f"{LIBRARY}streams.py", "from sedano.webhooks import slack"),
-    (imports.only_floors_below, f"{LIBRARY}result/late.py", "def late():\n    from sedano.canvas import chain"),
+    (imports.only_floors_below, f"{LIBRARY}result/late_imports.py", "def late():\n    from sedano.canvas import chain"),
     (imports.one_room_knows_engine_and_aws, APP, "import sedano.engine.worker.pipeline\nimport sedano.aws.ledger"),
     (imports.visitors_use_their_door, "functions/worker/handler.py", "from sedano.engine import worker"),
     (imports.visitors_use_their_door, "glue_jobs/timeline.py", "from sedano.aws import blobs"),

@@ -13,7 +13,7 @@ import pytest
 
 from sedano.deploy.account import Target, no_room
 from sedano.deploy.assembly import BOOTSTRAPPED
-from sedano.deploy.spelling import MAKE
+from sedano.deploy.command_names import MAKE
 from sedano.local import Endpoint
 from sedano.local.stage import ENDPOINT_PYTHON
 from sedano.local.synthesis import ROOT

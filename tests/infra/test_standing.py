@@ -14,8 +14,8 @@ from infra.config import ConfigError
 from infra.context import from_context
 from sedano.deploy.account import AccountError, Target
 from sedano.deploy.assembly import BOOTSTRAPPED
-from sedano.deploy.spelling import MAKE
-from sedano.deploy.standing import require_empty, require_free, require_same, standing
+from sedano.deploy.command_names import MAKE
+from sedano.deploy.existing_stage import require_empty, require_free, require_same, standing
 from tests.plugins.resources import APP, CODE
 
 WHERE = Target("123456789012", "eu-central-1")

@@ -7,8 +7,8 @@ import pytest
 from moto import mock_aws
 
 from sedano.deploy.account import AccountError, Target
-from sedano.deploy.spelling import MAKE
-from sedano.deploy.variables import exports, variables
+from sedano.deploy.command_names import MAKE
+from sedano.deploy.output_variables import exports, variables
 
 WHERE = Target("123456789012", "eu-central-1")
 STATE = '{"Resources": {"T": {"Type": "AWS::SNS::Topic"}}, "Outputs": {"SedanoLedgerTable": {"Value": "ledger"}}}'

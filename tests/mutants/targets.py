@@ -70,7 +70,7 @@ TARGETS: Sequence[Target] = (
     Target("memory-limits", ("memory.limits",), _conformance("limits")),
     Target(
         "memory-other",
-        _each("memory", "elections control flow_runs memos schedules stores"),
+        _each("memory", "blobs elections events control flow_runs members memos schedules"),
         (*_conformance("elections", "control", "flow_runs", "memos", "schedules", "members", "blobs", "history"), *_unit("memory")),
     ),
     Target(
@@ -97,22 +97,24 @@ TARGETS: Sequence[Target] = (
         (*_unit("waits", "pauses"), *_stories("in_order", "paused_queues")),
     ),
     Target(
-        "retry", ("model.retry", "model.budgets", "model.circuits", "model.connection"), _unit("retry", "budget", "breaker", "connection")
+        "retry",
+        ("model.retry", "model.budgets", "model.circuits", "model.connection_breaker"),
+        _unit("retry", "budget", "breaker", "connection"),
     ),
     Target(
         "timer",
-        ("model.timers", "model.ledger.recent_ids", "model.priority", "model.cluster.rounds", "model.partitions"),
+        ("model.timers", "model.ledger.recent_ids", "model.priority", "model.cluster.controller", "model.partitions"),
         _unit("timer", "window", "priority", "rounds", "partitions"),
     ),
     Target(
         "claiming",
-        ("engine.worker.claims", "engine.worker.intake", "engine.worker.poison", "engine.worker.verdicts", "engine.expiry",
-         "engine.revocation.gate", "engine.history.recorder", "engine.containment"),
+        ("engine.worker.claims", "engine.worker.intake", "engine.worker.poison_messages", "engine.worker.verdicts", "engine.expiry",
+         "engine.revocation.gate", "engine.history.recorder", "engine.unexpected_errors"),
         (*_unit("claim"), *_stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation")),
     ),
     Target(
         "following",
-        ("engine.worker.follow_ups", "engine.canvas.arrivals", "engine.canvas.chord_results", "engine.canvas.steps"),
+        ("engine.worker.follow_ups", "engine.canvas.join_arrivals", "engine.canvas.chord_results", "engine.canvas.continuation"),
         _stories("comes_again", "canvas", "canvas_results", "lost_plans", "group_results", "canvas_replaced"),
     ),
     Target(
@@ -122,7 +124,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "worker",
-        ("engine.worker.pipeline", "engine.worker.endings", "engine.worker.preparation"),
+        ("engine.worker.pipeline", "engine.worker.body_results", "engine.worker.body_preparation"),
         _stories("comes_again", "represented", "revocation", "failures_logged", "given_back"),
     ),
     Target("planted", ("tests.mutants.planted.till",), ("mutants/planted/judge_till.py",)),

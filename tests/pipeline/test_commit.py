@@ -14,7 +14,7 @@ from sedano.engine.history.commits import History
 from sedano.engine.leases import Leasing
 from sedano.errors import ConfigurationError, FencedOff, LeaseTaken
 from sedano.memory.archive import MemoryArchive
-from sedano.memory.folder import FolderArchive, FolderLeases
+from sedano.memory.folder_archive import FolderArchive, FolderLeases
 from sedano.model.history import snapshot as rule
 from sedano.model.history.snapshot import Pointer, Snapshot
 from tests.conformance.worlds import session_of

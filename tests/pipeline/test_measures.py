@@ -10,7 +10,7 @@ from glue_jobs.pipeline.invocations import calls, invocations, lines, workers
 from glue_jobs.pipeline.landing import events, land
 from glue_jobs.pipeline.latency import latency
 from glue_jobs.pipeline.throughput import throughput, widened
-from sedano.engine.history.invocations import RECORDER, ROUTER, WORKER
+from sedano.engine.history.invocation_costs import RECORDER, ROUTER, WORKER
 from tests.pipeline.streams import written
 
 

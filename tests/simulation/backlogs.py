@@ -19,10 +19,10 @@ from random import Random
 from typing import Any
 
 from sedano import Breaker, Retry, Sedano, memory
-from sedano.engine.chronicle import Host
 from sedano.engine.cluster.explanation import explain
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.model import states
 from sedano.model.deferrals import LONGEST_S
 from sedano.ports import PARKED, RECORDS, Delivery, command_queue

@@ -11,7 +11,7 @@ from typing import Any
 from sedano.aws.expressions import memos
 from sedano.engine.cluster.controller import Controller
 from sedano.model.budgets import Level
-from sedano.model.cluster.rounds import Decisions, Scale, Seen
+from sedano.model.cluster.controller import Decisions, Scale, Seen
 from sedano.model.memos import HEALTH, memo_name
 from sedano.ports import Ports, command_queue
 from tests.simulation.campaign import Schedule, Stage

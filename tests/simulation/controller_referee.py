@@ -17,8 +17,8 @@ from sedano.aws.client import keys
 from sedano.model import budgets as budget
 from sedano.model import health, states
 from sedano.model.budgets import Budget, Level, Load
+from sedano.model.cluster.controller import APPLY_AGAIN_S, QueueBudget
 from sedano.model.cluster.members import ACTIVE, LOST
-from sedano.model.cluster.rounds import APPLY_AGAIN_S, QueueBudget
 from sedano.model.health import Health, HealthCheck
 from sedano.model.memos import BUDGET, HEALTH, memo_name
 from tests.simulation.claim_referee import LEDGER, number, text

@@ -8,7 +8,7 @@ from functools import partial
 
 from sedano.aws.expressions import tasks
 from sedano.engine.batch import Held
-from sedano.engine.worker.extension import Extending, Until
+from sedano.engine.worker.claim_extension import Extending, Until
 from sedano.engine.worker.pipeline import Worker
 from sedano.model.ledger.records import TaskRecord
 from tests.simulation.campaign import Schedule, Stage

@@ -18,10 +18,10 @@ from random import Random
 import greenlet
 
 from sedano.aws.client import keys
-from sedano.engine.chronicle import Host
 from sedano.engine.context import CURRENT
-from sedano.engine.worker.extension import Beat
+from sedano.engine.worker.claim_extension import Beat
 from sedano.engine.worker.pipeline import Worker
+from sedano.engine.worker_events import Host
 from sedano.host import functions
 from sedano.model import states
 from tests.simulation import chores

@@ -13,10 +13,10 @@ from sedano.aws.expressions import flow_runs
 from sedano.engine.context import TaskContext
 from sedano.model.canvas import tree as canvas
 from sedano.model.tasks.signature import Options
-from sedano.model.workflow import advance as shipped
-from sedano.model.workflow.advance import Action, Compensate, Publish, Stop
+from sedano.model.workflow import next_actions as shipped
 from sedano.model.workflow.definition import Call
 from sedano.model.workflow.flow_run import FlowRun
+from sedano.model.workflow.next_actions import Action, Compensate, Publish, Stop
 from sedano.model.workflow.progress import Progress
 from sedano.workflow import FlowResult
 from sedano.workflow.orchestration import Directing

@@ -17,8 +17,8 @@ from typing import Any
 from sedano import Retry, Sedano
 from sedano.aws.client import keys
 from sedano.aws.flow_runs import DynamoFlowRuns
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker
+from sedano.engine.worker_events import Host
 from sedano.errors import SedanoError
 from sedano.host import functions
 from sedano.model import states

@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 from sedano.aws.client import keys
-from sedano.engine import chronicle
+from sedano.engine import worker_events
 from sedano.engine.cluster.control import members
 from sedano.errors import SedanoError
 from sedano.model import states
@@ -136,7 +136,7 @@ class MemberWorld(ClaimWorld):
         for kind in self.plan.kinds:
             expected.update(chores.EXPECTED[kind])
         self.referee.at_rest(expected, SETTINGS.poison_after)
-        lines: list[dict[str, Any]] = [line for m in self.queues.queue(RECORDS).values() for line in chronicle.unpack(m.body)]
+        lines: list[dict[str, Any]] = [line for m in self.queues.queue(RECORDS).values() for line in worker_events.unpack(m.body)]
         lost = {line["hostname"] for line in lines if line["type"] == WORKER_LOST}
         known = {text(item, "nm") for key, item in self.database.table("control").items() if key.startswith(keys.MEMBER)}
         if not lost <= {owner for _, owner in self.took}:

@@ -13,8 +13,8 @@ from sedano.aws.leases import DynamoLeases
 from sedano.errors import Unavailable
 from sedano.ports import Clock, Leases
 from sedano.sqlite.leases import SqliteLeases
+from sedano.sqlite.retention import sweep
 from sedano.sqlite.store import Store
-from sedano.sqlite.sweeping import sweep
 from tests.plugins.resources import Resources
 
 WRITES = frozenset({"take", "renew", "release", "want", "wait", "call"})

@@ -3,8 +3,8 @@
 from typing import Any
 
 from sedano import Retry, Sedano, testing
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.ports import Ports, command_queue
 
 COMMANDS = command_queue("default")

@@ -6,10 +6,10 @@ A process that dies is replaced by a new one (`restart`) that knows nothing; the
 from collections.abc import Callable, Sequence
 
 from sedano import Sedano
-from sedano.engine.chronicle import Host
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports, command_queue
 from tests.stories.stage import QUEUES, Stage
 

@@ -3,8 +3,8 @@
 import pytest
 
 from sedano import Breaker, Retry, Sedano, testing
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker
+from sedano.engine.worker_events import Host
 from sedano.model import states
 from sedano.ports import Ports
 from tests.stories.kitchen import COMMANDS, SETTINGS

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sedano import Call, Retry, Sedano, group, testing
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.errors import OptionError, SedanoError, WorkflowInvalid
 from sedano.model import states
 from sedano.model.collection import MOST_BASKET_BYTES

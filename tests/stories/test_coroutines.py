@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sedano import Retry, Sedano, testing
-from sedano.engine.worker.blocking import BLOCKS, Stepped
-from sedano.engine.worker.coroutine_turns import Turns
+from sedano.engine.worker.blocked_loop_warning import BLOCKS, Stepped
+from sedano.engine.worker.body_coroutines import Turns
 from sedano.errors import OptionError
 from sedano.memory import START, VirtualClock
 from sedano.model import states

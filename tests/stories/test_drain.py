@@ -9,9 +9,9 @@ import pytest
 
 from sedano import Retry, Sedano
 from sedano.engine.batch import Judged, Ran
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.execution import DRAINED
 from sedano.engine.worker.pipeline import Listener, Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.model import states
 from sedano.ports import command_queue
 from tests.stories.mutants import Delegating

@@ -2,7 +2,7 @@
 
 from sedano import chord
 from sedano.engine.batch import Batch
-from sedano.engine.chronicle import Chronicle, Host
+from sedano.engine.worker_events import Chronicle, Host
 from sedano.model import states
 from sedano.model.messages import codec
 from sedano.model.messages.message import Command

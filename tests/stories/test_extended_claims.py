@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sedano import Sedano, memory
-from sedano.engine.chronicle import Host
-from sedano.engine.worker.extension import Beat
+from sedano.engine.worker.claim_extension import Beat
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.errors import OptionError, Unavailable
 from sedano.model import states
 from sedano.ports import command_queue

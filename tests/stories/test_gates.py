@@ -7,13 +7,13 @@ import pytest
 
 from sedano import Retry, Sedano, testing
 from sedano.engine.batch import Arguments, Batch, Held, Job, Judged, Later, Ran, Stillborn
-from sedano.engine.chronicle import Host
 from sedano.engine.gate import Gate
-from sedano.engine.hold_back import hold_back
+from sedano.engine.redelivery import hold_back
 from sedano.engine.registry import WorkerSettings
 from sedano.engine.worker.admission import Entry
 from sedano.engine.worker.gates import GATES
 from sedano.engine.worker.pipeline import Worker
+from sedano.engine.worker_events import Host
 from sedano.model import refusals, states
 from sedano.ports import Delivery
 from tests.stories.kitchen import deliver

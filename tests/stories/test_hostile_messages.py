@@ -9,8 +9,8 @@ import pytest
 
 from sedano import Sedano, testing
 from sedano.engine.canvas.chord_results import Gathering
+from sedano.engine.canvas.continuation import MOST_PARTS
 from sedano.engine.canvas.page_cache import Plans
-from sedano.engine.canvas.steps import MOST_PARTS
 from sedano.engine.worker.pipeline import Worker
 from sedano.model import states
 from sedano.model.canvas.page_reader import PAGE_MEMBERS

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from sedano import Breaker, Retry, Sedano, memory
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.model import states
 from sedano.ports import PARKED, Delivery, command_queue
 from sedano.result import AsyncResult

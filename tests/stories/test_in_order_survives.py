@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sedano import Breaker, Retry, Sedano, current, memory, testing
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.errors import RemoteError
 from sedano.model import states
 from sedano.ports import PARKED, RECORDS, Ports, command_queue

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from sedano import Breaker, Sedano, every, memory
-from sedano.engine.chronicle import Host
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.errors import PortMissing
 from sedano.ports import Ports, command_queue
 from sedano.ports.absent import REQUIRED_BY, absent, has

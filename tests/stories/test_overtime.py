@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sedano import Sedano, current, testing
-from sedano.engine.worker.overtime import ENDING, Overtime
+from sedano.engine.worker.time_limit_warning import ENDING, Overtime
 from tests.stories.taps import Crash
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sedano import testing
 from sedano.cli import main
-from sedano.engine.parked.lot import SEAL, SEALED
+from sedano.engine.parked.parking import SEAL, SEALED
 from sedano.errors import Unavailable
 from sedano.memory import MemoryKeyStore
 from sedano.model.seals import key_set

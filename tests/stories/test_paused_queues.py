@@ -2,7 +2,7 @@
 
 import pytest
 
-from sedano.engine.hold_back import ANEW_AFTER
+from sedano.engine.redelivery import ANEW_AFTER
 from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import OptionError, Unavailable
 from sedano.model import states

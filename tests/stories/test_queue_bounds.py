@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sedano import Retry, Sedano, memory
-from sedano.engine.chronicle import Host, unpack
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host, unpack
 from sedano.errors import PortMissing, QueueUnfit, SedanoError, TooLarge
 from sedano.memory import MemoryQueues
 from sedano.model.messages.message import TIMER_OPENING

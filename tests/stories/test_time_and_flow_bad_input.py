@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sedano import Breaker, Sedano, at, cron, every, testing
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.errors import ArgumentError, OptionError
 from sedano.model import states
 from sedano.ports import command_queue

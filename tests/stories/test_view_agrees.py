@@ -11,7 +11,7 @@ from sedano.cli import main
 from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.model import states
 from sedano.model.history.live_state import LiveState
-from sedano.model.history.watched import HELD, Watched
+from sedano.model.history.live_tasks import HELD, Watched
 from sedano.views.cluster import cluster
 from tests.stories import bakery
 from tests.stories.kept import assert_view_agrees

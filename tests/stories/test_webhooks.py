@@ -13,9 +13,9 @@ import pytest
 from sedano import Sedano
 from sedano import testing as worlds
 from sedano.cli import main
-from sedano.engine.chronicle import Host
 from sedano.engine.parked.redrive import parked, planned, redrive
 from sedano.engine.sources.webhooks import Webhooks
+from sedano.engine.worker_events import Host
 from sedano.errors import OptionError, SedanoError, Unavailable
 from sedano.host.sources import answering
 from sedano.memory import MemorySecretTexts

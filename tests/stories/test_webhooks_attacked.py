@@ -10,8 +10,8 @@ import pytest
 
 from sedano import DomainEvent, Sedano
 from sedano import testing as worlds
-from sedano.engine.chronicle import Host
 from sedano.engine.sources.webhooks import MOST_EVENTS, Webhooks
+from sedano.engine.worker_events import Host
 from sedano.errors import ConfigurationError, OptionError, SedanoError, Unavailable
 from sedano.host.sources import answering
 from sedano.memory import MemorySecretTexts

@@ -13,8 +13,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from sedano import Sedano
-from sedano.aws.client.answers import Unanswered
-from sedano.aws.client.bounded import BoundedClient
+from sedano.aws.client.answer_checks import Unanswered
+from sedano.aws.client.call_deadlines import BoundedClient
 from sedano.aws.client.faults import fault
 from sedano.errors import ConfigurationError, PublishError, Unavailable
 from sedano.ports import deadlines

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from sedano.errors import CanvasError, MessageRefused, OptionError
 from sedano.model.canvas import pages as plan
+from sedano.model.canvas.continuation import Ask, begin, branches, errbacks, find, following, members, size_of
 from sedano.model.canvas.page_reader import PAGE_MEMBERS, Item, parse
 from sedano.model.canvas.pages import Entry, Plan, refuse_options
-from sedano.model.canvas.place import Ask, begin, branches, errbacks, find, following, members, size_of
 from sedano.model.canvas.tree import DEEPEST, Chain, Fork, Group, Step, Tree, applied, guarded, linked, normal, optioned
 from sedano.model.messages.message import COLLECT, LAUNCH, BlobRef, Place
 from sedano.model.tasks.signature import Signature

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from sedano.model.connection import LONGEST_S, SHORTEST_S, Connection, admitted, answered, pause_after, unanswered
+from sedano.model.connection_breaker import LONGEST_S, SHORTEST_S, Connection, admitted, answered, pause_after, unanswered
 
 PATIENCE = 5.0
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from sedano.local import LocalStageError
-from sedano.local.slots import MOST, claim
+from sedano.local.stage_directories import MOST, claim
 from sedano.local.synthesis import ROOT
 
 HOLDER = """
 import sys
 from pathlib import Path
-from sedano.local.slots import claim
+from sedano.local.stage_directories import claim
 slot = claim(Path(sys.argv[1]))
 print(slot.path, flush=True)
 sys.stdin.read()

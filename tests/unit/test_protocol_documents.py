@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from moto import mock_aws
 from referencing import Registry, Resource
 
-from sedano.engine.chronicle import Chronicle, Host
+from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.messages.attributes import COMMAND, DOCUMENT, EVENT, MAX_ATTEMPT, MAX_CLOCK, MAX_DATA_BYTES, MOST_FOREIGN

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from sedano.model import states
 from sedano.model.budgets import Budget, Level, Load
+from sedano.model.cluster.controller import APPLY_AGAIN_S, STUCK_S, QueueBudget, Seen, decide
 from sedano.model.cluster.members import ACTIVE, LOST, STALE_S, MemberRecord
-from sedano.model.cluster.rounds import APPLY_AGAIN_S, STUCK_S, QueueBudget, Seen, decide
 from sedano.model.health import Health, HealthCheck
 from sedano.model.ledger.records import TaskRecord
 

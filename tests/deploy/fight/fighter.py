@@ -29,8 +29,8 @@ from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.aws.settings import from_environment
-from sedano.engine.chronicle import Host
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.errors import FencedOff, LeaseLost, LeaseTaken, SedanoError
 from sedano.ports import Ports, command_queue
 from tests.deploy.fight import chores

@@ -20,10 +20,10 @@ from typing import Any
 
 from sedano import Sedano, memory
 from sedano.aws.machine import SystemClock, SystemEntropy
-from sedano.engine.chronicle import Host
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports, command_queue
 from sedano.sqlite.deployment import connect
 

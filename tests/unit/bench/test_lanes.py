@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from sedano.engine.worker.record_lanes import Lanes
+from sedano.engine.worker.record_threads import Lanes
 
 
 def test_answers_come_in_the_order_of_the_items_wherever_each_was_called() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sedano.deploy.cdk_environment import OWN, Constructs, commands, constructs, make, place, toolset
 from sedano.deploy.failure import DeployError
-from sedano.deploy.toolset import OWN, Constructs, commands, constructs, make, place, toolset
 
 
 @pytest.fixture

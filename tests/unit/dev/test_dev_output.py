@@ -11,7 +11,7 @@ import pytest
 
 from sedano import Sedano, testing
 from sedano.dev.output import Console, LogLines, TaskStream, wants_colour
-from sedano.dev.reports import Report, logged
+from sedano.dev.run_reports import Report, logged
 
 
 class Lines:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sedano.dev.children import GRACE_S, LEAVE_S, backoff, overdue
 from sedano.dev.command import listener
 from sedano.dev.watch import LEAST_S, Watch, interval
+from sedano.dev.worker_processes import GRACE_S, LEAVE_S, backoff, overdue
 from sedano.errors import UsageError
 
 

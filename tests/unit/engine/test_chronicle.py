@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from celery.events.state import State
 
-from sedano.engine.chronicle import LATEST, MICRO, VERSION, Chronicle, Host, unpack
+from sedano.engine.worker_events import LATEST, MICRO, VERSION, Chronicle, Host, unpack
 from sedano.errors import MessageRefused
 
 HOST = Host("worker-1", 7)

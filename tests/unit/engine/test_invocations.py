@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sedano import memory
-from sedano.engine.chronicle import Chronicle, Host, unpack
-from sedano.engine.history.invocations import MOST_UNTOLD, ROUTER, WORKER, Invocations
+from sedano.engine.history.invocation_costs import MOST_UNTOLD, ROUTER, WORKER, Invocations
+from sedano.engine.worker_events import Chronicle, Host, unpack
 from sedano.errors import Unavailable
 from sedano.memory import MemoryQueues, MemoryTelemetry, VirtualClock
 from sedano.model.messages.lamport import LamportClock

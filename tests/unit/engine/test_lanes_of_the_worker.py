@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from sedano.engine.worker.record_lanes import Lanes
+from sedano.engine.worker.record_threads import Lanes
 
 
 @pytest.mark.parametrize("count", [0, 1, 4])

@@ -5,10 +5,10 @@ from collections import Counter
 from dataclasses import replace
 
 from sedano import memory
-from sedano.engine.chronicle import MICRO, Chronicle, Host
 from sedano.engine.history.recorder import Recorder
+from sedano.engine.worker_events import MICRO, Chronicle, Host
 from sedano.errors import Unavailable
-from sedano.memory.stores import MemoryEvents
+from sedano.memory.events import MemoryEvents
 from sedano.ports import RECORDS, Delivery
 
 DAY = 86_400.0

@@ -3,7 +3,7 @@
 from pathlib import Path
 from types import ModuleType
 
-from sedano.model.workflow import advance as shipped
+from sedano.model.workflow import next_actions as shipped
 from tests.unit.workflow.toy import Rule
 
 SOURCE = Path(str(shipped.__file__)).read_text(encoding="utf-8")

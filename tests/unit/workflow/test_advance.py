@@ -8,10 +8,10 @@ import pytest
 from sedano.model import states
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.retry import Retry
-from sedano.model.workflow.advance import Publish, advance, retried, to_compensate
 from sedano.model.workflow.conditions import condition
 from sedano.model.workflow.definition import Call, Definition, Input, Ref, Step
 from sedano.model.workflow.flow_run import ENDED, FlowRun
+from sedano.model.workflow.next_actions import Publish, advance, retried, to_compensate
 from sedano.model.workflow.progress import Progress
 from tests.unit.workflow.toy import REF, Toy
 

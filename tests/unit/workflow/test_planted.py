@@ -5,7 +5,7 @@ import random
 import pytest
 
 from sedano.model import states
-from sedano.model.workflow import advance as shipped
+from sedano.model.workflow import next_actions as shipped
 from sedano.model.workflow.flow_run import ENDED
 from tests.unit.workflow.planted import OPERATED, PLANTED, planted_rule
 from tests.unit.workflow.test_advance import random_definition

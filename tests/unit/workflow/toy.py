@@ -12,9 +12,9 @@ from typing import Any
 from sedano.model import states
 from sedano.model.ledger.records import NO_RETRY, TERMINATE, TaskRecord
 from sedano.model.messages.message import BlobRef
-from sedano.model.workflow.advance import Action, Compensate, End, Publish, Stop, WindUp, advance
 from sedano.model.workflow.definition import Definition, Step
 from sedano.model.workflow.flow_run import CANCELLING, FAILING, RUNNING, FlowRun
+from sedano.model.workflow.next_actions import Action, Compensate, End, Publish, Stop, WindUp, advance
 from sedano.model.workflow.progress import Progress
 
 Rule = Callable[[Progress, str | None], Sequence[Action]]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from sedano.app import Sedano
     from sedano.canvas import Sig, chain, chord, chunks, fork, group
     from sedano.canvas.signature import signature  # the module has the function's name: by way of the package mypy sees both
+    from sedano.engine.body_sections import optional, poisonous, retry
     from sedano.engine.context import TaskContext, current
     from sedano.engine.registry import WorkerSettings
-    from sedano.engine.sections import optional, poisonous, retry
     from sedano.errors import Ignore, Reject, SedanoError
     from sedano.event import DomainEvent
     from sedano.model.circuits import Breaker
@@ -94,7 +94,7 @@ def _engine(name: str) -> ModuleType:
         case "WorkerSettings":
             import sedano.engine.registry as home
         case _:
-            import sedano.engine.sections as home
+            import sedano.engine.body_sections as home
     return home
 
 

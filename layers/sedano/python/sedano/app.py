@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
 from sedano.api.checks_and_budgets import Guarded
 from sedano.api.declaration import app_name, queue_names
-from sedano.api.exclusion import Exclusion
+from sedano.api.exclusive_rights import Exclusion
 from sedano.api.periodic import PeriodicTasks
 from sedano.api.sources import Sources
 from sedano.api.task_declarer import AppTasks
-from sedano.engine.origins import may_declare
+from sedano.engine.declaration_origins import may_declare
 from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import Registry, WorkerSettings
 from sedano.errors import ConfigurationError, OptionError, UnknownOption

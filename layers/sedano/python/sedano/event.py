@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, Generic, Protocol, TypeVar, dataclass_transform
 
-from sedano.engine.origins import module_of
+from sedano.engine.declaration_origins import module_of
 from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import Registry
 from sedano.errors import ArgumentError, OptionError

@@ -24,8 +24,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from sedano.app import Sedano
+from sedano.engine.body_sections import poisonous, retry
 from sedano.engine.context import CURRENT, TaskContext
-from sedano.engine.sections import poisonous, retry
 from sedano.errors import OptionError, SedanoError, TaskRevoked
 from sedano.model.history.spark_run import Run
 from sedano.model.retry import MAX_EXECUTIONS

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from sedano.engine.registry import Registry
 from sedano.errors import OptionError, UnknownOption
 from sedano.model.budgets import NAMED, Budget, Named, Strategy
-from sedano.model.cluster.rounds import QueueBudget
+from sedano.model.cluster.controller import QueueBudget
 
 LEAST, MOST = 2, 1_000
 """The allowed maximum concurrency of an event source mapping (AWS)."""

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from sedano.api.singletons import Singleton, key_of
-from sedano.engine.origins import module_of
+from sedano.engine.declaration_origins import module_of
 from sedano.engine.registry import DELAY, ORDER, OnBusy, TaskSpec
 from sedano.errors import OptionError, UnknownOption
 from sedano.model.messages.attributes import is_id, is_name

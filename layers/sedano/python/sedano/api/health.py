@@ -23,8 +23,8 @@ from typing import Protocol, TypeVar
 
 from sedano.engine import health as checking
 from sedano.engine.context import CURRENT
+from sedano.engine.declaration_origins import may_declare
 from sedano.engine.health import Look, Report
-from sedano.engine.origins import may_declare
 from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.engine.task_log import notice

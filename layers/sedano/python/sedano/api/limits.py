@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any, cast
 
+from sedano.api.call_keys import key_of
 from sedano.api.declaration import COUNTED
-from sedano.api.keys import key_of
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.errors import OptionError
 from sedano.model import collection as holding

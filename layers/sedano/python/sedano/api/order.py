@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sedano.api.keys import key_of
+from sedano.api.call_keys import key_of
 from sedano.engine.registry import TaskSpec
 from sedano.errors import OptionError
 from sedano.model.order import APART

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from sedano.engine.origins import may_declare
+from sedano.engine.declaration_origins import may_declare
 from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import Registry
 from sedano.errors import ArgumentError, OptionError, TooLarge

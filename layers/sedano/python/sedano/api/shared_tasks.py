@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from sedano.api.declaration import Declaration
 from sedano.api.task_declarer import AppTasks, TaskDeclarer
-from sedano.engine.origins import may_declare
+from sedano.engine.declaration_origins import may_declare
 from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import Registry
 from sedano.errors import ConfigurationError, OptionError, SedanoError

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from sedano.engine.origins import may_declare
+from sedano.engine.declaration_origins import may_declare
 from sedano.engine.registry import Registry
 from sedano.errors import ArgumentError, OptionError
 from sedano.model.sources.streams import EXAMPLES, OPERATIONS, StreamRecord, TableChange

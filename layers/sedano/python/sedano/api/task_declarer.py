@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, overload
 
 from sedano.api.declaration import Declaration, declared
-from sedano.engine.origins import may_declare
+from sedano.engine.declaration_origins import may_declare
 from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import Registry
 from sedano.errors import OptionError

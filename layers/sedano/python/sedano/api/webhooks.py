@@ -9,7 +9,7 @@ from dataclasses import asdict, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
-from sedano.engine.origins import may_declare, module_of
+from sedano.engine.declaration_origins import may_declare, module_of
 from sedano.engine.registry import Registry
 from sedano.engine.sources.webhooks import Happened, Hook
 from sedano.errors import ArgumentError, OptionError

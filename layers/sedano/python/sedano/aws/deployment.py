@@ -113,7 +113,7 @@ def _clients(session: Session, needed: tuple[str, ...], seconds: float | None) -
         made = session.client(name) if name in needed else session.later(name)
         if seconds is None:
             return made
-        from sedano.aws.client.bounded import BoundedClient
+        from sedano.aws.client.call_deadlines import BoundedClient
 
         return BoundedClient(made, name, seconds)
 

@@ -2,7 +2,7 @@
 
 Lambda's own formats drop a record's level or its `extra=`, or write every key of `extra=` at the line's top level, where CloudWatch reads
 ``_aws`` as metrics. Here these keys are under `fields`, like those of the library's own lines (`sedano.aws.telemetry`), a traceback under
-`exception`, and `task`, `task_id`, `attempt` and `trace_id` at the top level while a body runs (`sedano.engine.log_records`).
+`exception`, and `task`, `task_id`, `attempt` and `trace_id` at the top level while a body runs (`sedano.engine.task_log_records`).
 
 An app that configures logging itself does so later, when its module is imported, and wins.
 """

@@ -17,8 +17,8 @@ from sedano.engine.context import CURRENT
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.publisher.publisher import Outlet
 from sedano.errors import CanvasError, DuplicateTask
+from sedano.model.canvas.continuation import begin, branch_id, step_id
 from sedano.model.canvas.pages import Plan
-from sedano.model.canvas.place import begin, branch_id, step_id
 from sedano.model.canvas.tree import Chain, Fork, Group, Step, Tree, normal
 from sedano.model.ledger.records import RESERVATION_S
 from sedano.model.messages.lineage import ROOT

@@ -11,8 +11,8 @@ from sedano.engine.canvas.page_cache import Plans
 from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.publisher.publisher import Outlet
 from sedano.errors import CanvasError, HopLimit, SedanoError
+from sedano.model.canvas.continuation import ADDED, find
 from sedano.model.canvas.pages import resuming
-from sedano.model.canvas.place import ADDED, find
 from sedano.model.canvas.tree import normal
 from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import Member

@@ -11,11 +11,11 @@ from sedano.cli.exits import Exit
 from sedano.cli.findings import show
 from sedano.cli.printer import say
 from sedano.cli.settings import Settings
+from sedano.deploy.cdk_environment import constructs, toolset
 from sedano.deploy.context import context
 from sedano.deploy.failure import DeployError
 from sedano.deploy.steps import assembly_folder
 from sedano.deploy.synthesis import synthesise
-from sedano.deploy.toolset import constructs, toolset
 from sedano.errors import ConfigurationError, UsageError
 from sedano.views.app_check import DEFAULT_TIMEOUT_S, checked
 from sedano.views.findings import FAULT, OK, Finding

@@ -8,11 +8,11 @@ from sedano.cli import history
 from sedano.cli.deploy import StageOptions
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_text
+from sedano.deploy.cdk_environment import constructs, toolset
 from sedano.deploy.context import context
 from sedano.deploy.cost import cost
 from sedano.deploy.steps import assembly_folder
 from sedano.deploy.synthesis import synthesise
-from sedano.deploy.toolset import constructs, toolset
 
 MEASURED = "SELECT name, queue, tenant, basis, tasks, attempts, dollars_per_million FROM cost ORDER BY nanodollars DESC, name, queue"
 """The question to the history: the dearest tasks first."""

@@ -18,7 +18,7 @@ from sedano.deploy.clients import DEPLOY_ROLE, Clients
 from sedano.deploy.context import context
 from sedano.deploy.deployment import is_prepared
 from sedano.deploy.failure import aws_errors
-from sedano.deploy.variables import exports, variables
+from sedano.deploy.output_variables import exports, variables
 from sedano.errors import UsageError
 
 

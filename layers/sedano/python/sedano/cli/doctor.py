@@ -19,7 +19,7 @@ from sedano.cli.findings import show
 from sedano.cli.settings import Settings
 from sedano.deploy import checkup
 from sedano.deploy.account import AccountError, opened
-from sedano.deploy.variables import variables
+from sedano.deploy.output_variables import variables
 from sedano.engine.publisher.spool import every
 from sedano.errors import ConfigurationError, NotAllowed, SedanoError
 from sedano.ports import PARKED, Ports, command_queue

@@ -10,8 +10,8 @@ from botocore import exceptions
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
 from sedano.deploy.assembly import BOOTSTRAPPED
+from sedano.deploy.command_names import VERBS, Spelling
 from sedano.deploy.failure import DeployError
-from sedano.deploy.spelling import VERBS, Spelling
 
 #: So many executions at once Lambda keeps for the functions that have none of their own; an account that has no more gives none away.
 LEFT_TO_OTHERS = 100

@@ -16,8 +16,8 @@ from botocore.exceptions import ClientError
 from sedano.deploy import states
 from sedano.deploy.clients import Clients, Say
 from sedano.deploy.failure import DeployError
-from sedano.deploy.following import described, follow, newest
 from sedano.deploy.progress import Progress
+from sedano.deploy.stack_events import described, follow, newest
 
 STACK = "CDKToolkit"
 TEMPLATE = Path(__file__).with_name("bootstrap.yaml")

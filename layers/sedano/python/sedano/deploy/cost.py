@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sedano.deploy.toolset import Constructs
+from sedano.deploy.cdk_environment import Constructs
 from sedano.errors import UsageError
 
 

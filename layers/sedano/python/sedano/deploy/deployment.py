@@ -16,12 +16,12 @@ from botocore.exceptions import ClientError
 
 from sedano.deploy import changes, states
 from sedano.deploy.assembly import BOOTSTRAPPED, StackFiles
+from sedano.deploy.assets import publish, template_url
 from sedano.deploy.changes import StackChanges
 from sedano.deploy.clients import Clients, Say
 from sedano.deploy.failure import DeployError
-from sedano.deploy.following import FIRST_PAUSE_S, LONGEST_PAUSE_S, described, follow, newest
 from sedano.deploy.progress import Progress
-from sedano.deploy.publishing import publish, template_url
+from sedano.deploy.stack_events import FIRST_PAUSE_S, LONGEST_PAUSE_S, described, follow, newest
 
 #: CloudFormation's words for a change set without a change.
 _NOTHING = ("didn't contain changes", "No updates are to be performed")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sedano.deploy.clients import DEPLOY_ROLE, Clients
 from sedano.deploy.failure import DeployError
-from sedano.deploy.following import described
+from sedano.deploy.stack_events import described
 
 _GROUP, _FUNCTION = "AWS::Logs::LogGroup", "AWS::Lambda::Function"
 _DEFAULT_GROUP = "/aws/lambda/"

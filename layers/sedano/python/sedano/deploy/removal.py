@@ -15,8 +15,8 @@ from sedano.deploy.account import STACKS
 from sedano.deploy.buckets import emptied
 from sedano.deploy.clients import DEPLOY_ROLE, Clients, Say
 from sedano.deploy.failure import DeployError
-from sedano.deploy.following import described, follow, newest
 from sedano.deploy.progress import Progress
+from sedano.deploy.stack_events import described, follow, newest
 
 _BUCKET = "AWS::S3::Bucket"
 _KEEPS = ("Retain", "RetainExceptOnCreate")

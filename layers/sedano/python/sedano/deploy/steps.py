@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from sedano.deploy.account import opened, require_room, target
 from sedano.deploy.assembly import BOOTSTRAPPED, stacks
+from sedano.deploy.cdk_environment import constructs, toolset
 from sedano.deploy.clients import Clients, Say
 from sedano.deploy.deployment import Deployment, Planned, bootstrap_version
-from sedano.deploy.standing import require_empty, require_free, require_same, standing
+from sedano.deploy.existing_stage import require_empty, require_free, require_same, standing
 from sedano.deploy.synthesis import Facts, synthesise
-from sedano.deploy.toolset import constructs, toolset
 
 #: The folder of a project for what sedano makes there; git and deployments ignore it.
 OWN = ".sedano"

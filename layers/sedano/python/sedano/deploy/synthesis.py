@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from sedano.deploy.cdk_environment import PACKAGE, Constructs, Toolset
 from sedano.deploy.clients import Say
 from sedano.deploy.failure import DeployError
-from sedano.deploy.toolset import PACKAGE, Constructs, Toolset
 from sedano.errors import UsageError
 
 #: The file that the synthesis writes beside the templates, about the stage.

@@ -7,8 +7,8 @@
 With `--once` a worker ends when nothing is due, and the supervisor after it.
 
 When a file changes, the new worker starts at once, and the old one receives nothing more and finishes the batch under way. The new one is
-a spare process, which has imported this library and nothing else (`sedano.dev.children`). The database, the lock and the listening socket
-of the webhooks belong to the project or to the supervisor, so a reload loses nothing.
+a spare process, which has imported this library and nothing else (`sedano.dev.worker_processes`). The database, the lock and the listening
+socket of the webhooks belong to the project or to the supervisor, so a reload loses nothing.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from sedano.api.dev_server import DevServer
-from sedano.dev.children import Child, backoff, overdue
 from sedano.dev.folder import DevFolder
 from sedano.dev.keys import QUIT, RESTART, WORDS, pressed, terminal
 from sedano.dev.output import Console
 from sedano.dev.settings import DevSettings
 from sedano.dev.watch import Watch
 from sedano.dev.worker import VISIBILITY_S
+from sedano.dev.worker_processes import Child, backoff, overdue
 from sedano.errors import SedanoError
 from sedano.host import one_file
 from sedano.ports import command_queue

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from sedano.app import Sedano, load
 from sedano.dev.channel import DEADLINE, DRAINED, READY, STOP, Channel
 from sedano.dev.output import Console, TaskStream, WorkerConsole, capture, label
-from sedano.dev.reports import PARKED, EndCounts, Report, logged, report
+from sedano.dev.run_reports import PARKED, EndCounts, Report, logged, report
 from sedano.dev.webhook_server import WebhookServer
 from sedano.engine.batch import Judged, Ran
 from sedano.errors import SedanoError

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sedano.engine.chronicle import Chronicle
 from sedano.engine.drafts import Addressed, Draft
 from sedano.engine.registry import TaskSpec
+from sedano.engine.worker_events import Chronicle
 from sedano.model.ledger.outcome import Run, Verdict
 from sedano.model.ledger.records import Outcome, TaskRecord
 from sedano.model.messages.message import Command

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
 from sedano.engine.canvas.chord_results import HeaderFailed
-from sedano.engine.containment import contain
 from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.publisher.requeue import Requeued, resend
 from sedano.engine.publisher.sender import send
+from sedano.engine.unexpected_errors import contain
 from sedano.errors import SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.collection import MOST_BASKET_BYTES, MOST_PARTS, RUNS, Fetched, Latest, overdue, slice_of, written

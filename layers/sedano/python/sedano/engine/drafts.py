@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from sedano.engine.budget_marks import marked
+from sedano.engine.lineage_marks import marked
 from sedano.errors import TooLarge
 from sedano.model.ledger import dedup_keys as keyed
 from sedano.model.messages import codec

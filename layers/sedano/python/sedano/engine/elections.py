@@ -21,13 +21,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from sedano.engine.batch import Batch, Job
+from sedano.engine.body_sections import poisonous
 from sedano.engine.canvas.launches import draft_of, entry_of
 from sedano.engine.context import TaskContext
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.gate import Gate
-from sedano.engine.hold_back import hold_back
+from sedano.engine.redelivery import hold_back
 from sedano.engine.registry import Registry
-from sedano.engine.sections import poisonous
 from sedano.errors import ArgumentError, SedanoError, Unavailable
 from sedano.model.canvas.page_reader import parse_draft
 from sedano.model.elections import CLOSED, OPEN, Ballot, Election, Question, Turn, closed, complete, led, question, successor, turn

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from sedano.engine.batch import Batch, Job
 from sedano.engine.gate import Gate
-from sedano.engine.hold_back import hold_back
-from sedano.engine.parked.lot import ParkingLot
+from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.pauses import tell_held
+from sedano.engine.redelivery import hold_back
 from sedano.model import order as serial
 from sedano.ports import Delivery, Ports
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Sequence
 
 from sedano.engine.batch import Arguments, Batch, Job, Later
 from sedano.engine.cluster.membership import Membership
-from sedano.engine.containment import contain
 from sedano.engine.deferrals import stale
 from sedano.engine.gate import Gate
-from sedano.engine.hold_back import ANEW_AFTER, hold_back
+from sedano.engine.redelivery import ANEW_AFTER, hold_back
+from sedano.engine.unexpected_errors import contain
 from sedano.errors import SedanoError
 from sedano.model.deferrals import SHORT_S, patience, waited
 from sedano.model.messages.message import MAP, MAP_ASYNC, Command

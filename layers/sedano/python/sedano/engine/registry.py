@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sedano.engine.health import Check
     from sedano.model.budgets import Budget, Strategy
     from sedano.model.circuits import Breaker
-    from sedano.model.cluster.rounds import QueueBudget
+    from sedano.model.cluster.controller import QueueBudget
     from sedano.model.limits.task_limits import Key, TaskLimits
     from sedano.model.priority import Strategy as Preference
     from sedano.ports import Ports
@@ -134,7 +134,7 @@ class WorkerSettings(NamedTuple):
     started; *poison_after*: claims of one attempt, or receives of an unclaimed message, that end without a record; *heartbeat*: seconds
     between membership writes, and between looks at pauses, revocations and limits; *visibility*: seconds for which the queue hides a
     received message, where bodies may take longer: claims and visibilities are extended then, up to the deadline of `Worker.work`
-    (`engine.worker.extension`). None: the queue hides messages until that deadline, as on Lambda, and nothing is extended.
+    (`engine.worker.claim_extension`). None: the queue hides messages until that deadline, as on Lambda, and nothing is extended.
     """
 
     concurrency: int = 1
@@ -150,8 +150,8 @@ class WorkerSettings(NamedTuple):
 class Registry:
     """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health
     checks by name, the budgets by queue, those of the threads and the coroutines of each worker, and which tasks of a batch begin first
-    (*prefer*). *origins*: where each name was declared (`sedano.engine.origins`). *needs*: the optional ports that the app needs, and
-    `ORDER` or `DELAY` of the queues, each with what needs it. *bound*: the ports that the app is connected to.
+    (*prefer*). *origins*: where each name was declared (`sedano.engine.declaration_origins`). *needs*: the optional ports that the app
+    needs, and `ORDER` or `DELAY` of the queues, each with what needs it. *bound*: the ports that the app is connected to.
 
     Filled while the user's module is imported, then only read.
     """

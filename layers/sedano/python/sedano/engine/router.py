@@ -11,16 +11,16 @@ from functools import partial
 from typing import Any
 
 from sedano.engine.batch import Batch
-from sedano.engine.budget_marks import granted
-from sedano.engine.chronicle import Chronicle, Host
-from sedano.engine.containment import answers_of, is_early, passing, unexpected
 from sedano.engine.deferrals import hide
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
-from sedano.engine.history.invocations import ROUTER, Invocations
-from sedano.engine.hold_back import refuse, unknown
-from sedano.engine.parked.lot import ParkingLot
+from sedano.engine.history.invocation_costs import ROUTER, Invocations
+from sedano.engine.lineage_marks import granted
+from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.publisher.sender import Publisher
+from sedano.engine.redelivery import refuse, unknown
 from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.unexpected_errors import answers_of, is_early, passing, unexpected
+from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import ArgumentError, BudgetExhausted, HopLimit, MessageRefused, SedanoError, Unserialisable
 from sedano.model import refusals
 from sedano.model.messages import codec

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sedano.engine.batch import Batch
-from sedano.engine.containment import contain
 from sedano.engine.gate import Gate
-from sedano.engine.hold_back import hold_back
+from sedano.engine.redelivery import hold_back
+from sedano.engine.unexpected_errors import contain
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals
 from sedano.model.messages import codec

@@ -16,7 +16,7 @@ from sedano.aws.client.session import Session
 from sedano.aws.leases import DynamoLeases
 from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.errors import ConfigurationError
-from sedano.memory.folder import FolderArchive, FolderLeases
+from sedano.memory.folder_archive import FolderArchive, FolderLeases
 from sedano.ports import Leases, Ports
 from sedano.ports.archive import Archive
 

@@ -21,14 +21,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from sedano.app import Sedano
-from sedano.engine.chronicle import Host
 from sedano.engine.cluster.controller import Controller
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.registry import WorkerSettings
 from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
-from sedano.engine.worker.overtime import Overtime
 from sedano.engine.worker.pipeline import Listener, Worker
+from sedano.engine.worker.time_limit_warning import Overtime
+from sedano.engine.worker_events import Host
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports, command_queue
 from sedano.ports.absent import has
 from sedano.workflow.built_in_tasks import enlist

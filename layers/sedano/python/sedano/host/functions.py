@@ -12,7 +12,7 @@ from sedano.aws.deliveries import delivery
 from sedano.aws.deployment import COMPONENT, connect
 from sedano.aws.log_lines import write_lines
 from sedano.aws.settings import Settings, from_environment
-from sedano.engine.chronicle import Host
+from sedano.engine.worker_events import Host
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ CONNECT = "SEDANO_CONNECT"
 def worker() -> Handler:
     """Return the handler of the worker function."""
     from sedano.engine.registry import WorkerSettings
-    from sedano.engine.worker.overtime import Overtime
     from sedano.engine.worker.pipeline import Worker
+    from sedano.engine.worker.time_limit_warning import Overtime
     from sedano.workflow.built_in_tasks import enlist
 
     app, settings, ports = _deployed("worker")

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from sedano.api import streams, webhooks
-from sedano.engine.chronicle import Host
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.sources.streams import Streams
 from sedano.engine.sources.webhooks import Webhooks
+from sedano.engine.worker_events import Host
 from sedano.errors import ConfigurationError
 from sedano.model.messages.message import NOTHING
 from sedano.model.sources.streams import StreamRecord, TableChange

@@ -2,7 +2,7 @@
 
 It starts empty, keeps everything in memory and under one directory, and ends with the process that started it, however
 that ends. Its log is a file, so nothing it says is lost when a test fails. It answers only requests that are signed with the
-credentials that were drawn for this run (`sedano.emulator.gate`), and its directory is no other endpoint's (`slots`).
+credentials that were drawn for this run (`sedano.emulator.gate`), and its directory is no other endpoint's (`stage_directories`).
 """
 
 import http.client
@@ -29,7 +29,7 @@ from botocore.credentials import Credentials
 
 from sedano.local.failure import LocalStageError
 from sedano.local.processes import FunctionProcess, function_processes
-from sedano.local.slots import claim
+from sedano.local.stage_directories import claim
 
 HOST = "127.0.0.1"
 REGION = "us-east-1"

@@ -13,19 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sedano.memory.blobs import MemoryBlobs
 from sedano.memory.consumers import MemoryConsumers
 from sedano.memory.control import MemoryControl
 from sedano.memory.elections import MemoryElections
+from sedano.memory.events import MemoryEvents
 from sedano.memory.flow_runs import MemoryFlowRuns
 from sedano.memory.key_store import MemoryKeyStore
 from sedano.memory.leases import MemoryLeases
 from sedano.memory.ledger import MemoryLedger
 from sedano.memory.limits import MemoryLimits
 from sedano.memory.machine import SeededEntropy, VirtualClock
+from sedano.memory.members import MemoryMembers
 from sedano.memory.memos import MemoryMemos
 from sedano.memory.queues import MemoryQueues
 from sedano.memory.schedules import MemorySchedules
-from sedano.memory.stores import MemoryBlobs, MemoryEvents, MemoryMembers
 from sedano.memory.telemetry import MemoryTelemetry
 from sedano.memory.timers import MemoryTimers
 from sedano.memory.webhook_secrets import MemorySecretTexts

@@ -2,7 +2,7 @@
 
 `within` sets the deadline for what one thread or coroutine does inside the block; deadlines nest, and the earlier one holds. Code that
 makes calls asks `left`: the publisher before it pauses for another attempt, the AWS clients of a program before each request
-(`sedano.aws.client.bounded`). A Lambda function of a deployment sets none: its invocation has a time limit.
+(`sedano.aws.client.call_deadlines`). A Lambda function of a deployment sets none: its invocation has a time limit.
 """
 
 from __future__ import annotations

@@ -6,6 +6,6 @@ from sedano.result.async_result import AsyncResult
 from sedano.result.group_result import GroupResult
 from sedano.result.large_groups import Derived
 from sedano.result.result_set import ResultSet
-from sedano.result.shape import Progress
+from sedano.result.result_tree import Progress
 
 __all__ = ["AsyncResult", "Derived", "GroupResult", "Progress", "ResultSet"]

@@ -10,10 +10,10 @@ from sedano.errors.hints import Hinting
 from sedano.model import states
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages.message import Document
-from sedano.result import late as later
+from sedano.result import late_imports as later
 from sedano.result.iteration import Coming, collected
 from sedano.result.record_reader import RecordReader
-from sedano.result.shape import Progress, before, counted, forget_all, revoke_all
+from sedano.result.result_tree import Progress, before, counted, forget_all, revoke_all
 from sedano.result.waits import Reads, must_be_id, waited
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sedano.model import states
-from sedano.result.shape import before, is_set
+from sedano.result.result_tree import before, is_set
 from sedano.result.waits import Reads, read
 
 MOST_DRAWN = 50

@@ -15,11 +15,11 @@ from sedano.model import states
 from sedano.model.ledger.records import INLINE_BYTES, Outcome
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import derived_id
-from sedano.result import late as later
+from sedano.result import late_imports as later
 from sedano.result.async_result import AsyncResult, V_co
 from sedano.result.large_groups import Derived
 from sedano.result.result_set import ResultSet
-from sedano.result.shape import before, is_set
+from sedano.result.result_tree import before, is_set
 from sedano.result.waits import Reads, must_be_id
 
 SAVED = "sedano.group"

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from typing import Any, TypeVar
 
 from sedano.model.ledger.records import TaskRecord
-from sedano.result import late as later
-from sedano.result.shape import following, is_set, leaves, steps_before
+from sedano.result import late_imports as later
+from sedano.result.result_tree import following, is_set, leaves, steps_before
 from sedano.result.waits import READ_AT_ONCE, Broken, Line, Patience, Pause, Steps, Waits, Wanted, error_of, has_ended, look, taken
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from sedano.errors import KeyReused, NoResult
 from sedano.model.ledger.dedup_keys import is_of_another
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages.message import COLLECT
-from sedano.result.shape import is_set, steps_before
+from sedano.result.result_tree import is_set, steps_before
 from sedano.result.waits import UNSEEN, Broken, Line, Patience, Waits, error_of, has_ended, looks, unended, value_of, waited
 
 

@@ -10,11 +10,11 @@ from typing import Any, Generic, Literal, overload
 
 from sedano.errors import OptionError, SedanoError
 from sedano.model.ledger.records import TaskRecord
-from sedano.result import late as later
+from sedano.result import late_imports as later
 from sedano.result.async_result import Answers, AsyncResult, V_co
 from sedano.result.iteration import Coming, as_they_end, in_order, values_as_they_end
 from sedano.result.large_groups import Derived
-from sedano.result.shape import Progress, before, counted, forget_all, ids_of, leaves, read_anew, revoke_all, steps_before
+from sedano.result.result_tree import Progress, before, counted, forget_all, ids_of, leaves, read_anew, revoke_all, steps_before
 from sedano.result.waits import Broken, Line, Reads, error_of, has_ended, in_hundreds, look, read, waited
 
 

@@ -1,4 +1,4 @@
-"""The control record in the one row of the table `control`, by compare-and-swap (`sedano.sqlite.swaps`)."""
+"""The control record in the one row of the table `control`, by compare-and-swap (`sedano.sqlite.compare_and_swap`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sedano.model.cluster.control_record import Changed, ControlRecord
+from sedano.sqlite.compare_and_swap import Swap, swapped
 from sedano.sqlite.store import Store
-from sedano.sqlite.swaps import Swap, swapped
 
 CONTROL = Swap(
     create="INSERT INTO control (body, nonce, id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",

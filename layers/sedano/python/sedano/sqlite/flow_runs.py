@@ -1,11 +1,11 @@
-"""Runs of workflows in the table `flow_run`: BEGIN and CHANGE of `sedano.aws.expressions.flow_runs` (`sedano.sqlite.swaps`)."""
+"""Runs of workflows in the table `flow_run`: BEGIN and CHANGE of `sedano.aws.expressions.flow_runs` (`sedano.sqlite.compare_and_swap`)."""
 
 from __future__ import annotations
 
 from sedano.model.workflow import flow_run_text
 from sedano.model.workflow.flow_run import FlowChanged, FlowRun
+from sedano.sqlite.compare_and_swap import Swap, swapped
 from sedano.sqlite.store import Store
-from sedano.sqlite.swaps import Swap, swapped
 
 LIFETIME_S = 90 * 86_400
 """How long a run is kept after its last write."""

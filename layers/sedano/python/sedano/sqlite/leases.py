@@ -16,7 +16,7 @@ from sedano.model.leases.rule import Leased, LeaseRecord, Term, is_mine
 from sedano.model.leases.store_clock import Interval
 from sedano.ports import Clock
 from sedano.sqlite.store import Store
-from sedano.sqlite.waiting import WAITING, called, waits
+from sedano.sqlite.wait_lists import WAITING, called, waits
 
 LEASE_LIFETIME_S = 8 * 86_400
 """How long a released lease is remembered: its token must outlive every request that was sent under it."""

@@ -18,7 +18,7 @@ from sedano.model.limits import rate as rates
 from sedano.model.limits.concurrency import GUARD_MS, Board, BoardChanged, Permit
 from sedano.model.limits.rate import Line, LineChanged, Paces
 from sedano.sqlite.store import Store
-from sedano.sqlite.waiting import WAITING, called, waits
+from sedano.sqlite.wait_lists import WAITING, called, waits
 
 LIFETIME_S = 8 * 86_400
 """How long what is over is remembered: a permit's token must outlive every request that was sent under it."""

@@ -1,12 +1,12 @@
-"""Memos in the table `memo`, by compare-and-swap (`sedano.sqlite.swaps`)."""
+"""Memos in the table `memo`, by compare-and-swap (`sedano.sqlite.compare_and_swap`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from sedano.model.memos import Memo, MemoChanged
+from sedano.sqlite.compare_and_swap import Swap, swapped
 from sedano.sqlite.store import Store
-from sedano.sqlite.swaps import Swap, swapped
 
 MEMO = Swap(
     create="INSERT INTO memo (body, nonce, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",

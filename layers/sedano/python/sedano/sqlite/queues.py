@@ -3,7 +3,7 @@
 A receiver takes the messages that have been visible for longest, by the index (queue, visible), and makes them invisible in the same
 transaction. A look at a queue in which nothing is visible takes no lock. A receipt is the message's number and how often it was received,
 so one that was received again since is neither deleted nor held by its old receipt. A receiver moves a message that was received too often
-to `dead_letter`, and so a row that it cannot read; receivers delete old rows now and then (`sedano.sqlite.sweeping`). A FIFO queue gives
+to `dead_letter`, and so a row that it cannot read; receivers delete old rows now and then (`sedano.sqlite.retention`). A FIFO queue gives
 out, in the order of numbers, the messages of each key that has no invisible message.
 
 A clock that was set back would hide what was sent and received before. So a process looks, with its first receipt and when it sees the
@@ -23,8 +23,8 @@ from sedano.errors import SedanoError
 from sedano.model.order import MAX_RECEIVES
 from sedano.model.queues import HOLD_MOST_S, MAX_HOLD_S, SQS, is_fifo, misplaced, objection, unknown_queue
 from sedano.ports import PARKED, Clock, Delivery, Outgoing
+from sedano.sqlite.retention import Sweeper
 from sedano.sqlite.store import Store
-from sedano.sqlite.sweeping import Sweeper
 
 POLL_S = 0.02
 """How finely a waiting `receive` looks again: another process sends without saying so."""

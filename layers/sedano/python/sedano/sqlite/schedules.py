@@ -1,11 +1,11 @@
-"""The agendas of periodic tasks in the table `agenda`, by compare-and-swap (`sedano.sqlite.swaps`)."""
+"""The agendas of periodic tasks in the table `agenda`, by compare-and-swap (`sedano.sqlite.compare_and_swap`)."""
 
 from __future__ import annotations
 
 from sedano.errors import MessageRefused
 from sedano.model.schedules.agenda import AGENDAS, Agenda, AgendaChanged, agenda_or_refusal, read_agenda, write_agenda
+from sedano.sqlite.compare_and_swap import Swap, swapped
 from sedano.sqlite.store import Store
-from sedano.sqlite.swaps import Swap, swapped
 
 AGENDA = Swap(
     create="INSERT INTO agenda (body, nonce, held, number) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",

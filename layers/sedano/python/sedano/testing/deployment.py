@@ -11,7 +11,6 @@ from typing import Any
 
 from sedano import memory
 from sedano.app import Sedano
-from sedano.engine.chronicle import Host
 from sedano.engine.context import CURRENT
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
@@ -19,6 +18,7 @@ from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.sources.webhooks import Webhooks
 from sedano.engine.worker.gates import GATES
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.engine.worker_events import Host
 from sedano.errors import MessageRefused, SedanoError
 from sedano.host.sources import answering, reading
 from sedano.memory import START, MemoryQueues, MemorySecretTexts, MemoryTelemetry, VirtualClock, queue_keys

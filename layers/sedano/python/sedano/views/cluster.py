@@ -1,7 +1,7 @@
 """The cluster now: its members, its latest tasks, and the number of tasks in each state, of each type, at each worker.
 
 Members come from the control table and the claims that they hold; tasks from the last days of the history, in the
-words of the ledger (`sedano.model.history.watched`). One record holds it all: a page, a table and `--json` cannot disagree.
+words of the ledger (`sedano.model.history.live_tasks`). One record holds it all: a page, a table and `--json` cannot disagree.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from sedano.engine.cluster.control import members
 from sedano.errors import OptionError
 from sedano.model import states
 from sedano.model.cluster.members import Member
+from sedano.model.history.live_tasks import Watched
 from sedano.model.history.registers import Timeline
-from sedano.model.history.watched import Watched
 from sedano.ports import Ports
 
 LATEST = 50

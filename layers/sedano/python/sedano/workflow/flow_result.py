@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sedano.errors import FlowFailed, Unavailable, UnknownFlowRun, WrongFlowState
 from sedano.model import states
 from sedano.model.messages.message import NOTHING
-from sedano.model.workflow.advance import retried, uncompensated, undone_by_hand
 from sedano.model.workflow.flow_run import (
     CANCELLED,
     CANCELLING,
@@ -22,12 +21,13 @@ from sedano.model.workflow.flow_run import (
     SUCCEEDED,
     FlowRun,
 )  # fmt: skip
+from sedano.model.workflow.next_actions import retried, uncompensated, undone_by_hand
 from sedano.model.workflow.progress import COMPENSATED, COMPENSATING, COMPENSATION_FAILED, NOT_RUN, READY, WAITING, Progress
 from sedano.model.workflow.progress import FAILED as STEP_FAILED
 from sedano.model.workflow.progress import RUNNING as STEP_RUNNING
 from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
+from sedano.workflow.drawing import as_mermaid, as_svg
 from sedano.workflow.names import Publishes
-from sedano.workflow.pictures import as_mermaid, as_svg
 from sedano.workflow.run_records import progress_of
 from sedano.workflow.watchdog import look
 
@@ -123,7 +123,7 @@ class FlowResult:
 
     def __await__(self) -> Generator[Any, None, dict[str, Any]]:
         """Wait for the run without blocking the event loop, and return what `get` does: ``results = await run``."""
-        from sedano.result.late import awaited
+        from sedano.result.late_imports import awaited
 
         return awaited(self._gets(None))
 

@@ -32,9 +32,9 @@ from sedano.model.messages.lineage import Lineage, derived_id
 from sedano.model.messages.message import BlobRef, Command
 from sedano.model.messages.stamps import read as read_stamps
 from sedano.model.tasks.signature import MAX_DELAY_S, Options, Signature
-from sedano.model.workflow.advance import Action, Compensate, End, Publish, Stop, WindUp, advance
 from sedano.model.workflow.definition import Call, Step
 from sedano.model.workflow.flow_run import ENDED, FAILED, FAILING, LONGEST_RUN_S, PAUSED, FlowRun
+from sedano.model.workflow.next_actions import Action, Compensate, End, Publish, Stop, WindUp, advance
 from sedano.model.workflow.progress import Progress, Skipped
 from sedano.workflow.names import COLLECT, WORKFLOW, Publishes
 from sedano.workflow.run_records import progress_of
@@ -59,7 +59,7 @@ class Directing:
     def direct(
         self, run_id: str, step: str | None = None, begin: Mapping[str, Any] | None = None, limit: Sequence[Any] | None = None
     ) -> None:
-        """Perform the next actions of *run_id*; see `sedano.model.workflow.advance`.
+        """Perform the next actions of *run_id*; see `sedano.model.workflow.next_actions`.
 
         Args:
             run_id: the run.

@@ -15,7 +15,7 @@ from botocore import exceptions
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.parsers import ResponseParserError
 
-from sedano.aws.client.answers import NotAnAnswer, Unanswered, Unmade
+from sedano.aws.client.answer_checks import NotAnAnswer, Unanswered, Unmade
 from sedano.aws.client.error_codes import FINAL, LATER, MINE, class_of, class_of_transaction, is_skew
 from sedano.errors import ConfigurationError, NotAccepted, NotAllowed, NotCalled, SedanoError, TooLarge, Unavailable
 

@@ -19,7 +19,7 @@ import botocore.session
 from botocore.config import Config
 from botocore.loaders import Loader
 
-from sedano.aws.client.answers import require_answer
+from sedano.aws.client.answer_checks import require_answer
 from sedano.aws.client.faults import AWS_ERRORS, fault
 
 CONNECT_TIMEOUT_S = 2

@@ -1,4 +1,4 @@
-"""Gathering: what follows a join reads the results of its members, in order, a hundred to a call, when it is about to run."""
+"""The results of a chord's members: the body reads them in order, a hundred to a call, right before it runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals, states
-from sedano.model.canvas.place import ADDED
+from sedano.model.canvas.continuation import ADDED
 from sedano.model.ledger.records import ErrorRecord, TaskRecord, copied_from
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import derived_id

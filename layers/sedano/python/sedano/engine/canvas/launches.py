@@ -16,9 +16,9 @@ from sedano.engine.canvas.page_cache import Plans
 from sedano.engine.drafts import CommandDraft
 from sedano.errors import MessageRefused, OptionError
 from sedano.model import refusals
+from sedano.model.canvas.continuation import ADDED, Ask, find, following, members, part_of, part_place, size_of
 from sedano.model.canvas.join import Join
 from sedano.model.canvas.page_reader import Item
-from sedano.model.canvas.place import ADDED, Ask, find, following, members, part_of, part_place, size_of
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import Lineage, derived_id
 from sedano.model.messages.message import LAUNCH, NOTHING, BlobRef, Command, Gather, Member, Place, TimeLimits

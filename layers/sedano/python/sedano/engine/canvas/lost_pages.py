@@ -1,4 +1,4 @@
-"""Lost plans: what a full join ends when the page that says how its canvas goes on is gone for good.
+"""Lost pages: a full join ends the rest of its canvas when the page that describes it is gone for good.
 
 Theory. A join waits for its members; the last one reads the page and publishes the body. Without the page no body can be published, and
 callers that wait for the body, or for the chain around it, would wait forever. So the launch, which has the page, writes down in the join
@@ -19,9 +19,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sedano.engine.canvas.launches import LaunchOrigin
+from sedano.model.canvas.continuation import Spot, following
 from sedano.model.canvas.join import Join
 from sedano.model.canvas.page_reader import Item
-from sedano.model.canvas.place import Spot, following
 from sedano.model.messages.lineage import Lineage
 from sedano.model.messages.message import LAUNCH, Gather, Member, Place
 

@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Any
 
+from sedano.engine.body_sections import retry
 from sedano.engine.context import CURRENT
 from sedano.engine.registry import Registry, TaskSpec, apart
-from sedano.engine.sections import retry
 from sedano.errors import OptionError, UnknownTask
 from sedano.model.messages.message import MAP, MAP_ASYNC
 from sedano.model.tasks.parameters import Parameters

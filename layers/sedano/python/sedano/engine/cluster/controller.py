@@ -1,5 +1,4 @@
-"""The controller: invoked by the minute, it looks at the whole cluster, decides (`sedano.model.cluster.rounds`, pure), and carries out the
-decisions.
+"""The controller: invoked by the minute, it looks at the whole cluster, decides (`sedano.model.cluster.controller`, pure), and acts.
 
     look → decide → record lost workers → report stuck claims → scale → ask for health
 
@@ -23,7 +22,7 @@ from sedano.errors import SedanoError
 from sedano.model import budgets as budget
 from sedano.model import health, pauses
 from sedano.model.budgets import Level, Load
-from sedano.model.cluster.rounds import Decisions, Lost, QueueBudget, Scale, Seen, decide
+from sedano.model.cluster.controller import Decisions, Lost, QueueBudget, Scale, Seen, decide
 from sedano.model.health import Health
 from sedano.model.memos import BUDGET, Memo, memo_name
 from sedano.model.messages.lamport import LamportClock

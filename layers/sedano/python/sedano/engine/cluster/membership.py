@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sedano.engine.batch import Batch, Held, Job
-from sedano.engine.chronicle import Chronicle
 from sedano.engine.history.run_events import count_at_once
+from sedano.engine.worker_events import Chronicle
 from sedano.errors import SedanoError
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.cluster.members import ACTIVE, HEARTBEAT, LEFT, OFFLINE, ONLINE, WORKER_LOST

@@ -18,12 +18,12 @@ from functools import partial
 from typing import Any
 
 from sedano.engine.batch import Batch
-from sedano.engine.chronicle import Chronicle, Host, unpack
-from sedano.engine.containment import contain, passing, unexpected
 from sedano.engine.deferrals import hide
-from sedano.engine.history.invocations import RECORDER, Invocations
-from sedano.engine.hold_back import refuse
-from sedano.engine.parked.lot import ParkingLot
+from sedano.engine.history.invocation_costs import RECORDER, Invocations
+from sedano.engine.parked.parking import ParkingLot
+from sedano.engine.redelivery import refuse
+from sedano.engine.unexpected_errors import contain, passing, unexpected
+from sedano.engine.worker_events import Chronicle, Host, unpack
 from sedano.errors import MessageRefused
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sedano.engine import chronicle
+from sedano.engine import worker_events
 from sedano.engine.batch import Batch, Job, Judged, Ran
-from sedano.engine.chronicle import MICRO, Row
 from sedano.engine.context import span_of
+from sedano.engine.worker_events import MICRO, Row
 from sedano.model import refusals, states
 from sedano.model.ledger.records import ErrorRecord, Outcome, TaskRecord
 from sedano.model.messages.attributes import is_id
@@ -43,7 +43,7 @@ def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
     """Report a run whose outcome is recorded."""
     ran, (end, metric) = judged.ran, ENDS[judged.verdict.state]
     job, _, stillborn = ran.held
-    if end == chronicle.REVOKED and stillborn is not None:
+    if end == worker_events.REVOKED and stillborn is not None:
         metric = UNRUN.get(stillborn.code, metric)
     elif ran.run.ignored:
         metric = "TasksIgnored"
@@ -82,7 +82,7 @@ def tell_again(job: Job, record: TaskRecord, batch: Batch) -> None:
 
 def _tell_calls(job: Job, end: str, clock: int, at: float, batch: Batch) -> None:
     """Report the end of each call that *job* ran with others (`batch=`): it has no record of its own, and was last reported as held."""
-    if job.task.limits is None or not job.task.limits.runs or end == chronicle.RETRIED:
+    if job.task.limits is None or not job.task.limits.runs or end == worker_events.RETRIED:
         return
     from sedano.model.collection import RUNS
 

@@ -1,9 +1,11 @@
 """The parked queue, looked at by people: the list of messages with their reasons, and sending one again to the queue that it came from.
 
 A principal that may send to the parked queue can put anything there, with any attributes. So a message goes back to the queue that it says
-it came from only if it carries the mark of the function that parked it (`engine.parked.lot`). Any other is **foreign**: it stays, unless it
-is asked for by its id, and then goes to the one queue that this app's registry names for its task, or to the events; a webhook's request or
-a stream's record that is foreign is never taken again. No message of the queue ends the listing: a message that cannot be read is skipped,
+it came from only if it carries the mark of the function that parked it (`engine.parked.parking`). Any other is **foreign**: it stays,
+unless it is asked for by its id, and then goes to the one queue that this app's registry names for its task, or to the events; a foreign
+request of a webhook or record of a stream is never sent again.
+
+No message of the queue ends the listing: a message that cannot be read is skipped,
 with its reason.
 
 Looking is receiving without deleting: each message is given back at once, or when its visibility timeout ends. Sending again is
@@ -17,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sedano.engine.deferrals import tenant_of
-from sedano.engine.parked.lot import SEAL, proof
+from sedano.engine.parked.parking import SEAL, proof
 from sedano.engine.registry import Registry
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError, UnknownQueue
 from sedano.model import refusals

@@ -61,8 +61,8 @@ class Drafting:
         return _unordered(self.call(signature, task_id), "a canvas publishes its tasks")
 
     def entry(self, signature: Signature, handed: int, queue: str) -> Entry:
-        """Return *signature* as a page of a canvas holds it (`sedano.model.canvas.pages`); see `sedano.engine.canvas.entries`."""
-        from sedano.engine.canvas.entries import entry
+        """Return *signature* as a page of a canvas holds it (`sedano.model.canvas.pages`); see `sedano.engine.canvas.page_entries`."""
+        from sedano.engine.canvas.page_entries import entry
 
         return entry(self, signature, handed, queue)
 

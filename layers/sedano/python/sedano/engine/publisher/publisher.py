@@ -10,10 +10,10 @@ from contextvars import ContextVar
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sedano.engine.budget_marks import require_grant
 from sedano.engine.canvas.chord_results import Gathering
 from sedano.engine.context import CURRENT, TaskContext, must_not_hold_up
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, weight_of
+from sedano.engine.lineage_marks import require_grant
 from sedano.engine.publisher.drafting import Drafting, trace
 from sedano.engine.publisher.sender import Backlog, Publisher
 from sedano.engine.registry import Registry

@@ -19,11 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from sedano.engine.containment import answers_of, is_unexpected, passing, unexpected
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.publisher.sender import Publisher
 from sedano.engine.revocation.record import revoke
-from sedano.engine.schedules.instances import OCCURRENCE
+from sedano.engine.schedules.instance_limits import OCCURRENCE
+from sedano.engine.unexpected_errors import answers_of, is_unexpected, passing, unexpected
 from sedano.errors import MessageRefused, SedanoError, Unavailable, UnknownQueue
 from sedano.model import states
 from sedano.model.messages import codec

@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Batch
-from sedano.engine.chronicle import Chronicle, Host
-from sedano.engine.containment import answers_of, is_unexpected, unexpected
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
-from sedano.engine.parked.lot import ParkingLot
+from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.publisher.sender import Publisher
+from sedano.engine.unexpected_errors import answers_of, is_unexpected, unexpected
+from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals
 from sedano.model.messages.lamport import LamportClock

@@ -15,11 +15,11 @@ from math import inf
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Batch, Parking
-from sedano.engine.chronicle import Chronicle, Host
-from sedano.engine.containment import unexpected
 from sedano.engine.drafts import Composer
-from sedano.engine.parked.lot import ParkingLot
+from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.publisher.sender import Publisher
+from sedano.engine.unexpected_errors import unexpected
+from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals
 from sedano.model.messages.lamport import LamportClock

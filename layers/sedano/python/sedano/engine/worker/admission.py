@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Held, Job, Judged, Ran
 from sedano.engine.cluster.membership import Membership
-from sedano.engine.containment import passing
 from sedano.engine.gate import Gate
-from sedano.engine.parked.lot import ParkingLot
+from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.unexpected_errors import passing
 from sedano.engine.worker.redelivery_credit import Spared
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.messages.lamport import LamportClock

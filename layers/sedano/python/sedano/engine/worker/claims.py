@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Held, Job, Stillborn
 from sedano.engine.cluster.membership import Membership
-from sedano.engine.containment import answers_of, contain, settle
 from sedano.engine.history.run_events import count_at_once
-from sedano.engine.hold_back import hold_back
+from sedano.engine.redelivery import hold_back
+from sedano.engine.unexpected_errors import answers_of, contain, settle
 from sedano.engine.worker.follow_ups import Following
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals, states
-from sedano.model.canvas.place import ends_member
+from sedano.model.canvas.continuation import ends_member
 from sedano.model.deferrals import SHORT_S, WAITED, waited
 from sedano.model.ledger.claims import Action, ClaimDecision, decide, is_another
 from sedano.model.ledger.dedup_keys import is_of_another, keyed_by
@@ -37,7 +37,7 @@ STEALS = 3
 
 class Claiming(NamedTuple):
     """Claims tasks. *most_claims*: claims of one attempt after which a task counts as poison; *length*: seconds for which a claim is made
-    where it is extended (`engine.worker.extension`); None: until the deadline of its batch.
+    where it is extended (`engine.worker.claim_extension`); None: until the deadline of its batch.
     """
 
     ports: Ports

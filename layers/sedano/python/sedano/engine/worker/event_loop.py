@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from sedano.engine.batch import Arguments, Batch, Held, Later, Ran
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.task_log import TELEMETRY
-from sedano.engine.worker.blocking import Stepped
-from sedano.engine.worker.endings import failed
+from sedano.engine.worker.blocked_loop_warning import Stepped
+from sedano.engine.worker.body_preparation import Ready, limits_of, needed
+from sedano.engine.worker.body_results import failed
 from sedano.engine.worker.execution import Execution, Late
-from sedano.engine.worker.preparation import Ready, limits_of, needed
 from sedano.model.ledger.outcome import Run
 from sedano.ports import Ports
 

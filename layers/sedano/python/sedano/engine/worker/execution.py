@@ -1,4 +1,4 @@
-"""Running bodies that are prepared (`.preparation`): looked at once more, called, and how each ended (`.endings`) handed over.
+"""Running bodies that are prepared (`.body_preparation`): looked at once more, called, and how each ended (`.body_results`) handed over.
 
 `async def` bodies share one event loop (`sedano.engine.worker.event_loop`, bound late: programs without async tasks do not pay for it);
 `def` bodies run on the threads of the concurrency budget, inline when that is one.
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Held, Later, Ran, Stillborn
 from sedano.engine.context import TaskContext
-from sedano.engine.hold_back import put_back
+from sedano.engine.redelivery import put_back
 from sedano.engine.revocation.record import Checkpoint
 from sedano.engine.worker.admission import Admission
-from sedano.engine.worker.endings import Endings, called
-from sedano.engine.worker.preparation import Preparation, Ready, limits_of, needed
-from sedano.engine.worker.second_look import LOOK_S, SecondLook
+from sedano.engine.worker.body_preparation import Preparation, Ready, limits_of, needed
+from sedano.engine.worker.body_results import Endings, called
+from sedano.engine.worker.start_check import LOOK_S, SecondLook
 from sedano.errors import SedanoError
 from sedano.model.ledger.outcome import Run
 from sedano.model.messages.lamport import LamportClock
@@ -28,7 +28,7 @@ from sedano.model.messages.message import TimeLimits
 from sedano.ports import Ports
 
 if TYPE_CHECKING:
-    from sedano.engine.worker.coroutine_turns import Turns
+    from sedano.engine.worker.body_coroutines import Turns
     from sedano.engine.worker.time_limits import Limited
 
 Late = tuple[Held, bool]

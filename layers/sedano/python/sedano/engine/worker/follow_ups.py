@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sedano.engine.batch import Batch, Job, Judged
-from sedano.engine.canvas.arrivals import Ending, Joining
-from sedano.engine.canvas.steps import Conducting, Consequences, Cut
-from sedano.engine.containment import is_early, unexpected
+from sedano.engine.canvas.continuation import Conducting, Consequences, Cut
+from sedano.engine.canvas.join_arrivals import Ending, Joining
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.history.run_events import tell_again, tell_exit
-from sedano.engine.hold_back import hold_back
 from sedano.engine.outbox import restored
 from sedano.engine.publisher.sender import Publisher
+from sedano.engine.redelivery import hold_back
+from sedano.engine.unexpected_errors import is_early, unexpected
 from sedano.errors import MessageRefused, Reject, SedanoError, UnknownQueue
 from sedano.model import refusals, states
 from sedano.model.ledger import dedup_keys as keyed
@@ -179,7 +179,7 @@ class Following:
         return self.composer.compose(draft, command.lineage, again if claimed else derived_id(command.task_id, f"attempt/{attempt}"))
 
     def _sent_apart(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
-        """Return what went wrong, as `_sent` does. When it raises, repeat it for each job alone, which does no harm: see `containment`."""
+        """Return what went wrong, as `_sent` does. When it raises, repeat it for each job alone (see `unexpected_errors`)."""
         try:
             return self._sent(due, batch)
         except Exception as error:  # noqa: BLE001 - the last resort

@@ -16,7 +16,7 @@ from sedano.engine.expiry import Expiry
 from sedano.engine.gate import Gate
 from sedano.engine.revocation.gate import Revocations
 from sedano.engine.worker.admission import Admission, Entry, Occasion, Workplace
-from sedano.engine.worker.poison import Poison
+from sedano.engine.worker.poison_messages import Poison
 from sedano.model.messages.message import TIMER_OPENING
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job
-from sedano.engine.budget_marks import granted
 from sedano.engine.canvas.map_tasks import built_in
-from sedano.engine.containment import contain
-from sedano.engine.hold_back import FOREIGN_HOLD_S, FOREIGN_RECEIVES, refuse, unknown
+from sedano.engine.lineage_marks import granted
+from sedano.engine.redelivery import FOREIGN_HOLD_S, FOREIGN_RECEIVES, refuse, unknown
 from sedano.engine.registry import Registry, hindrance
-from sedano.engine.schedules.instances import limited
+from sedano.engine.schedules.instance_limits import limited
+from sedano.engine.unexpected_errors import contain
 from sedano.engine.worker.admission import Admission
 from sedano.errors import MessageRefused
 from sedano.model import refusals

@@ -6,15 +6,15 @@
 - open: decode and let in, or set aside with the reason                     (`engine.worker.intake`)
 - admit: ask the gates; of a singleton, one run at a time                   (`engine.gate`; their order in `engine.worker.gates`)
 - claim: become the one holder, all claims of the batch together            (`engine.worker.claims`, rule in `model.ledger.claims`)
-- prepare: get the arguments                                                (`engine.worker.preparation`)
+- prepare: get the arguments                                                (`engine.worker.body_preparation`)
   What cannot run is set aside before it is recorded as ended, so no crash can lose its message.
-- run: the bodies; async ones share a loop                                  (`engine.worker.execution`; how they end: `.endings`)
+- run: the bodies; async ones share a loop                                  (`engine.worker.execution`; how they end: `.body_results`)
 - judge: what becomes of it, pure                                           (`engine.worker.verdicts`, rule in `model.ledger.outcome`)
 - record: each outcome as soon as its body ended, under its claim's fence   (here)
 - follow: publish what the outcome causes                                   (`engine.worker.follow_ups`)
 - acknowledge: answer which messages to deliver again; the queue deletes the rest
 
-An unforeseen exception costs only its own message, which is parked (`engine.containment`).
+An unforeseen exception costs only its own message, which is parked (`engine.unexpected_errors`).
 
 A message that is delivered again walks alone (`rounds`): what killed a worker must not be counted against its neighbours.
 
@@ -30,38 +30,38 @@ from functools import partial
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job, Judged, Ran
-from sedano.engine.canvas.arrivals import Joining
 from sedano.engine.canvas.chord_results import Gathering
+from sedano.engine.canvas.continuation import Conducting
+from sedano.engine.canvas.join_arrivals import Joining
 from sedano.engine.canvas.page_cache import Plans
-from sedano.engine.canvas.steps import Conducting
-from sedano.engine.chronicle import Chronicle, Host
 from sedano.engine.cluster.membership import Membership
-from sedano.engine.containment import apart, contain, passing, settle, stumbled, unexpected
 from sedano.engine.context import TaskContext
 from sedano.engine.drafts import Composer
-from sedano.engine.history.invocations import WORKER, Invocations
+from sedano.engine.history.invocation_costs import WORKER, Invocations
 from sedano.engine.history.run_events import count_at_once, tell
-from sedano.engine.hold_back import put_back
-from sedano.engine.log_records import install
-from sedano.engine.parked.lot import ParkingLot
+from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.publisher.sender import Publisher
+from sedano.engine.redelivery import put_back
 from sedano.engine.registry import Registry
 from sedano.engine.registry import WorkerSettings as WorkerSettings
+from sedano.engine.task_log_records import install
+from sedano.engine.unexpected_errors import apart, contain, passing, settle, stumbled, unexpected
 from sedano.engine.worker.admission import Admission, Entry, Workplace
-from sedano.engine.worker.body_lanes import pool, turns
+from sedano.engine.worker.body_concurrency import pool, turns
+from sedano.engine.worker.body_preparation import Preparation
+from sedano.engine.worker.body_results import Endings
+from sedano.engine.worker.claim_extension import Extending, Ticker, threaded
 from sedano.engine.worker.claims import Claiming
-from sedano.engine.worker.endings import Endings
 from sedano.engine.worker.execution import DRAINED, Execution, RunLoop
-from sedano.engine.worker.extension import Extending, Ticker, threaded
 from sedano.engine.worker.failure_log import tell_failure
 from sedano.engine.worker.follow_ups import Following
 from sedano.engine.worker.gates import GATES, voting
 from sedano.engine.worker.intake import Intake
-from sedano.engine.worker.preparation import Preparation
-from sedano.engine.worker.record_lanes import Lanes, Stream
+from sedano.engine.worker.record_threads import Lanes, Stream
 from sedano.engine.worker.redelivery_credit import Spared
-from sedano.engine.worker.second_look import SecondLook
+from sedano.engine.worker.start_check import SecondLook
 from sedano.engine.worker.verdicts import Judging
+from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import states
 from sedano.model.ledger.recent_ids import Window

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Held, Judged, Ran
-from sedano.engine.canvas.steps import Conducting
+from sedano.engine.canvas.continuation import Conducting
 from sedano.engine.drafts import Addressed, Composer, weight_of
 from sedano.engine.outbox import stored
 from sedano.errors import Unavailable

@@ -1,7 +1,7 @@
 """A canvas written down: the pages that its messages refer to, so that no message grows with its canvas.
 
-A page is JSON, immutable, and kept under its own digest. It holds one item; a place (`sedano.model.canvas.place`) is a page and the path of
-an item within it:
+A page is JSON, immutable, and kept under its own digest. It holds one item; a place (`sedano.model.canvas.continuation`) is a page and the
+path of an item within it:
 
 - a step: what `entry` wrote of its signature, and its `links`, `forks`, `errors` and `watch`, each a list of items;
 - a chain: `{"chain": [items]}`; a long one goes on in another page: `{"chain": […], "at": 0, "of": 1000, "end": name, "more": page}`;

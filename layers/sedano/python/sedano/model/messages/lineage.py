@@ -24,7 +24,7 @@ again."""
 
 
 class Lineage(NamedTuple):
-    """The ancestry of one message. *mark*: proves that this stage gave a *budget* above its ceiling (`sedano.engine.budget_marks`)."""
+    """The ancestry of one message. *mark*: proves that this stage gave a *budget* above its ceiling (`sedano.engine.lineage_marks`)."""
 
     root_id: str | None = None
     parent_id: str | None = None

@@ -82,6 +82,6 @@ class FlowChanged(NamedTuple):
 def call_id(task_id: str, position: int) -> str:
     """Return the task id of call number *position* (from 0) of a `map` whose whole is the task *task_id*.
 
-    They are the members of the group that is step 0 of the chain which *task_id* ends (`sedano.model.canvas.place`).
+    They are the members of the group that is step 0 of the chain which *task_id* ends (`sedano.model.canvas.continuation`).
     """
     return derived_id(derived_id(task_id, "step/0"), position)

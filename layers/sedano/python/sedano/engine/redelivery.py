@@ -1,4 +1,4 @@
-"""Holding a message back: it is delivered again after a while, or earlier if the queue refuses the request; it is never lost."""
+"""Giving a message back: its queue delivers it again after a while, or earlier if the queue refuses the request; it is never lost."""
 
 from __future__ import annotations
 

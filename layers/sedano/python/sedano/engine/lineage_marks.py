@@ -1,4 +1,4 @@
-"""The ceiling of a budget: the most descendants that a message may claim without a proof, and the mark that is the proof.
+"""The marks of lineages: the most descendants that a message may claim without a proof, and the mark that is the proof.
 
 A sender writes the budget of its message. The stage has a ceiling for it (`most_budget`, 10 000): a worker and the router reduce a larger
 budget to the ceiling, count it (`BudgetsCapped`) and log it. The message is not refused: its task may need less than it claims.

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from sedano.deploy.account import AccountError, Target
 from sedano.deploy.assembly import settings
-from sedano.deploy.spelling import VERBS, Spelling
+from sedano.deploy.command_names import VERBS, Spelling
 
 _STACKS = ("state", "core")
 

@@ -1,4 +1,4 @@
-"""How many bodies run at once: the threads for `def` bodies and the turns of async ones, as the app's budgets say."""
+"""The number of bodies that run at once: the threads for `def` bodies and the turns of async ones, as the app's budgets say."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sedano.ports import Clock
 
 if TYPE_CHECKING:
-    from sedano.engine.worker.coroutine_turns import Turns
+    from sedano.engine.worker.body_coroutines import Turns
     from sedano.model.budgets import Budget, Strategy
 
 
@@ -25,6 +25,6 @@ def turns(budget: tuple[Budget, Strategy] | None, clock: Clock) -> Turns | None:
     """Return what gives turns to async bodies as *budget* says; None: all of a batch run at once."""
     if budget is None:
         return None
-    from sedano.engine.worker.coroutine_turns import Turns
+    from sedano.engine.worker.body_coroutines import Turns
 
     return Turns(*budget, clock)

@@ -1,4 +1,4 @@
-"""Setting messages aside: each goes to the parked queue with its reason, is counted and shown, and can be sent again from there.
+"""Parking a message: it goes to the parked queue with its reason, is counted and logged, and can be sent again from there.
 
 A parked message carries the mark of one of the stage's keys over its body, its reason and the queue that it came from
 (`sedano.ports.seals`): the parked queue takes messages of everybody who may send to it, and only what a function of this stage has parked
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Parking
-from sedano.engine.containment import answers_of
+from sedano.engine.unexpected_errors import answers_of
 from sedano.errors import SedanoError
 from sedano.model.messages.lamport import LamportClock
 from sedano.ports import PARKED, Outgoing, Ports

@@ -1,4 +1,4 @@
-"""How a body ended: what it returned or raised becomes a value (`Run`), and its result is encoded."""
+"""The result of a body: its return value or exception becomes a value (`Run`), and is encoded."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Held, Ran
-from sedano.engine.containment import unexpected
+from sedano.engine.body_sections import mark_of
 from sedano.engine.context import CURRENT, Replaced, TaskContext
-from sedano.engine.sections import mark_of
 from sedano.engine.task_log import TELEMETRY
+from sedano.engine.unexpected_errors import unexpected
 from sedano.errors import (
     BudgetExhausted,
     HopLimit,

@@ -12,8 +12,8 @@ from sedano.engine.canvas.map_tasks import built_in
 from sedano.engine.context import CURRENT
 from sedano.engine.registry import Registry
 from sedano.errors import OptionError, TooLarge, UnknownTask
+from sedano.model.canvas.continuation import told_to_errback
 from sedano.model.canvas.pages import CONTEXT, Entry, refuse_options
-from sedano.model.canvas.place import told_to_errback
 from sedano.model.messages import codec
 from sedano.model.messages.attributes import MAX_DATA_DEPTH
 from sedano.model.messages.message import COLLECT

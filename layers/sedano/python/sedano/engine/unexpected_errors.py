@@ -1,4 +1,4 @@
-"""Containment: the last resort of each engine. An exception that no rule foresaw costs the one message that caused it, and no other.
+"""Unexpected errors, the last resort of each engine: an exception that no rule foresaw costs the one message that caused it, and no other.
 
 A parser refuses foreseen faults with a code of the closed list. This module is for the rest: a defect of ours, a strategy or a
 policy of the user's that raises, an answer of a service that is not an answer. The message is parked as `unexpected`, with the type of the

@@ -1,6 +1,6 @@
 """The steps of a canvas that follow from the end of one of its tasks.
 
-The rule of continuing is pure (`sedano.model.canvas.place`); here it meets the ports.
+The rule of continuing is pure (`sedano.model.canvas.continuation`); here it meets the ports.
 
 A task that ended well hands its value to the next of its chain, to its links and its forks; the last one of a chain that is a member of
 a group arrives at the group's join. A task that ended without success has its error callbacks called; the rest of its chain never runs, so
@@ -19,7 +19,6 @@ from json import dumps
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Job
-from sedano.engine.budget_marks import resumed
 from sedano.engine.canvas.chord_results import Gathering, member_id
 from sedano.engine.canvas.error_requests import request_of
 from sedano.engine.canvas.launches import (
@@ -37,12 +36,11 @@ from sedano.engine.canvas.launches import (
 from sedano.engine.canvas.lost_pages import callbacks, kept, lost
 from sedano.engine.canvas.page_cache import Plans
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.lineage_marks import resumed
 from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused, Unavailable
 from sedano.model import states
-from sedano.model.canvas.join import Join
-from sedano.model.canvas.page_reader import PAGE_MEMBERS, Item
-from sedano.model.canvas.place import (
+from sedano.model.canvas.continuation import (
     Ask,
     Resume,
     Spot,
@@ -56,6 +54,8 @@ from sedano.model.canvas.place import (
     slot_id,
     told_to_errback,
 )
+from sedano.model.canvas.join import Join
+from sedano.model.canvas.page_reader import PAGE_MEMBERS, Item
 from sedano.model.ledger.records import ErrorRecord, Outcome, copy_of, end_of
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import Lineage, derived_id
@@ -167,7 +167,7 @@ class Conducting:
         return found
 
     def copied(self, job: Job, found: Consequences) -> None:
-        """Add a copy of the end of *job*, or of the chain that ends with it, where the member has an id of its own (`model.canvas.place`).
+        """Add a copy of the end of *job*, or of the chain that ends with it, if the member has its own id (`model.canvas.continuation`).
 
         Raises:
             Unavailable: its record cannot be read now.

@@ -1,4 +1,4 @@
-"""Lanes: a few threads that record each outcome as soon as its body ended, while the next body runs already.
+"""A few threads (lanes) that record each outcome as soon as its body has ended, while the next body runs.
 
 A free lane takes what waits; when no more is handed over, the caller's own thread helps until nothing waits. So fast items cost one
 wake-up, and items that wait for a network go out on all lanes. With no lanes everything runs on the caller's thread, in order: for tests,

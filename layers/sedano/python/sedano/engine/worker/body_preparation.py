@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Held, Job, Ran, Stillborn
 from sedano.engine.canvas.chord_results import HeaderFailed
-from sedano.engine.canvas.steps import Conducting
-from sedano.engine.containment import contain
+from sedano.engine.canvas.continuation import Conducting
 from sedano.engine.history.run_events import count_at_once
-from sedano.engine.worker.endings import Endings
+from sedano.engine.unexpected_errors import contain
+from sedano.engine.worker.body_results import Endings
 from sedano.errors import ArgumentError, Ignore, MessageRefused, SedanoError
 from sedano.model import refusals, states
 from sedano.model.ledger.outcome import Run

@@ -1,4 +1,4 @@
-"""The look at a task right before its body begins: may it still begin?
+"""The check of a task right before its body starts: may it still start?
 
 The bodies of a batch that run one after the other begin long after their messages were let in. The conditions of the intake are checked
 again:

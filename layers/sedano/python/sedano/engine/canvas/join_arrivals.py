@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sedano.engine.batch import Job
+from sedano.engine.canvas.continuation import Conducting, Cut
 from sedano.engine.canvas.lost_pages import PATIENCE
-from sedano.engine.canvas.steps import Conducting, Cut
-from sedano.engine.containment import unexpected
 from sedano.engine.drafts import Addressed
+from sedano.engine.unexpected_errors import unexpected
 from sedano.errors import MessageRefused, SedanoError, Unavailable
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node, is_full, path
 from sedano.model.deferrals import waited

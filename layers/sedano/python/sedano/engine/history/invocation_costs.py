@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sedano.engine.chronicle import Chronicle, Host
+from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import SedanoError
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING

@@ -3,7 +3,7 @@
 A read timeout counts from byte to byte, a name lookup has none, and each attempt starts anew: so one call could last for minutes. Each call
 runs on a helper thread, and its caller waits for the time that is left (`sedano.ports.deadlines`). A call that did not end by then is left
 alone: it ends by botocore's timeouts, its answer is dropped, and whether the service did what was asked is unknown, as with any answer that
-is lost. The breaker of the connection (`sedano.model.connection`) lets the next call fail at once instead of waiting as long again.
+is lost. The breaker of the connection (`sedano.model.connection_breaker`) lets the next call fail at once instead of waiting as long again.
 
 Only programs of users get such clients; a deployed function has its invocation's end. A call that cannot have a thread any more, because
 the interpreter is ending, runs on the caller's own.
@@ -22,8 +22,8 @@ from typing import Any
 from botocore import exceptions
 from botocore.exceptions import ClientError, HTTPClientError
 
-from sedano.aws.client.answers import NotAnAnswer, Unanswered, Unmade
-from sedano.model.connection import Connection, admitted, answered, unanswered
+from sedano.aws.client.answer_checks import NotAnAnswer, Unanswered, Unmade
+from sedano.model.connection_breaker import Connection, admitted, answered, unanswered
 from sedano.ports import deadlines
 
 MOST_HELPERS = 64

@@ -13,7 +13,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from sedano.deploy.account import AccountError, Target
-from sedano.deploy.spelling import VERBS, Spelling
+from sedano.deploy.command_names import VERBS, Spelling
 
 #: How the messages of a queue are counted: those that wait, that are worked on, and that are delayed.
 COUNTED = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed")

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
 from sedano.engine.context import TaskContext
-from sedano.engine.worker.endings import failed
+from sedano.engine.worker.body_results import failed
 from sedano.model.ledger.outcome import Run
 from sedano.ports import Clock, Telemetry
 

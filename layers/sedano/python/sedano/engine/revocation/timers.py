@@ -1,4 +1,4 @@
-"""Revoking a task for as long as it may wait: a revocation is kept for 44 days, and a timer may hold its task back for a year."""
+"""Revoking a task that waits in a timer: a revocation is kept for 44 days, and a timer may hold its task back for a year."""
 
 from __future__ import annotations
 
