@@ -72,9 +72,10 @@ def _read(driven: Driven, put: Mapping[str, str]) -> dict[str, Any]:
     assert reader.describe_stream_summary(**stream)["StreamDescriptionSummary"]["StreamStatus"] == "ACTIVE"
     assert reader.describe_stream(**stream)["StreamDescription"]["StreamARN"] == CLICKS
     assert put["ShardId"] in [shard["ShardId"] for shard in reader.list_shards(**stream)["Shards"]]
-    begin = {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": put["SequenceNumber"]}
-    first = reader.get_shard_iterator(**stream, ShardId=put["ShardId"], **begin)["ShardIterator"]
-    (found,) = reader.get_records(**stream, ShardIterator=first)["Records"]
+    # from the beginning, because the endpoint's sequence numbers have zeros in front, which AWS's never have: it would refuse them
+    first = reader.get_shard_iterator(**stream, ShardId=put["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+    records = reader.get_records(**stream, ShardIterator=first)["Records"]
+    (found,) = [record for record in records if record["SequenceNumber"] == put["SequenceNumber"]]
     told = {
         "partitionKey": found["PartitionKey"], "sequenceNumber": found["SequenceNumber"], "data": base64.b64encode(found["Data"]).decode(),
         "approximateArrivalTimestamp": found["ApproximateArrivalTimestamp"].timestamp(),

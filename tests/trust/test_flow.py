@@ -11,7 +11,6 @@ import pytest
 
 from tests.trust import rounds
 from tests.trust.driven import Driven
-from tests.trust.roads import succeeds
 
 
 @pytest.fixture
@@ -66,5 +65,5 @@ def test_what_is_paused_waits_says_so_and_goes_on(kind: str, driven: Driven, wal
     assert f"paused: {kind} {name}" in sentence
     walks.app.control.resume(**{kind: name})
     driven.cool()
-    driven.hurry()
-    succeeds(driven, waiting)
+    driven.settle(waiting)
+    assert waiting.state == "SUCCESS"

@@ -28,10 +28,10 @@ MOST_BATCHES = 60
 
 
 class Gusts(Door):
-    """A door whose weather changes with each request: it is refused, or done and the answer is lost; at last it stays open."""
+    """A door whose weather changes with each request to SQS: it is refused, or done and the answer is lost; at last it stays open."""
 
     def __init__(self, endpoint: str, seed: int) -> None:
-        super().__init__(endpoint)
+        super().__init__(endpoint, "sqs")
         drawn = random.Random(seed)
         gusts = [[drawn.choice((SHUT, UNANSWERED))] * drawn.randint(*LONG) + [OPEN] * drawn.randint(0, 2) for _ in range(GUSTS)]
         self._forecast = iter([one for gust in gusts for one in gust])
@@ -40,6 +40,8 @@ class Gusts(Door):
 
     def answer(self, request: BaseHTTPRequestHandler) -> tuple[int, list[tuple[str, str]], bytes]:
         """What the service says, or what the weather says for it."""
+        if not self.is_asked(request):
+            return super().answer(request)
         now = next(self._forecast, OPEN)
         self.met[now] += 1
         self.weather = (503, AWAY) if now == SHUT else None
@@ -56,11 +58,11 @@ def driven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Struck]:
 
 @contextmanager
 def _through(door: Door, driven: Struck) -> Iterator[None]:
-    """The stream's function reaches SQS through the door while the block runs."""
+    """The stream's function reaches AWS through the door while the block runs."""
     functions: Any = driven.client("lambda")
     name = driven.functions[streamed.FUNCTION]
     before = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
-    functions.update_function_configuration(FunctionName=name, Environment={"Variables": {**before, "AWS_ENDPOINT_URL_SQS": door.url}})
+    functions.update_function_configuration(FunctionName=name, Environment={"Variables": {**before, **door.variables}})
     try:
         yield
     finally:

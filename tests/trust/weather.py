@@ -52,10 +52,14 @@ class Door:
 
         return Handler
 
+    def is_asked(self, request: BaseHTTPRequestHandler) -> bool:
+        """Return whether *request* is for the service whose weather this is."""
+        return self._signed_for in request.headers.get("Authorization", "")
+
     def answer(self, request: BaseHTTPRequestHandler) -> tuple[int, list[tuple[str, str]], bytes]:
         """Return what the endpoint answers, or `weather` for it: a status, headers and a body."""
         sent = request.rfile.read(int(request.headers.get("Content-Length", 0)))
-        if self.weather is not None and self._signed_for in request.headers.get("Authorization", ""):
+        if self.weather is not None and self.is_asked(request):
             self.refused.append(sent)
             return self.weather[0], [("Content-Type", "application/x-amz-json-1.0")], self.weather[1]
         asked = urlsplit(request.path)
